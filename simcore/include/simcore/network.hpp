@@ -138,7 +138,7 @@ struct Channel {
 };
 static_assert(sizeof(Channel) == 16);
 
-// Who makes the routing decisions of a cycle (src/decision.cpp).
+// Who makes the routing decisions of a cycle (src/stage/route_computation.cpp).
 enum class Decider : u8 {
   kRouting,     // the routing itself, in the core
   kCandidates,  // somebody outside, among all candidates of each request

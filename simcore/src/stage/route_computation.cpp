@@ -1,9 +1,10 @@
 // The seam. First half: every head that became the front of an input VC is put into one batch. Somebody chooses
 // (output port, VC class) for each: the routing in the core, or whoever is outside (Decider). Second half: the choices
 // become routes, and the packets ask for the switch.
-#include "decision.hpp"
+#include "stage/route_computation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "simcore/error.hpp"
@@ -107,6 +108,35 @@ void check_choices(const Network& net, const Batch& b, const u32* choices, std::
                             " is masked out; it has " + std::to_string(d.slot_count[j]) + " candidates in " +
                             std::to_string(net.seam->slots) + " slots");
     }
+  }
+}
+
+void check_asking(const Network& net, const State& s, const std::vector<u32>& asking) {
+  std::vector<bool> seen(s.input_vcs.size());
+  for (const u32 v : asking) {
+    if (v >= seen.size() || seen[v] || s.input_vcs[v].front == kNone || s.input_vcs[v].routed)
+      throw ConfigError("resume(): input VC " + std::to_string(v) + " has no packet that needs a route");
+    seen[v] = true;
+  }
+  const auto part_of = [&](u32 v) { return net.partition_of(net.router_of_port(net.port_of_vc(v))); };
+  if (!std::is_sorted(asking.begin(), asking.end(), [&](u32 a, u32 b) { return part_of(a) < part_of(b); }))
+    throw ConfigError("resume(): the input VCs are not in the order of the partitions");
+}
+
+void set_answers(const Network& net, State& s, const Batch& b, const float* values, const u32* rows,
+                 std::size_t count) {
+  if (net.decider != Decider::kCandidates || !net.learns)
+    throw ConfigError("apply(): values and rows need routing=external and routing.feedback=true");
+  if (count != b.count)
+    throw ConfigError("apply(): " + std::to_string(count) + " values for " + std::to_string(b.count) + " requests");
+  for (u32 i = 0; i < b.count; i++)
+    if (!std::isfinite(values[i]))
+      throw ConfigError("apply(): the value of request " + std::to_string(i) + " is not a finite 32-bit number");
+  for (u32 i = 0; i < b.count; i++) {
+    PacketDetail& detail = s.details[b.packet[i]];
+    const bool from_terminal = net.channels[net.port(b.router[i], b.in_port[i])].kind == PortKind::kTerminal;
+    detail.value = from_terminal ? -1.0f : values[i];
+    detail.row = rows[i];
   }
 }
 
