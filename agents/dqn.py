@@ -48,19 +48,19 @@ from torch import Tensor, nn
 from ..configs.errors import unknown
 from ..experience.world import Mixture, World
 from ..simcore import ConfigError
-from . import stored
-from .bounds import LEARNING, ROLLOUTS, check, require
-from .divergence import require_finite
+from .learning import stored
+from .learning.bounds import LEARNING, ROLLOUTS, check, require
+from .learning.divergence import require_finite
+from .learning.replay import Replay
+from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, QNetwork
-from .replay import Replay
-from .rollouts import SEEN, Rollouts
 
 _REPLAYS = ("networks", "transitions")
 
 
 @dataclass
 class Hyperparameters:
-    """Of double DQN, flitgym's own and RLlib's (rllib_dqn.py); times in ns."""
+    """Of double DQN, flitgym's own and RLlib's (rllib/dqn.py); times in ns."""
 
     # what the routers see and are paid
     network: str = "slots"  # or flat

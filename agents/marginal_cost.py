@@ -38,11 +38,11 @@ from ..configs.errors import unknown
 from ..experience.seeds import training_seed
 from ..experience.world import Mixture, World
 from ..simcore import ConfigError, MarginalCost
-from . import stored
-from .bounds import check
-from .divergence import require_finite
+from .learning import stored
+from .learning.bounds import check
+from .learning.divergence import require_finite
+from .learning.replay import Replay
 from .networks import Layers, SlotScores
-from .replay import Replay
 
 _OTHERS = ("kept", "routed")
 

@@ -125,12 +125,12 @@ from ..configs.policies import policy_path
 from ..experience.seeds import training_seed
 from ..experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
-from . import stored
-from .abandonment import RoundAbandonedError
-from .bounds import check
+from .learning import stored
+from .learning.abandonment import RoundAbandonedError
+from .learning.bounds import check
 from .networks import Layers
-from .policy_file import load_policy
-from .score_layers import LONGER, MOST_TOLLED, added, cost_layers, hidden_units
+from .policy.file import load_policy
+from .policy.score_layers import LONGER, MOST_TOLLED, added, cost_layers, hidden_units
 
 _CHUNK_NS = 5000  # between two looks whether the first job is done, or the round given up
 _MOST_COST = 1e6

@@ -18,17 +18,17 @@ import torch
 from torch import Tensor, nn
 
 from ..experience.world import Mixture, World
-from . import stored
-from .advantages import generalised_advantages, successors
-from .bounds import LEARNING, ROLLOUTS, check, require
-from .divergence import require_finite
+from .learning import stored
+from .learning.advantages import generalised_advantages, successors
+from .learning.bounds import LEARNING, ROLLOUTS, check, require
+from .learning.divergence import require_finite
+from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, SlotScores, StateValue
-from .rollouts import SEEN, Rollouts
 
 
 @dataclass
 class Hyperparameters:
-    """Of PPO, flitgym's own and RLlib's (rllib_ppo.py); times in ns."""
+    """Of PPO, flitgym's own and RLlib's (rllib/ppo.py); times in ns."""
 
     # what the routers see and are paid
     network: str = "slots"  # or flat

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...agents import stored
+from ...agents.learning import stored
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 

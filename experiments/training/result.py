@@ -48,7 +48,7 @@ def finish(
         CoreError: no decision was ever paid.
         OSError: a file cannot be written.
     """
-    from ...agents.policy_file import save_policy
+    from ...agents.policy.file import save_policy
 
     rows = read_progress(directory / PROGRESS_FILE)
     if all(row.get("loss") is None for row in rows):

@@ -12,8 +12,8 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ...agents import plugin_of, trainable
-from ...agents.abandonment import RoundAbandonedError
-from ...agents.divergence import DivergedError
+from ...agents.learning.abandonment import RoundAbandonedError
+from ...agents.learning.divergence import DivergedError
 from ...configs import unknown
 from ...configs.training import mixture, training_hash, variation, world_sections
 from ...experience.world import Mixture, World

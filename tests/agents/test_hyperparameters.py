@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 from flitgym.agents import dqn, policy_search, ppo, trainable
-from flitgym.agents.advantages import generalised_advantages, successors
-from flitgym.agents.bounds import require
-from flitgym.agents.rllib_config import DqnConfig, Machines, PpoConfig
+from flitgym.agents.learning.advantages import generalised_advantages, successors
+from flitgym.agents.learning.bounds import require
+from flitgym.agents.rllib.config import DqnConfig, Machines, PpoConfig
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
 from flitgym.env import World

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flitgym.agents.abandonment import RoundAbandonedError
-from flitgym.agents.policy_file import load_policy, save_policy
+from flitgym.agents.learning.abandonment import RoundAbandonedError
+from flitgym.agents.policy.file import load_policy, save_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
 from flitgym.configs.policies import shipped_policy
 from flitgym.experience.world import Mixture

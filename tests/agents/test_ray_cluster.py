@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("ray")
 
-from flitgym.agents import ray_cluster
+from flitgym.agents.rllib import ray_cluster
 from flitgym.simcore import ConfigError
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.agents import trainable
-from flitgym.agents.policy_file import load_policy, save_policy
+from flitgym.agents.policy.file import load_policy, save_policy
 from flitgym.configs import compose, config_hash, run_id
 from flitgym.configs.composition import compose_root
 from flitgym.configs.policies import shipped_policy

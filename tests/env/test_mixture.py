@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 from flitgym.agents.dqn import Config
+from flitgym.agents.learning.rollouts import Rollouts
 from flitgym.agents.networks import SlotScores
-from flitgym.agents.rollouts import Rollouts
 from flitgym.experience.world import Mixture, World
 from flitgym.simcore import ConfigError
 

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from ..experience.world import Mixture, World
-from . import stored
-from .bounds import CAPACITY, check
+from .learning import stored
+from .learning.bounds import CAPACITY, check
+from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers
-from .rollouts import SEEN, Rollouts
 
 
 @dataclass

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from flitgym.agents import stored
+from flitgym.agents.learning import stored
+from flitgym.agents.learning.rollouts import SEEN, Rollouts
 from flitgym.agents.networks import Layers
-from flitgym.agents.rollouts import SEEN, Rollouts
 from flitgym.env import Mixture, World
 
 

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..configs.errors import unknown
-from ..configs.policy_header import PROVENANCE, with_header
-from ..simcore import ConfigError
-from ..simcore._files import atomic_path, open_plain
+from ...configs.errors import unknown
+from ...configs.policy_header import PROVENANCE, with_header
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path, open_plain
 
 FORMAT = "flitgym-policy-1"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import dqn, ppo
-from .bounds import check
+from .. import dqn, ppo
+from ..learning.bounds import check
 
 _COUNT = (1, 1 << 30)
 

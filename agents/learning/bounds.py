@@ -6,8 +6,8 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from ..configs.errors import unknown
-from ..simcore import ConfigError, registered
+from ...configs.errors import unknown
+from ...simcore import ConfigError, registered
 
 # What the core takes: one statement of it, in simcore/src/learning/seam.cpp and simcore/src/routing/policy.cpp.
 _CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]

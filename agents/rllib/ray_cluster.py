@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..simcore import ConfigError
+from ...simcore import ConfigError
 
 _ANSWER_SECONDS = 5.0  # Ray itself would try for minutes
 _SETTINGS = b"\x04"  # the type of a frame

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
-from ..simcore import ConfigError
-from .networks import Layers
+from ...env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
+from ...simcore import ConfigError
+from ..networks import Layers
+from .config import DqnConfig, Machines, PpoConfig
 from .ray_cluster import join, require_cpus
-from .rllib_config import DqnConfig, Machines, PpoConfig
 
 try:
     from ray.rllib.core import DEFAULT_MODULE_ID
@@ -24,7 +24,7 @@ try:
         NUM_ENV_STEPS_SAMPLED_LIFETIME,
     )
 except ImportError as error:
-    raise ConfigError(f"flitgym.agents.rllib_training needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+    raise ConfigError(f"flitgym.agents.rllib.training needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
 
 def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | DqnConfig, seed: int) -> Any:
@@ -101,7 +101,7 @@ def core_layers(algorithm: Any) -> Layers:
 
 def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> None:
     """Write the policy so that `routing=policy routing.path=...` and every evaluation can run it."""
-    from .policy_file import save_policy
+    from ..policy.file import save_policy
 
     facts = rollout.simulation(0).seam()
     save_policy(

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..simcore import CoreError
+from ...simcore import CoreError
 
 _SMALLER_STEPS = "take a smaller agent.learning_rate or agent.gradient_norm"
 

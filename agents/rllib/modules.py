@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..simcore import ConfigError
-from .networks import Layers, QNetwork, SlotScores, StateValue
-from .ppo import CRITIC
+from ...simcore import ConfigError
+from ..networks import Layers, QNetwork, SlotScores, StateValue
+from ..ppo import CRITIC
 
 try:
     import torch
@@ -21,7 +21,7 @@ try:
     from ray.rllib.core.rl_module.torch import TorchRLModule
     from torch import nn
 except ImportError as error:
-    raise ConfigError(f"flitgym.agents.rllib_modules needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+    raise ConfigError(f"flitgym.agents.rllib.modules needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
 
 class _Masked(TorchRLModule):

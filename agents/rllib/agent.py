@@ -1,6 +1,6 @@
 """RLlib's PPO and DQN as agents of `flitgym-train`: on this machine or on a Ray cluster.
 
-The algorithms stand in rllib_ppo.py and rllib_dqn.py, which import Ray; this file does so when one of them is chosen.
+The algorithms are in ppo.py and dqn.py, which import Ray. This file imports them when one of them is chosen.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..experience.seeds import episode_seed
-from ..experience.world import Mixture, World
-from ..simcore import ConfigError, CoreError
-from . import stored
-from .networks import Layers
+from ...experience.seeds import episode_seed
+from ...experience.world import Mixture, World
+from ...simcore import ConfigError, CoreError
+from ..learning import stored
+from ..learning.rollouts import SEEN
+from ..networks import Layers
+from .config import DqnConfig, PpoConfig
 from .ray_cluster import join, require_cpus
-from .rllib_config import DqnConfig, PpoConfig
-from .rollouts import SEEN
 
 
 class Agent:
@@ -36,8 +36,8 @@ class Agent:
         if device != "cpu":
             raise ConfigError(f"device={device}: with RLlib set agent.gpus_per_learner and agent.learners instead")
         self.config, self.world, self.seed = config, world, seed
-        self._module = importlib.import_module(f".{config.name}", __package__)
-        self._training = importlib.import_module(".rllib_training", __package__)
+        self._module = importlib.import_module(f".{config.name.removeprefix('rllib_')}", __package__)
+        self._training = importlib.import_module(".training", __package__)
         self.seam = world.simulation({**self.routing(config), "name": "policy"}, seed).seam()
         where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
         print(f"{config.name}: {where}", file=sys.stderr, flush=True)

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..experience.ring import Ring, Rows
-from ..experience.seeds import training_seed
-from ..experience.world import Mixture, World
-from ..simcore import ConfigError, Simulation
+from ...experience.ring import Ring, Rows
+from ...experience.seeds import training_seed
+from ...experience.world import Mixture, World
+from ...simcore import ConfigError, Simulation
+from ..networks import Layers
 from . import stored
-from .networks import Layers
 
 # Hyperparameters of an agent that are parameters of `routing=policy`: what the routers see and are paid.
 SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")

@@ -1,7 +1,7 @@
 """PPO (Schulman et al., 2017) by RLlib, with rollouts from inside the core: one policy for all routers.
 
-    from flitgym.agents import rllib_ppo
-    layers = rllib_ppo.train(world, steps=1_000_000, policy_path="ppo.safetensors")
+    from flitgym.agents.rllib import ppo
+    layers = ppo.train(world, steps=1_000_000, policy_path="ppo.safetensors")
 
 The learner gets the decisions of whole packets, one packet behind the other in one long array. Advantages
 (GAE, Schulman et al., 2016) therefore end where a packet was delivered; nothing is ever estimated beyond.
@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.world import World
-from ..simcore import ConfigError
-from .advantages import generalised_advantages
-from .bounds import require
-from .networks import Layers
-from .rllib_config import PpoConfig
-from .rllib_modules import MaskedActorCritic
-from .rllib_training import configure, learn
-from .rollouts import SEEN
+from ...experience.world import World
+from ...simcore import ConfigError
+from ..learning.advantages import generalised_advantages
+from ..learning.bounds import require
+from ..learning.rollouts import SEEN
+from ..networks import Layers
+from .config import PpoConfig
+from .modules import MaskedActorCritic
+from .training import configure, learn
 
 try:
     import torch
@@ -34,9 +34,9 @@ try:
     from ray.rllib.core.columns import Columns
     from ray.rllib.evaluation.postprocessing import Postprocessing
 except ImportError as error:
-    raise ConfigError(f"flitgym.agents.rllib_ppo needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+    raise ConfigError(f"flitgym.agents.rllib.ppo needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
-from ..env.rllib_runner import DELIVERED, Rollout
+from ...env.rllib_runner import DELIVERED, Rollout
 
 
 def advantages(

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..simcore import ConfigError
+from ...simcore import ConfigError
 
 
 def entries(stored: Any, where: str, keys: Sequence[str]) -> Mapping[str, Any]:

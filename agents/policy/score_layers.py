@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .networks import Layers
+from ..networks import Layers
 
 MOST_TOLLED = 512.0  # what a feature with a toll may come to
 _FAR = 2 * MOST_TOLLED

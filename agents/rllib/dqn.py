@@ -1,7 +1,7 @@
 """Double DQN (van Hasselt et al., 2016) by RLlib, with transitions from inside the core: one network for all routers.
 
-    from flitgym.agents import rllib_dqn
-    layers = rllib_dqn.train(world, steps=1_000_000, policy_path="dqn.safetensors")
+    from flitgym.agents.rllib import dqn
+    layers = dqn.train(world, steps=1_000_000, policy_path="dqn.safetensors")
 
 A transition is a decision, its reward, and the packet's next decision (none, if it was delivered). Replay needs no
 order, so transitions are stored as they come, in flat arrays; RLlib's own buffer would make an object of each.
@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.world import World
-from ..simcore import ConfigError
-from .bounds import require
-from .networks import Layers
-from .rllib_config import DqnConfig
-from .rllib_modules import MaskedQNetwork
-from .rllib_training import configure, learn
-from .rollouts import SEEN
+from ...experience.world import World
+from ...simcore import ConfigError
+from ..learning.bounds import require
+from ..learning.rollouts import SEEN
+from ..networks import Layers
+from .config import DqnConfig
+from .modules import MaskedQNetwork
+from .training import configure, learn
 
 try:
     import torch
@@ -36,9 +36,9 @@ try:
     from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
     from ray.rllib.utils.replay_buffers.episode_replay_buffer import EpisodeReplayBuffer
 except ImportError as error:
-    raise ConfigError(f"flitgym.agents.rllib_dqn needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+    raise ConfigError(f"flitgym.agents.rllib.dqn needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
-from ..env.rllib_runner import DELIVERED, NEXT_ROW, Rollout
+from ...env.rllib_runner import DELIVERED, NEXT_ROW, Rollout
 
 
 class TransitionBuffer(EpisodeReplayBuffer):
