@@ -46,7 +46,7 @@ import torch
 from torch import Tensor, nn
 
 from ..configs.errors import unknown
-from ..experience.world import Mixture, World
+from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
 from .learning import stored
 from .learning.bounds import LEARNING, ROLLOUTS, check, require

@@ -35,8 +35,8 @@ import torch
 from torch import Tensor, nn
 
 from ..configs.errors import unknown
-from ..experience.seeds import training_seed
-from ..experience.world import Mixture, World
+from ..env.experience.seeds import training_seed
+from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, MarginalCost
 from .learning import stored
 from .learning.bounds import check

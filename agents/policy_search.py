@@ -122,8 +122,8 @@ from torch import Tensor
 
 from ..configs.errors import unknown
 from ..configs.policies import policy_path
-from ..experience.seeds import training_seed
-from ..experience.world import Mixture, World
+from ..env.experience.seeds import training_seed
+from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, Simulation, registered
 from .learning import stored
 from .learning.abandonment import RoundAbandonedError

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..experience.world import Mixture, World
+from ..env.experience.world import Mixture, World
 from .learning import stored
 from .learning.advantages import generalised_advantages, successors
 from .learning.bounds import LEARNING, ROLLOUTS, check, require

@@ -1,6 +1,6 @@
 """The faces of the core: Gymnasium, PettingZoo, Stable-Baselines3, RLlib, and `PacketBatch`.
 
-There are no algorithms here; those are in `flitgym.agents`. What all faces are made of is `flitgym.experience`.
+There are no algorithms here; those are in `flitgym.agents`. What all faces are made of is `flitgym.env.experience`.
 
 Importing this package registers the ids `flitgym/...` with Gymnasium;
 `gymnasium.make("flitgym.env:flitgym/PacketRouting-v1")` imports it by itself.
@@ -11,8 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ..experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
 from ..simcore import NO_DECISION
+from .experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
 from .packet_batch import PacketBatch
 from .packet_options import Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv

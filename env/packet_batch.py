@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
-from ..experience.block_rows import BlockRows
-from ..experience.chains import horizon_cycles
-from ..experience.own_columns import OwnColumns
-from ..experience.ring import Ring, Rows
-from ..experience.seeds import Episodes
 from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
+from .experience.block_rows import BlockRows
+from .experience.chains import horizon_cycles
+from .experience.own_columns import OwnColumns
+from .experience.ring import Ring, Rows
+from .experience.seeds import Episodes
 from .packet_options import PacketOptions, check_room
 
 _OBSERVATIONS = ("observation", "next_observation")
@@ -54,8 +54,8 @@ class PacketBatch:
 
     `copy.deepcopy`, pickle and `fork` give a batch that goes on by itself, at any time.
 
-    **Blocks from Python.** Observations and rewards that were registered by `flitgym.experience.blocks` are named as
-    the core's are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of
+    **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are named as the core's
+    are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of
     them: `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`.
     With a reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is
     none).

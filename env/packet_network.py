@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.block_rows import BlockRows
-from ..experience.ring import Ring
-from ..experience.seeds import Episodes
 from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
+from .experience.block_rows import BlockRows
+from .experience.ring import Ring
+from .experience.seeds import Episodes
 from .packet_options import PacketOptions
 
 # Cycles that are run at once while nothing is asked: often enough for the end of a workload to be seen.

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..experience.blocks import Parts
-from ..experience.world import World
 from ..simcore import ConfigError, Simulation, available_memory
+from .experience.blocks import Parts
+from .experience.world import World
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
 """A rule: observations [n, width] and masks [n, slots] to n slots. The arrays are views: read them, keep none."""
@@ -55,7 +55,7 @@ class PacketOptions:
         overrides: instead of `world`, any configuration of the framework, as after `flitgym-simulate`.
         vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
         slots: candidates that are seen of each decision, 2 to 16.
-        observation: blocks of features, joined by +: the core's, and those from Python (`flitgym.experience.blocks`).
+        observation: blocks of features, joined by +: the core's and Python's (`flitgym.env.experience.blocks`).
         reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices; in
             `PacketBatch` one from Python, too. With control=all, `job_slowdown` charges the packets of slowed-down jobs
             more; the others charge all alike.

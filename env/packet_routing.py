@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..experience.bounds import bounds_of
 from ..simcore import ConfigError, Simulation
+from .experience.bounds import bounds_of
 from .packet_network import PacketNetwork
 from .packet_options import PacketKeywords, PacketOptions, check_options, whole
 

@@ -11,8 +11,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
-from ..experience.bounds import bounds_of
 from ..simcore import ConfigError, CoreError, Simulation
+from .experience.bounds import bounds_of
 from .packet_network import PacketNetwork
 from .packet_options import PacketKeywords, PacketOptions, check_options, check_room
 

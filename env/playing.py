@@ -10,9 +10,9 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import compose, core_sections, explain
-from ..experience.seeds import episode_seed
-from ..experience.world import World
 from ..simcore import ConfigError, Simulation
+from .experience.seeds import episode_seed
+from .experience.world import World
 from .packet_batch import PacketBatch
 from .packet_options import Choose, world_of
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.bounds import seen
-from ..experience.ring import Ring
-from ..experience.seeds import Episodes
-from ..experience.world import World
 from ..simcore import ConfigError
+from .experience.bounds import seen
+from .experience.ring import Ring
+from .experience.seeds import Episodes
+from .experience.world import World
 from .rllib_runner import spaces_of
 
 try:

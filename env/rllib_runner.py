@@ -15,12 +15,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..experience.bounds import seen, seen_bounds_of
-from ..experience.chains import Chains, horizon_cycles
-from ..experience.ring import Ring, Rows
-from ..experience.seeds import Episodes
-from ..experience.world import World
 from ..simcore import ConfigError, Simulation
+from .experience.bounds import seen, seen_bounds_of
+from .experience.chains import Chains, horizon_cycles
+from .experience.ring import Ring, Rows
+from .experience.seeds import Episodes
+from .experience.world import World
 
 try:
     import ray
@@ -86,7 +86,7 @@ class Rollout:
 
 
 def spaces_of(seam: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Discrete[Any]]:
-    """Observation space (rows of `flitgym.experience.bounds.seen`) and action space, from `Simulation.seam()`."""
+    """Observation space (rows of `flitgym.env.experience.bounds.seen`) and action space, from `Simulation.seam()`."""
     low, high = seen_bounds_of(seam)
     return gym.spaces.Box(low, high, dtype=np.float32), gym.spaces.Discrete(seam["slots"])
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..experience.ring import Ring
-from ..experience.seeds import Episodes
-from ..experience.world import World
 from ..simcore import ConfigError, CoreError, Simulation, registered
+from .experience.ring import Ring
+from .experience.seeds import Episodes
+from .experience.world import World
 
 try:
     from pettingzoo import ParallelEnv

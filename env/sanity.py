@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.world import World
 from ..simcore import Simulation, SimulationBatch
+from .experience.world import World
 from .packet_options import OBSERVATION, Choose
 
 SLOTS = 8

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...experience.chains import following
+from ...env.experience.chains import following
 
 
 def successors(rows: Mapping[str, Tensor]) -> Tensor:

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...experience.ring import Ring, Rows
-from ...experience.seeds import training_seed
-from ...experience.world import Mixture, World
+from ...env.experience.ring import Ring, Rows
+from ...env.experience.seeds import training_seed
+from ...env.experience.world import Mixture, World
 from ...simcore import ConfigError, Simulation
 from ..networks import Layers
 from . import stored

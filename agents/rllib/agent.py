@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...experience.seeds import episode_seed
-from ...experience.world import Mixture, World
+from ...env.experience.seeds import episode_seed
+from ...env.experience.world import Mixture, World
 from ...simcore import ConfigError, CoreError
 from ..learning import stored
 from ..learning.rollouts import SEEN

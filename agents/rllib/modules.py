@@ -1,6 +1,6 @@
 """RLModules around the networks of `flitgym.agents.networks`, whose policy the core can run.
 
-They see rows as `flitgym.experience.bounds.seen` makes them: the observation, then 1 or 0 per slot.
+They see rows as `flitgym.env.experience.bounds.seen` makes them: the observation, then 1 or 0 per slot.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...experience.world import World
+from ...env.experience.world import World
 from ...simcore import ConfigError
 from ..learning.advantages import generalised_advantages
 from ..learning.bounds import require

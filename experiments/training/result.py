@@ -10,7 +10,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from ...configs.training import mixture, training_command
-from ...experience.world import Mixture
+from ...env.experience.world import Mixture
 from ...simcore import CoreError, __version__
 from ..results.files import write_json
 from .comparison import COMPARED, LATENCY

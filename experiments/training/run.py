@@ -16,7 +16,7 @@ from ...agents.learning.abandonment import RoundAbandonedError
 from ...agents.learning.divergence import DivergedError
 from ...configs import unknown
 from ...configs.training import mixture, training_hash, variation, world_sections
-from ...experience.world import Mixture, World
+from ...env.experience.world import Mixture, World
 from ...plugins import mentioned, versions
 from ...simcore import ConfigError, CoreError, __version__
 from ..results.files import write_json

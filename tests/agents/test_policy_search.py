@@ -13,7 +13,7 @@ from flitgym.agents.learning.abandonment import RoundAbandonedError
 from flitgym.agents.policy.file import load_policy, save_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
 from flitgym.configs.policies import shipped_policy
-from flitgym.experience.world import Mixture
+from flitgym.env.experience.world import Mixture
 from flitgym.simcore import ConfigError
 from layer_scores import score
 

@@ -8,7 +8,7 @@ import torch
 from flitgym.agents.dqn import Config
 from flitgym.agents.learning.rollouts import Rollouts
 from flitgym.agents.networks import SlotScores
-from flitgym.experience.world import Mixture, World
+from flitgym.env.experience.world import Mixture, World
 from flitgym.simcore import ConfigError
 
 SEEN = {"observation": "relative+relative_lost", "reward": "relative_delay", "slots": 4, "slots_by": "estimate"}

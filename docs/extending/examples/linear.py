@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..experience.world import Mixture, World
+from ..env.experience.world import Mixture, World
 from .learning import stored
 from .learning.bounds import CAPACITY, check
 from .learning.rollouts import SEEN, Rollouts

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import NO_DECISION, ConfigError
+from ...simcore import NO_DECISION, ConfigError
 from .chains import find, keys_of
 from .ring import Rows
 

@@ -6,8 +6,8 @@ import gymnasium
 import numpy as np
 import pytest
 from flitgym.env import Asked, Feature, PacketBatch, PacketRoutingEnv, blocks
-from flitgym.experience import World, bounds_of, seen_bounds_of
-from flitgym.experience.bounds import seen
+from flitgym.env.experience import World, bounds_of, seen_bounds_of
+from flitgym.env.experience.bounds import seen
 from flitgym.simcore import registered
 
 SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}

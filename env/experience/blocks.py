@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..configs import unknown
-from ..plugins import load_all
-from ..simcore import ConfigError, Simulation, registered
+from ...configs import unknown
+from ...plugins import load_all
+from ...simcore import ConfigError, Simulation, registered
 from .asked import Asked, Tables
 from .ring import Rows
 

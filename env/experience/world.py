@@ -11,8 +11,8 @@ import numpy as np
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
-from ..configs import compose, core_sections, explain, unknown
-from ..simcore import ConfigError, Simulation
+from ...configs import compose, core_sections, explain, unknown
+from ...simcore import ConfigError, Simulation
 from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "failures")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import ConfigError, Simulation, SimulationBatch
+from ...simcore import ConfigError, Simulation, SimulationBatch
 from .asked import Asked, Tables
 from .blocks import Feature, ObservationBlock, Parts
 from .bounds import finite_bounds

@@ -1,4 +1,4 @@
-"""Forwarding tables, service levels and lanes as comma-separated lists; `_lft.py` says which."""
+"""Forwarding tables, service levels and lanes as comma-separated lists; see the package."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
-from ._core import ConfigError
-from ._files import atomic_path, read_unpacked
-from ._lft_text import LEVELS, NO_PORT, NO_WAY, like, some, whole_number
+from .. import _core
+from .._core import ConfigError
+from .._files import atomic_path, read_unpacked
+from .text import LEVELS, NO_PORT, NO_WAY, like, some, whole_number
 
 _LANES = r"[0-9a-f]{16}"
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from flitgym.agents import dqn, policy_search
 from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv, World, play
-from flitgym.experience import Episodes, episode_seed, training_seed
+from flitgym.env.experience import Episodes, episode_seed, training_seed
 
 TRIANGLE: dict[str, Any] = {
     "topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 2},

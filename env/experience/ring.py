@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import ConfigError, Simulation
+from ...simcore import ConfigError, Simulation
 
 Rows = dict[str, NDArray[Any]]
 """Columns by name, all of the same length."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import NO_DECISION, Simulation
+from ...simcore import NO_DECISION, Simulation
 from .ring import Rows
 
 _NUMBER_BITS = 40  # of a key; decisions of a network

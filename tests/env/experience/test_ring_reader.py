@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from flitgym.experience import Ring, World
+from flitgym.env.experience import Ring, World
 from flitgym.simcore import ConfigError, Simulation
 
 TRIANGLE = {"name": "hyperx", "widths": [3], "terminals_per_router": 2}

@@ -1,4 +1,4 @@
-"""Dumps of linear forwarding tables as subnet managers and their diagnostics write them; `_lft.py` says which."""
+"""Dumps of linear forwarding tables as subnet managers and their diagnostics write them; see the package."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
-from ._core import ConfigError
-from ._files import atomic_path
-from ._lft_text import NO_PORT, NO_WAY, like, some, whole_number
+from .. import _core
+from .._core import ConfigError
+from .._files import atomic_path
+from .text import NO_PORT, NO_WAY, like, some, whole_number
 
 SWITCH_GUID, HOST_GUID = 0x10000, 0x200001  # of the first, as `write` gives them
 _MOST_LIDS = 0xBFFF  # above are those of multicast groups

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from flitgym.experience import Chains, Ring, World, following, horizon_cycles
+from flitgym.env.experience import Chains, Ring, World, following, horizon_cycles
 from flitgym.simcore import NO_DECISION
 
 TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}

@@ -26,10 +26,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from . import _core
-from ._files import read_unpacked
-from ._lft_dump import FDB_SWITCH, arrays_of, read_dump, read_fdbs
-from ._lft_list import levels_beside, read_list
+from .. import _core
+from .._files import read_unpacked
+from .dumps import FDB_SWITCH, arrays_of, read_dump, read_fdbs
+from .lists import levels_beside, read_list
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:

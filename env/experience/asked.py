@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..simcore import Simulation
+from ...simcore import Simulation
 
 
 class Tables:
