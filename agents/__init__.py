@@ -16,8 +16,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from ..plugins import Plugin, load, modules, refuse_taken
 from ..simcore import ConfigError
+from ..simcore.plugins import Plugin, load, modules, refuse_taken
 
 
 def trainable() -> dict[str, tuple[type[Any], type[Any]]]:

@@ -15,7 +15,8 @@ from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSou
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 
-from ..plugins import files, refusal, refuse_taken
+from ..simcore import ConfigError
+from ..simcore.plugins import files, refuse_taken
 
 _SCHEME = "flitgym"
 _makers: dict[str, Callable[[], Any]] = {}  # by group and name, e.g. `topology/torus`
@@ -112,7 +113,9 @@ def check_presets(own: Path) -> None:
         option = path.relative_to(folder).as_posix()
         group, _, file = option.rpartition("/")
         if not group:
-            raise refusal(f"{plugin}: configs/{option}: it belongs into the folder of a group (configs/routing/, say)")
+            raise ConfigError(
+                f"{plugin}: configs/{option}: it belongs into the folder of a group (configs/routing/, say)"
+            )
         taken = (own / option).exists() or file.removesuffix(".yaml") in offered(group)
         if taken or by.get(option, plugin) != plugin:
             refuse_taken(plugin, f"configs/{option}", by.get(option))

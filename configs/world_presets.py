@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from ..plugins import files
+from ..simcore.plugins import files
 from .source import offered
 
 OWN = Path(__file__).parent.resolve() / "worlds"

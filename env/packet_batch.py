@@ -54,8 +54,8 @@ class PacketBatch:
 
     `copy.deepcopy`, pickle and `fork` give a batch that goes on by itself, at any time.
 
-    **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are named as the core's
-    are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of
+    **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are named like the
+    core's, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of
     them: `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`.
     With a reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is
     none).

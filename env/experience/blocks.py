@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...configs import unknown
-from ...plugins import load_all
 from ...simcore import ConfigError, Simulation, registered
+from ...simcore.plugins import load_all
 from .asked import Asked, Tables
 from .ring import Rows
 

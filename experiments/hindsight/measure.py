@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, unknown
-from ...plugins import versions
 from ...simcore import ConfigError, MarginalCost, __version__
+from ...simcore.plugins import versions
 from ..results.cautions import late_events
 from ..results.files import require_writable, write_result, write_table
 from ..running.one_run import prepare

@@ -17,8 +17,8 @@ from ...agents.learning.divergence import DivergedError
 from ...configs import unknown
 from ...configs.training import mixture, training_hash, variation, world_sections
 from ...env.experience.world import Mixture, World
-from ...plugins import mentioned, versions
 from ...simcore import ConfigError, CoreError, __version__
+from ...simcore.plugins import mentioned, versions
 from ..results.files import write_json
 from ..running.locks import sole_owner
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint

@@ -31,7 +31,7 @@ class Checkout:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        for package in ("agents", "configs", "env", "experiments", "plugins", "simcore"):
+        for package in ("agents", "configs", "env", "experiments", "simcore"):
             shutil.copytree(
                 REPOSITORY / package,
                 path / "flitgym" / package,

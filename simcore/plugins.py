@@ -1,9 +1,9 @@
-"""Packages that add to flitgym from outside: the entry points of the group `flitgym.plugins`.
+"""Packages that extend flitgym: the entry points of the group `flitgym.plugins`.
 
     [project.entry-points."flitgym.plugins"]
     example = "flitgym_example"
 
-The value is a package laid out as flitgym's own folders are, with what it has of them:
+The value names a package. It has some of the folders that flitgym itself has:
 
     agents/<name>.py          agents of flitgym-train: Config and Agent
     blocks/<any>.py           observations and rewards in NumPy, registered when the module is imported
@@ -11,11 +11,9 @@ The value is a package laid out as flitgym's own folders are, with what it has o
     figures/<name>/, studies/<name>/, suites/<name>.yaml
     lib/<any>.so              components in C++ (docs/extending/plugins.md)
 
-Folders are looked at and libraries loaded where somebody needs them, once; a package without the folder that is asked
-for costs nothing. The environment variable FLITGYM_PLUGINS says more, as a list like PATH: `none` leaves installed
-plugins out, a library or the folder of a package adds one that is not installed.
-
-This module is imported before the core, and so needs nothing of flitgym.
+A folder is searched, and a library loaded, when it is first needed. The environment variable FLITGYM_PLUGINS is a list
+like PATH: `none` ignores installed plugins, and a library or the folder of a package adds a plugin that is not
+installed.
 """
 
 from __future__ import annotations
@@ -31,16 +29,23 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..simcore import ConfigError
+from ._core import ConfigError
 
 GROUP = "flitgym.plugins"
 VARIABLE = "FLITGYM_PLUGINS"
 WITHOUT = f"{VARIABLE}=none leaves installed plugins out"
 _LIBRARIES = (".so", ".dylib")
-FOLDERS = ("agents", "blocks", "configs", "figures", "studies", "suites", "lib")  # of a plugin's package
+# The folders of a plugin's package, each with the pattern of a file that adds something.
+FOLDERS = {
+    "agents": "[a-z]*.py",
+    "blocks": "[a-z]*.py",
+    "configs": "*/*.yaml",
+    "figures": "*/config.yaml",
+    "studies": "*/config.yaml",
+    "suites": "*.yaml",
+    "lib": "*",
+}
 _DRAWN = ("figures", "studies")  # scripts in them draw what was computed
 
 
@@ -77,10 +82,10 @@ class Plugin:
         try:
             spec = importlib.util.find_spec(self.package)
         except (ImportError, ValueError) as error:
-            raise refusal(f"{self}: its package '{self.package}' cannot be found ({error}); {WITHOUT}") from error
+            raise ConfigError(f"{self}: its package '{self.package}' cannot be found ({error}); {WITHOUT}") from error
         if spec is None or spec.submodule_search_locations is None:
             what = "is not there" if spec is None else "is a single file, and a folder is needed"
-            raise refusal(f"{self}: its package '{self.package}' {what}; {WITHOUT}")
+            raise ConfigError(f"{self}: its package '{self.package}' {what}; {WITHOUT}")
         return tuple(map(Path, spec.submodule_search_locations))
 
     @cached_property
@@ -119,13 +124,6 @@ class Plugin:
             yield from sorted((where / folder).glob(pattern))
 
 
-def refusal(message: str) -> ConfigError:
-    """The error that a command shows as one line; made here, for this module is imported before the core."""
-    from ..simcore._core import ConfigError
-
-    return ConfigError(message)
-
-
 def installed() -> tuple[Plugin, ...]:
     """Every plugin, by name.
 
@@ -149,7 +147,7 @@ def _installed(words: str) -> tuple[Plugin, ...]:
     known: dict[str, Plugin] = {}
     for plugin in found:
         if plugin.name in known and known[plugin.name] != plugin:
-            raise refusal(f"{plugin}: the name is taken by {known[plugin.name]}; uninstall one, or {WITHOUT}")
+            raise ConfigError(f"{plugin}: the name is taken by {known[plugin.name]}; uninstall one, or {WITHOUT}")
         known[plugin.name] = plugin
     return tuple(known[name] for name in sorted(known))
 
@@ -164,7 +162,7 @@ def _given(path: Path) -> Plugin:
         return Plugin(path.resolve().name, path.resolve().name, "", f"{VARIABLE}={path}")
     if path.suffix in _LIBRARIES and path.is_file():
         return Plugin(path.stem, "", "", f"{VARIABLE}={path}", path.resolve())
-    raise refusal(
+    raise ConfigError(
         f"{VARIABLE}: '{path}' is neither a library (*.so) nor the folder of a package; write paths, or `none`, with "
         f"'{os.pathsep}' in between"
     )
@@ -177,7 +175,9 @@ def _require_package(path: Path) -> None:
         one for one in sorted(path.iterdir()) if one.is_dir() and any((one / folder).is_dir() for folder in FOLDERS)
     ]
     near = f"; did you mean '{inner[0]}'?" if inner else ""
-    raise refusal(f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}")
+    raise ConfigError(
+        f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}"
+    )
 
 
 def _refuse_shadowed(path: Path) -> None:
@@ -191,7 +191,7 @@ def _refuse_shadowed(path: Path) -> None:
     found = list(spec.submodule_search_locations or [spec.origin or "built in"]) if spec is not None else []
     if str(whole) not in (str(Path(where).resolve()) for where in found):
         by = f" ({found[0]})" if found else ""
-        raise refusal(f"{VARIABLE}: '{path}': '{whole.name}' is the name of another package{by}; rename the folder")
+        raise ConfigError(f"{VARIABLE}: '{path}': '{whole.name}' is the name of another package{by}; rename the folder")
 
 
 def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:
@@ -215,7 +215,9 @@ def load(plugin: Plugin, module: str) -> ModuleType:
         return importlib.import_module(module)
     except Exception as error:
         said = (str(error).strip().splitlines() or [""])[0]
-        raise refusal(f"{plugin}: {module} cannot be imported: {type(error).__name__}: {said}; {WITHOUT}") from error
+        raise ConfigError(
+            f"{plugin}: {module} cannot be imported: {type(error).__name__}: {said}; {WITHOUT}"
+        ) from error
 
 
 @lru_cache(maxsize=8)
@@ -259,7 +261,7 @@ def refuse_taken(plugin: Plugin, what: str, by: object) -> None:
     Raises:
         ConfigError: always.
     """
-    raise refusal(f"{plugin}: {what}: the name is taken by {by or 'flitgym'}; choose another one, or {WITHOUT}")
+    raise ConfigError(f"{plugin}: {what}: the name is taken by {by or 'flitgym'}; choose another one, or {WITHOUT}")
 
 
 def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]]) -> None:
@@ -314,27 +316,17 @@ def same(recorded: object) -> bool:
     return isinstance(recorded, Mapping) and (not recorded or versions(list(recorded)) == dict(recorded))
 
 
-def get_cmake_dir() -> str:
-    """The folder of flitgymConfig.cmake, for `find_package(flitgym)`.
-
-    Raises:
-        FileNotFoundError: this flitgym was not installed, only its sources are here.
-    """
-    return str(_beside_core("cmake"))
-
-
-def get_include() -> str:
-    """The folder of the core's headers.
-
-    Raises:
-        FileNotFoundError: as `get_cmake_dir`.
-    """
-    return str(_beside_core("include"))
+def described(plugin: Plugin) -> list[str]:
+    """A plugin and its parts, a line for each kind of part."""
+    lines = [f"{plugin.name} {plugin.version} ({plugin.distribution})"]
+    for folder, pattern in FOLDERS.items():
+        names = sorted({_part(folder, path) for path in plugin.paths(folder, pattern)}) if folder != "lib" else []
+        if names:
+            lines.append(f"  {folder}: {', '.join(names)}")
+    return [*lines, *(f"  {kind}: {', '.join(names)}" for kind, names in brought.get(plugin.name, {}).items())]
 
 
-def _beside_core(folder: str) -> Path:
-    # An editable installation has its compiled part elsewhere than its Python.
-    for root in sys.modules[__name__.rpartition(".")[0]].__path__:
-        if (Path(root) / folder).is_dir() and (Path(root) / "simcore").is_dir():
-            return Path(root) / folder
-    raise FileNotFoundError(2, "flitgym was not installed with its headers (pip install)", folder)
+def _part(folder: str, path: Path) -> str:
+    if folder == "configs":
+        return f"{path.parent.name}={path.stem}"
+    return path.parent.name if path.name == "config.yaml" else path.stem
