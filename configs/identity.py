@@ -10,9 +10,9 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from ..simcore import ConfigError
+from ..simcore._policy_file import without_provenance
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
 from .plot import plot_formats
-from .policy_header import without_provenance
 
 # Keys that say where or whether a run is stored, not what it computes.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}

@@ -11,10 +11,10 @@ from typing import Any
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
+from ..simcore._policy_file import without_provenance
 from .identity import core_failures, core_sections
 from .jobs import file_hash, file_word, has_workload
 from .policies import policy_path
-from .policy_header import without_provenance
 from .schema import Failures
 from .source import offer
 

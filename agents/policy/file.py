@@ -1,21 +1,18 @@
-"""Policies as files that cannot run code: safetensors, read by the core as well (`routing=policy routing.path=...`)."""
+"""Policies as safetensors files, which the core reads, too (`routing=policy routing.path=...`)."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from ...configs.errors import unknown
-from ...configs.policy_header import PROVENANCE, with_header
 from ...simcore import ConfigError
-from ...simcore._files import atomic_path, open_plain
+from ...simcore._files import atomic_path
+from ...simcore._policy_file import PROVENANCE, packed, read
 
 FORMAT = "flitgym-policy-1"
 
@@ -32,22 +29,23 @@ def save_policy(
     slots_by: str = "random",
     provenance: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a policy, whole or not at all.
+    """Write a policy atomically.
 
     Args:
         path: `*.safetensors`.
         layers: weights [outputs, inputs] and biases [outputs] of each layer; rectified linear units in between.
         network: `slots` or `flat`, see `flitgym.agents.networks.SlotScores`.
-        slots: candidates that the policy sees at most.
+        slots: the most candidates that the policy sees.
         observation: blocks of features, joined by +.
-        topology: kind of network it was trained on (`dragonfly`, `hyperx`), of whatever size; `any` if it fits all.
+        topology: the kind of network that the policy was trained on (`dragonfly`, `hyperx`), whatever its size; `any`
+            if it fits all.
         relation: the candidates that its slots are drawn from.
-        slots_by: which of them, where there are more: `random` or `estimate`.
-        provenance: what it comes from, under keys of `PROVENANCE`: the command, the hash of the training's
-            configuration, the version of flitgym. No date: the same training writes the same bytes.
+        slots_by: how slots are filled if there are more candidates: `random` or `estimate`.
+        provenance: how the weights were made, under keys of `PROVENANCE`: the command, the hash of the training's
+            configuration, the version of flitgym. There is no date, so that equal trainings write equal bytes.
 
     Raises:
-        ConfigError: a weight is not finite, or layers do not fit each other; an unknown key of `provenance`.
+        ConfigError: a weight is not finite, layers do not fit each other, or a key of `provenance` is unknown.
         OSError: the file cannot be written; nothing is left behind.
     """
     tensors: dict[str, np.ndarray[Any, Any]] = {}
@@ -67,20 +65,14 @@ def save_policy(
         "topology": topology,
         "relation": relation,
     }
-    if slots_by != "random":  # what files without the word mean
+    if slots_by != "random":  # the default of files without this key
         metadata["slots_by"] = slots_by
     for key, value in (provenance or {}).items():
         if key not in PROVENANCE:
             raise ConfigError(unknown("save_policy(): provenance", key, PROVENANCE, "key"))
-        metadata[key] = value.encode("unicode_escape").decode()  # the core's reader of headers knows plain text alone
+        metadata[key] = value.encode("unicode_escape").decode()  # the core's reader of headers takes plain text only
     with atomic_path(path) as temporary:
-        temporary.write_bytes(_in_order(save(tensors, metadata)))
-
-
-def _in_order(data: bytes) -> bytes:
-    # The library writes its header in an order that changes from run to run; equal policies shall be equal files.
-    numbers = 8 + int.from_bytes(data[:8], "little")
-    return with_header(json.loads(data[8:numbers]), data[numbers:])
+        temporary.write_bytes(packed(tensors, metadata))
 
 
 def load_policy(
@@ -89,16 +81,11 @@ def load_policy(
     """Layers and metadata of a policy file.
 
     Raises:
-        ConfigError: it is none, is cut short, or holds weights that are not finite.
+        ConfigError: it is no policy file, is cut short, or holds weights that are not finite.
     """
     try:
-        with open_plain(path):
-            pass
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            names = list(file.keys())
-            tensors = {name: file.get_tensor(name) for name in names}
-    except (SafetensorError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        tensors, metadata = read(path)
+    except OSError as error:
         raise ConfigError(f"policy file {path}: {error}") from error
     if metadata.get("format") != FORMAT:
         raise ConfigError(f"policy file {path}: its format is {metadata.get('format')!r}, this version reads {FORMAT}")
@@ -107,7 +94,7 @@ def load_policy(
         k = len(layers)
         layers.append((tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]))
     if not layers or len(tensors) != 2 * len(layers):
-        raise ConfigError(f"policy file {path}: its tensors are {', '.join(names) or 'none'}")
+        raise ConfigError(f"policy file {path}: its tensors are {', '.join(tensors) or 'none'}")
     for name, tensor in tensors.items():
         if not np.isfinite(tensor).all():
             raise ConfigError(f"policy file {path}: tensor '{name}' holds a weight that is not finite")
