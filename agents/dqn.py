@@ -128,9 +128,6 @@ class Config(Hyperparameters):
             raise ConfigError(f"agent.tail_ns: {self.tail_ns:g} takes agent.replay=transitions")
 
 
-_STORED = ("online", "target", "optimiser", "generator", "round", "rollouts", "replay")
-
-
 class Agent:
     """Trains a `QNetwork` on a world. The core follows the scores alone: the state's value moves all slots alike."""
 
@@ -147,6 +144,12 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
         self.round = 0
+        self._parts = {
+            "online": self.online,
+            "target": self.target,
+            "optimiser": self.optimiser,
+            "generator": self.generator,
+        }
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -215,29 +218,20 @@ class Agent:
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps of the agent."""
         return {
-            "online": self.online.state_dict(),
-            "target": self.target.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
+            **stored.state_of(self._parts),
             "round": self.round,
             "rollouts": self.rollouts.state(),
             "replay": self.replay.state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", _STORED)
+        given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ..., "replay": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        online = stored.like(given["online"], "agent.online", self.online.state_dict())
-        target = stored.like(given["target"], "agent.target", self.target.state_dict())
-        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
-        self.online.load_state_dict(online)
-        self.target.load_state_dict(target)
-        self.optimiser.load_state_dict(optimiser)
-        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        stored.load(self._parts, given)
         self.rollouts.load_state(given["rollouts"])
         self.replay.load_state(given["replay"], "agent.replay", self.rollouts.no_rows())

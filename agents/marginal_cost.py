@@ -93,9 +93,6 @@ class Config:
             raise ConfigError(unknown("agent.others", self.others, _OTHERS))
 
 
-_STORED = ("online", "optimiser", "generator", "round", "next_seed", "replay")
-
-
 class Agent:
     """Trains a `SlotScores` on labelled decisions of a world."""
 
@@ -113,6 +110,7 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.capacity)
         self.round = 0
+        self._parts = {"online": self.online, "optimiser": self.optimiser, "generator": self.generator}
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -185,30 +183,24 @@ class Agent:
         return self.online.export()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the agent. Episodes are not in it: every round has new ones."""
+        """What a checkpoint keeps of the agent. Episodes are not kept, since every round begins new ones."""
         return {
-            "online": self.online.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
+            **stored.state_of(self._parts),
             "round": self.round,
             "next_seed": self.next_seed,
             "replay": self.replay.state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", _STORED)
+        given = stored.checked(state, "agent", {**self._parts, "round": 0, "next_seed": 0, "replay": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        self.next_seed = stored.whole(given["next_seed"], "agent.next_seed")
-        online = stored.like(given["online"], "agent.online", self.online.state_dict())
-        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
-        self.online.load_state_dict(online)
-        self.optimiser.load_state_dict(optimiser)
-        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        stored.load(self._parts, given)
+        self.next_seed = given["next_seed"]
         slots, width = int(self.seam["slots"]), int(self.seam["width"])
         example = {
             "observation": torch.zeros((0, width)),

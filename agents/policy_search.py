@@ -198,7 +198,6 @@ class Config:
                 raise ConfigError(f"agent.start.{name}: {cost} is outside {1 / _MOST_COST:g} .. {_MOST_COST:g}")
 
 
-_STORED = ("mean", "spread", "generator", "round", "next_seed", "decisions")
 _PARAMETERS = ("network", "hidden", "observation", "relation", "slots", "slots_by")
 
 
@@ -357,7 +356,7 @@ class Agent:
         return self._layers(self.mean)
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the agent. Episodes are not in it: every round has new ones."""
+        """What a checkpoint keeps of the agent. Episodes are not kept, since every round begins new ones."""
         return {
             "mean": self.mean,
             "spread": self.spread,
@@ -368,20 +367,16 @@ class Agent:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", _STORED)
-        shape = [len(self.costs)]
-        mean = stored.tensor(given["mean"], "agent.mean", torch.float64, shape)
-        spread = stored.tensor(given["spread"], "agent.spread", torch.float64, shape)
-        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        given = stored.checked(state, "agent", {**self.state(), "generator": self.generator})
+        self.generator.set_state(given["generator"])
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        self.next_seed = stored.whole(given["next_seed"], "agent.next_seed")
-        self.decisions = stored.whole(given["decisions"], "agent.decisions")
-        self.mean, self.spread = mean.clone(), spread.clone()
+        self.next_seed, self.decisions = given["next_seed"], given["decisions"]
+        self.mean, self.spread = given["mean"].clone(), given["spread"].clone()
 
 
 def _base(config: Config) -> Layers | None:

@@ -82,7 +82,6 @@ class Config(Hyperparameters):
 
 
 CRITIC = (64, 64)  # units of the critic's hidden layers
-_STORED = ("actor", "critic", "optimiser", "generator", "round", "rollouts")
 
 
 class Agent:
@@ -99,6 +98,12 @@ class Agent:
         self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = 0
+        self._parts = {
+            "actor": self.actor,
+            "critic": self.critic,
+            "optimiser": self.optimiser,
+            "generator": self.generator,
+        }
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -197,28 +202,15 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps of the agent."""
-        return {
-            "actor": self.actor.state_dict(),
-            "critic": self.critic.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
-            "round": self.round,
-            "rollouts": self.rollouts.state(),
-        }
+        return {**stored.state_of(self._parts), "round": self.round, "rollouts": self.rollouts.state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", _STORED)
+        given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        actor = stored.like(given["actor"], "agent.actor", self.actor.state_dict())
-        critic = stored.like(given["critic"], "agent.critic", self.critic.state_dict())
-        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
-        self.actor.load_state_dict(actor)
-        self.critic.load_state_dict(critic)
-        self.optimiser.load_state_dict(optimiser)
-        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        stored.load(self._parts, given)
         self.rollouts.load_state(given["rollouts"])

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...simcore import ConfigError
 from . import stored
 
 
@@ -63,14 +64,13 @@ class Replay:
         Raises:
             ConfigError: it is damaged, or of other columns.
         """
-        given = stored.entries(state, where, ("added", "columns"))
-        added = stored.whole(given["added"], f"{where}.added")
-        columns = given["columns"]
-        if added or columns:
-            kept = min(added, self.capacity)
-            like = {name: column.new_zeros((kept, *column.shape[1:])) for name, column in example.items()}
-            columns = stored.like(columns, f"{where}.columns", like)
+        own = {name: column.new_zeros((0, *column.shape[1:])) for name, column in example.items()}
+        empty = isinstance(state, Mapping) and not state.get("added") and state.get("columns") == {}
+        given = stored.checked(state, where, {"added": 0, "columns": {} if empty else own})
+        added, kept = given["added"], min(given["added"], self.capacity)
         self.added, self.columns = added, {}
-        for name, column in columns.items():
+        for name, column in given["columns"].items():
+            if len(column) != kept:
+                raise ConfigError(f"{where}.columns.{name} has {len(column)} rows instead of {kept}")
             self.columns[name] = column.new_zeros((self.capacity, *column.shape[1:]))
-            self.columns[name][: len(column)] = column
+            self.columns[name][:kept] = column

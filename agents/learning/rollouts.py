@@ -185,11 +185,12 @@ class Rollouts:
             raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
 
     def state(self) -> dict[str, Any]:
-        """Everything needed to go on in the same way: tensors, numbers and lists."""
+        """Everything needed to continue in the same way: tensors, numbers and lists."""
+        snapshots = [torch.from_numpy(np.frombuffer(s.snapshot(), dtype=np.uint8).copy()) for s in self.simulations]
+        return {"snapshots": snapshots, **self._counts()}
+
+    def _counts(self) -> dict[str, Any]:
         return {
-            "snapshots": [
-                torch.from_numpy(np.frombuffer(s.snapshot(), dtype=np.uint8).copy()) for s in self.simulations
-            ],
             "seeds": list(self.seeds),
             "ends_ns": list(self.ends_ns),
             "members": list(self.members),
@@ -199,35 +200,29 @@ class Rollouts:
         }
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
             ConfigError: it is of another world or another number of networks, or damaged.
         """
-        where, count = "agent.rollouts", len(self.simulations)
-        given = stored.entries(state, where, (*_OF_NETWORKS, "next_seed", "decisions"))
-        lists = {key: stored.items(given[key], f"{where}.{key}", count) for key in _OF_NETWORKS}
-        seeds = [stored.whole(x, f"{where}.seeds.{k}") for k, x in enumerate(lists["seeds"])]
-        ends_ns = [stored.number(x, f"{where}.ends_ns.{k}", 0, 1e13) for k, x in enumerate(lists["ends_ns"])]
-        worlds = self.mixture.worlds
-        last = len(worlds) - 1
-        members = [stored.whole(x, f"{where}.members.{k}", 0, last) for k, x in enumerate(lists["members"])]
+        where, snapshot = "agent.rollouts", torch.empty(0, dtype=torch.uint8)
+        own = {"snapshots": [snapshot] * len(self.simulations), **self._counts()}
+        given = stored.checked(state, where, own)
+        worlds, seeds, members = self.mixture.worlds, given["seeds"], given["members"]
         simulations, rings = [], []
-        for k, seed in enumerate(seeds):
-            simulation = worlds[members[k]].simulation(self.routing, seed)
-            snapshot = stored.tensor(lists["snapshots"][k], f"{where}.snapshots.{k}", torch.uint8, [None])
-            simulation.restore(snapshot.numpy().tobytes())
+        for k, member in enumerate(members):
+            stored.whole(member, f"{where}.members.{k}", 0, len(worlds) - 1)
+            simulation = worlds[member].simulation(self.routing, seeds[k])
+            simulation.restore(given["snapshots"][k].numpy().tobytes())
             ring = Ring(simulation)
-            ring.read = stored.whole(lists["read"][k], f"{where}.read.{k}", 0, simulation.transition_count)
+            ring.read = stored.whole(given["read"][k], f"{where}.read.{k}", 0, simulation.transition_count)
             simulations.append(simulation)
             rings.append(ring)
-        self.next_seed = stored.whole(given["next_seed"], f"{where}.next_seed")
-        self.decisions = stored.whole(given["decisions"], f"{where}.decisions")
-        self.simulations, self.rings, self.seeds, self.ends_ns = simulations, rings, seeds, ends_ns
-        self.members = members
+        self.next_seed, self.decisions = given["next_seed"], given["decisions"]
+        self.simulations, self.rings, self.members = simulations, rings, members
+        self.seeds, self.ends_ns = seeds, given["ends_ns"]
 
 
-_OF_NETWORKS = ("snapshots", "seeds", "ends_ns", "members", "read")
 _SAMPLED = (
     "observation",
     "next_observation",

@@ -107,14 +107,13 @@ class Agent:
 
     def state(self) -> dict[str, Any]:
         """The weights of all networks, and how far the training is."""
+        return {"steps": self._steps, "round": self.round, "weights": self._weights()}
+
+    def _weights(self) -> dict[str, dict[str, torch.Tensor]]:
         weights = self._algorithm.learner_group.get_weights()
         return {
-            "steps": self._steps,
-            "round": self.round,
-            "weights": {
-                module: {name: torch.from_numpy(np.array(value)) for name, value in parts.items()}
-                for module, parts in weights.items()
-            },
+            module: {name: torch.from_numpy(np.array(value)) for name, value in parts.items()}
+            for module, parts in weights.items()
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -123,25 +122,16 @@ class Agent:
         Raises:
             ConfigError: it is none of this agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", ("steps", "round", "weights"))
-        steps, number = stored.number(given["steps"], "agent.steps"), stored.whole(given["round"], "agent.round")
+        given = stored.checked(state, "agent", {"steps": 0.0, "round": 0, "weights": ...})
         self.close()
-        self._before = self._steps = steps
-        self.round = number
+        self._before = self._steps = given["steps"]
+        self.round = given["round"]
         weights = {
             module: {name: value.numpy() for name, value in parts.items()}
-            for module, parts in self._checked(given["weights"]).items()
+            for module, parts in stored.checked(given["weights"], "agent.weights", self._weights()).items()
         }
         self._algorithm.learner_group.set_weights(weights)
         self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=self._algorithm.learner_group)
-
-    def _checked(self, weights: Any) -> dict[str, Any]:
-        own = {
-            module: {name: torch.from_numpy(np.array(value)) for name, value in parts.items()}
-            for module, parts in self._algorithm.learner_group.get_weights().items()
-        }
-        modules = stored.entries(weights, "agent.weights", list(own))
-        return {name: stored.like(modules[name], f"agent.weights.{name}", parts) for name, parts in own.items()}
 
     def close(self) -> None:
         """Stop Ray's processes."""
