@@ -9,8 +9,7 @@ order, so transitions are stored as they come, in flat arrays; RLlib's own buffe
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ...simcore import ConfigError
 from ..learning.bounds import require
 from ..learning.rollouts import SEEN
 from ..networks import Layers
+from .columns import Sampled
 from .config import DqnConfig
 from .modules import MaskedQNetwork
 from .training import configure, learn
@@ -53,12 +53,12 @@ class TransitionBuffer(EpisodeReplayBuffer):
     def add(self, episodes: Any) -> None:  # type: ignore[override]
         """Store what runners have sampled; the oldest make room."""
         for episode in episodes if isinstance(episodes, list) else [episodes]:
-            every = slice(0, len(episode))
+            sampled = Sampled([episode])
             rows = {
-                Columns.OBS: episode.get_observations(every),
-                Columns.ACTIONS: episode.get_actions(every),
-                Columns.REWARDS: episode.get_rewards(every),
-                **{name: episode.get_extra_model_outputs(name, every) for name in (DELIVERED, NEXT_ROW)},
+                Columns.OBS: sampled.observations(),
+                Columns.ACTIONS: sampled.actions(),
+                Columns.REWARDS: sampled.rewards(),
+                **{name: sampled.extra(name) for name in (DELIVERED, NEXT_ROW)},
             }
             at = np.arange(self.added, self.added + len(episode)) % self.capacity
             for name, column in rows.items():
@@ -103,26 +103,17 @@ class DqnTrainBatch(ConnectorV2):
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
         """The batch of one module, on its device."""
-        device = next(rl_module[DEFAULT_MODULE_ID].parameters()).device
-
-        def column(get: Callable[[Any], Any]) -> torch.Tensor:
-            return torch.as_tensor(np.concatenate([get(episode) for episode in episodes]), device=device)
-
-        def extra(name: str) -> torch.Tensor:
-            return column(lambda e: e.get_extra_model_outputs(name, slice(0, len(e))))
-
-        rewards = column(lambda e: e.get_rewards(slice(0, len(e))))
-        return {
-            DEFAULT_MODULE_ID: {
-                Columns.OBS: column(lambda e: e.get_observations(slice(0, len(e)))),
-                Columns.NEXT_OBS: extra(NEXT_ROW),
-                Columns.ACTIONS: column(lambda e: e.get_actions(slice(0, len(e)))),
-                Columns.REWARDS: rewards,
-                Columns.TERMINATEDS: extra(DELIVERED),
-                "weights": torch.ones_like(rewards),
-                "n_step": torch.ones_like(rewards),
-            }
+        device, sampled = next(rl_module[DEFAULT_MODULE_ID].parameters()).device, Sampled(episodes)
+        columns = {
+            Columns.OBS: sampled.observations(),
+            Columns.NEXT_OBS: sampled.extra(NEXT_ROW),
+            Columns.ACTIONS: sampled.actions(),
+            Columns.REWARDS: sampled.rewards(),
+            Columns.TERMINATEDS: sampled.extra(DELIVERED),
         }
+        batch = {name: torch.as_tensor(column, device=device) for name, column in columns.items()}
+        ones = torch.ones_like(batch[Columns.REWARDS])
+        return {DEFAULT_MODULE_ID: {**batch, "weights": ones, "n_step": ones.clone()}}
 
 
 def rollout_of(world: World, config: DqnConfig) -> Rollout:
@@ -174,28 +165,6 @@ def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 
     return configure(algorithm, rollout_of(world, config), MaskedQNetwork, config, seed)
 
 
-def train(
-    world: World,
-    steps: int,
-    *,
-    config: DqnConfig | None = None,
-    seed: int = 0,
-    policy_path: str | os.PathLike[str] | None = None,
-    report: Callable[[Mapping[str, float]], object] = print,
-) -> Layers:
-    """Train a policy for the routers of `world` with `steps` decisions, and return its layers.
-
-    Args:
-        world: networks and traffic.
-        steps: decisions to sample, at least.
-        config: hyperparameters, and where it runs: processes, GPUs, and the Ray cluster.
-        seed: of worlds, weights and replay.
-        policy_path: where to write the policy (safetensors), for `routing=policy`.
-        report: gets the numbers of each iteration.
-
-    Raises:
-        ConfigError: the world cannot be built, or nothing is decided in it.
-    """
-    config = config or DqnConfig()
-    algorithm = algorithm_config(world, config, seed)
-    return learn(algorithm, rollout_of(world, config), config, steps, policy_path, report)
+def train(world: World, steps: int, *, config: DqnConfig | None = None, **options: Any) -> Layers:
+    """Train a policy for the routers of `world`; see `flitgym.agents.rllib.training.learn`."""
+    return learn(algorithm_config, rollout_of, world, config or DqnConfig(), steps, **options)

@@ -9,8 +9,7 @@ The learner gets the decisions of whole packets, one packet behind the other in 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..learning.advantages import generalised_advantages
 from ..learning.bounds import require
 from ..learning.rollouts import SEEN
 from ..networks import Layers
+from .columns import Sampled
 from .config import PpoConfig
 from .modules import MaskedActorCritic
 from .training import configure, learn
@@ -75,27 +75,26 @@ class PpoTrainBatch(ConnectorV2):
         module = module.unwrapped() if hasattr(module, "unwrapped") else module
         device = next(module.parameters()).device
 
-        def column(get: Callable[[Any], Any]) -> Any:
-            return np.concatenate([get(episode) for episode in episodes])
+        def tensor(column: Any) -> Any:
+            return torch.as_tensor(column, device=device)
 
-        def extra(name: str) -> Any:
-            return column(lambda e: e.get_extra_model_outputs(name, slice(0, len(e))))
-
-        rows = torch.as_tensor(column(lambda e: e.get_observations(slice(0, len(e)))), device=device)
+        sampled = Sampled(episodes)
+        rows = tensor(sampled.observations())
         with torch.no_grad():
             values = module.compute_values({Columns.OBS: rows})
             scores = module.scores(rows)
-        rewards = column(lambda e: e.get_rewards(slice(0, len(e))))
-        gained = advantages(rewards, values.cpu().numpy(), extra(DELIVERED), self.discount, self.gae_lambda)
-        targets = values + torch.as_tensor(gained, device=device)
+        gained = advantages(
+            sampled.rewards(), values.cpu().numpy(), sampled.extra(DELIVERED), self.discount, self.gae_lambda
+        )
+        targets = values + tensor(gained)
         gained = (gained - gained.mean()) / max(1e-4, float(gained.std()))
         return {
             DEFAULT_MODULE_ID: {
                 Columns.OBS: rows,
-                Columns.ACTIONS: torch.as_tensor(column(lambda e: e.get_actions(slice(0, len(e)))), device=device),
-                Columns.ACTION_LOGP: torch.as_tensor(extra(Columns.ACTION_LOGP), device=device),
+                Columns.ACTIONS: tensor(sampled.actions()),
+                Columns.ACTION_LOGP: tensor(sampled.extra(Columns.ACTION_LOGP)),
                 Columns.ACTION_DIST_INPUTS: scores,
-                Postprocessing.ADVANTAGES: torch.as_tensor(gained, device=device),
+                Postprocessing.ADVANTAGES: tensor(gained),
                 Postprocessing.VALUE_TARGETS: targets,
             }
         }
@@ -142,28 +141,6 @@ def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 
     return configure(algorithm, rollout_of(world, config), MaskedActorCritic, config, seed)
 
 
-def train(
-    world: World,
-    steps: int,
-    *,
-    config: PpoConfig | None = None,
-    seed: int = 0,
-    policy_path: str | os.PathLike[str] | None = None,
-    report: Callable[[Mapping[str, float]], object] = print,
-) -> Layers:
-    """Train a policy for the routers of `world` with `steps` decisions, and return its layers.
-
-    Args:
-        world: networks and traffic.
-        steps: decisions to sample, at least.
-        config: hyperparameters, and where it runs: processes, GPUs, and the Ray cluster.
-        seed: of worlds, weights and minibatches.
-        policy_path: where to write the policy (safetensors), for `routing=policy`.
-        report: gets the numbers of each iteration.
-
-    Raises:
-        ConfigError: the world cannot be built, or nothing is decided in it.
-    """
-    config = config or PpoConfig()
-    algorithm = algorithm_config(world, config, seed)
-    return learn(algorithm, rollout_of(world, config), config, steps, policy_path, report)
+def train(world: World, steps: int, *, config: PpoConfig | None = None, **options: Any) -> Layers:
+    """Train a policy for the routers of `world`; see `flitgym.agents.rllib.training.learn`."""
+    return learn(algorithm_config, rollout_of, world, config or PpoConfig(), steps, **options)

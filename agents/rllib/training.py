@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from ...env.experience.world import World
 from ...env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ...simcore import ConfigError
 from ..networks import Layers
-from .config import DqnConfig, Machines, PpoConfig
+from .config import DqnConfig, PpoConfig
 from .ray_cluster import join, require_cpus
 
 try:
@@ -48,22 +49,38 @@ def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | Dq
     )
 
 
-def learn(
-    config: Any,
-    rollout: Rollout,
-    machines: Machines,
-    steps: int,
-    policy_path: str | os.PathLike[str] | None,
-    report: Callable[[Mapping[str, float]], object],
-) -> Layers:
-    """Train until so many decisions are sampled; write the policy, if a path is given, and return its layers.
+Chosen = TypeVar("Chosen", PpoConfig, DqnConfig)
 
-    `report` gets, per iteration, `steps` (decisions so far), `return` (a packet's rewards added up), `latency_ns` (mean
-    packet latency) and the learner's own numbers as `learner/...`.
+
+def learn(
+    algorithm_config: Callable[[World, Chosen, int], Any],
+    rollout_of: Callable[[World, Chosen], Rollout],
+    world: World,
+    config: Chosen,
+    steps: int,
+    *,
+    seed: int = 0,
+    policy_path: str | os.PathLike[str] | None = None,
+    report: Callable[[Mapping[str, float]], object] = print,
+) -> Layers:
+    """Train a policy for the routers of `world` and return its layers.
+
+    Args:
+        algorithm_config: makes RLlib's configuration of the algorithm.
+        rollout_of: what each runner samples.
+        world: networks and traffic.
+        config: hyperparameters, and where it runs: processes, GPUs, and the Ray cluster.
+        steps: decisions to sample, at least.
+        seed: of worlds, weights, minibatches and replay.
+        policy_path: where to write the policy (safetensors), for `routing=policy`.
+        report: gets the numbers of each iteration (`numbers`).
+
+    Raises:
+        ConfigError: the world cannot be built, or no decision is made in it.
     """
-    join(machines.address, "address", include_dashboard=False, log_to_driver=False)
-    require_cpus(machines.cpus, "env_runners + learners")
-    algorithm = config.build_algo()
+    join(config.address, "address", include_dashboard=False, log_to_driver=False)
+    require_cpus(config.cpus, "env_runners + learners")
+    algorithm = algorithm_config(world, config, seed).build_algo()
     try:
         done = 0
         while done < steps:
@@ -74,12 +91,17 @@ def learn(
     finally:
         algorithm.stop()
     if policy_path is not None:
-        export(policy_path, layers, rollout)
+        export(policy_path, layers, rollout_of(world, config))
     return layers
 
 
 def numbers(result: Mapping[str, Any]) -> dict[str, float]:
-    """What an iteration came to: `steps`, `return`, `latency_ns` and the learner's own as `learner/...`."""
+    """The numbers of an iteration.
+
+    Returns:
+        `steps`, the decisions so far; `return`, the sum of a packet's rewards; `latency_ns`, the mean packet latency;
+        and the learner's own numbers as `learner/...`.
+    """
     runners = result[ENV_RUNNER_RESULTS]
     learner = result.get(LEARNER_RESULTS, {}).get(DEFAULT_MODULE_ID, {})
     return {
