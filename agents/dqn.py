@@ -102,7 +102,7 @@ class Config(Hyperparameters):
     # the end are never learned from, and they are the slow ones; it takes replay=transitions.
     tail_ns: float = 0.0
     record_part: float = 0.3  # part of the packets whose decisions are kept
-    epsilon_part: float = 0.5  # of the training, in which epsilon falls
+    epsilon_fraction: float = 0.5  # of the training, in which epsilon falls
     # learning
     updates: int = 20  # per round
     target_rate: float = 0.01  # of the target network's following, per update
@@ -116,7 +116,7 @@ class Config(Hyperparameters):
         check(
             self,
             **ROLLOUTS,
-            epsilon_part=(0, 1),
+            epsilon_fraction=(0, 1),
             updates=(1, 1 << 20),
             target_rate=(0, 1),
             hysteresis=(0, 1e6),
@@ -159,7 +159,7 @@ class Agent:
     def train_round(self) -> dict[str, float]:
         """Let the networks run, then learn from what they kept."""
         config, done = self.config, self.round / max(self.rounds, 1)
-        falling = max(0.0, 1 - done / config.epsilon_part) if config.epsilon_part > 0 else 0.0
+        falling = max(0.0, 1 - done / config.epsilon_fraction) if config.epsilon_fraction > 0 else 0.0
         epsilon = config.epsilon_last + (config.epsilon_first - config.epsilon_last) * falling
         metrics = self.rollouts.run(config.run_ns, self.policy(), epsilon=epsilon)
         if config.replay == "transitions":

@@ -61,9 +61,9 @@ class Config:
     networks: int = 4  # episodes per round, each begun anew
     warmup_ns: float = 20000  # of an episode, before decisions are sampled
     decisions: int = 64  # labelled in each episode
-    part: float = 0.02  # of the decisions that are sampled
+    sample_fraction: float = 0.02  # of the decisions that are sampled
     horizon_ns: float = 1500  # that a fork runs
-    others: str = "kept"  # routes of the other packets in a fork, or routed: decided on anew
+    other_packets: str = "kept"  # routes of the other packets in a fork, or routed: decided on anew
     threads: int = 0  # that forks run on; 0 = one per core. They change nothing else
     capacity: int = 32768  # labelled decisions kept
     # learning
@@ -79,7 +79,7 @@ class Config:
             networks=(1, 1024),
             warmup_ns=(0, 1e9),
             decisions=(1, 1 << 20),
-            part=(1e-6, 1),
+            sample_fraction=(1e-6, 1),
             horizon_ns=(1, 1e9),
             threads=(0, 1024),
             capacity=(1, 1 << 24),
@@ -89,8 +89,8 @@ class Config:
             huber_us=(1e-6, 1e6),
             gradient_norm=(1e-12, 1e12),
         )
-        if self.others not in _OTHERS:
-            raise ConfigError(unknown("agent.others", self.others, _OTHERS))
+        if self.other_packets not in _OTHERS:
+            raise ConfigError(unknown("agent.other_packets", self.other_packets, _OTHERS))
 
 
 class Agent:
@@ -138,12 +138,12 @@ class Agent:
                 horizon_ns=config.horizon_ns,
                 threads=config.threads,
                 seed=self.next_seed % 2**32,
-                reroute=config.others == "routed",
+                reroute=config.other_packets == "routed",
             )
             self.next_seed += 1
             simulation.run_ns(config.warmup_ns)
             simulation.begin_window()
-            labels = costs.label(config.decisions, config.part)
+            labels = costs.label(config.decisions, config.sample_fraction)
             simulation.end_window()
             statistics = simulation.statistics()
             if statistics["packets_delivered"]:

@@ -153,9 +153,9 @@ class Config:
     # the search
     start: dict[str, float] = field(default_factory=dict)  # costs by feature, or feature_toll; 1 unless said
     references: list[str] = field(default_factory=list)  # the core's routings, with their defaults and empty tables
-    harm: float = 1.0  # weight of what a candidate's loss is above the least of theirs, added to the loss
+    harm_weight: float = 1.0  # weight of what a candidate's loss is above the least of theirs, added to the loss
     spread: float = 0.7  # standard deviation of the logarithms of costs at the start
-    least_spread: float = 0.1
+    min_spread: float = 0.1
     population: int = 12  # candidates per round, the mean among them
     elite: int = 4  # of them, that the next mean and spread are fitted to
     smoothing: float = 0.7  # weight of the fit over what was before
@@ -166,11 +166,11 @@ class Config:
         check(
             self,
             spread=(0, 10),
-            least_spread=(0, 10),
+            min_spread=(0, 10),
             population=(2, 4096),
             elite=(1, 4096),
             smoothing=(0, 1),
-            harm=(0, _MOST_COST),
+            harm_weight=(0, _MOST_COST),
             episode_ns=(1, 1e12),
             threads=(0, 1024),
         )
@@ -301,11 +301,12 @@ class Agent:
         # Where no reference got anything through, nothing is lost to it.
         harms = torch.where(best.isinf(), 0.0, (by_world - best).clamp(min=0)).mean(1)
         losses = by_world.mean(1)
-        judged = losses + config.harm * harms if config.harm else losses  # of infinite ones, 0 times is no number
+        # 0 times an infinite loss is no number.
+        judged = losses + config.harm_weight * harms if config.harm_weight else losses
         chosen = judged.argsort(stable=True)[: config.elite]
         elite = drawn[chosen]
         self.mean = self.mean.lerp(elite.mean(0), config.smoothing)
-        self.spread = self.spread.lerp(elite.std(0, correction=0), config.smoothing).clamp(min=config.least_spread)
+        self.spread = self.spread.lerp(elite.std(0, correction=0), config.smoothing).clamp(min=config.min_spread)
         self.round += 1
         return {
             "loss": float(losses[0]),  # of the mean, before the round

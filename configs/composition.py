@@ -25,6 +25,7 @@ from .added import refuse_added
 from .errors import explain_file, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import shipped_policy
+from .renamed import new_keys, with_new_keys
 from .schema import GROUPS
 from .warmup import warmup_ns
 
@@ -67,6 +68,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         ConfigError: a preset that cannot be read.
         hydra.errors.HydraException: as `compose`.
     """
+    overrides = with_new_keys(name, overrides)
     refuse_valueless_groups(overrides)
     if GlobalHydra.instance().is_initialized():
         return _composed(name, overrides, hydra)
@@ -145,6 +147,8 @@ class Composer:
             ConfigError, hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: as `compose`.
         """
         values = values or {}
+        new = new_keys(self.root.name, values, words)
+        words, values = with_new_keys(self.root.name, words), {new[key]: value for key, value in values.items()}
         try:
             return self._assembled(words, values)
         except (_UnusualError, *WRONG):

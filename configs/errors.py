@@ -13,6 +13,7 @@ from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyVa
 from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
+from .renamed import RENAMED
 from .rewording import of_composition, of_override, of_type
 from .source import offered
 from .source import options_of as options_in
@@ -163,7 +164,15 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
         return f"{parent} is a list where a mapping of keys belongs"
     if error.key == "name" and section and "name" not in (parent or {}):
         return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
-    return unknown(section or "configuration", str(error.key), valid, "key") + _elsewhere(section, str(error.key))
+    text = unknown(section or "configuration", str(error.key), valid, "key")
+    renamed = _renamed(f"{section}.{error.key}" if section else str(error.key))
+    return f"{text}; {renamed}" if renamed else text + _elsewhere(section, str(error.key))
+
+
+def _renamed(key: str) -> str | None:
+    """The new name of a key; presets must use it."""
+    new = next((names[key] for names in RENAMED.values() if key in names), None)
+    return new and f"{key} is now {new}"
 
 
 def _elsewhere(section: str, key: str) -> str:
@@ -182,7 +191,10 @@ def _no_list(error: HydraException) -> str:
 def _in_worlds(text: str) -> str | None:
     # Hydra tells neither the key's section in its first line nor for whom the preset is.
     found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
-    return found and of_other_agent(found[1], found[2])
+    if found is None:
+        return None
+    renamed = _renamed(f"agent.{found[2]}")
+    return f"worlds={found[1]}: {renamed}" if renamed else of_other_agent(found[1], found[2])
 
 
 def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:

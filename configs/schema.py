@@ -163,10 +163,10 @@ class Regret:
     traffic: dict[str, Any] = field(default_factory=dict)
     seeds: list[int] = MISSING
     decisions: int = MISSING
-    part: float = MISSING
+    sample_fraction: float = MISSING
     horizon_ns: float = MISSING
     slots: int = MISSING
-    others: str = MISSING
+    other_packets: str = MISSING
     confidence: float = MISSING
     resamples: int = MISSING
     threads: int = MISSING

@@ -15,6 +15,7 @@ from ..simcore._policy_file import without_provenance
 from .identity import core_failures, core_sections
 from .jobs import file_hash, file_word, has_workload
 from .policies import policy_path
+from .renamed import with_old_keys
 from .schema import Failures
 from .source import offer
 
@@ -156,6 +157,7 @@ def training_hash(config: DictConfig) -> str:
         identity.pop("worlds", None)
     if identity["agent"]["name"] == "policy_search":
         identity["agent"] = _with_base(identity["agent"])
+    identity["agent"] = with_old_keys(identity["agent"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -7,10 +7,12 @@ from dataclasses import fields
 from typing import Any
 
 from ...configs.errors import unknown
+from ...configs.renamed import RENAMED
 from ...simcore import ConfigError, registered
 
 # What the core takes: one statement of it, in simcore/src/learning/seam.cpp and simcore/src/routing/policy.cpp.
 _CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]
+_RENAMED = RENAMED["train"]
 SLOTS: tuple[float, float] = (_CORE["slots"]["min"], _CORE["slots"]["max"])
 CAPACITY: tuple[float, float] = (1, _CORE["record"]["max"])
 
@@ -45,7 +47,11 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
     Raises:
         ConfigError: a value is outside, no number, or none of the choices.
     """
-    for key in (field.name for field in fields(config)):
+    names = [field.name for field in fields(config)]
+    for key in names:
+        new = _RENAMED.get(f"agent.{key}", "").removeprefix("agent.")
+        if new in names:  # a subclass still sets the default of the old key, which nothing reads
+            raise ConfigError(f"{type(config).__module__}: {key} is now {new}")
         if key in _CORE and key not in bounds:
             _check_as_core(key, getattr(config, key), _CORE[key])
     for key, (low, high) in bounds.items():

@@ -54,7 +54,7 @@ class DqnConfig(Machines, dqn.Hyperparameters):
     # experience
     fragment: int = 2048  # decisions per call to a process that simulates
     buffer: int = 200_000  # transitions kept
-    begin: int = 4096  # decisions before learning begins
+    learning_starts: int = 4096  # decisions before learning begins
     epsilon_decisions: int = 100_000  # in which epsilon falls
     # learning
     updates_per_decision: float = 1.0  # transitions replayed for each that is sampled
@@ -66,7 +66,7 @@ class DqnConfig(Machines, dqn.Hyperparameters):
             self,
             fragment=_COUNT,
             buffer=_COUNT,
-            begin=(0, 1 << 30),
+            learning_starts=(0, 1 << 30),
             epsilon_decisions=_COUNT,
             updates_per_decision=(1e-6, 1e6),
             target_update=_COUNT,

@@ -143,7 +143,7 @@ def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 
             "capacity": config.buffer,
             "seed": seed,
         },
-        num_steps_sampled_before_learning_starts=config.begin,
+        num_steps_sampled_before_learning_starts=config.learning_starts,
         target_network_update_freq=config.target_update,
         training_intensity=config.updates_per_decision,
         gamma=config.discount,

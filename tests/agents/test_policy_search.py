@@ -182,7 +182,7 @@ def test_what_one_world_gains_does_not_pay_for_what_another_loses(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch, harm: float, low: float, high: float
 ) -> None:
     """Two worlds want opposite things of one cost; with `harm` the second gives no more than its reference has."""
-    agent = Agent(Config(population=30, elite=6, references=["minimal"], harm=harm), mixture, rounds=15, seed=1)
+    agent = Agent(Config(population=30, elite=6, references=["minimal"], harm_weight=harm), mixture, rounds=15, seed=1)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (float(logs[0]) * (1.0, -0.5)[k], 1))
     monkeypatch.setattr(agent, "_best_of_references", lambda pool: torch.tensor([math.inf, 0.0]))
     for _ in range(15):
@@ -195,7 +195,7 @@ def test_what_one_world_gains_does_not_pay_for_what_another_loses(
 def test_a_loss_without_end_counts_for_nothing_where_harm_does_not_count(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = Agent(Config(population=6, elite=2, references=["minimal"], harm=0), mixture, rounds=1, seed=1)
+    agent = Agent(Config(population=6, elite=2, references=["minimal"], harm_weight=0), mixture, rounds=1, seed=1)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (math.inf if logs[0] > 0 else float(logs[1]), 1))
     agent.train_round()
     assert agent.mean.isfinite().all()

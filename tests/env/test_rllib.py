@@ -183,7 +183,7 @@ def test_dqn_learns(cluster: None, dueling: bool) -> None:
         hidden=[32],
         fragment=1024,
         batch=256,
-        begin=2048,
+        learning_starts=2048,
         target_update=2048,
         epsilon_decisions=20_000,
         learning_rate=2e-3,
