@@ -1,28 +1,20 @@
-"""Learning what choices cost everybody: a regression on the marginal costs of all candidates.
+"""Regression on marginal costs: what each candidate of a decision costs all packets.
 
-Decisions of the policy are sampled; the core tries every candidate of each in a fork of the network and says by how
-much the delays of all packets change (`flitgym.simcore.MarginalCost`). A network learns to score candidates by these
-costs, and the routers take the best. Where a delay of one's own is the reward, routers are selfish and a network
-settles where no packet gains by changing (Wardrop's first principle); with marginal costs it tends to where the sum of
-delays is least (his second; Beckmann, McGuire, Winsten 1956). All candidates of a decision are labelled with the same
-packets to come, so the differences between them carry less noise than returns of separate decisions do, and none is
-drawn from a next state: this is supervised learning on the states that the policy itself comes to (Ross, Gordon,
-Bagnell, AISTATS 2011).
+Decisions of the policy are sampled. The core tries every candidate of each decision in a fork of the network and
+measures the change in the delays of all packets (`flitgym.simcore.MarginalCost`). A network learns to score candidates
+by these costs, and the routers take the best one. A packet's own delay as the reward makes routers selfish, and the
+network settles where no packet gains by a change (Wardrop's first principle). With marginal costs it tends to the least
+sum of delays (Wardrop's second principle; Beckmann, McGuire, Winsten 1956).
 
-The other packets keep the routes that they take in the run (`others=kept`); with `others=routed` they react, and what
-is added is mostly noise (see `MarginalCost`).
+The forks of a decision have the same later packets, so the differences between candidates carry less noise than returns
+of separate decisions. No label depends on an estimate of a next state. This is supervised learning on the states that
+the policy itself visits (Ross, Gordon, Bagnell, AISTATS 2011).
 
-Costs matter up to a constant per decision: scores and targets are compared around their means over the candidates.
+The other packets keep their routes in a fork (`other_packets=kept`). With `other_packets=routed` they react, which adds
+mostly noise (see `MarginalCost`). Only the differences between the costs of a decision matter, so scores and targets
+are compared around their means over the candidates.
 
-Mean latency in ns beside the shipped DQN (400 rounds; here rounds=45 agent.decisions=48, seed 1,
-the better of two variants tried on these points), dragonfly_72, two
-seeds that were not trained on, windows of 20 us after 30 us:
-
-    traffic, load     mixed 0.3   mixed 0.45   mixed 0.6   ADV+1 0.3   ADV+1 0.45   uniform 0.45
-    dqn               650         716          783         848         927          560
-    marginal_cost     639         700          777         814         911          557
-
-Without `q_values` among the features (60 rounds): 639, 706, 858, 880, 1096, 580.
+See docs/agents/marginal_cost.md for results.
 """
 
 from __future__ import annotations
@@ -52,25 +44,25 @@ class Config:
     """Hyperparameters; times in ns."""
 
     name: str = "marginal_cost"
-    # what the routers see
+    # observation
     network: str = "slots"  # or flat
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     slots: int = 8
     # labels
-    networks: int = 4  # episodes per round, each begun anew
+    networks: int = 4  # episodes per round, each from an empty network
     warmup_ns: float = 20000  # of an episode, before decisions are sampled
-    decisions: int = 64  # labelled in each episode
-    sample_fraction: float = 0.02  # of the decisions that are sampled
-    horizon_ns: float = 1500  # that a fork runs
-    other_packets: str = "kept"  # routes of the other packets in a fork, or routed: decided on anew
-    threads: int = 0  # that forks run on; 0 = one per core. They change nothing else
+    decisions: int = 64  # labelled decisions per episode
+    sample_fraction: float = 0.02  # fraction of all decisions that are sampled
+    horizon_ns: float = 1500  # simulated time of a fork
+    other_packets: str = "kept"  # other packets keep their routes in a fork; or routed: they decide again
+    threads: int = 0  # of the forks; 0 = one per core. The result does not depend on it
     capacity: int = 32768  # labelled decisions kept
     # learning
     learning_rate: float = 1e-3
     batch: int = 512
     updates: int = 40  # per round
-    huber_us: float = 0.5  # errors count by their square up to here and in proportion beyond
+    huber_us: float = 0.5  # the loss is quadratic up to this error and linear above
     gradient_norm: float = 10.0
 
     def __post_init__(self) -> None:
@@ -118,10 +110,12 @@ class Agent:
         return {key: getattr(config, key) for key in ("network", "hidden", "observation", "slots")}
 
     def train_round(self) -> dict[str, float]:
-        """Label decisions of new episodes, then learn from all that are kept."""
+        """Label decisions of new episodes, then learn from all labelled decisions in the replay buffer."""
         config = self.config
         metrics = self._label()
-        for group in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little
+        for (
+            group
+        ) in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little from each other
             group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
         losses = [self.update(self.replay.sample(config.batch, self.generator)) for _ in range(config.updates)]
         self.round += 1
@@ -183,7 +177,7 @@ class Agent:
         return self.online.export()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the agent. Episodes are not kept, since every round begins new ones."""
+        """The agent's part of a checkpoint. It has no episodes, since every round begins new ones."""
         return {
             **stored.state_of(self._parts),
             "round": self.round,
@@ -211,7 +205,7 @@ class Agent:
 
 
 def _rows(labels: dict[str, Any]) -> dict[str, Tensor]:
-    """What is kept of labelled decisions; costs in us, 0 where there is no candidate."""
+    """Labelled decisions as rows of the replay buffer; costs in us, 0 where a slot has no candidate."""
     cost = np.nan_to_num(labels["cost_ns"] * 1e-3).astype(np.float32)
     return {
         "observation": torch.from_numpy(labels["observation"]),

@@ -1,7 +1,7 @@
-"""A round of learning that is given up in its middle, so that Ctrl-C need not wait for the end of a long one."""
+"""A round of learning that stops in its middle, so that Ctrl-C does not wait for the end of a long round."""
 
 from __future__ import annotations
 
 
 class RoundAbandonedError(Exception):
-    """`Agent.train_round()` gave up, as `Agent.abandon()` asked; `Agent.state()` is that of the last finished round."""
+    """`Agent.abandon()` stopped `Agent.train_round()`; `Agent.state()` is that of the last finished round."""

@@ -12,7 +12,7 @@ from ...env.experience.chains import following
 
 
 def successors(rows: Mapping[str, Tensor]) -> Tensor:
-    """The row of each transition's packet's next decision, [n]; -1 where there is none, or it is not among the rows.
+    """The row of each packet's next decision, [n]; -1 if there is none, or if it is not among the rows.
 
     Args:
         rows: transitions with `decision`, `next_decision` (int64, -1: none) and `network`, [n] each.
@@ -30,16 +30,17 @@ def generalised_advantages(
 
     Args:
         reward: of each decision, [n].
-        value: the critic's estimate where it was made, [n].
-        next_value: likewise at the packet's next decision, 0 behind its last, [n].
-        successor: the row of that decision, [n]; -1: none, or not here, and the critic's estimate stands for the rest.
+        value: the critic's estimate at the decision, [n].
+        next_value: the critic's estimate at the packet's next decision, 0 after its last one, [n].
+        successor: the row of the next decision, [n]; -1 if it is not among the rows, so that `next_value` replaces the
+            rest.
         discount: per decision.
-        gae_lambda: 1: nothing but what was measured, as far as it is here; 0: nothing but the next step.
+        gae_lambda: 1: the measured rewards as far as they are known; 0: only the next step.
     """
     known = successor >= 0
     delta = reward + discount * next_value - value
     advantage, left = delta, known
-    while left.any():  # of the longest chain, a link each time; numbers of decisions rise along it
+    while left.any():  # one link of the longest chain per turn
         advantage = delta + torch.where(known, discount * gae_lambda * advantage[successor], 0.0)
         left = known & left[successor]
     return advantage

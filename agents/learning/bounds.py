@@ -10,13 +10,13 @@ from ...configs.errors import unknown
 from ...configs.renamed import RENAMED
 from ...simcore import ConfigError, registered
 
-# What the core takes: one statement of it, in simcore/src/learning/seam.cpp and simcore/src/routing/policy.cpp.
+# The bounds of the core's parameters, which only the core declares.
 _CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]
 _RENAMED = RENAMED["train"]
 SLOTS: tuple[float, float] = (_CORE["slots"]["min"], _CORE["slots"]["max"])
 CAPACITY: tuple[float, float] = (1, _CORE["record"]["max"])
 
-# What agents that learn by gradients have in common; times in ns.
+# Common keys of agents that learn by gradients; times in ns.
 LEARNING: dict[str, tuple[float, float]] = {
     "episode_ns": (1, 1e12),
     "learning_rate": (0, 1),
@@ -24,7 +24,7 @@ LEARNING: dict[str, tuple[float, float]] = {
     "gradient_norm": (1e-12, 1e12),
 }
 
-# Those that learn from `Rollouts`.
+# Common keys of agents that learn from `Rollouts`.
 ROLLOUTS: dict[str, tuple[float, float]] = {
     "networks": (1, 1024),
     "run_ns": (1, 1e9),
@@ -35,17 +35,17 @@ ROLLOUTS: dict[str, tuple[float, float]] = {
 
 
 def check(config: Any, **bounds: tuple[float, float]) -> None:
-    """Refuse what no training can run with.
+    """Refuse values that no training can run with.
 
-    A hyperparameter that has the name of a parameter of `routing=policy` (`slots`, `hidden`, `network` ...) is checked
-    by what the core declares of that one, unless `bounds` say otherwise.
+    A hyperparameter with the name of a parameter of `routing=policy` (`slots`, `hidden`, `network` ...) has the bounds
+    that the core declares, unless `bounds` names it.
 
     Args:
-        config: A dataclass of hyperparameters.
+        config: a dataclass of hyperparameters.
         bounds: least and greatest value of each key, both allowed.
 
     Raises:
-        ConfigError: a value is outside, no number, or none of the choices.
+        ConfigError: a value is out of bounds, not a number, or not one of the choices.
     """
     names = [field.name for field in fields(config)]
     for key in names:
@@ -62,14 +62,14 @@ def require(config: Any, kind: type[Any], agent: str) -> None:
     """Refuse the hyperparameters of another version of an algorithm.
 
     Raises:
-        ConfigError: `config` is no `kind`; names what it has and `kind` does not.
+        ConfigError: `config` is not a `kind`; the message names the keys that `kind` lacks.
     """
     if not isinstance(config, kind):
         known = {field.name for field in fields(kind)}
         strange = sorted({field.name for field in fields(config)} - known)
         raise ConfigError(
             f"{agent} takes {kind.__module__}.{kind.__qualname__}, not {type(config).__module__}."
-            f"{type(config).__qualname__}, whose {', '.join(strange) or 'values'} it does not know"
+            f"{type(config).__qualname__}, which has {', '.join(strange) or 'other values'}"
         )
 
 

@@ -1,4 +1,4 @@
-"""When numbers stop being finite: which quantity was the first, and what to do about it."""
+"""Diverged trainings: the first quantity that is not finite, and what to do about it."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _SMALLER_STEPS = "take a smaller agent.learning_rate or agent.gradient_norm"
 
 
 class DivergedError(CoreError):
-    """A training cannot go on, since a number is not finite; `quantity` became so first."""
+    """A training cannot continue, since a number is not finite. `quantity` is the first such quantity."""
 
     def __init__(self, quantity: str, advice: str = _SMALLER_STEPS) -> None:
         super().__init__(f"{quantity} is not finite; {advice}")
         self.quantity, self.advice = quantity, advice
 
     def __reduce__(self) -> tuple[type[DivergedError], tuple[str, str]]:
-        return type(self), (self.quantity, self.advice)  # from a worker process the text would come twice
+        return type(self), (self.quantity, self.advice)  # unpickling from the message would repeat the text
 
 
 def require_finite(loss: Tensor, gradient_norm: Tensor, **quantities: Tensor) -> float:
     """The loss as a number, if it and its gradient are finite.
 
-    Call it before the step of the optimiser, so that the weights stay what they were.
+    Call it before the optimiser's step, so that a diverged gradient does not change the weights.
 
     Args:
-        loss: what is minimised.
-        gradient_norm: of its gradient, over all parameters.
-        quantities: what the loss is made of, in the order in which they are computed.
+        loss: the loss.
+        gradient_norm: the norm of its gradient over all parameters.
+        quantities: the terms of the loss, in the order of their computation.
 
     Raises:
-        DivergedError: it is not; the first of `quantities` that is not finite either is named.
+        DivergedError: the loss or its gradient is not finite; names the first of `quantities` that is not finite.
     """
     value = float(loss.detach())
     if math.isfinite(value) and math.isfinite(float(gradient_norm)):
@@ -47,7 +47,7 @@ def require_finite(loss: Tensor, gradient_norm: Tensor, **quantities: Tensor) ->
 
 def _advice(name: str) -> str:
     if name in ("observation", "reward"):
-        return "it comes from the simulation, not from learning: check vary and agent.reward, and report it"
+        return "it comes from the simulation, not from learning: check vary and agent.reward, and report this error"
     if name == "goal":
-        return "the values of later decisions grew without bound: take a smaller agent.learning_rate or agent.discount"
+        return "the values of later decisions grow without bound: take a smaller agent.learning_rate or agent.discount"
     return _SMALLER_STEPS

@@ -1,4 +1,4 @@
-"""A replay memory: the latest transitions of all networks in one ring, each as likely to be drawn as any other."""
+"""A replay buffer: the latest transitions of all networks in one ring, drawn uniformly."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from . import stored
 
 
 class Replay:
-    """Keeps the newest rows of what it is given.
+    """Keeps the newest rows.
 
     Args:
-        capacity: rows kept; memory is taken as they come.
+        capacity: rows kept.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -28,7 +28,7 @@ class Replay:
         return min(self.added, self.capacity)
 
     def add(self, rows: Mapping[str, Tensor]) -> None:
-        """Put rows in the place of the oldest; columns [n, ...], the same ones every time."""
+        """Replace the oldest rows; columns [n, ...], with the same names in every call."""
         if not rows:
             return
         count = len(next(iter(rows.values())))
@@ -41,28 +41,28 @@ class Replay:
         self.added += count
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """Rows drawn uniformly, with replacement; [count, ...] each, or nothing while the memory is empty."""
+        """Rows drawn uniformly, with replacement; [count, ...] each, or no column while the buffer is empty."""
         if not len(self):
             return {}
         rows = torch.randint(len(self), (count,), generator=generator)
         return {name: column[rows] for name, column in self.columns.items()}
 
     def state(self) -> dict[str, Any]:
-        """What is kept, for a checkpoint."""
-        # Clones: a file holds the whole memory that a view lies in.
+        """The buffer's part of a checkpoint."""
+        # Clones, since torch saves the whole memory behind a view.
         columns = {name: column[: len(self)].clone() for name, column in self.columns.items()}
         return {"added": self.added, "columns": columns}
 
     def load_state(self, state: Any, where: str, example: Mapping[str, Tensor]) -> None:
-        """Go on from a `state()` of a memory of the same capacity.
+        """Continue from a `state()` of a buffer of the same capacity.
 
         Args:
-            state: as a checkpoint has it.
+            state: out of a checkpoint.
             where: its name in messages.
-            example: columns as `add` takes them, of whatever length.
+            example: columns as `add` takes them, of any length.
 
         Raises:
-            ConfigError: it is damaged, or of other columns.
+            ConfigError: the state is damaged, or has other columns.
         """
         own = {name: column.new_zeros((0, *column.shape[1:])) for name, column in example.items()}
         empty = isinstance(state, Mapping) and not state.get("added") and state.get("columns") == {}

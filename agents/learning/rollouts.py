@@ -1,4 +1,4 @@
-"""Several networks whose routers follow the policy that is being learned, and the transitions that come of it."""
+"""Several simulated networks that follow the policy in training, and the transitions that they produce."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from ...simcore import ConfigError, Simulation
 from ..networks import Layers
 from . import stored
 
-# Hyperparameters of an agent that are parameters of `routing=policy`: what the routers see and are paid.
+# Hyperparameters of an agent that are parameters of `routing=policy`: observation and reward.
 SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")
 
 
 class Rollouts:
-    """K simulations of a world, each in an episode of its own. The routers decide inside the core (`routing=policy`).
+    """K simulations of a world, each in its own episode. The routers decide inside the core (`routing=policy`).
 
-    An episode begins with an empty network and ends after `episode_ns`; the first ones are cut differently long, so
-    that the networks do not all begin anew at once.
+    An episode begins with an empty network and ends after `episode_ns`. The first episodes have different lengths, so
+    that the networks do not all restart at the same time.
 
-    Of a mixture the networks take the worlds in turn, and so do the episodes of each network if it has more worlds than
-    there are networks.
+    The networks take the worlds of a mixture in turn. If there are more worlds than networks, the episodes of a network
+    take further worlds in turn.
 
     Args:
-        world: where the episodes are drawn from.
+        world: the source of episodes.
         routing: parameters of `routing=policy` (network, hidden, observation, reward, slots ...).
         networks: K.
         episode_ns: length of an episode.
         capacity: transitions kept of each network.
-        record_part: part of the packets whose decisions are kept.
-        seed: of the first episode; each episode has the next.
-        tail_ns: how long an episode is carried on behind its end for the sake of what was decided before. Without it
-            the decisions that are open at the end are lost, and those are the slow ones.
+        record_part: fraction of the packets whose decisions are recorded.
+        seed: of the first episode; every further episode takes the next seed.
+        tail_ns: how long an episode continues after its end, for the rewards of decisions made before the end. Without
+            it the decisions that are open at the end, which are the slow ones, are lost.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Rollouts:
         self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # of the mixture
         self.simulations: list[Simulation] = []
         self.rings: list[Ring] = []
-        self.late: list[dict[str, Tensor]] = []  # of episodes that are over, not taken yet
+        self.late: list[dict[str, Tensor]] = []  # transitions of finished episodes, not taken yet
         for k in range(networks):
             simulation = self._begin(k, (k + 1) / networks)
             self.simulations.append(simulation)
@@ -71,7 +71,7 @@ class Rollouts:
 
     @classmethod
     def of(cls, config: Any, routing: Mapping[str, Any], world: World | Mixture, seed: int) -> Rollouts:
-        """As the hyperparameters of an agent say; `seed` is that of the training."""
+        """The rollouts of an agent with these hyperparameters; `seed` is the seed of the training."""
         return cls(
             world,
             routing,
@@ -90,22 +90,21 @@ class Rollouts:
         return self.mixture.worlds[self.members[k]].simulation(self.routing, self.seeds[k])
 
     def _scale(self, k: int) -> float:
-        """Times of network k over the agent's."""
+        """The episode length of network k's world, divided by the agent's."""
         own = self.mixture.episode_ns[self.members[k]]
         return 1.0 if own is None else own / self.episode_ns
 
     def run(self, ns: float, layers: Layers, *, epsilon: float = 0.0, temperature: float = 0.0) -> dict[str, float]:
-        """Let every network run for `ns` under these weights (times its world's scale, see `Mixture`).
+        """Let every network run for `ns` under these weights, scaled by its world's episode length (see `Mixture`).
 
         Returns:
-            `latency_ns`: mean over the packets delivered; `throughput`: flits that arrived of those offered (in a short
-            window it may pass 1);
-            `decisions`: made in all. NaN where nothing was delivered.
+            `latency_ns`: mean over the delivered packets, NaN without any; `throughput`: accepted over offered flits,
+            which can exceed 1 in a short window; `decisions`: the number of decisions so far.
         """
         delivered = latency = accepted = offered = 0.0
         for k, simulation in enumerate(self.simulations):
             if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
-                self._carry_on(k, ns)
+                self._run_tail(k, ns)
                 simulation = self.simulations[k] = self._begin(k)
                 self.rings[k] = Ring(simulation)
             simulation.set_policy(layers)
@@ -127,8 +126,8 @@ class Rollouts:
             "decisions": float(self.decisions),
         }
 
-    def _carry_on(self, k: int, step_ns: float) -> None:
-        """Let an episode that is over run on, and keep what comes back of the decisions made before its end."""
+    def _run_tail(self, k: int, step_ns: float) -> None:
+        """Continue a finished episode, and keep the transitions of the decisions made before its end."""
         simulation = self.simulations[k]
         if self.tail_ns <= 0 or simulation.workload_finished:
             return
@@ -143,16 +142,17 @@ class Rollouts:
                 self.late.append(_labelled(part, len(self.rings) + k))
 
     def no_rows(self) -> dict[str, Tensor]:
-        """What `take` returns, without any row: names, types and shapes."""
+        """The columns of `take` without rows, for their names, types and shapes."""
         nothing = np.empty(0, np.int64)
         return _labelled(self.rings[0].pick(nothing, _TAKEN), 0)
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """Transitions at random, as many from each network however few it has; from those it still keeps.
+        """Random transitions out of the rings, an equal number from each network.
 
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
-            `log_probability` [n]; n is `count`, or less while some network has no transition yet; empty if none has.
+            `log_probability` [n]; n is `count`, or less while a network has no transition yet. Empty without any
+            transition.
         """
         parts = []
         share = -(-count // len(self.rings))
@@ -164,12 +164,12 @@ class Rollouts:
         return {name: column[:count] for name, column in _joined(parts).items()}
 
     def take(self) -> dict[str, Tensor]:
-        """The transitions filed since the last call, in order, network by network; `network` [n] says of which.
+        """The transitions recorded since the last call, in order, network by network; `network` [n] is their number.
 
-        Those of episodes that are over have numbers of their own, behind the networks'.
+        Transitions of finished episodes have numbers from K on.
 
         Raises:
-            ConfigError: more were filed than the ring holds.
+            ConfigError: the ring overflowed.
         """
         parts, self.late = self.late, []
         for k in range(len(self.rings)):
@@ -239,7 +239,7 @@ _TAKEN = (*_SAMPLED, "decision", "next_decision")
 
 
 def _tensors(rows: Rows) -> dict[str, Tensor]:
-    # Numbers of decisions are unsigned; torch has no such integers that it can compare. "None" becomes -1.
+    # torch cannot compare unsigned integers, so numbers of decisions become signed, and "none" becomes -1.
     signed = {name: column.view(np.int64) if column.dtype == np.uint64 else column for name, column in rows.items()}
     return {name: torch.from_numpy(column) for name, column in signed.items()}
 

@@ -1,4 +1,4 @@
-"""What a checkpoint keeps of an agent, compared with the agent before it is used.
+"""The agent's part of a checkpoint, compared with the agent before it is used.
 
 `torch.load(weights_only=True)` makes sure that a file runs no code. Its content may still be damaged, or come from
 another agent.
@@ -30,7 +30,7 @@ def load(parts: Mapping[str, Part], states: Mapping[str, Any]) -> None:
         if isinstance(part, torch.Generator):
             part.set_state(states[name])
         elif isinstance(part, Adam):
-            # The settings are those of the configuration. The learning rate is set anew in every round.
+            # The settings are those of the configuration. The agents set the learning rate in every round.
             groups = part.state_dict()["param_groups"]
             part.load_state_dict({"state": states[name]["state"], "param_groups": groups})
         else:

@@ -35,8 +35,8 @@ class SlotScores(nn.Module):
     Args:
         seam: `Simulation.seam()`: numbers of general features, of features per slot, and of slots.
         hidden: units of each hidden layer.
-        network: `slots`: one network, applied to every slot, sees the general features and the slot's own, so it
-            knows no order of the slots; `flat`: one network sees the whole row.
+        network: `slots`: one network is applied to every slot. Its inputs are the general features and those of the
+            slot, so the order of the slots has no effect. `flat`: the inputs are the whole row.
     """
 
     def __init__(self, seam: Mapping[str, Any], hidden: Sequence[int], network: str = "slots") -> None:
@@ -49,7 +49,7 @@ class SlotScores(nn.Module):
             self.perceptron = Perceptron([int(seam["width"]), *hidden, self.slots])
 
     def forward(self, observation: Tensor) -> Tensor:
-        """[n, width] -> [n, slots]; the scores of masked slots mean nothing."""
+        """[n, width] -> [n, slots]; the scores of masked slots have no meaning."""
         if self.network == "flat":
             flat: Tensor = self.perceptron(observation)
             return flat

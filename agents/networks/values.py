@@ -12,7 +12,7 @@ from .scores import Perceptron, SlotScores
 
 
 class StateValue(nn.Module):
-    """One number per observation, from the general features and the mean and the least of each slot feature."""
+    """One number per observation: from the general features, the first slot, and each slot feature's mean and least."""
 
     def __init__(self, seam: Mapping[str, Any], hidden: Sequence[int]) -> None:
         super().__init__()
@@ -30,12 +30,12 @@ class StateValue(nn.Module):
 
 
 class QNetwork(nn.Module):
-    """Q of every slot; the core follows the scores alone, for the state's value moves all slots alike.
+    """Q of every slot. The core needs only the scores, since the state's value is the same for all slots.
 
     Args:
-        seam: as of `SlotScores`.
-        hidden: likewise.
-        network: likewise.
+        seam: as for `SlotScores`.
+        hidden: as for `SlotScores`.
+        network: as for `SlotScores`.
         dueling: the scores are advantages around the state's value (Wang et al., ICML 2016).
     """
 

@@ -1,4 +1,4 @@
-"""Scores that are written down rather than trained, as the layers that the core follows: costs, tolls, and sums."""
+"""Scores that are written down instead of trained, as layers of the core's network: costs, tolls, and their sums."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import numpy as np
 
 from ..networks import Layers
 
-MOST_TOLLED = 512.0  # what a feature with a toll may come to
+MOST_TOLLED = 512.0  # the greatest value of a feature with a toll
 _FAR = 2 * MOST_TOLLED
-LONGER = "more_hops"  # the feature of slots that is 0 or less on shortest ways and 1/2 or more on others
+LONGER = "more_hops"  # a slot feature: 0 or less on minimal paths, 1/2 or more on others
 
 
 def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mapping[str, float]) -> Layers:
-    """The score that is minus a sum of costs, and of tolls that ways with more hops than the least pay on top.
+    """Layers whose score is minus a sum of costs, and minus tolls that non-minimal paths pay on top.
 
     Args:
-        inputs: Names of what the network sees, in its order: the general features, then those of the slot. Only names
-            without costs and tolls may occur twice.
-        costs: Per unit of a feature, by its name.
-        tolls: Likewise, paid where `more_hops` is above 0; such features are from 0 to `MOST_TOLLED`.
+        inputs: names of the network's inputs, in their order: the general features, then those of the slot. Only a
+            name without a cost or a toll may occur twice.
+        costs: per unit of a feature, by its name.
+        tolls: per unit of a feature, paid where `more_hops` is above 0; the feature is between 0 and `MOST_TOLLED`.
 
     Returns:
-        One linear layer, [1, inputs]; with tolls two, with 3 + len(tolls) units in between.
+        One linear layer, [1, inputs]; with tolls two layers, with 3 + len(tolls) units in between.
 
     Raises:
-        KeyError: a cost or toll on what is not among `inputs`, or tolls without `more_hops` there.
+        KeyError: a cost or toll has no input, or there are tolls but no input `more_hops`.
     """
     column = {name: k for k, name in enumerate(inputs)}
     linear = np.zeros((1, len(inputs)), np.float32)
@@ -34,8 +34,8 @@ def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mappin
         linear[0, column[name]] = -cost
     if not tolls:
         return [(linear, np.zeros(1, np.float32))]
-    # Rectified units: the sum of the costs (whichever sign it has), x + F (h - 1/2) of each x with a toll, and
-    # F (h - 1/2) with h = more_hops. F is so large that the difference of the last two is 0 on shortest ways and x on
+    # Two rectified units are plus and minus the sum of the costs. The others are x + F (h - 1/2) for each x with a toll,
+    # and F (h - 1/2), with h = more_hops. F is so large that the difference of these is 0 on minimal paths and x on
     # others.
     longer = np.zeros_like(linear)
     longer[0, column[LONGER]] = _FAR
@@ -53,12 +53,12 @@ def added(a: Layers, b: Layers) -> Layers:
     """The network whose score is the sum of two networks' scores, to within rounding.
 
     Args:
-        a: Layers with one output.
-        b: Likewise, and with the inputs of `a`.
+        a: layers with one output.
+        b: layers with one output and the inputs of `a`.
 
     Returns:
-        As many layers as the longer of both has, at least two, with the hidden units of both side by side, and two in
-        every layer that the shorter one lacks.
+        As many layers as the deeper network has, at least two. A hidden layer has the units of both networks, and two
+        units for a network that lacks the layer.
     """
     depth = max(len(a), len(b), 2)
     (first, *middle), (other, *rest) = _deepened(a, depth), _deepened(b, depth)
@@ -78,7 +78,7 @@ def hidden_units(layers: Layers) -> list[int]:
 
 
 def _deepened(layers: Layers, depth: int) -> Layers:
-    # A score passes a rectified layer as two units, itself and minus itself, of which one is 0.
+    # A score passes a rectified layer as two units, the score and minus the score; one of them is 0.
     sign = np.array([[1], [-1]], np.float32)
     deep = list(layers)
     while len(deep) < depth:

@@ -24,10 +24,10 @@ from .ray_cluster import join, require_cpus
 
 
 class Agent:
-    """One round is an iteration of RLlib. A checkpoint keeps the weights; RLlib's own files could run code.
+    """One round is an iteration of RLlib. A checkpoint keeps the weights only, since RLlib's files could run code.
 
-    A training that goes on from a checkpoint has its weights, its counts and its epsilon, but a fresh optimiser, an
-    empty replay memory and other episodes. Unlike the other agents' it does not repeat an uninterrupted one.
+    A training that continues from a checkpoint has its weights, its counts and its epsilon, but a new optimiser, an
+    empty replay buffer and other episodes. So it does not repeat an uninterrupted training, unlike the other agents.
     """
 
     def __init__(self, config: Any, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
@@ -42,26 +42,26 @@ class Agent:
         where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
         print(f"{config.name}: {where}", file=sys.stderr, flush=True)
         join(config.address, "agent.address", include_dashboard=False, log_to_driver=False)
-        # RLlib would wait for CPUs that do not come, without a word.
+        # RLlib would wait silently for CPUs that the cluster does not have.
         require_cpus(config.cpus, "agent.env_runners + agent.learners")
         self._before, self._steps, self.round = 0.0, 0.0, 0
         self._built: Any = None
 
     @property
     def _algorithm(self) -> Any:
-        # Built late: its processes take long to start, and what goes on from a checkpoint is built from that.
+        # Built when first needed: its processes start slowly, and a checkpoint changes its settings.
         if self._built is None:
             self._built = self._build()
         return self._built
 
     def _build(self) -> Any:
         config = self.config
-        if self._before and isinstance(config, DqnConfig):  # where it had come to
+        if self._before and isinstance(config, DqnConfig):  # continue with the epsilon of the checkpoint
             part = min(1.0, self._before / config.epsilon_decisions)
             first = config.epsilon_first + (config.epsilon_last - config.epsilon_first) * part
             left = max(1, int(config.epsilon_decisions - self._before))
             config = replace(config, epsilon_first=first, epsilon_decisions=left)
-        # What goes on must not repeat the episodes that were. RLlib takes seeds below 2^32, and adds to them.
+        # A continued training must not repeat its episodes. RLlib takes seeds below 2^32 and adds to them.
         seed = episode_seed(self.seed, self.round) // 2 if self.round else self.seed
         return self._module.algorithm_config(self.world, config, seed).build_algo()
 
@@ -74,7 +74,7 @@ class Agent:
         """One iteration of RLlib.
 
         Raises:
-            CoreError: a learner died; one that simulates is replaced by RLlib.
+            CoreError: a learner died; RLlib itself replaces a simulating process.
         """
         from ray.exceptions import RayActorError
 
@@ -84,7 +84,7 @@ class Agent:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise CoreError(
                 f"{self.config.name}: a process of the cluster died in round {self.round + 1} ({first}); start again "
-                "to go on from the last checkpoint"
+                "to continue from the last checkpoint"
             ) from error
         self.round += 1
         self._steps = numbers["decisions"]
@@ -106,7 +106,7 @@ class Agent:
         return layers
 
     def state(self) -> dict[str, Any]:
-        """The weights of all networks, and how far the training is."""
+        """The weights of all networks, and the progress of the training."""
         return {"steps": self._steps, "round": self.round, "weights": self._weights()}
 
     def _weights(self) -> dict[str, dict[str, torch.Tensor]]:
@@ -117,10 +117,10 @@ class Agent:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on with the weights of a `state()`.
+        """Continue with the weights of a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
         given = stored.checked(state, "agent", {"steps": 0.0, "round": 0, "weights": ...})
         self.close()

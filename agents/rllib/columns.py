@@ -1,4 +1,4 @@
-"""What RLlib's runners have sampled, as columns: the rows of all episodes of a batch, one after another."""
+"""The columns of a batch out of RLlib's runners: the rows of all its episodes, one after another."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Hyperparameters of RLlib's PPO and DQN, and where they run; this file does not import Ray.
+"""Hyperparameters of RLlib's PPO and DQN, and the machines they run on; this file does not import Ray.
 
-What the algorithm is, is said once for flitgym's own version and RLlib's (`ppo.Hyperparameters`,
-`dqn.Hyperparameters`). Here is what only RLlib's understands; what only flitgym's does is in `ppo.Config` and
-`dqn.Config`. RLlib keeps every decision, has no tail of an episode, and its rates do not fall.
+flitgym's and RLlib's versions of an algorithm share `ppo.Hyperparameters` or `dqn.Hyperparameters`. This file adds the
+keys of RLlib's versions; `ppo.Config` and `dqn.Config` add those of flitgym's. RLlib records every decision, its
+episodes have no tail, and its learning rate is constant.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ _COUNT = (1, 1 << 30)
 
 @dataclass
 class Machines:
-    """Where RLlib's work is done."""
+    """The machines and processes of a training."""
 
     env_runners: int = 0  # processes that simulate; 0 = in the training process itself
-    learners: int = 0  # processes that learn; 0 likewise
-    gpus_per_learner: float = 0  # of the training process where learners is 0
-    # Of a running Ray cluster; auto: that of RAY_ADDRESS or of this machine; null: Ray starts here.
+    learners: int = 0  # processes that learn; 0 = in the training process itself
+    gpus_per_learner: float = 0  # with learners=0: GPUs of the training process
+    # The address of a Ray cluster; auto: the one of RAY_ADDRESS or of this machine; null: Ray starts here
     address: str | None = None
 
     @property
     def cpus(self) -> int:
-        """CPUs of the cluster that are taken: one by each that simulates, and by each learner without a GPU."""
+        """CPUs of the cluster that the training takes: one per simulating process and per learner without a GPU."""
         return self.env_runners + (0 if self.gpus_per_learner else self.learners)
 
 
 @dataclass
 class PpoConfig(Machines, ppo.Hyperparameters):
-    """RLlib's: `env_runners` and what follows are its alone, the others flitgym's own PPO's, too; times in ns."""
+    """The keys from `env_runners` on are of RLlib's version only; flitgym's PPO shares the others. Times in ns."""
 
     name: str = "rllib_ppo"
     # experience
-    batch: int = 8192  # decisions per round, of all processes together
+    batch: int = 8192  # decisions per round, over all processes
     # learning
-    value_clip: float = 100.0  # squared errors of the critic (us^2) above this have no gradient
+    value_clip: float = 100.0  # us^2; larger squared errors of the critic have no gradient
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,17 +48,17 @@ class PpoConfig(Machines, ppo.Hyperparameters):
 
 @dataclass
 class DqnConfig(Machines, dqn.Hyperparameters):
-    """RLlib's: `env_runners` and what follows are its alone, the others flitgym's own DQN's, too; times in ns."""
+    """The keys from `env_runners` on are of RLlib's version only; flitgym's DQN shares the others. Times in ns."""
 
     name: str = "rllib_dqn"
     # experience
-    fragment: int = 2048  # decisions per call to a process that simulates
+    fragment: int = 2048  # decisions per call to a simulating process
     buffer: int = 200_000  # transitions kept
     learning_starts: int = 4096  # decisions before learning begins
-    epsilon_decisions: int = 100_000  # in which epsilon falls
+    epsilon_decisions: int = 100_000  # decisions in which epsilon falls
     # learning
-    updates_per_decision: float = 1.0  # transitions replayed for each that is sampled
-    target_update: int = 8192  # decisions from one copy of the network to the next
+    updates_per_decision: float = 1.0  # transitions replayed per sampled decision
+    target_update: int = 8192  # decisions between two copies of the network
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,10 +1,10 @@
-"""Double DQN (van Hasselt et al., 2016) by RLlib, with transitions from inside the core: one network for all routers.
+"""Double DQN (van Hasselt et al., 2016) by RLlib, with transitions out of the core: one network for all routers.
 
     from flitgym.agents.rllib import dqn
     layers = dqn.train(world, steps=1_000_000, policy_path="dqn.safetensors")
 
-A transition is a decision, its reward, and the packet's next decision (none, if it was delivered). Replay needs no
-order, so transitions are stored as they come, in flat arrays; RLlib's own buffer would make an object of each.
+A transition is a decision, its reward, and the packet's next decision, if there is one. Replay needs no order, so
+transitions are stored in flat arrays as they arrive; RLlib's buffer would make an object of each.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TransitionBuffer(EpisodeReplayBuffer):
         self.added = 0
 
     def add(self, episodes: Any) -> None:  # type: ignore[override]
-        """Store what runners have sampled; the oldest make room."""
+        """Store the transitions of runners in place of the oldest ones."""
         for episode in episodes if isinstance(episodes, list) else [episodes]:
             sampled = Sampled([episode])
             rows = {
@@ -68,7 +68,7 @@ class TransitionBuffer(EpisodeReplayBuffer):
             self.added += len(episode)
 
     def sample(self, num_items: int | None = None, **_: Any) -> list[Any]:  # type: ignore[override]
-        """So many transitions as one episode; they have nothing to do with each other."""
+        """Random transitions in one episode; its steps are unrelated."""
         at = self.rng.integers(0, len(self), num_items or 1)
         rows = {name: column[at] for name, column in self.columns.items()}
         observation = rows[Columns.OBS]
@@ -89,17 +89,17 @@ class TransitionBuffer(EpisodeReplayBuffer):
         return min(self.added, self.capacity)
 
     def get_state(self) -> dict[str, Any]:
-        """All of it."""
+        """The whole buffer, for RLlib."""
         return {"columns": self.columns, "added": self.added, "rng": self.rng.bit_generator.state}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """As it was."""
+        """Continue from a `get_state()`."""
         self.columns, self.added = state["columns"], state["added"]
         self.rng.bit_generator.state = state["rng"]
 
 
 class DqnTrainBatch(ConnectorV2):
-    """Learner connector: from the buffer's arrays straight to DQN's train batch."""
+    """Learner connector: makes DQN's train batch from the buffer's arrays."""
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
         """The batch of one module, on its device."""
@@ -117,7 +117,7 @@ class DqnTrainBatch(ConnectorV2):
 
 
 def rollout_of(world: World, config: DqnConfig) -> Rollout:
-    """What each runner samples."""
+    """The rollout of each runner."""
     return Rollout(
         world,
         routing={key: getattr(config, key) for key in SEEN},
@@ -137,7 +137,7 @@ def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 
     algorithm.training(
         lr=config.learning_rate,
         train_batch_size_per_learner=config.batch // max(1, config.learners),
-        # By its name: RLlib looks for words in it.
+        # As text, since RLlib searches the type for words.
         replay_buffer_config={
             "type": f"{__name__}.{TransitionBuffer.__name__}",
             "capacity": config.buffer,
@@ -150,12 +150,12 @@ def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 
         grad_clip=config.gradient_norm,
         n_step=1,
         double_q=config.double,
-        dueling=False,  # of RLlib's own networks; here it is the module's
+        dueling=False,  # of RLlib's networks; here the module has the option
         num_atoms=1,
     )
     algorithm.learners(
         add_default_connectors_to_learner_pipeline=False,
-        # DQN's learner puts a piece behind the first of these, so that one has to be there; the second makes the batch.
+        # DQN's learner inserts a connector behind the first of these, so it must exist; the second makes the batch.
         learner_connector=lambda *spaces: [
             AddObservationsFromEpisodesToBatch(*spaces, as_learner_connector=True),
             DqnTrainBatch(*spaces),

@@ -1,6 +1,6 @@
-"""RLModules around the networks of `flitgym.agents.networks`, whose policy the core can run.
+"""RLModules around the networks of `flitgym.agents.networks`, so that the core can run their policy.
 
-They see rows as `flitgym.env.experience.bounds.seen` makes them: the observation, then 1 or 0 per slot.
+Their rows are those of `flitgym.env.experience.bounds.seen`: the observation, then 1 or 0 per slot.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ except ImportError as error:
 
 
 class _Masked(TorchRLModule):
-    """What the two have in common: `model_config` holds the `seam`, `hidden`, `network` and, of DQN, `dueling`."""
+    """The common part; `model_config` holds the `seam`, `hidden`, `network` and, for DQN, `dueling`."""
 
     def setup(self) -> None:
-        """How a row is divided."""
+        """Read the layout of a row."""
         settings: Any = self.model_config
         self.seam: Mapping[str, Any] = settings["seam"]
         self.hidden, self.network = settings["hidden"], settings["network"]
@@ -39,17 +39,17 @@ class _Masked(TorchRLModule):
         return rows[..., : self.width], rows[..., self.width :] > 0
 
     def core_layers(self) -> Layers:
-        """The weights that decide."""
+        """The layers that the core follows."""
         raise NotImplementedError
 
 
 def _masked(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Minus infinity (nearly, so that gradients stay finite) where there is no candidate."""
+    """The scores, with the most negative finite number where a slot has no candidate; gradients stay finite."""
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 
 class MaskedActorCritic(_Masked, InferenceOnlyAPI, ValueFunctionAPI):
-    """For PPO: actor and critic of `flitgym.agents.ppo`."""
+    """PPO's module: actor and critic of `flitgym.agents.ppo`."""
 
     def setup(self) -> None:
         """Build both networks."""
@@ -58,15 +58,15 @@ class MaskedActorCritic(_Masked, InferenceOnlyAPI, ValueFunctionAPI):
         self.critic = StateValue(self.seam, CRITIC)
 
     def core_layers(self) -> Layers:
-        """The weights that decide."""
+        """The layers that the core follows."""
         return self.actor.export()
 
     def get_non_inference_attributes(self) -> list[str]:
-        """The critic only learns."""
+        """The critic, which only learners need."""
         return ["critic"]
 
     def scores(self, rows: torch.Tensor) -> torch.Tensor:
-        """Of every slot, [n, slots]."""
+        """The scores of all slots, [n, slots]."""
         observation, mask = self.divided(rows)
         return _masked(self.actor(observation), mask)
 
@@ -80,7 +80,7 @@ class MaskedActorCritic(_Masked, InferenceOnlyAPI, ValueFunctionAPI):
 
 
 class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):
-    """For DQN: the network of `flitgym.agents.dqn`, and a slower copy of it for targets."""
+    """DQN's module: the network of `flitgym.agents.dqn`, and its target network."""
 
     target: nn.Module
 
@@ -91,7 +91,7 @@ class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):
         self.online = QNetwork(self.seam, self.hidden, self.network, settings["dueling"])
 
     def core_layers(self) -> Layers:
-        """The weights that decide."""
+        """The layers that the core follows."""
         return self.online.scores.export()
 
     def _values(self, network: nn.Module, rows: torch.Tensor) -> torch.Tensor:
@@ -99,31 +99,31 @@ class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):
         return _masked(network(observation, mask), mask)
 
     def get_non_inference_attributes(self) -> list[str]:
-        """The slower copy only learns."""
+        """The target network, which only learners need."""
         return ["target"]
 
     def make_target_networks(self) -> None:
-        """Copy the network."""
+        """Make the target network as a copy."""
         self.target = make_target_network(self.online)
 
     def get_target_network_pairs(self) -> list[tuple[nn.Module, nn.Module]]:
-        """Which network follows which."""
+        """The network and its target network."""
         return [(self.online, self.target)]
 
     def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """By the network itself."""
+        """Q values of the network."""
         return {QF_PREDS: self._values(self.online, batch[Columns.OBS])}
 
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """By its slower copy."""
+        """Q values of the target network."""
         return {QF_PREDS: self._values(self.target, batch[Columns.OBS])}
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
         return {Columns.ACTIONS: self.compute_q_values(batch)[QF_PREDS].argmax(dim=-1)}
 
     def _forward_train(self, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
-        # Double Q-learning: the network picks the next slot, the slower copy says what it is worth. Behind a delivery
-        # every slot is masked; the learner leaves that row's next value out.
+        # Double Q-learning: the network picks the next slot, and the target network values it. After a delivery every
+        # slot is masked; the learner ignores the next value of that row.
         following = {Columns.OBS: batch[Columns.NEXT_OBS]}
         return {
             **self.compute_q_values(batch),

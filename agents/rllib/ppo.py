@@ -1,10 +1,10 @@
-"""PPO (Schulman et al., 2017) by RLlib, with rollouts from inside the core: one policy for all routers.
+"""PPO (Schulman et al., 2017) by RLlib, with rollouts out of the core: one policy for all routers.
 
     from flitgym.agents.rllib import ppo
     layers = ppo.train(world, steps=1_000_000, policy_path="ppo.safetensors")
 
-The learner gets the decisions of whole packets, one packet behind the other in one long array. Advantages
-(GAE, Schulman et al., 2016) therefore end where a packet was delivered; nothing is ever estimated beyond.
+The learner gets the decisions of whole packets, one packet after another in one array. So advantages (GAE, Schulman
+et al., 2016) end at the delivery of a packet, and none depends on an estimate of a cut episode.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def advantages(
     discount: float,
     gae_lambda: float,
 ) -> NDArray[np.float32]:
-    """GAE over packets that stand one behind the other, each ending with `delivered`.
+    """GAE over packets, one after another; `delivered` marks the last decision of each.
 
-    Decisions behind the last end (a packet that was cut where learners share a batch) get 0.
+    Decisions after the last delivery get 0. They are of a packet that was cut when learners divided a batch.
     """
     ends = np.flatnonzero(delivered)
     whole = int(ends[-1]) + 1 if len(ends) else 0
@@ -63,7 +63,7 @@ def advantages(
 
 
 class PpoTrainBatch(ConnectorV2):
-    """Learner connector: from the runners' arrays straight to PPO's train batch, in the place of RLlib's own pieces."""
+    """Learner connector: makes PPO's train batch from the runners' arrays, instead of RLlib's own connectors."""
 
     def __init__(self, *spaces: Any, discount: float, gae_lambda: float, **kwargs: Any) -> None:
         super().__init__(*spaces, **kwargs)
@@ -101,7 +101,7 @@ class PpoTrainBatch(ConnectorV2):
 
 
 def rollout_of(world: World, config: PpoConfig) -> Rollout:
-    """What each runner samples."""
+    """The rollout of each runner."""
     return Rollout(
         world,
         routing={key: getattr(config, key) for key in SEEN},
@@ -121,7 +121,7 @@ def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 
     algorithm.training(
         lr=config.learning_rate,
         train_batch_size_per_learner=config.batch // max(1, config.learners),
-        # Of at most so many, as flitgym's own takes it; RLlib refuses one that is larger than the batch.
+        # At most `minibatch`, as in flitgym's PPO; RLlib refuses a minibatch that is larger than the batch.
         minibatch_size=min(config.minibatch, config.batch // max(1, config.learners)),
         num_epochs=config.epochs,
         gamma=discount,
@@ -131,7 +131,7 @@ def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 
         vf_clip_param=config.value_clip,
         vf_loss_coeff=config.critic_weight,
         grad_clip=config.gradient_norm,
-        # The old distribution is not kept (its log-probabilities are), so there is no divergence to penalise.
+        # The KL penalty needs the old distribution, of which only the log-probabilities are kept.
         use_kl_loss=False,
     )
     algorithm.learners(

@@ -1,4 +1,4 @@
-"""Joining a Ray cluster: by address, with its token, and with an error in seconds where nobody answers."""
+"""Joining a Ray cluster by address and with its token; an error comes within seconds if no cluster answers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def join(address: str | None, key: str, **options: Any) -> None:
     """Connect to a Ray cluster, or start Ray on this machine; nothing if this process is connected already.
 
     Args:
-        address: `host:port` or `ray://host:port` of a cluster, `auto` for one on this machine; None: the one that
-            RAY_ADDRESS names, else Ray starts here.
-        key: Of the configuration, for messages.
-        options: Of `ray.init`.
+        address: `host:port` or `ray://host:port` of a cluster, `auto` for a cluster on this machine; None: the address
+            in RAY_ADDRESS, or else Ray starts here.
+        key: the configuration key of the address, for messages.
+        options: of `ray.init`.
 
     Raises:
-        ConfigError: nobody answers at the address, or the cluster does not let this process in.
+        ConfigError: no cluster answers at the address, or it refuses this process.
     """
     import ray
 
@@ -40,7 +40,7 @@ def join(address: str | None, key: str, **options: Any) -> None:
         return
     named = address or os.environ.get("RAY_ADDRESS")
     if not named:
-        # Ray's workers are as nice as can be: beside other work they would hardly run.
+        # Ray gives its workers the lowest priority, so that they would hardly run next to other work.
         os.environ.setdefault("RAY_worker_niceness", "0")
     if named and named not in ("auto", "local"):
         _require_answer(named, key if address else "RAY_ADDRESS")
@@ -53,12 +53,12 @@ def join(address: str | None, key: str, **options: Any) -> None:
             raise
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         token = "" if named == "auto" else _TOKEN
-        raise ConfigError(f"{key}: no way into a Ray cluster at '{named}' ({first}){token}") from None
+        raise ConfigError(f"{key}: cannot join the Ray cluster at '{named}' ({first}){token}") from None
 
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep what this process does when it is interrupted or ended; Ray puts a report of a crash in its place."""
+    """Keep this process's handlers of SIGINT and SIGTERM; Ray would replace them with a crash report."""
     numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     before = {number: signal.getsignal(number) for number in numbers}
     try:
@@ -70,11 +70,11 @@ def _own_signals() -> Iterator[None]:
 
 
 def require_cpus(count: float, key: str) -> None:
-    """Refuse what waits for more CPUs than the cluster that this process has joined has in all.
+    """Refuse a training that needs more CPUs than the joined cluster has.
 
     Args:
-        count: How many processes of a CPU each are to run at once.
-        key: Of the configuration, for the message.
+        count: processes that run at the same time, with one CPU each.
+        key: the configuration keys, for the message.
 
     Raises:
         ConfigError: names both numbers.
@@ -85,8 +85,8 @@ def require_cpus(count: float, key: str) -> None:
     there = resources.get("CPU", 0.0)
     if count > there:
         raise ConfigError(
-            f"{key}: {count:g} processes of a CPU each would wait for ever, the Ray cluster has {there:g} CPUs; ask "
-            "for fewer, or start more nodes (`ray start --address=... --num-cpus=...`)"
+            f"{key}: {count:g} processes need a CPU each, and the Ray cluster has {there:g} CPUs; ask for fewer, or "
+            "start more nodes (`ray start --address=... --num-cpus=...`)"
         )
 
 
@@ -97,30 +97,32 @@ def _require_answer(address: str, key: str) -> None:
     except ValueError:
         host, port = None, None
     if host is None or port is None:
-        raise ConfigError(f"{key}: '{address}' is no address of a Ray cluster; valid: host:port, ray://host:port, auto")
+        raise ConfigError(
+            f"{key}: '{address}' is not the address of a Ray cluster; valid: host:port, ray://host:port, auto"
+        )
     try:
         with socket.create_connection((host, port), timeout=_ANSWER_SECONDS) as connection:
-            # Ray speaks gRPC: over HTTP/2, whose servers answer the client's preface with their settings.
+            # Ray uses gRPC over HTTP/2, whose servers answer the client's preface with their settings.
             connection.settimeout(_ANSWER_SECONDS)
             connection.sendall(_HTTP2_PREFACE)
             answered = os.environ.get("RAY_USE_TLS") == "1" or connection.recv(9, socket.MSG_WAITALL)[3:4] == _SETTINGS
     except OSError as error:
         raise ConfigError(
-            f"{key}: nobody answers at '{address}' ({error.strerror or error}); start a cluster there with "
+            f"{key}: no cluster answers at '{address}' ({error.strerror or error}); start a cluster there with "
             f"`ray start --head --port={port}`, or leave {key} out to use this machine"
         ) from None
     if not answered:
-        raise ConfigError(f"{key}: what answers at '{address}' is no Ray cluster")
+        raise ConfigError(f"{key}: the program that answers at '{address}' is not a Ray cluster")
 
 
 def _use_token() -> None:
     """Show the cluster this machine's token, if there is one.
 
-    A head that finds a token asks for it, and Ray shows it when it looks for a cluster on this machine; but given an
-    address it does so only if RAY_AUTH_MODE says so. A cluster that asks for no token lets a process with one in.
+    A head node with a token asks for it. Ray shows the token to a cluster that it finds on this machine, but to a
+    cluster at a given address only with RAY_AUTH_MODE=token. A cluster without a token accepts a process that has one.
     """
     try:
         from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
-    except ImportError:  # of Ray before tokens, or of another kind of them
+    except ImportError:  # an older Ray has no tokens
         return
     maybe_enable_token_auth_if_token_available(warn_if_disabled=False)

@@ -1,4 +1,4 @@
-"""What training by RLlib needs beside the algorithm: machines, the loop, and the policy it leaves behind."""
+"""The parts of a training that RLlib's PPO and DQN share: configuration, the loop, and the policy at the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ except ImportError as error:
 
 
 def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | DqnConfig, seed: int) -> Any:
-    """Give an `AlgorithmConfig` the core as its world and `module` as its network."""
+    """Complete an `AlgorithmConfig`: the core simulates, and `module` is the network."""
     seam = rollout.simulation(seed).seam()
     observation, action = spaces_of(seam)
     keys = ("general", "per_slot", "slots", "width")
@@ -113,16 +113,16 @@ def numbers(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def core_layers(algorithm: Any) -> Layers:
-    """The learners' present policy, as the core takes it."""
+    """The learners' present policy, as layers for the core."""
     weights = algorithm.learner_group.get_weights()[DEFAULT_MODULE_ID]
-    # The scores of actor (PPO) or online network (DQN), not those of the target network.
+    # The scores of the actor (PPO) or of the online network (DQN).
     found = (re.fullmatch(r"((?:actor|online\.scores)\.perceptron\.layers\.(\d+)\.)bias", name) for name in weights)
     layers = sorted((int(one[2]), one[1]) for one in found if one)
     return [(weights[f"{layer}weight"], weights[f"{layer}bias"]) for _, layer in layers]
 
 
 def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> None:
-    """Write the policy so that `routing=policy routing.path=...` and every evaluation can run it."""
+    """Write the policy to a file for `routing=policy routing.path=...`."""
     from ..policy.file import save_policy
 
     facts = rollout.simulation(0).seam()

@@ -84,7 +84,7 @@ def test_every_launcher_and_sweeper_is_a_choice(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     done = sweep(tmp_path, "hydra/launcher=ray", "hydra.launcher.address=nowhere", "seed=1,2", "rounds=1")
     assert done.returncode == 2
-    assert "hydra.launcher.address: 'nowhere' is no address of a Ray cluster" in done.stderr
+    assert "hydra.launcher.address: 'nowhere' is not the address of a Ray cluster" in done.stderr
 
 
 def test_optuna_gets_the_objective(tmp_path: Path) -> None:
