@@ -7,8 +7,7 @@ plays whole episodes, and the loss is measured over all of them.
 A score is minus a sum of positive costs, one per feature of the slot. The search is over the logarithms of the costs.
 Non-minimal paths may pay a second cost for a feature (`tolls`), which no linear score can express. The cost of a detour
 to other packets grows with the time that is lost on the links it takes (marginal-cost pricing: Beckmann, McGuire,
-Winsten 1956). The costs may also be subtracted from the score of a trained policy
-(`base`).
+Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
 
     Rubinstein, Methodology and Computing in Applied Probability 1 (1999)   draw, keep the elite, fit, draw again
     Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
@@ -20,9 +19,9 @@ done, or after `episode_ns`; an unfinished job counts with the time since its st
 is log(mean latency / accepted part of the load) in the second half of the episode.
 
 All candidates of a round play the same episodes (common random numbers), and one candidate is the present mean. Known
-routings may play the episodes, too (`references`), with their default parameters and empty tables. A
-candidate's excess loss over the best reference counts `harm_weight` times more. Otherwise a large loss in one world
-could pay for gains in others.
+routings may play the episodes, too (`references`), with their default parameters and empty tables. A candidate's excess
+loss over the best reference counts `harm_weight` times more. Otherwise a large loss in one world could pay for gains in
+others.
 
 See docs/agents/policy_search.md for results.
 """

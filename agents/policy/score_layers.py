@@ -34,8 +34,8 @@ def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mappin
         linear[0, column[name]] = -cost
     if not tolls:
         return [(linear, np.zeros(1, np.float32))]
-    # Two rectified units are plus and minus the sum of the costs. The others are x + F (h - 1/2) for each x with a toll,
-    # and F (h - 1/2), with h = more_hops. F is so large that the difference of these is 0 on minimal paths and x on
+    # Two rectified units are plus and minus the sum of the costs. The others are x + F (h - 1/2) for each x with a
+    # toll, and F (h - 1/2), with h = more_hops. F is so large that their difference is 0 on minimal paths and x on
     # others.
     longer = np.zeros_like(linear)
     longer[0, column[LONGER]] = _FAR

@@ -1,14 +1,14 @@
-"""Where experience comes from: worlds, seeds of episodes, what is observed of a decision, and what came of it.
+"""Experience for learning: worlds, seeds of episodes, observations of decisions, and their transitions.
 
-    world        networks and traffic, drawn anew per episode
-    seeds        how a user's seed becomes the seeds of episodes
+    world        networks and traffic, drawn for each episode
+    seeds        from a user's seed to the seeds of episodes
     ring         the reader of the core's transitions
-    chains       which transition follows which
+    chains       the order of a packet's transitions
     bounds       the least and greatest numbers of an observation
-    blocks       observations and rewards written in NumPy, and what they are told (asked, block_rows)
-    own_columns  what a caller notes of its decisions
+    blocks       observations and rewards written in NumPy, with their inputs (asked, block_rows)
+    own_columns  columns that a caller keeps with its decisions
 
-Environments (`flitgym.env`) and agents (`flitgym.agents`) are built of this; it knows neither.
+Environments (`flitgym.env`) and agents (`flitgym.agents`) are built of these parts, which depend on neither.
 """
 
 from __future__ import annotations

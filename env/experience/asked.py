@@ -1,4 +1,4 @@
-"""What blocks of features in Python are told: the decisions of one network, and the network around them."""
+"""The inputs of blocks of features in Python: the decisions of one network, and the network itself."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ...simcore import Simulation
 
 
 class Tables:
-    """What does not change of a network, by router, port and terminal; each array is made when it is first asked for.
+    """The constant tables of a network, by router, port and terminal; each array is made when it is first read.
 
     Ports are numbered over all routers, as in `Simulation.arrays()["ports"]`: port p of router r is
-    `first_port[r] + p`. Links that go down and come up in a run stay in the tables as they were built.
+    `first_port[r] + p`. Links that fail and recover in a run stay in the tables.
 
     Args:
         simulation: the network.
@@ -41,7 +41,7 @@ class Tables:
 
     @cached_property
     def terminal_job(self) -> NDArray[np.int64]:
-        """The job whose rank each terminal runs, [terminals]; 0 where none does."""
+        """The job whose rank each terminal runs, [terminals]; 0 without a rank."""
         of = np.zeros(len(self.terminal_router), np.int64)
         for k, job in enumerate(self.simulation.jobs()):
             of[job["rank_terminal"]] = k
@@ -49,22 +49,22 @@ class Tables:
 
     @cached_property
     def next_router(self) -> NDArray[np.int64]:
-        """The router behind each port, [ports]; -1: a terminal or nothing."""
+        """The router at the other end of each port, [ports]; -1 for a terminal or an unused port."""
         return self._by_port("peer_router", -1, np.int64)
 
     @cached_property
     def hop_us(self) -> NDArray[np.float64]:
-        """Time of the hop by each port without queueing, into the next buffer, [ports] us; 0 where nothing is."""
+        """Time of a hop through each port into the next buffer, without queueing, [ports] us; 0 for unused ports."""
         return self._by_port("hop_ns", 0, np.float64) * 1e-3
 
     @cached_property
     def flit_us(self) -> NDArray[np.float64]:
-        """Time that a flit takes on the link of each port, [ports] us; 0 where nothing is."""
+        """Time of a flit on the link of each port, [ports] us; 0 for unused ports."""
         return self._by_port("flit_time_ns", 0, np.float64) * 1e-3
 
     @cached_property
     def links(self) -> NDArray[np.int64]:
-        """Ports to other routers of each router, [routers, most of any]; -1 behind its last."""
+        """The ports of each router that lead to routers, [routers, the most of any router]; then -1."""
         ports = np.flatnonzero(self.next_router >= 0)
         router = np.searchsorted(self.first_port, ports, side="right") - 1
         counts = np.bincount(router, minlength=len(self.first_port))
@@ -76,18 +76,18 @@ class Tables:
     def hops(self) -> NDArray[np.uint8]:
         """Links of a shortest path between routers, [routers, routers]; memory grows with the square of the routers.
 
-        Of any path: the minimal one of a Dragonfly, which has one global link, may be longer.
+        A Dragonfly's minimal path, which has one global link, may be longer.
         """
         routers = len(self.first_port)
         reached = np.eye(routers, dtype=np.bool_)
         hops = np.zeros((routers, routers), np.uint8)
         ports = np.flatnonzero(self.next_router >= 0)
-        beside = np.zeros((routers, routers), np.float32)
-        beside[np.searchsorted(self.first_port, ports, side="right") - 1, self.next_router[ports]] = 1
+        neighbours = np.zeros((routers, routers), np.float32)
+        neighbours[np.searchsorted(self.first_port, ports, side="right") - 1, self.next_router[ports]] = 1
         new, distance = reached, 0
         while new.any():
             distance += 1
-            new = (new.astype(np.float32) @ beside > 0) & ~reached
+            new = (new.astype(np.float32) @ neighbours > 0) & ~reached
             hops[new] = distance
             reached |= new
         return hops
@@ -106,22 +106,22 @@ class Tables:
         table[self.first_port[channels["router"]] + channels["port"]] = channels[column]
         return table
 
-    # What a copy has of it stands for another simulation.
+    # A copy belongs to another simulation, so it makes its own tables.
     def __getstate__(self) -> dict[str, Any]:
         return {"simulation": self.simulation}
 
 
 class Asked:
-    """All decisions of one network in a cycle, n of them; each array is made when it is first asked for.
+    """The n decisions of one network in a cycle; each array is made when it is first read.
 
     Attributes:
-        simulation: the network, between `collect()` and `apply()`: look, but change nothing.
-        tables: what does not change of it.
+        simulation: the network, between `collect()` and `apply()`; a block must not change it.
+        tables: its constant tables.
         arrays: `Simulation.arrays()`, views of the core's memory, e.g. `arrays["ports"]["load"]`.
-        own: what the block's `setup` returned.
-        router: [n] that asks.
-        mask: bool [n, slots], which slots hold a candidate; those come first.
-        seen: float32 [n, width], what the core's own blocks say of these decisions, general | slots x per_slot.
+        own: the value that the block's `setup` returned.
+        router: [n] the router of each decision.
+        mask: bool [n, slots], true for slots with a candidate; they come first.
+        seen: float32 [n, width], the features of the core's blocks, general | slots x per_slot.
     """
 
     def __init__(
@@ -142,52 +142,52 @@ class Asked:
 
     @property
     def now(self) -> int:
-        """Present cycle."""
+        """The present cycle."""
         return self.simulation.now
 
     @property
     def source(self) -> NDArray[np.uint32]:
-        """Terminal of each packet, [n]."""
+        """Source terminal of each packet, [n]."""
         return self._decisions["source"]
 
     @property
     def destination(self) -> NDArray[np.uint32]:
-        """Terminal that each packet goes to, [n]."""
+        """Destination terminal of each packet, [n]."""
         return self._decisions["destination"]
 
     @property
     def sequence(self) -> NDArray[np.uint32]:
-        """How many packets the source made before, [n]; with the source it names the packet."""
+        """Number of the packet at its source, [n], from 0; source and number identify the packet."""
         return self._decisions["sequence"]
 
     @property
     def hops(self) -> NDArray[np.uint32]:
-        """Links between routers that lie behind each packet, [n]."""
+        """Links between routers that each packet has taken, [n]."""
         return self._decisions["hops"]
 
     @property
     def slots(self) -> NDArray[np.uint32]:
-        """How many candidates there are, [n]."""
+        """The number of candidates, [n]."""
         return self._decisions["slots"]
 
     @cached_property
     def port(self) -> NDArray[np.uint16]:
-        """Output port of each candidate, counted in the router, [n, slots]; 0 behind the candidates."""
+        """Output port of each candidate, counted per router, [n, slots]; 0 after the last candidate."""
         return np.where(self.mask, self._decisions["port"], np.uint16(0))
 
     @cached_property
     def link(self) -> NDArray[np.int64]:
-        """The same, numbered over all routers as in `arrays["ports"]` and `tables`, [n, slots].
+        """The port of each candidate, numbered over all routers as in `arrays["ports"]` and `tables`, [n, slots].
 
-        Behind the candidates stands some port of the router; what a block makes of it is replaced by 0.
+        After the last candidate it is some port of the router; the features of these slots become 0.
         """
-        # Left from before, and so always a port.
+        # An old value after the last candidate, and so always a port.
         link: NDArray[np.int64] = self.tables.first_port[self.router][:, None] + self._decisions["port"]
         return link
 
     @cached_property
     def next_router(self) -> NDArray[np.int64]:
-        """The router to which each candidate leads, [n, slots]; behind the candidates some router or -1."""
+        """The router to which each candidate leads, [n, slots]; after the last candidate some router or -1."""
         return self.tables.next_router[self.link]
 
     @cached_property
@@ -202,14 +202,14 @@ class Asked:
 
     @cached_property
     def in_port(self) -> NDArray[np.uint16]:
-        """Input port of each packet, counted in the router, [n]."""
+        """Input port of each packet, counted per router, [n]."""
         asked, rows = self._requests
         port: NDArray[np.uint16] = asked["in_port"][rows]
         return port
 
     @cached_property
     def in_vc(self) -> NDArray[np.uint16]:
-        """Its virtual channel, [n]; the buffer is `arrays["input_vcs"]` at the port's number x VCs per port."""
+        """Input VC of each packet, [n]; its buffer is `arrays["input_vcs"]` at port number x VCs per port + VC."""
         asked, rows = self._requests
         vc: NDArray[np.uint16] = asked["in_vc"][rows]
         return vc
@@ -220,6 +220,6 @@ class Asked:
 
     @cached_property
     def _requests(self) -> tuple[dict[str, NDArray[Any]], NDArray[np.intp]]:
-        # A request with one candidate is nobody's decision.
+        # A request with one candidate is not a decision.
         asked = self.simulation.requests()
         return asked, np.flatnonzero(np.diff(asked["offsets"]) > 1)

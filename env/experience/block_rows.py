@@ -1,4 +1,4 @@
-"""The rows of observations in which some blocks are Python's."""
+"""Rows of observations that have blocks of Python next to the core's."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _VIEWS = ("_seen", "_mask", "_network", "_router", "_arrays", "_copies", "_writt
 
 
 class BlockRows:
-    """Puts the core's features and Python's together, for the decisions of several networks.
+    """Joins the core's features and Python's, for the decisions of several networks.
 
     Args:
         parts: the blocks.
         simulations: the networks.
 
     Attributes:
-        observation: float32 [rows, width]; its memory stays the same until `look`.
+        observation: float32 [rows, width]; its memory stays the same until the next `look`.
     """
 
     observation: _Floats
@@ -37,10 +37,10 @@ class BlockRows:
         self._own = [[_own(block, tables) for block in parts.observations] for tables in self._tables]
         self._bounds = [(finite_bounds(block.general), finite_bounds(block.per_slot)) for block in parts.observations]
         self._count = 0
-        self._kept: _Floats | None = None  # rows of a copy, until it has memory of its own
+        self._kept: _Floats | None = None  # rows of a copied or unpickled object, until `look` makes its memory
 
     def look(self, batch: SimulationBatch) -> None:
-        """Make rows beside those of the core."""
+        """Make the rows, next to those of the core."""
         self._seen, self._mask = batch.observation, batch.mask
         self._network, self._router = batch.network, batch.router
         core = self._tables[0].simulation.seam()
@@ -49,7 +49,7 @@ class BlockRows:
         self.observation = np.zeros((rows, whole["width"]), np.float32)
         general, per_slot = _split(self.observation, len(whole["general"]), slots)
         core_general, core_per_slot = _split(self._seen, len(core["general"]), slots)
-        # Where each block stands, in the whole and in the core's rows.
+        # The columns of each block, in the joined rows and in the core's.
         runs: tuple[_Runs, _Runs] = ([], [])
         self._written: list[tuple[_Floats, _Floats]] = []
         python = {block.name for block in self.parts.observations}
@@ -68,13 +68,13 @@ class BlockRows:
             self._kept = None
 
     def write(self, count: int) -> None:
-        """Write the rows of the decisions that stand.
+        """Write the rows of the present decisions.
 
         Args:
-            count: how many those are.
+            count: the number of decisions.
 
         Raises:
-            ConfigError: a block left a feature without a value, or one lies outside its bounds.
+            ConfigError: a block did not write a feature, or a value is outside its bounds.
         """
         self._count = 0
         if not count:
@@ -99,7 +99,7 @@ class BlockRows:
             for values, features, (low, high) in zip(
                 (general, per_slot), (block.general, block.per_slot), bounds, strict=True
             ):
-                # A value that is none is neither above nor below.
+                # A comparison with NaN is false, so NaN fails this test.
                 if features and not ((values >= low).all() and (values <= high).all()):
                     self._check(block, features, values, low, high)
         self._count = count
@@ -109,16 +109,16 @@ class BlockRows:
         for block, own, (general, per_slot) in zip(self.parts.observations, self._own[k], views, strict=True):
             asked.own = own
             try:
-                said: Any = block.write(asked, general[rows], per_slot[rows])  # type: ignore[func-returns-value]
+                returned: Any = block.write(asked, general[rows], per_slot[rows])  # type: ignore[func-returns-value]
             except Exception as error:
                 error.add_note(
                     f"in the observation '{block.name}', of {len(asked)} decisions of network {k}: general "
                     f"{general[rows].shape}, per_slot {per_slot[rows].shape}"
                 )
                 raise
-            if said is not None:
+            if returned is not None:
                 raise ConfigError(
-                    f"observation '{block.name}': it returned {type(said).__name__}; it writes into its arguments "
+                    f"observation '{block.name}': it returned {type(returned).__name__}; it writes into its arguments "
                     f"general {general[rows].shape} and per_slot {per_slot[rows].shape}, and returns nothing"
                 )
 
@@ -127,7 +127,7 @@ class BlockRows:
     ) -> None:
         wrong = ~((values >= low) & (values <= high))
         if values.ndim == 3:
-            wrong &= self._mask[: len(values), :, None]  # 0 behind the candidates is no value
+            wrong &= self._mask[: len(values), :, None]  # slots without a candidate are not checked
         if wrong.any():
             self._refuse(block, features, values, tuple(int(i) for i in np.argwhere(wrong)[0]))
 
@@ -139,11 +139,11 @@ class BlockRows:
         where = f"slot {at[1]} of {row}" if len(at) == 3 else row
         hint = "; it was not written, or 0/0" if np.isnan(value) else ""
         raise ConfigError(
-            f"observation '{block.name}': feature '{feature.name}' is {value:g} in {where}{hint}; it is declared to "
-            f"lie in {feature.low:g} .. {feature.high:g}"
+            f"observation '{block.name}': feature '{feature.name}' is {value:g} in {where}{hint}; its declared "
+            f"bounds are {feature.low:g} .. {feature.high:g}"
         )
 
-    # Views of the core's memory are no part of a copy, which looks at its own.
+    # A copy has its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
         state = {key: value for key, value in self.__dict__.items() if key not in _VIEWS}
         return {**state, "_kept": self.observation[: self._count].copy()}
@@ -163,7 +163,7 @@ def _split(rows: _Floats, general: int, slots: int) -> tuple[_Floats, NDArray[np
 
 
 def _extend(runs: _Runs, target: slice, source: slice) -> None:
-    """Add columns to those that are copied, together with those before where they adjoin."""
+    """Add columns to the copied ones; adjoining ranges are merged."""
     if target.start == target.stop:
         return
     if runs and (runs[-1][0].stop, runs[-1][1].stop) == (target.start, source.start):
@@ -173,7 +173,7 @@ def _extend(runs: _Runs, target: slice, source: slice) -> None:
 
 
 def _places(seam: dict[str, Any], block: str) -> tuple[slice, slice]:
-    """Where the features of a block stand among the general ones, and among those of a slot."""
+    """The columns of a block among the general features, and among those of a slot."""
 
     def place(features: Sequence[dict[str, Any]]) -> slice:
         own = [i for i, feature in enumerate(features) if feature["name"].startswith(f"{block}.")]

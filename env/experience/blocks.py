@@ -1,4 +1,4 @@
-"""Blocks of features and rewards in NumPy, registered from Python: no compiler, any expression over a batch.
+"""Blocks of features and rewards in NumPy, registered from Python; they need no compiler.
 
     from flitgym.env import Asked, Feature, PacketBatch, blocks
 
@@ -12,11 +12,11 @@
 
     batch = PacketBatch(4, observation="progress+path+ahead", reward="delay_in_ns")
 
-They are named as the core's blocks are, in any order, and stand in `seam` in that order: `general` features first, then
+Python's blocks are named like the core's, in any order. `seam` has them in that order: `general` features first, then
 those of slot 0, slot 1, ... `PacketBatch` takes both; `PacketRoutingEnv` and `PacketRoutingVecEnv` take observations.
-An installed package brings such modules in its folder `blocks` (`flitgym.plugins`); they are imported when a name asks
-for it. Policies that run inside the core (`routing=policy`, `flitgym-train` and its rollouts) see the core's blocks
-alone.
+An installed plugin has such modules in its folder `blocks` (`flitgym.plugins`). They are imported when a name is not
+registered yet. Policies that run inside the core (`routing=policy`, `flitgym-train` and its rollouts) have the core's
+blocks only.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from .asked import Asked, Tables
 from .ring import Rows
 
 Write = Callable[[Asked, NDArray[np.float32], NDArray[np.float32]], None]
-"""Of all decisions of one network in a cycle: writes `general` [n, g] and `per_slot` [n, slots, p]."""
+"""Writes `general` [n, g] and `per_slot` [n, slots, p] of all decisions of one network in a cycle."""
 Pay = Callable[[Rows, Simulation], ArrayLike]
-"""Of transitions of one network, the columns of `PacketBatch.take()`: the rewards, [n]."""
+"""From transitions of one network, the columns of `PacketBatch.take()`, to their rewards, [n]."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ALONE = "progress"  # what the core is asked for where all blocks are Python's: it cannot be asked for nothing
+_ALONE = "progress"  # the core's observation if all blocks are Python's, since it needs at least one
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One number that an agent sees.
+    """One number of an observation.
 
     Args:
-        name: shown in `seam` behind that of its block.
-        low: least value, -inf where there is none; every value is checked.
-        high: greatest value, likewise.
+        name: `seam` shows it after the name of its block.
+        low: least value, or -inf; every value is checked.
+        high: greatest value, or inf; every value is checked.
         meaning: with the unit.
     """
 
@@ -63,18 +63,20 @@ class Feature:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ConfigError(f"Feature: '{self.name}' is no name; names are letters, digits and _")
+            raise ConfigError(f"Feature: '{self.name}' is not a valid name; names have letters, digits and _")
         if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
-            raise ConfigError(f"Feature: '{self.name}' lies in {self.low} .. {self.high}; low <= high is needed")
+            raise ConfigError(
+                f"Feature: '{self.name}' has low={self.low} and high={self.high}; low must be at most high"
+            )
 
     def described(self, block: str) -> dict[str, Any]:
-        """As `Simulation.seam()` describes the core's."""
+        """The feature as an entry of `Simulation.seam()`."""
         return {"name": f"{block}.{self.name}", "low": self.low, "high": self.high, "doc": self.meaning}
 
 
 @dataclass(frozen=True)
 class ObservationBlock:
-    """What `observation()` registers."""
+    """A block registered by `observation()`."""
 
     name: str
     general: tuple[Feature, ...]
@@ -83,13 +85,13 @@ class ObservationBlock:
     setup: Callable[[Tables], Any] | None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The function by its name: whoever loads it imports its module, which registers it.
+        # The function is pickled by its name; loading it imports its module, which registers the block.
         return _loaded, ("observation", self.name, self.write)
 
 
 @dataclass(frozen=True)
 class RewardBlock:
-    """What `reward()` registers."""
+    """A reward registered by `reward()`."""
 
     name: str
     pay: Pay
@@ -109,23 +111,23 @@ def observation(
     per_slot: Sequence[Feature] = (),
     setup: Callable[[Tables], Any] | None = None,
 ) -> Callable[[Write], Write]:
-    """Register a block of features; the function stays what it is.
+    """Register a block of features. The decorator returns the function unchanged.
 
-    It is called once per network and cycle with all decisions (`Asked`) and writes into two arrays, float32: `general`
-    [n, g] and `per_slot` [n, slots, p]. Both hold NaN before; whatever it leaves, or writes outside a feature's bounds,
-    stops the run with feature and value. What it writes behind a decision's candidates is replaced by 0, as in the
-    core's blocks.
+    The function is called once per network and cycle with all decisions (`Asked`). It writes into two float32 arrays,
+    `general` [n, g] and `per_slot` [n, slots, p], which hold NaN before. A missing value or a value outside a feature's
+    bounds raises an error that names the feature. Values of slots without a candidate become 0, as in the core's
+    blocks.
 
     Args:
         name: of the block.
         general: features of a decision.
         per_slot: features of each candidate.
-        setup: called once per network, with its `Tables`; what it returns is `asked.own`, e.g. tables, or arrays in
-            which the block keeps what it has seen. It is copied and pickled with the batch, so it must not hold views
-            of the simulation's memory; those are in `asked.arrays`.
+        setup: called once per network, with its `Tables`. Its result is `asked.own`, e.g. tables, or arrays that the
+            block keeps between cycles. The result is copied and pickled with the batch, so it must not hold views of
+            the simulation's memory; those are in `asked.arrays`.
 
     Raises:
-        ConfigError: no feature, a feature twice, or a name that is taken.
+        ConfigError: there is no feature, a feature occurs twice, or the name is taken.
     """
     every = [*general, *per_slot]
     _check_name("observation", name)
@@ -145,20 +147,20 @@ def observation(
 
 
 def reward(name: str, base: str = "hop_delay") -> Callable[[Pay], Pay]:
-    """Register a reward; the function stays what it is.
+    """Register a reward. The decorator returns the function unchanged.
 
-    It is called by `PacketBatch.take()` once per network, with the network's new transitions: read-only columns
-    [n, ...] as `take()` returns them, those of `apply()` included. There, `reward` is what the core's reward `base` has
-    paid, in us. `next_decided` [n] is the cycle of the packet's next decision, 0 where there is none (`next_decision`
-    is `NO_DECISION`). The second argument is the simulation, which has gone on since the transitions.
+    `PacketBatch.take()` calls the function once per network with the network's new transitions: read-only columns
+    [n, ...] as `take()` returns them, including those of `apply()`. The column `reward` has the core's reward `base`,
+    in us. `next_decided` [n] is the cycle of the packet's next decision, 0 without one (`next_decision` is
+    `NO_DECISION`). The second argument is the simulation, whose time is later than the transitions'.
 
     Args:
         name: of the reward.
-        base: the core's reward that says when a decision is closed: `hop_delay` at the packet's next decision, the
-            others at its delivery.
+        base: the core's reward that determines when a transition is complete: `hop_delay` at the packet's next
+            decision, the others at its delivery.
 
     Raises:
-        ConfigError: a name that is taken, or a base that is none of the core's.
+        ConfigError: the name is taken, or the core has no reward `base`.
     """
     _check_name("reward", name)
     if base not in registered("reward"):
@@ -174,14 +176,14 @@ def reward(name: str, base: str = "hop_delay") -> Callable[[Pay], Pay]:
 
 @dataclass(frozen=True)
 class Parts:
-    """What of an observation and a reward is the core's, and what is Python's.
+    """The core's and Python's parts of an observation and a reward.
 
     Attributes:
         named: all blocks of the observation, in their order.
-        core: the observation that the core is asked for.
-        core_reward: the reward likewise.
-        observations: Python's among the named ones.
-        reward: Python's, if it is.
+        core: the core's observation.
+        core_reward: the core's reward.
+        observations: Python's blocks.
+        reward: Python's reward, if there is one.
     """
 
     named: tuple[str, ...]
@@ -192,10 +194,10 @@ class Parts:
 
     @classmethod
     def of(cls, observation: str, reward: str) -> Parts:
-        """Look both up.
+        """Find the parts by their names.
 
         Raises:
-            ConfigError: a name that nobody has registered, or one that stands there twice.
+            ConfigError: a name is not registered, or occurs twice.
         """
         named, core = tuple(observation.split("+")), registered("observation")
         _look_in_plugins(named, reward)
@@ -203,7 +205,7 @@ class Parts:
             if name not in core and name not in OBSERVATIONS:
                 raise ConfigError(unknown("observation", name, {*core, *OBSERVATIONS}, "block"))
             if named.count(name) > 1:
-                raise ConfigError(f"observation: '{name}' stands there twice")
+                raise ConfigError(f"observation: '{name}' occurs twice")
         if reward not in registered("reward") and reward not in REWARDS:
             raise ConfigError(unknown("reward", reward, {*registered("reward"), *REWARDS}, "reward"))
         paid = REWARDS.get(reward)
@@ -219,7 +221,7 @@ class Parts:
         """`Simulation.seam()` with Python's blocks in their places.
 
         Args:
-            core: that of a simulation with the core's part alone.
+            core: the seam of a simulation with the core's part only.
         """
         merged = dict(core)
         if self.observations:
@@ -238,14 +240,14 @@ class Parts:
         return merged
 
     def rewards(self, rows: Rows, simulations: Sequence[Simulation]) -> NDArray[np.float32]:
-        """What Python's reward pays.
+        """The rewards of Python's function.
 
         Args:
             rows: transitions with their `network`, network after network.
             simulations: the networks.
 
         Raises:
-            ConfigError: the function returned something else than a finite number per transition.
+            ConfigError: the function did not return a finite number per transition.
         """
         assert self.reward is not None
         paid = np.empty(len(rows["network"]), np.float32)
@@ -258,10 +260,10 @@ class Parts:
 
 
 def refuse_in_core(routing: Mapping[str, Any]) -> None:
-    """Refuse Python's blocks where the core alone runs.
+    """Refuse Python's blocks for policies that run inside the core.
 
     Raises:
-        ConfigError: names the block, and what to do.
+        ConfigError: names the block and the alternatives.
     """
     asked = str(routing.get("observation", "")).split("+") if routing.get("observation") else []
     _look_in_plugins(asked, str(routing.get("reward", "")))
@@ -271,9 +273,9 @@ def refuse_in_core(routing: Mapping[str, Any]) -> None:
     for kind, name in named:
         takers = "PacketBatch" + (", PacketRoutingEnv or PacketRoutingVecEnv" if kind == "observation" else "")
         raise ConfigError(
-            f"routing.{kind}: '{name}' is made in Python; what runs inside the core (routing="
-            f"{routing.get('name', '')}, as in flitgym-train and its rollouts) has the core's own alone. Use {takers}, "
-            f"or write it in C++ (simcore/src/learning/{kind})"
+            f"routing.{kind}: '{name}' is made in Python; a policy inside the core (routing="
+            f"{routing.get('name', '')}, as in flitgym-train and its rollouts) has only the core's {kind}s. Use "
+            f"{takers}, or write it in C++ (simcore/src/learning/{kind})"
         )
 
 
@@ -301,7 +303,7 @@ def _paid(block: RewardBlock, rows: Rows, simulation: Simulation, network: int) 
 
 
 def _look_in_plugins(observations: Sequence[str], reward: str) -> None:
-    # Blocks of plugins are registered when somebody asks for a name that nobody has.
+    # Blocks of plugins are imported when a name is not registered yet.
     blocks = all(name in OBSERVATIONS or name in registered("observation") for name in observations)
     if not (blocks and (not reward or reward in REWARDS or reward in registered("reward"))):
         load_all("blocks")
@@ -309,13 +311,15 @@ def _look_in_plugins(observations: Sequence[str], reward: str) -> None:
 
 def _check_name(kind: str, name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"{kind}: '{name}' is no name; names are letters, digits and _")
+        raise ConfigError(f"{kind}: '{name}' is not a valid name; names have letters, digits and _")
     if name in registered(kind):
-        raise ConfigError(f"{kind}: '{name}' is the core's; taken: {', '.join(sorted(registered(kind)))}")
+        raise ConfigError(
+            f"{kind}: the core has '{name}'; these names are taken: {', '.join(sorted(registered(kind)))}"
+        )
 
 
 def _check_taken(kind: str, name: str, function: Callable[..., Any]) -> None:
-    # A cell of a notebook or a module that is read again registers anew what it had registered.
+    # A notebook's cell or a reloaded module registers its block again.
     before = OBSERVATIONS.get(name) if kind == "observation" else REWARDS.get(name)
     if before is None:
         return
@@ -331,5 +335,5 @@ def _where(function: Callable[..., Any]) -> str:
 def _loaded(kind: str, name: str, function: Callable[..., Any]) -> ObservationBlock | RewardBlock:
     found = OBSERVATIONS.get(name) if kind == "observation" else REWARDS.get(name)
     if found is None:
-        raise ConfigError(f"{kind}: '{name}' was made by {_where(function)}, which registers it no more")
+        raise ConfigError(f"{kind}: '{name}' was made by {_where(function)}, which no longer registers it")
     return found

@@ -1,8 +1,8 @@
-"""From transitions to packets: which transition follows which, and whole packets, up to their delivery.
+"""From transitions to packets: the order of a packet's transitions, and whole packets up to their delivery.
 
-A transition names its decision and the packet's next one by their numbers (`decision`, `next_decision`), which count
-all decisions of a network. That is the one way to follow a packet; the order in which transitions are filed says
-nothing, since news of a decision travel back to its own router.
+A transition has the numbers of its decision and of the packet's next one (`decision`, `next_decision`), which count all
+decisions of a network. Only these numbers link the transitions of a packet. The order in which they are recorded does
+not, since the feedback for a decision travels back to its router.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ Places = NDArray[np.intp]
 
 
 def keys_of(network: NDArray[Any], decision: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Networks and numbers of decisions as one number each, [n], in the order of networks and of numbers within each.
+    """One key per pair of network and decision, [n], ordered by network and then by decision.
 
-    That of `NO_DECISION` is the key of no decision, whatever the network.
+    The key of `NO_DECISION` is not the key of any decision.
     """
     return network.astype(np.uint64) << np.uint64(_NUMBER_BITS) | decision
 
 
 def find(wanted: NDArray[np.uint64], keys: NDArray[np.uint64], order: Places) -> Places:
-    """Where each wanted decision stands among others.
+    """The row of each wanted decision.
 
     Args:
-        wanted: keys, [n]; that of `NO_DECISION` is nowhere.
-        keys: those of the others in rising order, [m].
-        order: which row each of them is, [m].
+        wanted: keys, [n]; the key of `NO_DECISION` has no row.
+        keys: the keys of all rows in rising order, [m].
+        order: the row of each of these keys, [m].
 
     Returns:
-        The row, -1 where there is none, [n].
+        The row, or -1 without one, [n].
     """
     if not len(keys):
         return np.full(len(wanted), -1, np.intp)
@@ -46,15 +46,15 @@ def find(wanted: NDArray[np.uint64], keys: NDArray[np.uint64], order: Places) ->
 
 
 def following(decision: NDArray[np.uint64], next_decision: NDArray[np.uint64], network: NDArray[Any]) -> Places:
-    """The row of each transition's packet's next decision.
+    """The row of each packet's next decision.
 
     Args:
         decision: numbers of the decisions, [n].
-        next_decision: likewise; `NO_DECISION`: there is none.
-        network: in which it was, [n].
+        next_decision: numbers of the next decisions, or `NO_DECISION`, [n].
+        network: network of each decision, [n].
 
     Returns:
-        [n]; -1 where there is no next decision, or it is not among these transitions.
+        [n]; -1 if there is no next decision, or if it is not among these transitions.
     """
     own = keys_of(network, decision)
     order = np.argsort(own)
@@ -62,14 +62,14 @@ def following(decision: NDArray[np.uint64], next_decision: NDArray[np.uint64], n
 
 
 class Chains:
-    """Collects transitions until all of a packet's are there.
+    """Collects transitions until a packet's are complete.
 
-    News of a decision come back to its router at the speed of light, so those of a packet are filed in any order. The
-    chain of a packet is whole once its last transition (`done`) is in, every link between is, and its first one is: no
-    earlier one is on its way when the farthest news have had time to come.
+    The feedback for a decision travels back to its router, so the transitions of a packet arrive in any order. The
+    chain of a packet is complete if it has the last transition (`done`), the first one, and all in between. A
+    transition without a predecessor is the first one if its decision is older than the longest time of feedback.
 
     Args:
-        horizon: cycles that the farthest news take at most.
+        horizon: the longest time of feedback, in cycles.
     """
 
     def __init__(self, horizon: int) -> None:
@@ -77,16 +77,16 @@ class Chains:
         self.pieces: list[Rows] = []
 
     def add(self, rows: Rows) -> None:
-        """Take in transitions as `Ring.take` hands them out."""
+        """Add transitions as `Ring.take` returns them."""
         self.pieces.append(rows)
 
     @property
     def waiting(self) -> int:
-        """Transitions that have not been handed out."""
+        """The number of transitions that `take` has not returned."""
         return sum(len(piece["decision"]) for piece in self.pieces)
 
     def take(self, now: int) -> Rows:
-        """The whole chains as of cycle `now`, one behind the other, each in the order of its decisions."""
+        """The chains that are complete at cycle `now`, one after another, each in the order of its decisions."""
         if not self.waiting:
             return {}
         rows = {name: np.concatenate([piece[name] for piece in self.pieces]) for name in self.pieces[0]}
@@ -94,11 +94,11 @@ class Chains:
         at = following(decision, rows["next_decision"], np.zeros(len(decision), np.uint64))
         linked = at >= 0
 
-        # From the back: whole to the end, if it was delivered or what follows is whole.
+        # Backwards: a row is whole to the end if its packet was delivered there, or if the next row is whole.
         whole = rows["done"].copy()
         while (more := linked & whole[at] & ~whole).any():
             whole |= more
-        # From the front: of the chains whose first decision is long ago, every row gets the number of the first.
+        # Forwards: in chains whose first decision is old enough, every row gets the number of the first.
         first = np.ones(len(decision), bool)
         first[at[linked]] = False
         old = rows["decided"].astype(np.int64) + self.horizon <= now
@@ -113,5 +113,5 @@ class Chains:
 
 
 def horizon_cycles(simulation: Simulation) -> int:
-    """Cycles that news between two routers take at most, from the end of a decision to its transition."""
+    """The longest time of feedback between two routers, from the end of a decision to its transition, in cycles."""
     return int(simulation.seam()["news_cycles"])

@@ -1,4 +1,4 @@
-"""What an agent notes of its decisions, kept until the core knows what came of them."""
+"""Columns that an agent keeps with its decisions until the core has their transitions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .chains import find, keys_of
 from .ring import Rows
 
 _FIRST_ROOM = 1024
-_NOT_FILED = np.iinfo(np.int64).max // 2
+_NOT_YET = np.iinfo(np.int64).max // 2
 
 
 class OwnColumns:
-    """Arrays of the agent's own by network and number of the decision.
+    """The agent's arrays, by network and number of the decision.
 
-    What was filed is forgotten once nothing can refer to it any more: news of an earlier decision of the same packet
-    may come later, by as much as news take at most.
+    A decision is kept for some time after its transition, since the transition of the packet's previous decision, which
+    refers to it, may arrive later. The delay between both is at most the longest time of feedback.
 
     Args:
-        horizons: [networks] cycles that news take at most.
-        reserved: names that are taken.
+        horizons: [networks] the longest time of feedback, in cycles.
+        reserved: names that no column may have.
     """
 
     def __init__(self, horizons: NDArray[np.int64], reserved: tuple[str, ...]) -> None:
@@ -32,26 +32,26 @@ class OwnColumns:
         self._count = 0
         self._network = np.empty(0, np.uint32)
         self._decision = np.empty(0, np.uint64)
-        self._filed = np.empty(0, np.int64)  # cycle at which that was seen
+        self._filed = np.empty(0, np.int64)  # cycle at which the transition was read
         self._columns: Rows = {}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns, in the order in which they were given."""
+        """Names of the columns, in the order of the first `add`."""
         return tuple(self._columns)
 
     def __len__(self) -> int:
         return self._count
 
     def has_room(self, rows: int) -> bool:
-        """Whether so many rows more fit into the memory that is there."""
+        """Whether `rows` more rows fit into the allocated memory."""
         return self._count + rows <= len(self._decision)
 
     def add(self, network: NDArray[np.uint32], decision: NDArray[np.uint64], given: Mapping[str, Any]) -> None:
         """Keep a value per decision, [n, ...] each.
 
         Raises:
-            ConfigError: other columns, shapes or types than before; nothing is kept then.
+            ConfigError: other columns, shapes or types than before; then nothing is kept.
         """
         n = len(decision)
         values = {name: np.asarray(column) for name, column in given.items()}
@@ -63,30 +63,30 @@ class OwnColumns:
         rows = slice(self._count, self._count + n)
         self._network[rows] = network
         self._decision[rows] = decision
-        self._filed[rows] = _NOT_FILED
+        self._filed[rows] = _NOT_YET
         for name, column in values.items():
             self._columns[name][rows] = column
         self._count += n
 
     def drop(self, rows: int) -> None:
-        """Forget the last ones: they were not decided after all."""
+        """Forget the last `rows` decisions, which the core refused."""
         self._count -= rows
         if not self._count:
             self._columns = {}
             self._resize(0)
 
     def join(self, rows: Rows, now: NDArray[np.int64]) -> Rows:
-        """The columns of these transitions, and under `next_...` those of the packets' next decisions.
+        """The columns of these transitions, and the columns of the packets' next decisions under `next_...`.
 
         Args:
             rows: transitions with their `network`.
             now: [networks] present cycle.
 
         Returns:
-            [n, ...] each. NaN (0 where there is none) for a decision of which nothing was noted; 0 where there is no
-            next decision.
+            [n, ...] each. A decision without a kept value has NaN, or 0 in a column of integers. Without a next
+            decision `next_...` is 0.
         """
-        # Within a network they come in the order of their numbers.
+        # A stable sort suffices, since decisions of a network were added in the order of their numbers.
         order = np.argsort(self._network[: self._count].astype(np.min_scalar_type(len(now))), kind="stable")
         keys = keys_of(self._network[order], self._decision[order])
         own = find(keys_of(rows["network"], rows["decision"]), keys, order)
@@ -118,7 +118,9 @@ class OwnColumns:
         for name, column in values.items():
             if name in self._reserved or name.startswith("next_"):
                 taken = ", ".join(self._reserved)
-                raise ConfigError(f"apply(): a column '{name}' would hide one of the core's; taken: {taken}, next_...")
+                raise ConfigError(
+                    f"apply(): '{name}' is the name of a core's column; these names are taken: {taken}, next_..."
+                )
             if column.dtype.kind not in "fiub":
                 raise ConfigError(f"apply(): {name} holds {column.dtype}; a column holds numbers or truth values")
         self._check_lengths(n, values)
@@ -127,15 +129,17 @@ class OwnColumns:
     def _check(self, n: int, values: Rows) -> None:
         if values.keys() != self._columns.keys():
             raise ConfigError(
-                f"apply(): columns {', '.join(values) or 'none'}, and {', '.join(self._columns)} in the call before; "
-                "give the same with every decision until reset()"
+                f"apply(): columns {', '.join(values) or 'none'} instead of {', '.join(self._columns)}; "
+                "give the same columns with every decision until reset()"
             )
         self._check_lengths(n, values)
         for name, column in values.items():
             kept = self._columns[name]
             if column.shape[1:] != kept.shape[1:] or not np.can_cast(column.dtype, kept.dtype, "same_kind"):
                 first = f"{kept.dtype} {(n, *kept.shape[1:])}"
-                raise ConfigError(f"apply(): {name} is {column.dtype} {column.shape}; as before it needs {first}")
+                raise ConfigError(
+                    f"apply(): {name} is {column.dtype} {column.shape}; it must be {first}, as in the first call"
+                )
 
     def _check_lengths(self, n: int, values: Rows) -> None:
         for name, column in values.items():

@@ -1,4 +1,4 @@
-"""Reading the core's ring of transitions as it is filled: everything in Python that reads it does so here."""
+"""The reader of the core's ring of transitions. All of Python reads the ring through this class."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Rows = dict[str, NDArray[Any]]
 
 
 class Ring:
-    """Hands out each transition of a simulation once, in the order in which their news came.
+    """Returns each transition of a simulation once, in the order in which the core recorded them.
 
-    Transitions are numbered from 0 in that order; number i lies in row i mod `capacity`, until it is overwritten.
+    Transitions are numbered from 0 in that order. Number i lies in row i mod `capacity` until it is overwritten.
 
     Args:
-        simulation: its routing keeps transitions (`routing.record` > 0).
-        without: columns that are not wanted.
+        simulation: its routing records transitions (`routing.record` > 0).
+        without: columns to leave out.
 
     Attributes:
         columns: views [capacity, ...] of the core's memory, see `Simulation.transitions()`.
-        capacity: rows.
-        read: transitions read so far; at first those that are there already.
+        capacity: rows of the ring.
+        read: the number of transitions read so far; a new reader counts the existing ones as read.
     """
 
     columns: Rows
@@ -40,29 +40,29 @@ class Ring:
 
     @property
     def filed(self) -> int:
-        """Transitions that were ever filed."""
+        """The number of transitions recorded so far."""
         return self.simulation.transition_count
 
     @property
     def kept(self) -> range:
-        """Numbers of those that are still there, oldest first; whether they were read does not matter."""
+        """Numbers of the transitions in the ring, read or not, oldest first."""
         filed = self.filed
         return range(filed - min(filed, self.capacity), filed)
 
     @property
     def unread(self) -> int:
-        """How many were filed since the last look; if that is more than `capacity`, some are lost."""
+        """The number of transitions recorded since the last read; above `capacity`, some are lost."""
         return self.filed - self.read
 
     def skip(self) -> None:
-        """Take what was filed so far for read."""
+        """Count all transitions so far as read."""
         self.read = self.filed
 
     def new(self) -> list[slice]:
-        """Rows of what was filed since the last call, oldest first; two slices where the ring begins anew in between.
+        """Rows of the transitions since the last call, oldest first; two slices if the ring wraps around.
 
         Raises:
-            ConfigError: more was filed than the ring holds, so that some of it is lost.
+            ConfigError: the ring overflowed, so that some transitions are lost.
         """
         first, unread = self.read, self.unread
         self.skip()
@@ -70,8 +70,8 @@ class Ring:
             return []
         if unread > self.capacity:
             raise ConfigError(
-                f"record: {unread} transitions came since the last look and the ring holds {self.capacity}; set "
-                f"record to {unread} or more (routing.record), lower routing.record_part, or look more often"
+                f"record: {unread} transitions came since the last read and the ring holds {self.capacity}; set "
+                f"record to {unread} or more (routing.record), lower routing.record_part, or read more often"
             )
         begin, end = first % self.capacity, self.read % self.capacity
         if begin < end:
@@ -79,10 +79,10 @@ class Ring:
         return [part for part in (slice(begin, self.capacity), slice(0, end)) if part.start < part.stop]
 
     def take(self, names: Sequence[str] | None = None) -> Rows:
-        """The transitions that were filed since the last call, as copies.
+        """The transitions since the last call, as copies.
 
         Args:
-            names: of the columns that are wanted; none = all.
+            names: the columns to return; None = all.
 
         Raises:
             ConfigError: see `new`.
@@ -95,7 +95,7 @@ class Ring:
 
         Args:
             numbers: among `kept`, [n].
-            names: of the columns that are wanted; none = all.
+            names: the columns to return; None = all.
         """
         rows = numbers % self.capacity
         return {name: self.columns[name][rows] for name in names or self.columns}

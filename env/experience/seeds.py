@@ -1,18 +1,18 @@
-"""How a user's seed becomes the seeds of episodes. Nothing else in Python makes one.
+"""From a user's seed to the seeds of episodes. Only this file computes them.
 
-An episode is one simulation, and its seed decides everything in it: what `World.vary` draws, what fails, traffic, and
-the draws of routings and exploration (`World.simulation(routing, seed)`). A user gives one seed for many episodes:
+An episode is one simulation. Its seed determines all its draws: those of `World.vary`, failures, traffic, routing and
+exploration (`World.simulation(routing, seed)`). A user gives one seed for many episodes:
 
-| who | seed of episode n = 0, 1, ... | |
+| source of episodes | seed of episode n = 0, 1, ... | |
 |---|---|---|
-| environments of `flitgym.env`, `play` | `episode_seed(seed, n)` | two seeds share episodes by chance |
-| the k-th of several networks | `episode_seed(seed + k, n)` | it is the single environment of seed + k |
-| a training by flitgym's own agents | `training_seed(seed) + n` | a million of its own for each training |
-| a training by RLlib, process w | `episode_seed(seed, w, n)` | whatever the number of processes |
+| environments of `flitgym.env`, `play` | `episode_seed(seed, n)` | two seeds share an episode only by chance |
+| network k of several | `episode_seed(seed + k, n)` | equal to a single environment with seed + k |
+| a training by flitgym's agents | `training_seed(seed) + n` | each training has a million seeds |
+| a training by RLlib, process w | `episode_seed(seed, w, n)` | independent of the number of processes |
 
-Trainings count from a number, for which one integer in a checkpoint is enough to go on. Evaluations take seeds as they
-are (`flitgym-simulate seed=1`), far below those of trainings by flitgym's own agents, so that these are not tested on
-what they were trained on. RLlib's are hashed: they may meet one by chance.
+Seeds of a training are consecutive, so that a checkpoint needs one integer to continue. Evaluations use the user's seed
+(`flitgym-simulate seed=1`), which is far below the seeds of trainings by flitgym's agents. So these agents are not
+evaluated on episodes of their training. RLlib's seeds are hashed and may equal an evaluation's by chance.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ EPISODES_PER_TRAINING = 1_000_000
 def episode_seed(seed: int, *numbers: int) -> int:
     """The seed of an episode, 32 bits by NumPy's `SeedSequence`.
 
-    Of tuples of one length two have the same seed by chance alone (4 pairs in 200,000 were seen). A last number of 0
-    is as none: (1, 2, 0) has the seed of (1, 2), so the first episode of RLlib's process w is episode w of an
+    Two tuples of the same length have the same seed only by chance (4 pairs in 200,000 were seen). A last number of 0
+    has no effect: (1, 2, 0) has the seed of (1, 2). So the first episode of RLlib's process w is episode w of an
     environment.
 
     Args:
-        seed: the user's, at least 0.
-        *numbers: of the episode; with several processes that of the process first.
+        seed: the user's seed, at least 0.
+        *numbers: the number of the episode; with several processes, the number of the process comes first.
     """
     return int(np.random.SeedSequence((seed, *numbers)).generate_state(1)[0])
 
 
 def training_seed(seed: int) -> int:
-    """The seed of the first episode of a training; the next ones count on.
+    """The seed of the first episode of a training; the next episodes have the next seeds.
 
-    The episodes of one training never have the seeds of another's.
+    Trainings with different seeds share no episode.
 
     Args:
-        seed: the user's, at least 0.
+        seed: the user's seed, at least 0.
     """
     return EPISODES_PER_TRAINING * (seed + 1)
 
@@ -53,8 +53,8 @@ class Episodes:
     """The sequence of episodes of one seed.
 
     Args:
-        seed: the user's; none yet = `begin` must come before `next`.
-        *place: what tells apart those who draw from the same seed, e.g. the number of a process.
+        seed: the user's seed; with None, `begin` must come before `next`.
+        *place: distinguishes sequences of the same seed, e.g. the number of a process.
     """
 
     def __init__(self, seed: int | None = None, *place: int) -> None:
@@ -62,10 +62,10 @@ class Episodes:
         self._place = place
 
     def begin(self, seed: int | None, fallback: int = 0) -> bool:
-        """Start anew with a seed; without one go on, from `fallback` if there was never any.
+        """Restart with a seed; without one continue, or start from `fallback` if there was no seed yet.
 
         Returns:
-            Whether the sequence has started anew.
+            Whether the sequence has restarted.
         """
         if seed is not None:
             self.seed, self.number = seed, 0
@@ -78,7 +78,7 @@ class Episodes:
         return next(self.next_of(1))
 
     def next_of(self, networks: int) -> Iterator[int]:
-        """The seeds of the next episode of several networks side by side."""
+        """The seeds of the next episode of several networks."""
         assert self.seed is not None
         first, place, number = self.seed, self._place, self.number
         self.number += 1

@@ -1,4 +1,4 @@
-"""A world: the network and the traffic in which agents learn, drawn anew per episode if asked."""
+"""A world: the network and the traffic in which agents learn, both drawn for each episode if wanted."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ...simcore import ConfigError, Simulation
 from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "failures")
-_DRAWS = 16  # of failures for one episode, until a network holds together
+_DRAWS = 16  # attempts to draw failures that can be routed, per episode
 
 
 @dataclass(frozen=True)
 class World:
-    """What a simulation is built from but the routing and the seed.
+    """A simulation's configuration without the routing and the seed.
 
     Args:
         sections: `topology`, `router`, `traffic` or `workload`, and `failures` if there are any, as
             `flitgym.simcore.Simulation` takes them.
-        vary: what is drawn anew for each episode (domain randomisation): a dotted key of `sections`, e.g. `traffic` or
-            `traffic.load`, to either a list of values, each as likely, or a mapping `{low, high}` for a number
-            uniform in between. Keys are drawn in their order, so `traffic` may come before `traffic.load`. Where keys
-            of `failures` are drawn, e.g. `failures.links` from [0, 0.02, 0.05], each episode has a `failures.seed` of
-            its own, unless `sections` or `vary` have one; of those that cannot be routed another is drawn.
+        vary: keys that are drawn for each episode (domain randomisation). A dotted key of `sections`, e.g. `traffic` or
+            `traffic.load`, has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
+            are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.
+            `failures.links` from [0, 0.02, 0.05], each episode has its own `failures.seed`, unless `sections` or `vary`
+            have one. Failures that cannot be routed are drawn again.
     """
 
     sections: Mapping[str, Any]
@@ -42,7 +42,7 @@ class World:
                 raise ConfigError(unknown("World", section, _SECTIONS, "section"))
         for key, choices in self.vary.items():
             if key.split(".")[0] not in _SECTIONS:
-                raise ConfigError(f"World.vary: '{key}' lies in no section; sections: {', '.join(_SECTIONS)}")
+                raise ConfigError(f"World.vary: '{key}' is not a key of a section; sections: {', '.join(_SECTIONS)}")
             if isinstance(choices, Mapping):
                 if sorted(choices) != ["high", "low"] or not _ordered(choices["low"], choices["high"]):
                     raise ConfigError(f"World.vary: '{key}' takes a list, or a mapping with low <= high, not {choices}")
@@ -55,20 +55,22 @@ class World:
         overrides: Sequence[str],
         vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None = None,
     ) -> World:
-        """The world of a configuration of the framework.
+        """The world of a configuration.
 
         Args:
             overrides: as after `flitgym-simulate`, e.g. `topology=dragonfly_1056`, `traffic=adversarial`,
-                `workload=mixed`; what is not named takes the framework's defaults.
+                `workload=mixed`; other keys have their defaults.
             vary: see `World`.
 
         Raises:
-            ConfigError: an override that does not exist, or one that is not the world's.
+            ConfigError: an override does not exist, or does not belong to a world.
         """
         for override in overrides:
             section = override.lstrip("+~").split("=", 1)[0].split(".", 1)[0].split("@", 1)[0]
             if section not in _SECTIONS:
-                raise ConfigError(f"overrides: '{override}' is none of the world's; a world has {', '.join(_SECTIONS)}")
+                raise ConfigError(
+                    f"overrides: '{override}' is not a key of a world; a world has {', '.join(_SECTIONS)}"
+                )
         try:
             sections = core_sections(compose(list(overrides)))
         except (HydraException, OmegaConfBaseException) as error:
@@ -76,11 +78,11 @@ class World:
         return cls({key: value for key, value in sections.items() if key in _SECTIONS}, vary or {})
 
     def draw(self, seed: int, attempt: int = 0) -> dict[str, Any]:
-        """The sections of the episode `seed`; the same seed draws the same.
+        """The sections of the episode `seed`; the same seed gives the same sections.
 
         Args:
             seed: of the episode.
-            attempt: of failures that cannot be routed, the next ones.
+            attempt: 0, 1, ... if the failures of the attempts before cannot be routed.
         """
         drawn: dict[str, Any] = _copied(self.sections)
         random = np.random.default_rng([seed, 0x776F726C64])
@@ -99,7 +101,7 @@ class World:
         """A fresh simulation of the episode `seed` at cycle 0.
 
         Raises:
-            ConfigError: the sections, as drawn, cannot be built; or the routing names a block from Python.
+            ConfigError: the drawn sections cannot be built, or the routing names a block from Python.
         """
         if isinstance(routing, Mapping):
             refuse_in_core(routing)
@@ -112,7 +114,7 @@ class World:
 
     @property
     def _draws_failures(self) -> bool:
-        # A seed that is given stands.
+        # A given seed is not replaced.
         drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
         fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
         return bool(drawn) and not fixed
@@ -123,9 +125,9 @@ class Mixture:
     """Several worlds for one training: different networks, routers, packets and traffic.
 
     Args:
-        worlds: what is trained on.
-        episode_ns: of each world, the length of an episode; None = the agent's. The time between two rounds of learning
-            is scaled alike, so that worlds of fast links are not left to run for thousands of packets per round.
+        worlds: the worlds.
+        episode_ns: the length of an episode in each world; None = the agent's. The simulated time of a round scales
+            with it, so that worlds with fast links do not simulate thousands of packets per round.
     """
 
     worlds: Sequence[World]
@@ -133,25 +135,25 @@ class Mixture:
 
     def __post_init__(self) -> None:
         if not self.worlds:
-            raise ConfigError("worlds: there are none")
+            raise ConfigError("worlds: the list is empty")
         if len(self.worlds) != len(self.episode_ns):
             raise ConfigError(f"Mixture: {len(self.worlds)} worlds and {len(self.episode_ns)} lengths of episodes")
 
     @classmethod
     def alone(cls, world: World) -> Mixture:
-        """The one world."""
+        """A mixture of one world."""
         return cls([world], [None])
 
     @classmethod
     def composed(cls, members: Mapping[str, Mapping[str, Any]]) -> Mixture:
-        """From a configuration.
+        """The mixture of a configuration.
 
         Args:
-            members: by name: `overrides` and `vary` as `World.composed` takes them, `episode_ns` as above, and `share`,
-                the number of times that the world counts (1).
+            members: by name, `overrides` and `vary` as `World.composed` takes them, `episode_ns` as above, and `share`,
+                the number of times that the world occurs in the mixture (1).
 
         Raises:
-            ConfigError: a key that does not exist, or a world that cannot be composed; the message names the member.
+            ConfigError: a key does not exist, or a world cannot be composed; the message names the member.
         """
         worlds: list[World] = []
         lengths: list[float | None] = []
@@ -164,7 +166,7 @@ class Mixture:
                 raise ConfigError(f"worlds.{name}.share: {share} is not an integer from 0 to 64")
             number = isinstance(length, int | float) and not isinstance(length, bool)
             if length is not None and not (number and 1 <= length <= 1e12):
-                raise ConfigError(f"worlds.{name}.episode_ns: {length} is no number within 1 .. 1e12")
+                raise ConfigError(f"worlds.{name}.episode_ns: {length} is not a number within 1 .. 1e12")
             overrides = member.get("overrides") or []
             if isinstance(overrides, str):
                 raise ConfigError(f"worlds.{name}.overrides: takes a list, e.g. ['{overrides}']")
@@ -186,7 +188,7 @@ def _ordered(low: Any, high: Any) -> bool:
 
 
 def _copied(value: Any) -> Any:
-    # Programs of a job never change, and are large: they are shared.
+    # Copies share the programs of jobs, which are large and never change.
     if isinstance(value, Mapping):
         return {key: _copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -85,7 +85,7 @@ def test_composed_as_in_a_configuration():
 @pytest.mark.parametrize(
     ("members", "words"),
     [
-        ({}, ["there are none"]),
+        ({}, ["the list is empty"]),
         ({"a": {"override": []}}, ["worlds.a", "did you mean 'overrides'"]),
         ({"a": {"overrides": ["topology=dragonfly_73"]}}, ["worlds.a", "dragonfly_72"]),
         ({"a": {"overrides": ["routing=minimal"]}}, ["worlds.a", "routing"]),
