@@ -30,11 +30,11 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     `decision` (the default): an episode is one decision, and `terminated` is always set. `reset()` continues with the
     next decision of the same network, and draws a new network after `episode_ns` or with a seed. The reward is minus
-    the delay along the path of the chosen slot as if every queue on it stood still: time of flight, queues and buffers
-    up to the destination, on a minimal path from the next router on. No router knows this delay, but it is available at
-    once, while the true delay is known only thousands of decisions later. It is close on average: a mean of 0.72 us
-    against true delays of 0.73 us, with a correlation of 0.76 (dragonfly_72, ADV+1 at 0.4, a policy that takes the best
-    slot). Standard algorithms learn from it with any discount.
+    the delay along the path of the chosen slot as if every queue on it stood still. It counts the time of flight,
+    queues and buffers up to the destination, on a minimal path from the next router on. No router knows this delay, but
+    it is available at once, while the true delay is known only thousands of decisions later. It is close on average:
+    its mean is 0.72 us, that of the true delays is 0.73 us, and the correlation is 0.76 (dragonfly_72, ADV+1 at 0.4, a
+    policy that takes the best slot). Standard algorithms learn from it with any discount.
 
     `all`: an episode is a network, drawn from (seed, number of the episode). It is truncated after `episode_ns` or
     `episode_decisions`, and terminated when a workload is done and the network is empty. The reward of a step is minus

@@ -54,9 +54,9 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     Observation: Box float32 [3 * ports + 2], the local knowledge of a router. `ports` is the number of ports from a
     router's first link to its last, the most of any router. Each port has `load` (flits queued for the link or not yet
     credited / flits of one VC's buffers), `utilisation` (fraction of the interval in which the link was sending) and
-    `stall` (fraction in which it had flits but no credit); they are 0 without a link, or if it has failed. Two numbers
-    describe the feedback of the interval, on packets that were decided at the router: their mean delay from decision to
-    delivery in us, and their number / 1000. Feedback comes one flight time after the delivery.
+    `stall` (fraction in which it had flits but no credit). All are 0 without a link, or if it has failed. Two numbers
+    describe the feedback of the interval for the router's decisions: the mean delay from decision to delivery in us,
+    and the number of decisions / 1000. Feedback comes one flight time after the delivery.
 
     State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
 
@@ -163,8 +163,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._draw(self._episodes.next())
         if len(self.possible_agents) != self._routers:
             raise ConfigError(
-                f"world: it has networks of {len(self.possible_agents)} and of {self._routers} routers; all episodes of "
-                "an environment must have the same agents"
+                f"world: it has networks of {len(self.possible_agents)} and of {self._routers} routers; all "
+                "episodes of an environment must have the same agents"
             )
         if self._span != self._ports:
             raise ConfigError(

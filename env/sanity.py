@@ -159,8 +159,8 @@ SANITY: dict[str, SanityWorld] = {
         _square([(1, 0, 2), (4, 1, 3), (3, 0, 3)], load=0.8, vcs=16),
         why=(
             "Four terminals of router 1 fill the link 1-3 to 0.8, and one of router 0 fills the link 0-2 to 0.2; they "
-            "have no other path. Three terminals send from 0 to 3. At router 0 the link to 1 is empty and the link to 2 "
-            "is in use. But through 1 they would overload 1-3, which router 0 does not see. Through 2 they bring "
+            "have no other path. Three terminals send from 0 to 3. At router 0 the link to 1 is empty, and the link to "
+            "2 is in use. But through 1 they would overload 1-3, which router 0 does not see. Through 2 they bring "
             "0-2 to 0.8, and no other packet uses 2-3. So slot 1 is best, and only feedback shows it: the reward, or "
             "`q_values`."
         ),

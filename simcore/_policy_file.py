@@ -20,7 +20,7 @@ from ._files import read_plain
 # The metadata that says how the weights were made. It changes nothing of what a policy does.
 PROVENANCE = ("trained_by", "training_hash", "version")
 
-_DAMAGED = (ValueError, RecursionError, KeyError, TypeError, AttributeError)  # of a header that is none
+_DAMAGED = (ValueError, RecursionError, KeyError, TypeError, AttributeError)  # errors of a damaged header
 
 Tensors = dict[str, NDArray[np.float32]]
 

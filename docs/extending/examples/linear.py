@@ -119,7 +119,7 @@ class Agent:
         """Go on from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
         own = {
             "squares": torch.from_numpy(self.squares),
