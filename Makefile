@@ -26,7 +26,7 @@ endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' -o -path 'simcore/cmake/*' \) 2>/dev/null)
 # The editable installation lists the packages by name, so a new package needs a new installation.
-PACKAGES := $(shell find simcore experience env agents configs experiments plugins -name __init__.py 2>/dev/null)
+PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
 .PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
@@ -119,8 +119,8 @@ lint: $(VENV)/dependencies-dev
 types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
-	@for package in simcore experience env agents configs experiments plugins; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
-	@ln -sfn ../../../experiments/flitgym/__init__.py build/types/flitgym/__init__.py
+	@for package in simcore env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@for file in experiments/flitgym/*.py; do ln -sfn ../../../$$file build/types/flitgym/; done
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
 test-cpp:

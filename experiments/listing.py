@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..plugins import files
 from ..simcore import ConfigError, CoreError, __version__, registered
+from ..simcore.plugins import files
 from .presets import comment_of, preset_files, values_of
 
 # The groups in the order of the table, and their words.

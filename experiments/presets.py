@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from ..plugins import files
+from ..simcore.plugins import files
 
 _CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def regret(config: DictConfig, common: Sequence[str], directory: Path, command: 
     # Not `run`: how long a warm-up is hangs on each run's routing.
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in _OPTIONS])
     given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
-    trying = Trying(**{key: given[key] for key in ("decisions", "part", "horizon_ns", "slots", "others")})
+    trying = Trying(**{key.name: given[key.name] for key in fields(Trying)})
     policies, scenarios = _players(given, trying)
     require_writable(directory)
     trials = plan(policies, scenarios, common, given["loads"], given["seeds"], directory)
@@ -92,7 +93,7 @@ def regret(config: DictConfig, common: Sequence[str], directory: Path, command: 
     rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]
     lines = summarise(_groups(trials, results), given["confidence"], given["resamples"])
     about = About(
-        command, _network(next(iter(results.values()))), given["confidence"], trying.horizon_ns, trying.others
+        command, _network(next(iter(results.values()))), given["confidence"], trying.horizon_ns, trying.other_packets
     )
     print_tables(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), lines, about)
     write_rows(directory / ROWS_FILE, rows)

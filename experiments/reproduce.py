@@ -16,9 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import explain, unknown
-from ..plugins import Plugin, entries, load
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
+from ..simcore.plugins import Plugin, entries, load
 from .evaluation.plan import Policy, policies_of
 from .metrics import relative_difference
 from .plotting.players import player, player_of

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import yaml
 
 from ...configs import unknown
-from ...plugins import entries
 from ...simcore import ConfigError
+from ...simcore.plugins import entries
 from ..evaluation.plan import Policy, Scenario, policies_of
 
 SUITES = Path(__file__).parent / "suites"

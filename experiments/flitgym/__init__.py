@@ -13,6 +13,8 @@ repository. A name is imported when it is first used, so that `import flitgym` t
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from flitgym.moved import MOVED, register
+
 if TYPE_CHECKING:
     from flitgym.experiments.api.calls import configuration, simulate, sweep
     from flitgym.experiments.api.result import Result
@@ -48,7 +50,7 @@ _HOMES = {
 }
 
 
-_PARTS = ("agents", "configs", "env", "experience", "experiments", "plugins", "simcore")
+_PARTS = ("agents", "configs", "env", "experiments", "plugins", "simcore")
 
 # A type checker sees the imports above, and so reports a name that is none.
 if not TYPE_CHECKING:
@@ -58,7 +60,7 @@ if not TYPE_CHECKING:
             from importlib.metadata import version
 
             value: object = version("flitgym")
-        elif name in _PARTS:
+        elif name in _PARTS or f"flitgym.{name}" in MOVED:
             return import_module(f"flitgym.{name}")
         elif name in _HOMES:
             value = getattr(import_module(_HOMES[name]), name)
@@ -70,3 +72,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_PARTS, "__all__", "__doc__", "__file__", "__path__"})
+
+
+register()

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, unknown
-from ...plugins import versions
+from ...configs.renamed import RENAMED
 from ...simcore import ConfigError, MarginalCost, __version__
+from ...simcore.plugins import versions
 from ..results.cautions import late_events
 from ..results.files import require_writable, write_result, write_table
 from ..running.one_run import prepare
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
+_OLD = {new: old for old, new in RENAMED["regret"].items()}
 _CHUNK = 64  # decisions between two reports
 _WARMUP_CHUNK = 20_000  # cycles, likewise
 _WARMUP_PART = 0.2  # of the bar
@@ -32,10 +34,10 @@ class Trying:
     """How decisions are tried. Keys and units as in `regret.yaml`."""
 
     decisions: int
-    part: float
+    sample_fraction: float
     horizon_ns: float
     slots: int
-    others: str
+    other_packets: str
 
     def check(self) -> None:
         """Refuse what no simulation could do.
@@ -45,19 +47,21 @@ class Trying:
         """
         if self.decisions < 1:
             raise ConfigError(f"decisions: {self.decisions} is less than 1")
-        if not 0 < self.part <= 1:
-            raise ConfigError(f"part: {self.part:g} is not in (0, 1]")
+        if not 0 < self.sample_fraction <= 1:
+            raise ConfigError(f"sample_fraction: {self.sample_fraction:g} is not in (0, 1]")
         if not 0 < self.horizon_ns < 1e9:
             raise ConfigError(f"horizon_ns: {self.horizon_ns:g} is not between 0 and 1e9")
         if not 2 <= self.slots <= 64:
             raise ConfigError(f"slots: {self.slots} is not in [2, 64]")
-        if self.others not in OTHERS:
-            raise ConfigError(unknown("others", self.others, OTHERS, "value"))
+        if self.other_packets not in OTHERS:
+            raise ConfigError(unknown("other_packets", self.other_packets, OTHERS, "value"))
 
 
 def identity(config: DictConfig | dict[str, Any], trying: Trying) -> str:
     """A hash that is equal for equal runs, 12 hexadecimal digits."""
-    text = json.dumps([config_hash(config), asdict(trying)], sort_keys=True)
+    # The names of earlier versions, so that finished runs stay finished.
+    tried = {_OLD.get(key, key): value for key, value in asdict(trying).items()}
+    text = json.dumps([config_hash(config), tried], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -87,7 +91,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         slots=trying.slots,
         threads=threads,
         seed=config.seed,
-        reroute=trying.others == "routed",
+        reroute=trying.other_packets == "routed",
     )
     require_writable(directory)
     warmup = simulation.cycles(config.run.warmup_ns)
@@ -97,7 +101,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
 
     began, pieces, found = time.perf_counter(), [], 0
     while found < trying.decisions:
-        pieces.append(columns_of(costs.label(min(_CHUNK, trying.decisions - found), trying.part)))
+        pieces.append(columns_of(costs.label(min(_CHUNK, trying.decisions - found), trying.sample_fraction)))
         found += len(pieces[-1]["regret_ns"])
         report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / trying.decisions)
     columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
@@ -107,7 +111,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         **means_of(columns),
         "decisions": found,
         "horizon_ns": trying.horizon_ns,
-        "others": trying.others,
+        "others": trying.other_packets,
         "wall_seconds": seconds,
         "decisions_per_second": found / seconds,
         "simulated_ns": simulation.time_ns,

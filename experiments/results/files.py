@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ...plugins import same as same_plugins
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path, open_plain, read_plain
 from ...simcore._npz import read_arrays as read_npz
+from ...simcore.plugins import same as same_plugins
 
 RESULT_FILE = "result.json"
 

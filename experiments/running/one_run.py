@@ -11,8 +11,8 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import check_resources, config_hash, core_sections, has_workload
-from ...plugins import versions
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
+from ...simcore.plugins import versions
 from ..results.cautions import cautions, halves
 from ..results.files import finished, require_writable, write_result, write_table
 from ..results.names import Names

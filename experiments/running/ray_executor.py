@@ -14,7 +14,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.queue import Empty, Queue
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ...agents.ray_cluster import join
+from ...agents.rllib.ray_cluster import join
 from ...simcore import CoreError
 from .cores import share_cores_by
 from .executor import Executor, WorkerDiedError

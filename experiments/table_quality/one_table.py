@@ -12,7 +12,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs import core_failures
 from ...configs.routes import route_hash, table_label
-from ...plugins import mentioned, versions
 from ...simcore import (
     Bisection,
     ChannelGraph,
@@ -25,6 +24,7 @@ from ...simcore import (
     read_flows,
     registered,
 )
+from ...simcore.plugins import mentioned, versions
 from ..results.files import finished, require_writable, write_result, write_table
 from ..terminal.progress import Report
 

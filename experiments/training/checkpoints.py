@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...agents import stored
+from ...agents.learning import stored
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 
@@ -63,16 +63,10 @@ def load_checkpoint(path: Path, training: str, rounds: int) -> Checkpoint:
     """
     try:
         state = _read(path, training)
-        given = stored.entries(state, "the checkpoint", ("agent", "rounds", "seconds", "progress"))
-        progress = given["progress"]
-        if not isinstance(progress, str):
-            raise ConfigError("progress is no text")
-        return Checkpoint(
-            given["agent"],
-            stored.whole(given["rounds"], "rounds", 1, rounds),
-            stored.number(given["seconds"], "seconds"),
-            progress,
-        )
+        own = {"agent": ..., "rounds": 0, "seconds": 0.0, "progress": ""}
+        given = stored.checked(state, "the checkpoint", own)
+        stored.whole(given["rounds"], "rounds", 1, rounds)
+        return Checkpoint(**given)
     except _OtherTrainingError as error:
         raise ConfigError(str(error)) from None
     except ConfigError as error:
@@ -106,7 +100,7 @@ def _read(path: Path, training: str) -> Any:
         raise ConfigError(f"{type(error).__name__}: {first}" if first else type(error).__name__) from error
     if isinstance(whole, dict) and whole.get("format") != _FORMAT:
         raise ConfigError(f"its format is {whole.get('format')!r:.80}, this version reads {_FORMAT}")
-    found = stored.entries(whole, "the file", ("format", "training", "state"))
+    found = stored.checked(whole, "the file", {"format": _FORMAT, "training": ..., "state": ...})
     if found["training"] != training:
         raise _OtherTrainingError(f"{path} is of another training ({found['training']!s:.80}, this one is {training})")
     return found["state"]

@@ -10,7 +10,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from ...configs.training import mixture, training_command
-from ...experience.world import Mixture
+from ...env.experience.world import Mixture
 from ...simcore import CoreError, __version__
 from ..results.files import write_json
 from .comparison import COMPARED, LATENCY
@@ -48,7 +48,7 @@ def finish(
         CoreError: no decision was ever paid.
         OSError: a file cannot be written.
     """
-    from ...agents.policy_file import save_policy
+    from ...agents.policy.file import save_policy
 
     rows = read_progress(directory / PROGRESS_FILE)
     if all(row.get("loss") is None for row in rows):

@@ -12,13 +12,13 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ...agents import plugin_of, trainable
-from ...agents.abandonment import RoundAbandonedError
-from ...agents.divergence import DivergedError
+from ...agents.learning.abandonment import RoundAbandonedError
+from ...agents.learning.divergence import DivergedError
 from ...configs import unknown
 from ...configs.training import mixture, training_hash, variation, world_sections
-from ...experience.world import Mixture, World
-from ...plugins import mentioned, versions
+from ...env.experience.world import Mixture, World
 from ...simcore import ConfigError, CoreError, __version__
+from ...simcore.plugins import mentioned, versions
 from ..results.files import write_json
 from ..running.locks import sole_owner
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...agents import trainable
 from ...configs.composition import Root
 from ...configs.training import register_training, train_id, variation, world_sections
-from ...experience.world import World
+from ...env.experience.world import World
 from ...simcore._files import atomic_path
 from ..metrics import Interval, bootstrap_mean
 from ..results.rows import ROWS_FILE, row, write_rows

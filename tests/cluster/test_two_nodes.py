@@ -180,7 +180,7 @@ def test_runners_and_learners_on_both_nodes_and_what_dies(cluster: Cluster, tmp_
     # A learner is not: its training ends, and the same command goes on from the checkpoint.
     os.kill(next(itertools.chain(*learners)), signal.SIGKILL)
     assert first.wait(timeout=300) == 1
-    assert "start again to go on from the last checkpoint" in (tmp_path / "said").read_text()
+    assert "start again to continue from the last checkpoint" in (tmp_path / "said").read_text()
     kept = rounds()
     assert 5 <= kept < 40
 
@@ -201,7 +201,7 @@ def test_more_processes_than_cpus_are_refused(cluster: Cluster, tmp_path: Path) 
     done = command("train", *words, cwd=tmp_path, cluster=cluster)
     assert time.monotonic() - began < 200
     assert done.returncode == 2
-    assert f"11 processes of a CPU each would wait for ever, the Ray cluster has {2 * CPUS} CPUs" in done.stderr
+    assert f"11 processes need a CPU each, and the Ray cluster has {2 * CPUS} CPUs" in done.stderr
 
 
 @with_token

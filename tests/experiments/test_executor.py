@@ -12,7 +12,7 @@ from concurrent.futures import wait
 from pathlib import Path
 
 import pytest
-from flitgym.agents.divergence import DivergedError
+from flitgym.agents.learning.divergence import DivergedError
 from flitgym.experiments.running.executor import WorkerDiedError
 from flitgym.experiments.running.local import LocalExecutor
 from flitgym.experiments.running.sweep import RunFailedError

@@ -20,7 +20,7 @@ from hydra import initialize_config_dir
 
 NAN = np.nan
 # Milliseconds per run.
-SHORT = ("run.warmup_ns=1000", "decisions=30", "part=0.1", "horizon_ns=600", "resamples=100")
+SHORT = ("run.warmup_ns=1000", "decisions=30", "sample_fraction=0.1", "horizon_ns=600", "resamples=100")
 
 
 def labels() -> dict[str, Any]:
@@ -86,7 +86,7 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     again = command("regret", words[0].replace(",minimal", ""), *words[1:], "loads=[0.2,0.3]")
     assert again.returncode == 0, again.stderr
     assert "4 runs, 2 finished before" in again.stderr
-    other = command("regret", "routing=par", *words[1:], "loads=[0.2]", "others=routed")
+    other = command("regret", "routing=par", *words[1:], "loads=[0.2]", "other_packets=routed")
     assert "1 runs, 0 finished before" in other.stderr
 
 
@@ -121,9 +121,9 @@ def test_a_key_and_its_list_are_not_both_taken(
         ("horizon_ns=0", ["horizon_ns: 0"]),
         ("horizon_ns=-5", ["horizon_ns: -5"]),
         ("decisions=0", ["decisions: 0"]),
-        ("part=0", ["part: 0"]),
+        ("sample_fraction=0", ["sample_fraction: 0"]),
         ("slots=1", ["slots: 1"]),
-        ("others=keep", ["others", "did you mean 'kept'?"]),
+        ("other_packets=keep", ["other_packets", "did you mean 'kept'?"]),
         ("threads=-1", ["threads: -1"]),
         ("confidence=95", ["confidence: 95"]),
         ("resamples=0", ["resamples: 0"]),

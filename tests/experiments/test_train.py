@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents import dqn, policy_search, ppo, trainable
-from flitgym.agents.divergence import DivergedError, require_finite
-from flitgym.agents.policy_file import load_policy
+from flitgym.agents.learning.divergence import DivergedError, require_finite
+from flitgym.agents.policy.file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
 from flitgym.env import World
@@ -358,7 +358,7 @@ def test_every_agent_has_typed_hyperparameters():
 
 
 def test_policy_file_is_finite_and_of_the_right_shape(tmp_path: Path):
-    from flitgym.agents.policy_file import save_policy
+    from flitgym.agents.policy.file import save_policy
 
     good = [
         (np.ones((4, 15), np.float32), np.zeros(4, np.float32)),

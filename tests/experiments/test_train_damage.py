@@ -71,7 +71,7 @@ DAMAGES: list[tuple[Callable[[Any], None], str]] = [
     (put("state", "rounds", value=True), "rounds is a bool"),
     (put("state", "rounds", value=5), "not those of 5 rounds"),
     (put("state", "seconds", value=NAN), "seconds is nan"),
-    (put("state", "progress", value=7), "progress is no text"),
+    (put("state", "progress", value=7), "progress is a int instead of text"),
     (put("state", "progress", value='{"round": 1}\n[2]'), "not those of 4 rounds"),
     (put("state", "agent", "round", value=None), "agent.round is nothing"),
     (put("state", "agent", "round", value=10**9), "agent.round is 1e+09"),
@@ -86,7 +86,7 @@ DAMAGES: list[tuple[Callable[[Any], None], str]] = [
     (put("state", "agent", "rollouts", "seeds", 0, value=-1), "agent.rollouts.seeds.0 is -1"),
     (put("state", "agent", "rollouts", "ends_ns", 0, value=NAN), "agent.rollouts.ends_ns.0"),
     (put("state", "agent", "rollouts", "read", 0, value=10**6), "agent.rollouts.read.0"),
-    (put("state", "agent", "rollouts", "next_seed", value="2"), "agent.rollouts.next_seed is a str"),
+    (put("state", "agent", "rollouts", "next_seed", value="2"), "agent.rollouts.next_seed is text"),
     (put("state", "agent", "rollouts", "snapshots", 0, value=torch.zeros(8, dtype=torch.uint8)), "snapshot"),
     # A file of a few bytes that claims a terabyte.
     (put("state", "agent", "rollouts", "snapshots", 0, value=torch.zeros(1, dtype=torch.uint8).expand(2**40)),
