@@ -113,7 +113,7 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     written = _write(cells, summaries, about, bootstrap, failures, directory)
     if rows:
         labels = {p.key: {**p.trial.labels, "task": p.task.id, "set": p.task.set, "kind": p.task.kind} for p in done}
-        write_rows(directory / ROWS_FILE, [rows[key] | labels[key] for key in rows])
+        write_rows(directory / ROWS_FILE, [rows[key] | labels[key] for key in rows], "labelled")
         written.append(directory / ROWS_FILE)
     if options.record:
         write_records(Path(options.record), _recorded(whole, Path(options.record), done, results, own))

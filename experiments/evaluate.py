@@ -89,7 +89,7 @@ def evaluate(
     network = _network(next(iter(results.values())), any(scenario.kind == "pattern" for scenario in scenarios))
     about = About(command, network, reference, bootstrap.confidence, len(given["seeds"]))
     print_tables(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), cells, about)
-    write_rows(directory / ROWS_FILE, rows)
+    write_rows(directory / ROWS_FILE, rows, "labelled")
     for path in [directory / ROWS_FILE, *write(cells, policies, about, failures, directory)]:
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
     if failures:

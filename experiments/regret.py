@@ -95,7 +95,7 @@ def regret(config: DictConfig, common: Sequence[str], directory: Path, command: 
         command, _network(next(iter(results.values()))), given["confidence"], trying.horizon_ns, trying.others
     )
     print_tables(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), lines, about)
-    write_rows(directory / ROWS_FILE, rows)
+    write_rows(directory / ROWS_FILE, rows, "labelled")
     for path in [directory / ROWS_FILE, *write(lines, policies, about, failures, directory)]:
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
     if failures:

@@ -166,7 +166,7 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     rows = [dict(to_row(result, run.directory)) for run, result in zip(runs, results, strict=True)]
     for one, name_given in zip(rows, players, strict=True):
         one["policy"] = name_given or player_of(one)
-    write_rows(directory / ROWS_FILE, rows)
+    write_rows(directory / ROWS_FILE, rows, "labelled")
     written = _draw_rows(options, directory)
     done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
     for path in [*written, _write_page(options, directory, done, written)]:

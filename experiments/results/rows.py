@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path, open_plain
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_FILE = "rows.parquet"
+# Version of the schema of `rows.parquet`, an integer in its metadata.
+# 1: the metadata names the kind. Files without metadata are older; a column `policy` marks their kind as "labelled".
+ROWS_VERSION = 1
+# "gathered": the finished runs below a folder, and nothing that their results do not hold.
+# "labelled": rows with labels of a command, such as `policy` and `task`, from which it draws its figures.
+Kind = Literal["gathered", "labelled"]
 
+_VERSION_KEY, _KIND_KEY = b"flitgym.rows.version", b"flitgym.rows.kind"
 # Parts of a result that are no columns: lists and free-form facts. They stay in result.json.
 _NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums"}
 _NO_DIFFERENCE = "plot"  # the section of a configuration that says nothing of its run
@@ -93,14 +100,15 @@ def rows_below(
 def rows_in(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
     """The rows of a study, a figure or a single run, and the runs that are damaged.
 
-    They come from the results below the folder. They come from the table where figures were drawn from it, as it names
-    the policies, and where only the table was kept.
+    A labelled table comes first, as its labels are nowhere else. The results below the folder are next. A gathered
+    table is read where it is all that was kept.
 
     Raises:
+        ConfigError: the table is of a newer version.
         DamagedError: the table cannot be read.
     """
     table = directory / ROWS_FILE
-    if _drawn_from(table):
+    if _kind(table) == "labelled":
         return read_rows(table), []
     rows, _, damaged = rows_below(directory)
     if not rows and not damaged and table.is_file():
@@ -112,9 +120,9 @@ def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write `rows.parquet` of a study; without any row nothing is written.
 
     Raises:
-        ConfigError: there is a table from which figures were drawn; a plain one would lack what they need.
+        ConfigError: there is a labelled table, whose labels would be lost, or a table of a newer version.
     """
-    if rows and _drawn_from(directory / ROWS_FILE):
+    if rows and _kind(directory / ROWS_FILE) == "labelled":
         raise ConfigError(
             f"{directory / ROWS_FILE} holds these runs already, as its figures were drawn from them (redraw=true needs "
             "that); to gather them anew remove it first"
@@ -123,17 +131,37 @@ def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         write_rows(directory / ROWS_FILE, rows)
 
 
-def _drawn_from(path: Path) -> bool:
-    """Whether a table was written for figures: those say who plays (`policy`) and hold more than a plain one."""
+def _kind(path: Path) -> Kind | None:
+    """The kind of a table; None where there is none, or it is damaged and may be replaced.
+
+    Raises:
+        ConfigError: it is of a newer version.
+    """
     import pyarrow.parquet as pq
 
     try:
-        return path.is_file() and "policy" in pq.read_schema(path).names
-    except (OSError, ValueError):  # pyarrow raises these on a damaged file, which may be written anew
-        return False
+        schema = pq.read_schema(path) if path.is_file() else None
+    except (OSError, ValueError):  # PyArrow raises these for a damaged file
+        return None
+    if schema is None:
+        return None
+    metadata = _checked_metadata(path, schema)
+    labelled = metadata[_KIND_KEY] == b"labelled" if _KIND_KEY in metadata else "policy" in schema.names
+    return "labelled" if labelled else "gathered"
 
 
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def _checked_metadata(path: Path, schema: "pa.Schema") -> Mapping[bytes, bytes]:
+    metadata: Mapping[bytes, bytes] = schema.metadata or {}
+    version = metadata.get(_VERSION_KEY, b"0").decode("ascii", "replace")
+    if not version.isdecimal() or int(version) > ROWS_VERSION:
+        raise ConfigError(
+            f"{path}: its schema has version {version}, and this flitgym reads versions up to {ROWS_VERSION}; "
+            "install the flitgym that wrote it, or move the file away and run the command that wrote it again"
+        )
+    return metadata
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], kind: Kind = "gathered") -> None:
     """Write rows as Parquet. Runs of different routings have different parameters: what a row lacks is null.
 
     Raises:
@@ -141,8 +169,9 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """
     import pyarrow.parquet as pq
 
+    table = table_of(rows).replace_schema_metadata({_VERSION_KEY: str(ROWS_VERSION), _KIND_KEY: kind})
     with atomic_path(path) as temporary:
-        pq.write_table(table_of(rows), temporary)
+        pq.write_table(table, temporary)
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
@@ -159,12 +188,16 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet table, in the order they were written.
 
     Raises:
+        ConfigError: it is of a newer version.
         DamagedError: it cannot be read.
     """
     import pyarrow.parquet as pq
 
     with read_with_care(path), open_plain(path) as file:
-        rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+        table = pq.read_table(file)
+    _checked_metadata(path, table.schema)
+    with read_with_care(path):
+        rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
