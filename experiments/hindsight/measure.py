@@ -118,6 +118,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         "facts": simulation.facts(),
         "config_hash": identity(config, trying),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "core_config": simulation.configuration(),
         "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
     }
     write_result(directory, result)

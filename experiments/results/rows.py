@@ -23,8 +23,8 @@ ROWS_VERSION = 1
 Kind = Literal["gathered", "labelled"]
 
 _VERSION_KEY, _KIND_KEY = b"flitgym.rows.version", b"flitgym.rows.kind"
-# Parts of a result that are no columns: lists and free-form facts. They stay in result.json.
-_NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums"}
+# Parts of a result that become no columns: lists, free-form facts, and the core's copy of the configuration.
+_NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums", "core_config"}
 _NO_DIFFERENCE = "plot"  # the section of a configuration that says nothing of its run
 
 

@@ -134,6 +134,7 @@ def _execute(
         "facts": simulation.facts(),
         "config_hash": config_hash(config),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "core_config": simulation.configuration(),
     }
     result["warnings"] = cautions(config, result)
     write_result(directory, result)

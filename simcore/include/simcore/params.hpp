@@ -86,6 +86,7 @@ class Params {
   std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0 on
   const Value& value(const std::string& key) const;
   Params with(const Values& others) const;  // these, with some replaced
+  const Values& values() const { return values_; }
 
  private:
   template <class T>

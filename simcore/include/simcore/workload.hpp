@@ -79,7 +79,8 @@ struct Workload {
 };
 
 // The program of a registered motif; `where` is for messages.
-std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where);
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where,
+                                             Values* validated = nullptr);
 // The largest number of ranks, at most `available`, that a motif can be given.
 u32 motif_ranks(const std::string& name, u32 available);
 
