@@ -3,20 +3,19 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
 from math import log
 from pathlib import Path
 from typing import Any
 
 import yaml
 from hydra.errors import HydraException
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from omegaconf.errors import OmegaConfBaseException
 
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..plotting.players import player
 from ..results.files import RESULT_FILE, check_table, is_checked, read_with_care
+from ..templates import template
 from .commands import command as command_of
 from .data import (
     Run,
@@ -105,14 +104,6 @@ def can_be_shown(run: Run) -> None:
             _page("", [run], [], None)
 
 
-@cache
-def _template() -> Template:
-    loader = FileSystemLoader(_HERE)
-    return Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    ).get_template("page.html")
-
-
 def _page(
     title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None, mark: str | None = None
 ) -> str:
@@ -151,7 +142,7 @@ def _page(
         "compared": compared(runs, labels),
         "loads": content["loads"],
     }
-    return _template().render(
+    return template("report/page.html").render(
         **content,
         title=title,
         mark=mark,
