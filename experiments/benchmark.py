@@ -15,20 +15,22 @@ from omegaconf import MISSING, OmegaConf
 from yaml import YAMLError
 
 from ..configs import config_hash, unknown
-from ..simcore import ConfigError, CoreError, __version__
+from ..simcore import ConfigError, __version__
 from ..simcore._files import atomic_path
 from .benchmarks.measures import Measures, check_windows, measures
 from .benchmarks.records import Record, merged, read_records, sources_of, write_records
 from .benchmarks.scoring import Bootstrap, Cell, Summary, cells_of, summarise
 from .benchmarks.suite import Suite, Task, available, chosen, load_suite
-from .benchmarks.text import About, markdown, print_tables, write_csv
+from .benchmarks.text import About, markdown, print_tables, write_numbers
 from .evaluation.plan import Policy, Trial, plan, policies_of
 from .evaluation.play import play
+from .evaluation.study import check_numbers, conclude, require_results
 from .results.files import require_writable
 from .results.rows import ROWS_FILE, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
 from .running.sweep import WORKERS, Composers
 from .terminal.commandline import CommandError, run_command
+from .terminal.tables import console
 
 NAME = "benchmark"  # of the files written
 COMMAND = "flitgym-benchmark"
@@ -70,7 +72,7 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     """Run what is missing, print the scores, and write tables, figure and rows into `<results>/benchmark_<suite>/`.
 
     Args:
-        options: Of the command.
+        options: The options of the command.
         command: What the user typed, for `benchmark.md`.
         launcher: Where it runs.
 
@@ -99,9 +101,8 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     failures: list[str] = []
     if wanted:
         results, failures = play([p.trial for p in wanted], COMMAND, suite.id, options.workers, launcher)
+        require_results(results, failures)
     done = [p for p in wanted if p.trial.run.directory in results]
-    if wanted and not done:
-        raise CommandError("no run ended well:\n" + "\n".join(failures))
     rows = {p.key: row(results[p.trial.run.directory], p.trial.run.directory) for p in done}
     own = {p.key: measures(p.task.kind, rows[p.key]) for p in done}
 
@@ -118,11 +119,8 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     if options.record:
         write_records(Path(options.record), _recorded(whole, Path(options.record), done, results, own))
         written.append(Path(options.record))
-    _print(summaries, about)
-    for path in written:
-        print(path)
-    if failures:
-        raise CoreError("some runs failed, the others are in the tables:\n" + "\n".join(failures))
+    print_tables(console(_WIDTH_OF_FILES), summaries, about)
+    conclude(written, failures)
 
 
 def standing_of(suite: Suite, bootstrap: Bootstrap) -> list[Summary]:
@@ -138,12 +136,7 @@ def _asked(options: Options) -> tuple[Suite, list[Policy]]:
     suite = load_suite(options.suite)
     if options.baselines not in _BASELINES:
         raise CommandError(unknown("baselines", options.baselines, _BASELINES, "word"))
-    if not 0 < options.confidence < 1:
-        raise CommandError(f"confidence: {options.confidence:g} is not between 0 and 1")
-    for key in ("resamples", "workers"):
-        number = getattr(options, key)
-        if number is not None and number < 1:
-            raise CommandError(f"{key}: {number} is less than 1")
+    check_numbers(options.confidence, resamples=options.resamples, workers=options.workers)
     policies = policies_of(options.policies)
     # A name stands for one policy: the scale is made of those that are recorded under it.
     for policy in policies:
@@ -254,7 +247,7 @@ def _write(
     from .plotting.drawing import save_figure
 
     table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
-    write_csv(table, cells, summaries, bootstrap)
+    write_numbers(table, cells, summaries, bootstrap)
     images = save_figure(draw(cells, summaries, about.confidence), directory / NAME, salt=NAME)
     with atomic_path(text) as temporary:
         temporary.write_text(markdown(cells, summaries, about, bootstrap, images[0].name, failures))
@@ -282,12 +275,6 @@ def _recorded(
 
     # What is not of this suite follows in the order in which it stood.
     return sorted(merged(read_records(path), new), key=place)
-
-
-def _print(summaries: Sequence[Summary], about: About) -> None:
-    from rich.console import Console
-
-    print_tables(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), summaries, about)
 
 
 def _some(items: Sequence[str]) -> str:

@@ -105,7 +105,7 @@ def bootstrap_mean(
 
     Args:
         values: One per run (seed). NaN, a run that gave no value, is left out.
-        confidence: Of the interval, between 0 and 1.
+        confidence: The confidence of the interval, between 0 and 1.
         resamples: How often the runs are drawn anew, with replacement.
         rng_seed: The same seed and number of values, the same draws.
 
@@ -176,7 +176,7 @@ def bootstrap_crossed(
 
     Args:
         values: [rows, columns], all of them known.
-        confidence: Of the interval, between 0 and 1.
+        confidence: The confidence of the interval, between 0 and 1.
         resamples: How often both are drawn anew.
         rng_seed: The same seed and shape, the same draws.
 
@@ -223,7 +223,7 @@ def bootstrap_stratified(
     Args:
         strata: The values of each, in any number. NaN is left out, and so is a stratum that has nothing else.
         statistic: Takes [..., values] and reduces the last axis.
-        confidence: Of the interval, between 0 and 1.
+        confidence: The confidence of the interval, between 0 and 1.
         resamples: How often every stratum is drawn anew, with replacement, as many values as it has.
         rng_seed: The same seed and numbers of values, the same draws.
 

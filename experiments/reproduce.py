@@ -39,8 +39,8 @@ class Place:
     """Where a figure or a study is.
 
     Args:
-        folder: Of its `config.yaml`.
-        package: Of its script.
+        folder: The folder of its `config.yaml`.
+        package: The package of its script.
         plugin: That brought it; None: flitgym itself.
     """
 

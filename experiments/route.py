@@ -7,17 +7,17 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
-from rich.console import Console
 
 from ..configs import CONFIG_DIR, refuse_added
 from ..configs.routes import check_route, register_routes
+from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep, register
 from .running.launcher import ONE_RUN, refuse_launcher
 from .running.plan import TABLES, PlannedRun
@@ -25,6 +25,7 @@ from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
 from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
 from .terminal.progress import RunBar, no_report
+from .terminal.tables import console
 
 NAME = "flitgym-route"
 _WIDTH_OF_FILES = 140  # columns, where the output is no terminal
@@ -40,18 +41,13 @@ def app(config: DictConfig) -> None:
 def _route(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
-    try:
+    with remove_if_unused(directory):  # Hydra has made it already
         refuse_launcher(ONE_RUN)
         refuse_added(config)
         check_route(config, list(hydra_config.overrides.task))
         with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
             result, _ = obtain(config, directory, bar.report if bar else no_report, keep_refusals=False)
-    except BaseException:
-        # Hydra has made the folder already; a table that was not made leaves none behind.
-        with suppress(OSError):
-            directory.rmdir()
-        raise
-    print_rows(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), [result])
+    print_rows(console(_WIDTH_OF_FILES), [result])
     shown = _shown(directory)
     print(*(str(shown / name) for name in ("result.json", *result["files"].values())), sep="\n", flush=True)
 

@@ -98,7 +98,7 @@ def sweep(
         flitgym.sweep(["topology=dragonfly_72"], routing=["par", "ugal_l"], **{"traffic.load": [0.1, 0.3]}, seeds=3)
 
     Args:
-        overrides: Of every run, as on the command line; words of `hydra.launcher` go to the launcher.
+        overrides: The overrides of every run, as on the command line; words of `hydra.launcher` go to the launcher.
         seeds: How many, from 1 on, or which.
         results: Folder of all results. A run lies in `results/<study>/<run>`, and beside the runs lie `rows.parquet`,
             a picture in the formats of `plot.format`, and `report.html`.

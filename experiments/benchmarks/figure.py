@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
 from ..metrics import Interval
-from ..plotting.drawing import Style, distinct_styles, key_line, polish
+from ..plotting.drawing import Style, distinct_styles, key_line, legend_of, polish
 from .scoring import Cell, Summary, profile
 
 _LOWEST, _HIGHEST = -3.0, 2.5  # scores beyond are drawn at the edge, as an arrow
@@ -23,7 +23,7 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
     Args:
         cells: All of the benchmark.
         summaries: Theirs, in the order of the lines, best first.
-        confidence: Of the intervals, for the legend.
+        confidence: The confidence of the intervals, for the legend.
     """
     scored = [s for s in summaries if np.isfinite([i.value for i in s.by_network.values()]).any()]
     styles = distinct_styles({summary.policy: summary.policy for summary in scored})
@@ -42,7 +42,7 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
                           label="on the training tasks"))  # fmt: skip
     if any(np.isfinite(interval.low) for s in scored for interval in s.by_set.values()):
         handles.append(Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:g} % interval"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6), frameon=False, fontsize=9)
+    legend_of(figure, handles)
     return figure
 
 

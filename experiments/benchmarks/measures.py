@@ -40,8 +40,8 @@ def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
     """Refuse what the measures of a kind cannot be taken from, before it is run.
 
     Args:
-        kind: Of the task.
-        config: Of a run of it, as plain values.
+        kind: The kind of the task.
+        config: The configuration of a run of it, as plain values.
 
     Raises:
         ConfigError: no series, or no interval of it where one is looked for, or nothing fails when it should.
@@ -72,7 +72,7 @@ def measures(kind: Kind, row: Row) -> Measures:
     """The measures of a run; one that it has no number for is left out.
 
     Args:
-        kind: Of the task.
+        kind: The kind of the task.
         row: As `results.row` gives it.
     """
     found: dict[str, float | None] = {

@@ -23,10 +23,10 @@ class Record:
         suite: Its id, with the version; suites may have tasks of one name with other windows.
         task: Its id, with the version.
         policy: The name under which it played.
-        seed: Of the run.
-        config_hash: Of the run's configuration; with another one it is another run.
-        version: Of the core that ran it.
-        state_hash: Of the network at the end, as text.
+        seed: The seed of the run.
+        config_hash: The hash of the run's configuration; with another one it is another run.
+        version: The version of the core that ran it.
+        state_hash: The state hash of the network at the end, as text.
         measures: By name.
     """
 

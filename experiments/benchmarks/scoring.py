@@ -148,12 +148,12 @@ def cells_of(
     """Every cell, by task and then policy; policies that nothing is known of in a task have none.
 
     Args:
-        tasks: Of the suite.
+        tasks: The tasks of the suite.
         found: Measures by task id, policy and seed, of all that is shown.
         policies: In the order in which they are shown.
         references: Their name by task id.
         known: Measures of the reference and all others among which the best known is.
-        seeds: Of all.
+        seeds: The seeds of all.
     """
     cells = []
     for task in tasks:
@@ -183,7 +183,7 @@ def summarise(
 
     Args:
         cells: All.
-        tasks: Of the suite.
+        tasks: The tasks of the suite.
         policies: Whether each is a recorded one, by name.
         bootstrap: How intervals are made.
     """

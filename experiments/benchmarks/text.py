@@ -1,6 +1,5 @@
 """The tables: on the terminal, in `benchmark.md`, in `docs/benchmark.md`, and as lines of `benchmark.csv`."""
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...simcore._files import atomic_path
 from ..metrics import Interval, bootstrap_mean
+from ..terminal.tables import MISSING, interval_columns, interval_text, markdown_table, terminal_table, write_csv
 from .measures import SCORED
 from .scoring import LEAST_AHEAD, Bootstrap, Cell, Summary, Values
 from .suite import Task
 
 # Below this many runs of a task a reader must know that intervals are too narrow.
 _FEW_SEEDS = 10
-_NOTHING = "-"
 _INCOMPLETE = "†"
 _UNSCORED = "‡"
 _KINDS = {
@@ -91,7 +89,7 @@ def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
         lines.append(
             [
                 _name(summary),
-                *(_interval(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
+                *(interval_text(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
                 f"{summary.played} of {summary.of}" + (f", {summary.unscored}{_UNSCORED}" if summary.unscored else ""),
                 _at(summary.worst),
                 _number(summary.latency_to_reference, "{:.3f}"),
@@ -125,10 +123,10 @@ def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str,
             for name in shown:
                 _, factor, form = _COLUMNS[name]
                 values = cell.measures.get(name)
-                numbers.append(_NOTHING if values is None else _number(_mean(values) * factor, form))
+                numbers.append(MISSING if values is None else _number(_mean(values) * factor, form))
             mean = bootstrap_mean(cell.scores, bootstrap.confidence, bootstrap.resamples)
             fewer = _INCOMPLETE if cell.missing else ""
-            told = _interval(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
+            told = interval_text(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
             lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, told, *numbers])
         yield f"{network}, {_KINDS[kind]}", heads, lines
 
@@ -141,15 +139,10 @@ def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> No
         summaries: All.
         about: What is said beside them.
     """
-    from rich import box
-    from rich.table import Table
-
     tables = {"scores": overview, "by network": by_network, "by kind of task": by_kind}
     for title, make in tables.items():
         heads, lines = make(summaries)
-        table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-        for k, head in enumerate(heads):
-            table.add_column(head, justify="left" if k == 0 else "right")
+        table = terminal_table(heads, left=heads[:1], title=title)
         for line in lines:
             table.add_row(*line)
         console.print(table)
@@ -187,7 +180,7 @@ def markdown(
     return "\n".join(parts)
 
 
-def write_csv(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], bootstrap: Bootstrap) -> None:
+def write_numbers(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], bootstrap: Bootstrap) -> None:
     """Every measure and score of every task, and every aggregate, a line each; empty where there is no number."""
     lines = []
     for cell in cells:
@@ -213,10 +206,7 @@ def write_csv(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], b
         lines.append({"policy": summary.policy, "metric": "tasks_played", "value": summary.played})
         lines.append({"policy": summary.policy, "metric": "tasks_unscored", "value": summary.unscored})
     columns = ("policy", "task", "set", "network", "kind", "load", "metric", "scored", "value", "low", "high")
-    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, (*columns, "runs", "missing"))
-        writer.writeheader()
-        writer.writerows(lines)
+    write_csv(path, lines, (*columns, "runs", "missing"))
 
 
 def _columns_of(task: Task) -> dict[str, Any]:
@@ -227,7 +217,7 @@ def _split(
     summaries: Sequence[Summary], of: Callable[[Summary], Mapping[Any, Interval]], title: Callable[[Any], str]
 ) -> tuple[list[str], Lines]:
     keys = list(of(summaries[0]))
-    lines = [[_name(s), *(_interval(of(s)[key], "{:.2f}") for key in keys)] for s in summaries]
+    lines = [[_name(s), *(interval_text(of(s)[key], "{:.2f}") for key in keys)] for s in summaries]
     return ["policy", *map(title, keys)], lines
 
 
@@ -236,7 +226,7 @@ def _name(summary: Summary) -> str:
 
 
 def _at(of: tuple[Task, float] | None) -> str:
-    return _NOTHING if of is None else f"{of[1]:.2f} in {of[0].name}"
+    return MISSING if of is None else f"{of[1]:.2f} in {of[0].name}"
 
 
 def _mean(values: Values) -> float:
@@ -244,31 +234,15 @@ def _mean(values: Values) -> float:
 
 
 def _number(value: float, form: str) -> str:
-    return _NOTHING if np.isnan(value) else form.format(value)
-
-
-def _interval(interval: Interval, form: str) -> str:
-    if np.isnan(interval.value):
-        return _NOTHING
-    value = form.format(interval.value)
-    if np.isnan(interval.low):
-        return value
-    return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
+    return MISSING if np.isnan(value) else form.format(value)
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:
-    keys = ("value", "low", "high")
-    return {key: None if np.isnan(end) else end for key, end in zip(keys, interval, strict=True)}
+    return interval_columns(interval, "value", "low", "high")
 
 
 def _markdown(heads: Sequence[str], lines: Lines) -> str:
-    rules = ["---" if head in ("policy", "task", "set") else "---:" for head in heads]
-    return (
-        "\n".join(f"| {' | '.join(line)} |" for line in [heads, *lines]).replace(
-            "\n", "\n|" + "|".join(rules) + "|\n", 1
-        )
-        + "\n"
-    )
+    return markdown_table(heads, lines, left=("policy", "task", "set"))
 
 
 def _footnotes(summaries: Sequence[Summary]) -> list[str]:

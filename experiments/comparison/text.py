@@ -73,7 +73,7 @@ def markdown(found: Comparison, names: Sequence[str]) -> str:
 
     Args:
         found: The comparison.
-        names: Of both sides.
+        names: The names of both sides.
     """
     parts = [f"# {names[0]} and {names[1]}\n", conclusion(found) + ".\n"]
     for title, heads, lines in (
@@ -92,7 +92,7 @@ def show(found: Comparison, names: Sequence[str], console: Console) -> None:
 
     Args:
         found: The comparison.
-        names: Of both sides, for the headings.
+        names: The names of both sides, for the headings.
         console: Where to.
     """
     heads = {"first": names[0], "second": names[1]}

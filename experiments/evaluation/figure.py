@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
-from numpy.typing import NDArray
 
-from ..plotting.drawing import Style, key_line, latency_axis, polish
+from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, latency_axis, legend_of, polish
 from .summary import Cell
 
 # Panels of a line: metric, title, factor from the metric's unit; without one, the ratio to the reference.
@@ -38,9 +37,9 @@ def draw(cells: Sequence[Cell], styles: Mapping[str, Style], reference: str, con
 
     Args:
         cells: All of the evaluation.
-        styles: Of every policy, by name, in the order of the legend.
+        styles: The styles of every policy, by name, in the order of the legend.
         reference: Name of the policy that ratios refer to.
-        confidence: Of the intervals, for the legend.
+        confidence: The confidence of the intervals, for the legend.
     """
     scenarios = [list(own) for _, own in groupby(cells, key=lambda cell: (cell.kind, cell.scenario))]
     rows = len(scenarios)
@@ -82,10 +81,7 @@ def _curves(
                 x[chosen], y[chosen, 0], color=style.color, marker=style.marker, markerfacecolor=face, markersize=5.5,
                 linestyle="none", zorder=above,
             )  # fmt: skip
-        if loads.size > 1:
-            ax.fill_between(x, y[:, 1], y[:, 2], color=style.color, alpha=0.2, linewidth=0, zorder=1.5)
-        else:
-            _error_bars(ax, x, y, style)
+        draw_intervals(ax, x, y, style, shaded=loads.size > 1)
     if cells[0].metric == "accepted_load":
         # All that is offered.
         ax.plot([0, loads.max()], [0, loads.max()], color="#bbbbbb", linewidth=0.9, zorder=1)
@@ -104,7 +100,7 @@ def _jobs(ax: Axes, cells: Sequence[Cell], styles: Mapping[str, Style], factor: 
         x = np.arange(len(jobs)) + (k - (len(styles) - 1) / 2) * step
         own = [cell for cell in cells if cell.policy == policy]
         y = np.array([cell.ratio if factor is None else cell.mean for cell in own]) * np.float64(factor or 1)
-        _error_bars(ax, x, y, style)
+        draw_intervals(ax, x, y, style)
         ax.plot(x, y[:, 0], color=style.color, marker=style.marker, markersize=7, linestyle="none", zorder=3)
     ax.set_xticks(range(len(jobs)), [str(job) for job in jobs], rotation=20 if len(jobs) > 4 else 0)
     ax.set_xlim(-0.5, len(jobs) - 0.5)
@@ -113,11 +109,6 @@ def _jobs(ax: Axes, cells: Sequence[Cell], styles: Mapping[str, Style], factor: 
         ax.axhline(1, color="#bbbbbb", linewidth=0.9, zorder=1)
     else:
         _scale(ax, cells, factor)
-
-
-def _error_bars(ax: Axes, x: NDArray[np.floating], y: NDArray[np.floating], style: Style) -> None:
-    kept = np.isfinite(y).all(axis=1)
-    ax.vlines(x[kept], y[kept, 1], y[kept, 2], color=style.color, linewidth=1.6, zorder=2)
 
 
 def _scale(ax: Axes, cells: Sequence[Cell], factor: float) -> None:
@@ -143,12 +134,10 @@ def _saturated(cells: Sequence[Cell]) -> set[tuple[str, float | None]]:
 def _legend(figure: Figure, cells: Sequence[Cell], styles: Mapping[str, Style], confidence: float) -> None:
     handles = [key_line(style) for style in styles.values()]
     if any(np.isfinite(cell.mean.low) for cell in cells):
-        handles.append(
-            Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval")
-        )
+        handles.append(interval_key(confidence))
     if _saturated(cells):
         handles.append(
             Line2D([], [], color="#666666", marker="o", markerfacecolor="white", linestyle="none",
                    label=f"saturated (less than {100 * _SATURATED:g} % of the offered load accepted)")
         )  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6), frameon=False, fontsize=9)
+    legend_of(figure, handles)

@@ -138,7 +138,7 @@ def plan(
         loads: Offered loads of the patterns.
         seeds: The same for all.
         directory: Where the runs' own folders go.
-        composers: Of several calls, which then compose every option but once.
+        composers: The composers of several calls, which then compose every option but once.
 
     Raises:
         ConfigError: an option, key or type that does not exist, with the policy and the scenario it was found in.

@@ -16,7 +16,7 @@ def play(
     """Run what is missing of the trials. Those that are refused or fail leave the others alone.
 
     Args:
-        trials: Of one study.
+        trials: The trials of one study.
         command: Whose name messages begin with.
         description: Shown beside the progress bar.
         workers: Runs at the same time; None: one per core, or what a cluster has room for.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import Interval, bootstrap_difference, bootstrap_mean, bootstrap_ratio
+from ..terminal.tables import interval_columns
 from .plan import Kind, Scenario
 
 Row = Mapping[str, Any]
@@ -71,11 +72,11 @@ def summarise(
     """Every cell, in the order scenario, point, policy, metric. A run without a row counts as missing.
 
     Args:
-        rows: Of the runs that ended well, with `policy` and `scenario` beside what `results.row` gives.
+        rows: The rows of the runs that ended well, with `policy` and `scenario` beside what `results.row` gives.
         policies: Names.
         scenarios: All that were asked for.
-        loads: Of the patterns.
-        seeds: Of all.
+        loads: The loads of the patterns.
+        seeds: The seeds of all.
         reference: The policy that ratios and differences refer to.
         bootstrap: How intervals are made.
     """
@@ -121,11 +122,11 @@ def tidy(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             "job": cell.job,
             "load": cell.load,
             "metric": cell.metric,
-            **_ends(cell.mean, "mean", "low", "high"),
+            **interval_columns(cell.mean, "mean", "low", "high"),
             "seeds": cell.seeds,
             "missing": cell.missing,
-            **_ends(cell.ratio, "ratio", "ratio_low", "ratio_high"),
-            **_ends(cell.difference, "difference", "difference_low", "difference_high"),
+            **interval_columns(cell.ratio, "ratio", "ratio_low", "ratio_high"),
+            **interval_columns(cell.difference, "difference", "difference_low", "difference_high"),
         }
         for cell in cells
     ]
@@ -157,7 +158,3 @@ def _vector(rows: Sequence[Mapping[str, Any] | None], column: str, job: str | No
             continue
         values[k] = value
     return values
-
-
-def _ends(interval: Interval, *keys: str) -> dict[str, float | None]:
-    return {key: None if np.isnan(value) else value for key, value in zip(keys, interval, strict=True)}

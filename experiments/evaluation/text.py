@@ -1,24 +1,19 @@
 """The tables: on the terminal with colours, in `evaluation.md` with the ends of every interval, in the CSV in full."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from ...simcore._files import atomic_path
 from ..metrics import Interval
-from .summary import Cell, tidy
+from ..terminal.tables import MISSING, interval_text, markdown_table, study_page, terminal_table
+from .summary import Cell
 
 # Below this many seeds a reader must know that the bootstrap's intervals are too narrow, and by how much.
 _FEW_SEEDS = 10
-_MISSING = "-"
 _FEWER = "†"
 
 _COLUMNS = {
@@ -79,9 +74,7 @@ class Line:
 def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
     """A table per scenario, for people at a terminal."""
     for scenario, of_scenario in _by_scenario(cells):
-        table = Table(title=scenario, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-        for k, head in enumerate(heads(of_scenario)):
-            table.add_column(head, justify="left" if k == 1 else "right")
+        table = terminal_table(heads(of_scenario), left=["policy"], title=scenario)
         for _, points in groupby(of_scenario, key=lambda cell: (cell.load, cell.job)):
             for line in lines(list(points), about.reference, ends=False):
                 color = {-1: _FASTER, 0: "", 1: _SLOWER}[line.verdict]
@@ -97,36 +90,17 @@ def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
 
 def markdown(cells: Sequence[Cell], about: About, figure: str, failures: Sequence[str]) -> str:
     """`evaluation.md`: what was run, every table, the figure, and what failed."""
-    parts = [
-        f"# Evaluation\n\n    {about.command}\n\n{about.network}\n\n{about.caption(ends=True)} Bold: clear of 1.\n"
-    ]
-    if failures:
-        parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
-    parts.append(f"![Every policy over the offered load]({figure})\n")
+    tables = {}
     for scenario, of_scenario in _by_scenario(cells):
-        names = heads(of_scenario)
-        ratio = _ratio_position(of_scenario)
-        table = [
-            f"| {' | '.join(names)} |",
-            "|" + "|".join("---" if k == 1 else "---:" for k in range(len(names))) + "|",
-        ]
+        ratio, rows = _ratio_position(of_scenario), []
         for _, points in groupby(of_scenario, key=lambda cell: (cell.load, cell.job)):
             for line in lines(list(points), about.reference, ends=True):
-                texts = [f"**{t}**" if line.verdict and k == ratio else t for k, t in enumerate(line.texts)]
-                table.append(f"| {' | '.join(texts)} |")
-        parts.append(f"## {scenario}\n\n" + "\n".join(table) + "\n")
-    if _any_missing(cells):
-        parts.append(_footnote() + "\n")
-    return "\n".join(parts)
-
-
-def write_csv(path: Path, cells: Sequence[Cell]) -> None:
-    """Every cell as a line, with all digits; an empty field where there is no number."""
-    rows = tidy(cells)
-    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+                rows.append([f"**{t}**" if line.verdict and k == ratio else t for k, t in enumerate(line.texts)])
+        tables[scenario] = markdown_table(heads(of_scenario), rows, left=["policy"])
+    notes = [about.network, f"{about.caption(ends=True)} Bold: the interval of the ratio excludes 1."]
+    image = f"![Every policy over the offered load]({figure})"
+    footnote = _footnote() if _any_missing(cells) else ""
+    return study_page("Evaluation", about.command, notes, failures, image, tables, footnote)
 
 
 def heads(cells: Sequence[Cell]) -> list[str]:
@@ -144,7 +118,7 @@ def lines(cells: Sequence[Cell], reference: str, ends: bool) -> list[Line]:
     """The lines of one point of a scenario, a policy each.
 
     Args:
-        cells: Of that point.
+        cells: The cells of that point.
         reference: Gets no ratio to itself.
         ends: As for `About.caption`.
     """
@@ -155,9 +129,9 @@ def lines(cells: Sequence[Cell], reference: str, ends: bool) -> list[Line]:
             _, factor, form = _COLUMNS[cell.metric]
             fewer = _FEWER if cell.missing and cell.seeds else ""
             scaled = Interval(*(end * factor for end in cell.mean))
-            texts.append(_text(scaled, form, ends and cell.metric not in _PLAIN, cell.metric in _PLAIN) + fewer)
+            texts.append(_text(scaled, form, ends, cell.metric in _PLAIN) + fewer)
             if cell.metric == _COMPARED[cell.kind]:
-                texts.append(_MISSING if policy == reference else _text(cell.ratio, "{:.3f}", ends))
+                texts.append(MISSING if policy == reference else _text(cell.ratio, "{:.3f}", ends))
                 verdict = 0 if policy == reference else int(cell.ratio.low > 1) - int(cell.ratio.high < 1)
         point = cells[0].job if cells[0].load is None else f"{cells[0].load:g}"
         result.append(Line([str(point), policy, *texts], verdict))
@@ -165,14 +139,7 @@ def lines(cells: Sequence[Cell], reference: str, ends: bool) -> list[Line]:
 
 
 def _text(interval: Interval, form: str, ends: bool, plain: bool = False) -> str:
-    if np.isnan(interval.value):
-        return _MISSING
-    value = form.format(interval.value)
-    if plain or np.isnan(interval.low):
-        return value
-    if ends:
-        return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
-    return f"{value} ±{form.format((interval.high - interval.low) / 2)}"
+    return interval_text(Interval(interval.value, np.nan, np.nan) if plain else interval, form, ends)
 
 
 def _by_scenario(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
@@ -189,6 +156,6 @@ def _any_missing(cells: Sequence[Cell]) -> bool:
 
 def _footnote() -> str:
     return (
-        f"{_MISSING} no number: every run failed or had nothing to measure; {_FEWER} over fewer seeds than asked for: "
+        f"{MISSING} no number: every run failed or had nothing to measure; {_FEWER} over fewer seeds than asked for: "
         "the others failed or had nothing to measure."
     )

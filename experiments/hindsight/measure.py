@@ -28,7 +28,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Trying:
+class Sampling:
     """How decisions are tried. Keys and units as in `regret.yaml`."""
 
     decisions: int
@@ -55,20 +55,20 @@ class Trying:
             raise ConfigError(unknown("others", self.others, OTHERS, "value"))
 
 
-def identity(config: DictConfig | dict[str, Any], trying: Trying) -> str:
+def identity(config: DictConfig | dict[str, Any], sampling: Sampling) -> str:
     """A hash that is equal for equal runs, 12 hexadecimal digits."""
-    text = json.dumps([config_hash(config), asdict(trying)], sort_keys=True)
+    text = json.dumps([config_hash(config), asdict(sampling)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, report: Report) -> dict[str, Any]:
+def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Path, report: Report) -> dict[str, Any]:
     """Run `config` and write `result.json` and `decisions.parquet`, a row per decision, into `directory`.
 
     Args:
-        config: Of the run, resolved.
-        trying: How decisions are tried.
+        config: The configuration of the run, resolved.
+        sampling: How decisions are tried.
         threads: That forks run on; 0 = one per core.
-        directory: Of the run.
+        directory: The folder of the run.
         report: Told of the phase and the part that is done.
 
     Raises:
@@ -83,11 +83,11 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         simulation.q_frozen = True
     costs = MarginalCost(
         simulation,
-        horizon_ns=trying.horizon_ns,
-        slots=trying.slots,
+        horizon_ns=sampling.horizon_ns,
+        slots=sampling.slots,
         threads=threads,
         seed=config.seed,
-        reroute=trying.others == "routed",
+        reroute=sampling.others == "routed",
     )
     require_writable(directory)
     warmup = simulation.cycles(config.run.warmup_ns)
@@ -96,18 +96,18 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
 
     began, pieces, found = time.perf_counter(), [], 0
-    while found < trying.decisions:
-        pieces.append(columns_of(costs.label(min(_CHUNK, trying.decisions - found), trying.part)))
+    while found < sampling.decisions:
+        pieces.append(columns_of(costs.label(min(_CHUNK, sampling.decisions - found), sampling.part)))
         found += len(pieces[-1]["regret_ns"])
-        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / trying.decisions)
+        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / sampling.decisions)
     columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
     seconds = time.perf_counter() - began
     write_table(directory / "decisions.parquet", columns)
     result = {
         **means_of(columns),
         "decisions": found,
-        "horizon_ns": trying.horizon_ns,
-        "others": trying.others,
+        "horizon_ns": sampling.horizon_ns,
+        "others": sampling.others,
         "wall_seconds": seconds,
         "decisions_per_second": found / seconds,
         "simulated_ns": simulation.time_ns,
@@ -116,7 +116,7 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         "plugins": versions(simulation.facts()["plugins"]),
         "files": {"decisions": "decisions.parquet"},
         "facts": simulation.facts(),
-        "config_hash": identity(config, trying),
+        "config_hash": identity(config, sampling),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
         "core_config": simulation.configuration(),
         "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
@@ -129,7 +129,7 @@ def columns_of(labels: Columns) -> Columns:
     """The columns that are kept of each decision.
 
     Args:
-        labels: Of `MarginalCost.label`.
+        labels: The labels of `MarginalCost.label`.
 
     Returns:
         `cycle`, `router`, `hops`, `came_by` and `candidates`, as there; `taken` and `best`, slots; `regret_ns`, what

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import Interval, bootstrap_mean, bootstrap_ratio
+from ..terminal.tables import interval_columns
 
 _STRETCHES = 20  # of the decisions of a run: those near each other in time say much the same
 
@@ -35,8 +36,8 @@ def summarise(
 
     Args:
         groups: By policy, pattern and load, the columns of each seed's run (`measure.columns_of`).
-        confidence: Of the intervals.
-        resamples: Of the bootstrap.
+        confidence: The confidence of the intervals.
+        resamples: The resamples of the bootstrap.
     """
     lines = []
     for (policy, pattern, load), runs in groups.items():
@@ -64,8 +65,7 @@ def tidy(lines: Sequence[Line]) -> list[dict[str, Any]]:
         flat: dict[str, Any] = {}
         for key, value in asdict(line).items():
             if isinstance(value, tuple):
-                ends = zip((key, f"{key}_low", f"{key}_high"), value, strict=True)
-                flat |= {name: None if np.isnan(end) else end for name, end in ends}
+                flat |= interval_columns(Interval(*value), key, f"{key}_low", f"{key}_high")
             else:
                 flat[key] = value
         rows.append(flat)

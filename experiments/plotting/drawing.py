@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
+from numpy.typing import NDArray
 
 from ...simcore._files import atomic_path
 from .patterns import pattern_of
@@ -187,8 +188,35 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]], sp
 
 def legend_above(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), columns: int = 6) -> None:
     """One legend for all panels, above them: the routings, then whatever else is drawn."""
-    handles = [*(key_line(style_of(name)) for name in names), *extra]
+    legend_of(figure, [*(key_line(style_of(name)) for name in names), *extra], columns)
+
+
+def legend_of(figure: Figure, handles: Sequence[Line2D], columns: int | None = None) -> None:
+    """A legend of given entries above all panels, with up to six columns unless a number is given."""
+    columns = columns or min(len(handles), 6)
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
+
+
+def interval_key(confidence: float) -> Line2D:
+    """The legend's entry for intervals."""
+    return Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval")
+
+
+def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, shaded: bool = False) -> None:
+    """Intervals as error bars, or as a shaded band along a curve.
+
+    Args:
+        ax: To draw into.
+        x: [points].
+        y: [points, 3] value, lower and upper end.
+        style: The style of the policy.
+        shaded: Whether to draw a band.
+    """
+    if shaded:
+        ax.fill_between(x, y[:, 1], y[:, 2], color=style.color, alpha=0.2, linewidth=0, zorder=1.5)
+        return
+    kept = np.isfinite(y).all(axis=1)
+    ax.vlines(x[kept], y[kept, 1], y[kept, 2], color=style.color, linewidth=1.6, zorder=2)
 
 
 def key_line(style: Style) -> Line2D:
@@ -203,7 +231,7 @@ def save_figure(figure: Figure, stem: Path, salt: str, kinds: Sequence[str] = ("
     Args:
         figure: What was drawn.
         stem: The files' path without a suffix.
-        salt: Of the names that marks in an SVG have; without one they would be random.
+        salt: The salt of the names that marks in an SVG have; without one they would be random.
         kinds: Suffixes of the files.
 
     Returns:

@@ -80,7 +80,7 @@ def blocks_of(rows: Iterable[Row]) -> list[Block]:
     """The panels of a sweep: those of the runs of traffic, then those of jobs.
 
     Args:
-        rows: Of one study, as `read_rows` returns them.
+        rows: The rows of one study, as `read_rows` returns them.
 
     Returns:
         An empty list where there is nothing to compare: a single run, forwarding tables alone, jobs that did not end.
@@ -94,7 +94,7 @@ def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
     """The points of one line by increasing `x`. A seed that was run several times counts once.
 
     Args:
-        rows: Of one line, as `named` returns them.
+        rows: The rows of one line, as `named` returns them.
         x: A column.
         y: A column with numbers, or None where a run has no value.
     """

@@ -70,7 +70,7 @@ def sweep_figure(rows: Sequence[Row]) -> Figure:
     routing. Further keys that differ have rows of panels or lines of their own.
 
     Args:
-        rows: Of one study, as `read_rows` returns them.
+        rows: The rows of one study, as `read_rows` returns them.
 
     Raises:
         ValueError: there is nothing to compare: a single run, or forwarding tables alone.

@@ -20,7 +20,7 @@ class Column:
     """A column of the table.
 
     Args:
-        key: Of a result, or of a job in it.
+        key: The key of a result, or of a job in it.
         name: Its heading, with its unit.
         digits: Behind the point; None: it holds text.
         factor: By which a value is divided for its unit.
@@ -66,8 +66,8 @@ def table(
     """The columns in which any row has a value, and the rows with their cells.
 
     Args:
-        runs: Of simulations, in the order of the page.
-        names: Of their routings.
+        runs: The runs of simulations, in the order of the page.
+        names: The names of their routings.
         settings: The words for their configurations.
         several: Whether runs differ in more than their workload or pattern, the routing and the seed.
     """

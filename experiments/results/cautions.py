@@ -21,8 +21,8 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
     """The `warnings` of a result, by kind.
 
     Args:
-        config: Of the run.
-        numbers: Of the result so far.
+        config: The configuration of the run.
+        numbers: The numbers of the result so far.
 
     Returns:
         `cold_table`: the routing learns, and was measured before it had time to. `drift`: the mean latency of the
@@ -50,7 +50,7 @@ def late_events(config: DictConfig, simulated_ns: float | None) -> str | None:
     """The warning of `failures.events` that come after a run's end; None where all come before.
 
     Args:
-        config: Of the run.
+        config: The configuration of the run.
         simulated_ns: When it ended; None: unknown.
     """
     if simulated_ns is None:

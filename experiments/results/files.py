@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,7 +33,7 @@ class DamagedError(Exception):
     """A file of a run is not as it was written, or cannot be read.
 
     Args:
-        path: Of the file.
+        path: The path of the file.
         why: What is wrong with it.
     """
 
@@ -68,6 +68,17 @@ def require_writable(directory: Path) -> None:
     """
     with atomic_path(directory / RESULT_FILE, keep=False):
         pass
+
+
+@contextmanager
+def remove_if_unused(directory: Path) -> Iterator[None]:
+    """Remove a folder when a block raises, unless a file is in it."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            directory.rmdir()
+        raise
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
@@ -176,8 +187,8 @@ def finished(directory: Path, config_hash: str, version: str, results_version: s
 
     Args:
         directory: Where it lies.
-        config_hash: Of the configuration.
-        version: Of the core.
+        config_hash: The hash of the configuration.
+        version: The version of the core.
         results_version: Of the core's recorded results (`simcore/CMakeLists.txt`): equal for cores of which these, and
             the number beside them, are the same. Empty: nobody knows, and only the very version counts.
     """

@@ -13,7 +13,7 @@ class Speed:
 
     Args:
         seconds: That the parts which are done took, without the start of a worker.
-        cost: Of these parts.
+        cost: The cost of these parts.
     """
 
     seconds: float = 0.0
@@ -25,8 +25,8 @@ class Estimate:
     """Learns how long runs take per cost: for those that are alike, and for all where alike ones are still unknown.
 
     Args:
-        groups: Of every run, equal for runs that are alike.
-        costs: Of every run.
+        groups: The groups of every run, equal for runs that are alike.
+        costs: The costs of every run.
         workers: Runs at the same time.
         after: Seconds of work behind the last run: the picture and the report.
     """

@@ -26,7 +26,7 @@ class Executor(concurrent.futures.Executor, ABC):
 
         Args:
             fn: A function of a module.
-            args: Of the call.
+            args: The arguments of the call.
             kwargs: `memory`, the bytes that the call will probably take, where an executor has to know.
         """
 

@@ -32,8 +32,8 @@ class Sweep:
     """The sweep of a command: the kind of its runs, and the runs that Hydra has asked for so far.
 
     Args:
-        name: Of the command.
-        kind: Of its runs.
+        name: The name of the command.
+        kind: The kind of its runs.
         done: Called for each run that has a result.
         objective: The number that a sweeper minimises, of a result.
     """
@@ -48,7 +48,7 @@ class Sweep:
         """Do the runs of these lists of overrides.
 
         Args:
-            config: Of the whole sweep, with Hydra's own section.
+            config: The configuration of the whole sweep, with Hydra's own section.
             lists: The overrides of each run.
 
         Raises:

@@ -32,7 +32,7 @@ class Launcher:
 
     Args:
         kind: "" for processes of this machine, "ray", or an executor of submitit: "slurm", "local".
-        settings: Of the section `hydra.launcher`.
+        settings: The settings of the section `hydra.launcher`.
     """
 
     kind: str = ""
@@ -45,8 +45,8 @@ class Launcher:
         Args:
             most: Processes of this machine.
             workers: Runs at the same time elsewhere; None: as many as a cluster has room for.
-            folder: Of the results, which every machine must see.
-            description: Of the runs.
+            folder: The folder of the results, which every machine must see.
+            description: The description of the runs.
 
         Raises:
             ConfigError: there is no cluster at the address.

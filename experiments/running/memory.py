@@ -7,8 +7,9 @@ from ...simcore import ConfigError, CoreError, available_memory
 from ..terminal.commandline import of_run
 from .plan import PlannedRun, Survey
 
-# A process with all it imports took 0.165 GB at most, and packets in flight up to twice what the core claims at first:
-# the peaks of 2,800 runs on networks of 2 to 24,000 terminals, saturated ones and jobs among them, are below this.
+# A process with all imports took at most 0.165 GB. Packets in flight took up to twice the memory that the core claims
+# at the beginning. The peaks of 2,800 runs, saturated ones and jobs included, on networks of 2 to 24,000 terminals are
+# below this estimate.
 _PROCESS_BYTES = 170e6
 _GROWTH = 3.0
 _PART_OF_FREE = 0.9

@@ -14,7 +14,7 @@ from ...configs import check_resources, config_hash, core_sections, has_workload
 from ...plugins import versions
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ..results.cautions import cautions, halves
-from ..results.files import finished, require_writable, write_result, write_table
+from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
 from ..results.names import Names
 from ..terminal.progress import Report
 from ..workload.run import Limits, run_workload
@@ -92,12 +92,8 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
     require_writable(directory)
-    try:
+    with remove_if_unused(directory):
         return _execute(config, simulation, build_cpu_seconds, directory, report)
-    except BaseException:
-        with suppress(OSError):
-            directory.rmdir()  # unless there is something in it
-        raise
 
 
 def _execute(

@@ -30,7 +30,7 @@ class Survey:
 
     Args:
         claimed_bytes: That the core will allocate at first.
-        terminals: Of the network.
+        terminals: The terminals of the network.
     """
 
     claimed_bytes: int
@@ -216,7 +216,7 @@ def expand(
             such an axis is a mapping from keys to their values. Blocks with `command: route` are of forwarding tables,
             which do not take `common`.
         directory: For the folders of the runs.
-        composers: Of several calls.
+        composers: The composers of several calls.
 
     Raises:
         hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.

@@ -29,8 +29,8 @@ class RayExecutor(Executor):
     Args:
         kind: "ray".
         workers: Calls at the same time; None: as many as the cluster has CPUs for, nodes that join later included.
-        folder: Of the results; every node must see it.
-        description: Of the calls; Ray has no use for it.
+        folder: The folder of the results; every node must see it.
+        description: The description of the calls; Ray has no use for it.
         settings: `address`, `cpus_per_run` and `memory_gb_per_run` of the launcher (`configs/launchers.py`).
     """
 

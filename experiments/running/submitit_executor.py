@@ -28,9 +28,9 @@ class SubmititExecutor(Executor):
     Args:
         kind: "slurm", or "local" for processes of this machine.
         workers: Calls at the same time; None: `array_parallelism` of the section, of "local" one per core.
-        folder: Of the results; every node must see it.
+        folder: The folder of the results; every node must see it.
         description: The name of the jobs.
-        settings: Of the launcher (`configs/launchers.py`).
+        settings: The settings of the launcher (`configs/launchers.py`).
     """
 
     def __init__(

@@ -40,9 +40,9 @@ class Reporter:
 
 
 def main() -> None:
-    """Serve the command at the other end until it closes its end, which also interrupts a run."""
+    """Serve the command until it closes its end of the connection, which also interrupts a run."""
     connection = Connection(int(sys.argv[1]))
-    # A terminal sends Ctrl-C to every process of the command. The command decides what becomes of its workers.
+    # `_listen` sends SIGINT, a batch system SIGTERM. Either raises KeyboardInterrupt in the run.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -27,7 +27,7 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
     Args:
         title: Above all.
         result: The numbers that are written into the picture.
-        quality: Of the table.
+        quality: The quality of the table.
     """
     figure = Figure(figsize=(11, 6.4), layout="constrained")
     (curve, bars), (terminal_curve, terminal_bars) = figure.subplots(2, 2, height_ratios=[3, 1.4])

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from ...simcore import (
     read_flows,
     registered,
 )
-from ..results.files import finished, require_writable, write_result, write_table
+from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
 from ..terminal.progress import Report
 
 KIND = "forwarding table"  # of a result, to tell it from that of a simulation
@@ -59,12 +58,8 @@ def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: b
         if known is not None and (known["routed"] or keep_refusals):
             return known, False
     require_writable(directory)
-    try:
+    with remove_if_unused(directory):
         return _make(config, directory, report, keep_refusals), True
-    except BaseException:
-        with suppress(OSError):
-            directory.rmdir()  # unless there is something in it
-        raise
 
 
 def channel_graph(config: DictConfig) -> ChannelGraph:

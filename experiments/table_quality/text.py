@@ -3,20 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
+
+from ..terminal.tables import MISSING, terminal_table
 
 Result = Mapping[str, Any]
-
-_MISSING = "-"
 
 
 def columns(result: Result) -> dict[str, str]:
     """What the row of a table shows, by heading."""
     if not result["routed"]:
         return {"table": result["table"], "layers": "no table"}
-    bisection = _MISSING
+    bisection = MISSING
     if result["ebb_mean"] is not None:
         error = result["ebb_standard_error"]
         bisection = f"{result['ebb_mean']:.4f}" + ("" if error is None else f" ±{error:.4f}")
@@ -33,7 +31,7 @@ def columns(result: Result) -> dict[str, str]:
         "max": str(result["hops_max"]),
         "minimal": "yes" if result["minimal"] else "no",
         "eBB": bisection,
-        "CPU s": _MISSING if seconds is None else f"{seconds:.3g}",
+        "CPU s": MISSING if seconds is None else f"{seconds:.3g}",
     }
 
 
@@ -56,12 +54,12 @@ def print_rows(console: Console, results: Sequence[Result]) -> None:
     heads = next((list(columns(result)) for result in results if result["routed"]), ["table", "layers"])
     for name, own in networks.items():
         console.print(name, highlight=False, markup=False, soft_wrap=True)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for head in heads:
-            table.add_column(head, justify="left" if head == "table" else "right", no_wrap=True)
+        table = terminal_table(heads, left=["table"])
+        for column in table.columns:
+            column.no_wrap = True
         for result in own:
             cells = columns(result)
-            table.add_row(*(cells.get(head, _MISSING) for head in heads))
+            table.add_row(*(cells.get(head, MISSING) for head in heads))
         console.print(table)
         for result in own:
             for line in remarks(result):

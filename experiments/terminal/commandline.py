@@ -42,7 +42,7 @@ def require_folder(name: str, directory: Path) -> None:
     """Refuse what is no folder, for commands that take one of runs.
 
     Args:
-        name: Of the command.
+        name: The name of the command.
         directory: As it was typed.
 
     Raises:
@@ -89,7 +89,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
 
     Args:
         app: Decorated with `hydra.main`.
-        name: Of the command.
+        name: The name of the command.
         root: The name of its primary configuration.
         lists: What the command makes, if its keys take lists and it has no sweep (`-m`).
 

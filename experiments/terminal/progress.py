@@ -115,8 +115,8 @@ class SweepProgress(Shown):
     """Progress of many runs: a bar on a terminal or in a notebook, a line now and then in a log file.
 
     Args:
-        description: Of the sweep.
-        costs: Of each run, in any one unit.
+        description: The description of the sweep.
+        costs: The costs of each run, in any one unit.
     """
 
     def __init__(self, description: str, costs: Sequence[float]) -> None:

@@ -37,7 +37,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, training: str) -> None:
     """Write a checkpoint, whole or not at all.
 
     Args:
-        path: Of the file.
+        path: The path of the file.
         checkpoint: What it holds.
         training: Hash of the training's configuration.
 
@@ -54,7 +54,7 @@ def load_checkpoint(path: Path, training: str, rounds: int) -> Checkpoint:
     """The checkpoint in a file.
 
     Args:
-        path: Of the file.
+        path: The path of the file.
         training: Hash of the configuration of the training that goes on.
         rounds: It has in all.
 

@@ -25,7 +25,7 @@ class Comparison:
 
     Args:
         settings: The section `evaluation` of a training.
-        sections: Of the world.
+        sections: The sections of the world.
         routing: Parameters of `routing=policy`.
         directory: Where the baselines' numbers are kept, for they never change.
     """

@@ -26,7 +26,7 @@ class TrainProgress(Shown):
     """A bar on a terminal, a line now and then in a log file. A context manager.
 
     Args:
-        description: Of the training.
+        description: The description of the training.
         rounds: It has in all.
         done: Before this process took it up.
         alone: Whether no other training shares the terminal; otherwise nothing is shown.

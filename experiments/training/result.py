@@ -34,9 +34,9 @@ def finish(
     """Write the policy, the figure and the result of a training whose rounds are all done; returns the result.
 
     Args:
-        config: Of the training.
+        config: The configuration of the training.
         plain: The same, resolved.
-        directory: Of the training.
+        directory: The folder of the training.
         policy: Layers, as `save_policy` takes them.
         routing: Parameters of `routing=policy`.
         baselines: Their numbers, by name.
@@ -101,7 +101,7 @@ def finished(directory: Path, plain: Mapping[str, Any], identity: str) -> dict[s
     """The result in `directory`, if all of this very training is there: no round, no file and no comparison is missing.
 
     Args:
-        directory: Of the training.
+        directory: The folder of the training.
         plain: Its resolved configuration.
         identity: Its hash.
     """

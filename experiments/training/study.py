@@ -16,10 +16,11 @@ from ...configs.composition import Root
 from ...configs.training import register_training, train_id, variation, world_sections
 from ...experience.world import World
 from ...simcore._files import atomic_path
-from ..metrics import Interval, bootstrap_mean
+from ..metrics import bootstrap_mean
 from ..results.rows import ROWS_FILE, row, write_rows
 from ..running.plan import Kind, Survey
 from ..terminal.progress import Report
+from ..terminal.tables import interval_text, markdown_table
 from .comparison import COMPARED
 from .group import Group
 from .result import TRAINING_FILE, read_training
@@ -182,24 +183,13 @@ def _csv(groups: Sequence[Group]) -> str:
 def _markdown(groups: Sequence[Group]) -> str:
     metrics = _metrics(groups)
     heads = ["trainings", "seeds", *(key.removeprefix("last.") for key in metrics)]
-    lines = [
-        "Mean over seeds and its 95 % bootstrap interval after the last round; `objective`: less is better.",
-        "",
-        f"| {' | '.join(heads)} |",
-        "|---" * len(heads) + "|",
-    ]
+    lines = []
     for group in groups:
         seeds = ", ".join(str(entry.get("seed")) for entry in group.rows)
-        cells = [_cell(bootstrap_mean(group.values(key))) for key in metrics]
-        lines.append(f"| {' | '.join([group.label, seeds, *cells])} |")
-    return "\n".join(lines) + "\n"
-
-
-def _cell(interval: Interval) -> str:
-    if math.isnan(interval.value):
-        return "-"
-    between = "" if math.isnan(interval.low) else f" [{interval.low:.4g}, {interval.high:.4g}]"
-    return f"{interval.value:.4g}{between}"
+        cells = [interval_text(bootstrap_mean(group.values(key)), "{:.4g}") for key in metrics]
+        lines.append([group.label, seeds, *cells])
+    note = "Mean over seeds and its 95 % bootstrap interval after the last round; `objective`: less is better."
+    return f"{note}\n\n{markdown_table(heads, lines, left=heads)}"
 
 
 def _sortable(value: float) -> float:

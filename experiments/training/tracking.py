@@ -33,7 +33,7 @@ class JsonLines:
     Args:
         path: Of the file. What it holds already is replaced; what is no part of a training is set aside under another
             name, which is said on stderr.
-        lines: Of the rounds that are done, as the checkpoint has them.
+        lines: The lines of the rounds that are done, as the checkpoint has them.
     """
 
     def __init__(self, path: Path, lines: Sequence[str] = ()) -> None:

@@ -77,7 +77,7 @@ class LinkFrames:
         """A row per frame and bundle of links, the frame that is under way included.
 
         Args:
-            names: Of the jobs, for the columns `flits.<job>`.
+            names: The names of the jobs, for the columns `flits.<job>`.
         """
         if self._simulation.now > self._last.end:
             self._take()

@@ -13,6 +13,7 @@ from flitgym.configs import CONFIG_DIR, compose, config_hash
 from flitgym.experiments.evaluate import evaluate
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.plan import Scenario, plan, policies_of, refused, routing_of, scenarios_of
+from flitgym.experiments.evaluation.study import Study
 from flitgym.experiments.evaluation.summary import Bootstrap, Cell, summarise
 from flitgym.experiments.evaluation.text import About, heads, markdown
 from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
@@ -362,7 +363,7 @@ def test_a_word_that_makes_no_sense_is_refused_in_one_message(tmp_path: Path, ar
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("evaluate", overrides=[argument])
     with pytest.raises((ConfigError, CommandError, OSError)) as failure:
-        evaluate(config, [], tmp_path, "flitgym-evaluate")
+        evaluate(config, Study(tmp_path, [], "flitgym-evaluate"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

@@ -41,7 +41,7 @@ class Player:
     """All runs of a routing, or of all trainings of a policy.
 
     Args:
-        name: Of the routing or of the family.
+        name: The name of the routing or of the family.
         rows: Of each training (one of a routing), by placement and case: a case is (target, background), (None, MIX).
     """
 
