@@ -1,4 +1,4 @@
-"""The tables: on the terminal, in `benchmark.md`, in `docs/benchmark.md`, and as lines of `benchmark.csv`."""
+"""The tables of a benchmark: on the terminal, in `benchmark.md`, in `docs/benchmark.md` and in `benchmark.csv`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .measures import SCORED
 from .scoring import LEAST_AHEAD, Bootstrap, Cell, Summary, Values
 from .suite import Task
 
-# Below this many runs of a task a reader must know that intervals are too narrow.
+# With fewer seeds, the caption warns that intervals are too narrow.
 _FEW_SEEDS = 10
 _INCOMPLETE = "†"
 _UNSCORED = "‡"
@@ -25,7 +25,7 @@ _KINDS = {
     "recovery": "failed link",
 }
 _SETS = {"held_out": "held out", "train": "train"}
-# Of a measure: title, factor from its unit, format.
+# By measure: title, factor from its unit, format.
 _COLUMNS = {
     "latency_mean_ns": ("latency, ns", 1.0, "{:,.0f}"),
     "latency_p99_ns": ("p99, ns", 1.0, "{:,.0f}"),
@@ -35,7 +35,7 @@ _COLUMNS = {
     "latency_first_ns": ("first 10 us, ns", 1.0, "{:,.0f}"),
     "recovery_ns": ("back within, us", 1e-3, "{:.1f}"),
 }
-# What the tables of tasks show of each kind.
+# By kind of task: the measures that the tables of tasks show.
 _SHOWN = {
     "below": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
     "above": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
@@ -49,7 +49,7 @@ Lines = list[list[str]]
 
 @dataclass(frozen=True)
 class About:
-    """What is said around the tables."""
+    """The facts that the text around the tables mentions."""
 
     suite: str  # with its version
     about: str
@@ -59,27 +59,27 @@ class About:
     all_tasks: int
     seeds: int
     confidence: float
-    notes: Sequence[str]  # what is to be known of the recorded results
+    notes: Sequence[str]  # about the recorded results
 
     @property
     def caption(self) -> str:
-        """How to read the tables."""
+        """An explanation of the tables."""
         part = "" if self.tasks == self.all_tasks else f", {self.tasks} of its {self.all_tasks} tasks"
         text = (
-            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. Scores: 0 is a task's reference, 1 the "
-            f"best known (at least {LEAST_AHEAD:.0%} better than the reference), on a logarithmic scale; interquartile "
-            f"means over tasks and seeds"
+            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. The scale of the scores is logarithmic: 0 "
+            f"is the reference of a task, and 1 is the best known policy (at least {LEAST_AHEAD:.0%} better than the "
+            f"reference). Scores are interquartile means over tasks and seeds."
         )
         if self.seeds == 1:
-            return f"{text}. One seed: no intervals."
-        text += f", in brackets the {100 * self.confidence:g} % interval (bootstrap, stratified by task)."
+            return f"{text} One seed gives no intervals."
+        text += f" Brackets hold the {100 * self.confidence:g} % interval (bootstrap, stratified by task)."
         if self.seeds < _FEW_SEEDS:
-            text += f" {self.seeds} seeds are few and make intervals too narrow."
+            text += f" {self.seeds} seeds are few, so the intervals are too narrow."
         return text
 
 
 def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
-    """Heads and lines of the table that comes first: a line per policy."""
+    """Headings and lines of the first table, with a line per policy."""
     heads = [
         *("policy", *_SETS.values(), "tasks", "lowest score"),
         *("latency / reference", "/ best known", "worst / best known", "/ best recorded other"),
@@ -112,7 +112,7 @@ def by_kind(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
 
 
 def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str, list[str], Lines]]:
-    """Title, heads and lines of every table of tasks: one per network and kind."""
+    """Title, headings and lines of the tables of tasks, one per network and kind."""
     for network, kind in dict.fromkeys((cell.task.network, cell.task.kind) for cell in cells):
         own = [cell for cell in cells if (cell.task.network, cell.task.kind) == (network, kind)]
         shown = _SHOWN[kind]
@@ -126,18 +126,18 @@ def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str,
                 numbers.append(MISSING if values is None else _number(_mean(values) * factor, form))
             mean = bootstrap_mean(cell.scores, bootstrap.confidence, bootstrap.resamples)
             fewer = _INCOMPLETE if cell.missing else ""
-            told = interval_text(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
-            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, told, *numbers])
+            scored = interval_text(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
+            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, scored, *numbers])
         yield f"{network}, {_KINDS[kind]}", heads, lines
 
 
 def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> None:
-    """The overview and the scores per network and kind, for people at a terminal.
+    """Print the overview, and the scores per network and kind.
 
     Args:
-        console: Rich's.
-        summaries: All.
-        about: What is said beside them.
+        console: A console of Rich.
+        summaries: All summaries.
+        about: The facts for the caption.
     """
     tables = {"scores": overview, "by network": by_network, "by kind of task": by_kind}
     for title, make in tables.items():
@@ -168,10 +168,10 @@ def markdown(
     figure: str,
     failures: Sequence[str],
 ) -> str:
-    """`benchmark.md`: what was run, every table, the figure, and what failed."""
+    """The page `benchmark.md`: the command, notes, failures, the figure and every table."""
     parts = [f"# Benchmark {about.suite}\n\n    {about.command}\n", f"{about.about}\n\nCode {about.version}.\n"]
     if about.notes:
-        parts.append("## To know\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
+        parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
     if failures:
         parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
     parts += [f"## Scores\n\n{about.caption}\n", standing(summaries), f"![Scores and performance profiles]({figure})\n"]
@@ -181,7 +181,7 @@ def markdown(
 
 
 def write_numbers(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], bootstrap: Bootstrap) -> None:
-    """Every measure and score of every task, and every aggregate, a line each; empty where there is no number."""
+    """Write the CSV: a line per measure and score of a task, and per aggregate. A missing number is an empty field."""
     lines = []
     for cell in cells:
         of_cell = {"policy": cell.policy, **_columns_of(cell.task)}

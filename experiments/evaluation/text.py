@@ -1,4 +1,4 @@
-"""The tables: on the terminal with colours, in `evaluation.md` with the ends of every interval, in the CSV in full."""
+"""The tables of an evaluation: on the terminal with colours, in `evaluation.md` with both ends of every interval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ..metrics import Interval
 from ..terminal.tables import MISSING, interval_text, markdown_table, study_page, terminal_table
 from .summary import Cell
 
-# Below this many seeds a reader must know that the bootstrap's intervals are too narrow, and by how much.
+# With fewer seeds, the caption warns that the bootstrap's intervals are too narrow.
 _FEW_SEEDS = 10
 _FEWER = "†"
 
@@ -27,14 +27,14 @@ _COLUMNS = {
 }  # title, factor from the metric's unit, format
 # The metric whose ratio to the reference the tables show.
 _COMPARED = {"pattern": "latency_mean_ns", "workload": "comm_time_ns"}
-# Metrics that are shown without an interval; the CSV has it.
+# Metrics that the tables show without their intervals, which the CSV has.
 _PLAIN = ("hops", "nonminimal_fraction")
 _FASTER, _SLOWER = "green", "red"
 
 
 @dataclass(frozen=True)
 class About:
-    """What is said around the tables."""
+    """The facts that the text around the tables mentions."""
 
     command: str
     network: str
@@ -43,36 +43,34 @@ class About:
     seeds: int
 
     def caption(self, ends: bool) -> str:
-        """How to read the tables.
+        """An explanation of the tables.
 
         Args:
-            ends: Whether they show both ends of an interval, or half its width.
+            ends: Whether the tables show both ends of an interval, or half its width.
         """
         if self.seeds == 1:
-            return "One seed: no intervals, as nothing is known of how much runs differ. Give more seeds."
-        how = "In brackets" if ends else "Behind ±, half the width of"
-        text = (
-            f"{how} the {100 * self.confidence:g} % interval of the mean over {self.seeds} seeds (bootstrap); "
-            f"ratios are to {self.reference} on the same seeds."
-        )
+            return "One seed gives no intervals, because the variation between runs is unknown. Use more seeds."
+        interval = f"the {100 * self.confidence:g} % bootstrap interval of the mean over {self.seeds} seeds"
+        shown = f"Brackets hold {interval}" if ends else f"The number after ± is half the width of {interval}"
+        text = f"{shown}. Ratios compare a policy with {self.reference} on the same seeds."
         if self.seeds < _FEW_SEEDS:
             text += (
-                f" {self.seeds} seeds are few and make intervals too narrow: those of 95 % cover the truth in about "
-                "75 % of cases with 3 seeds, 85 % with 5, 90 % with 10."
+                f" {self.seeds} seeds are few, so the intervals are too narrow. A 95 % interval covers the true mean "
+                "in about 75 % of cases with 3 seeds, 85 % with 5 and 90 % with 10."
             )
         return text
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: texts, and whether its ratio is clear of 1, below (-1) or above (1)."""
+    """A row of a table: texts, and the side of 1 on which the interval of its ratio lies: -1, 1, or 0 if it holds 1."""
 
     texts: list[str]
     verdict: int
 
 
 def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
-    """A table per scenario, for people at a terminal."""
+    """Print a table per scenario on the terminal."""
     for scenario, of_scenario in _by_scenario(cells):
         table = terminal_table(heads(of_scenario), left=["policy"], title=scenario)
         for _, points in groupby(of_scenario, key=lambda cell: (cell.load, cell.job)):
@@ -89,7 +87,7 @@ def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
 
 
 def markdown(cells: Sequence[Cell], about: About, figure: str, failures: Sequence[str]) -> str:
-    """`evaluation.md`: what was run, every table, the figure, and what failed."""
+    """The page `evaluation.md`: the command, the failures, the figure and every table."""
     tables = {}
     for scenario, of_scenario in _by_scenario(cells):
         ratio, rows = _ratio_position(of_scenario), []
@@ -104,7 +102,7 @@ def markdown(cells: Sequence[Cell], about: About, figure: str, failures: Sequenc
 
 
 def heads(cells: Sequence[Cell]) -> list[str]:
-    """The heads of a scenario's table."""
+    """The headings of a scenario's table."""
     compared = _COMPARED[cells[0].kind]
     columns = []
     for metric in dict.fromkeys(cell.metric for cell in cells):
@@ -115,11 +113,11 @@ def heads(cells: Sequence[Cell]) -> list[str]:
 
 
 def lines(cells: Sequence[Cell], reference: str, ends: bool) -> list[Line]:
-    """The lines of one point of a scenario, a policy each.
+    """The lines of one point of a scenario, one per policy.
 
     Args:
-        cells: The cells of that point.
-        reference: Gets no ratio to itself.
+        cells: The cells of the point.
+        reference: The policy that gets no ratio.
         ends: As for `About.caption`.
     """
     result = []
@@ -156,6 +154,6 @@ def _any_missing(cells: Sequence[Cell]) -> bool:
 
 def _footnote() -> str:
     return (
-        f"{MISSING} no number: every run failed or had nothing to measure; {_FEWER} over fewer seeds than asked for: "
-        "the others failed or had nothing to measure."
+        f"{MISSING} means that every run failed or measured nothing. {_FEWER} marks a mean over fewer seeds, because "
+        "the other runs failed or measured nothing."
     )

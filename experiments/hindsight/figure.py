@@ -1,4 +1,4 @@
-"""The figure: per pattern a line of panels, regret and relative regret over the offered load, and regret by hop."""
+"""The figure of a regret study: per pattern, regret and relative regret over the load, and regret by hop."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -17,8 +17,8 @@ def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float) 
     """Draw every pattern.
 
     Args:
-        lines: All of the study.
-        styles: The styles of every policy, by name, in the order of the legend.
+        lines: All lines of the study.
+        styles: The style of every policy, by name, in the order of the legend.
         confidence: The confidence of the intervals, for the legend.
     """
     patterns = {name: list(own) for name, own in groupby(lines, key=lambda line: line.pattern)}
@@ -32,7 +32,7 @@ def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float) 
         row[0].set_ylabel("regret per decision (ns)")
         _over_load(row[1], whole, "relative", styles)
         row[1].axhline(1, color="#bbbbbb", linewidth=0.9, zorder=1)
-        row[1].set_ylabel("regret / regret of chance")
+        row[1].set_ylabel("regret / regret of a random choice")
         _by_hop(row[2], own, styles)
         row[0].set_title(pattern, fontweight="bold", loc="left")
         for ax in row:
@@ -59,7 +59,7 @@ def _over_load(ax: Axes, lines: Sequence[Line], key: str, styles: Mapping[str, S
 
 
 def _by_hop(ax: Axes, lines: Sequence[Line], styles: Mapping[str, Style]) -> None:
-    """The highest load, hop by hop; a policy that decides after one number of hops alone has one point."""
+    """Regret at the highest load, by hop. A policy that always decides after the same number of hops has one point."""
     load = max(line.load for line in lines)
     at = [line for line in lines if line.load == load]
     hops = sorted({line.hops for line in at if line.hops is not None}) or [0]
@@ -74,5 +74,5 @@ def _by_hop(ax: Axes, lines: Sequence[Line], styles: Mapping[str, Style]) -> Non
     ax.set_xticks(hops)
     ax.set_xlim(min(hops) - 0.5, max(hops) + 0.5)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("hops behind the packet")
+    ax.set_xlabel("hops that the packet has made")
     ax.set_ylabel(f"regret at load {load:g} (ns)")

@@ -1,4 +1,4 @@
-"""One run: warm up, sample decisions, try every candidate of each, write what they cost."""
+"""One run: warm up, sample decisions, try every candidate of each decision in a fork, and write the costs."""
 
 import hashlib
 import json
@@ -20,16 +20,16 @@ from ..running.one_run import prepare
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
-_CHUNK = 64  # decisions between two reports
-_WARMUP_CHUNK = 20_000  # cycles, likewise
-_WARMUP_PART = 0.2  # of the bar
+_CHUNK = 64  # decisions between two reports of progress
+_WARMUP_CHUNK = 20_000  # cycles between two reports of progress
+_WARMUP_PART = 0.2  # of the progress bar
 
 Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How decisions are tried. Keys and units as in `regret.yaml`."""
+    """How decisions are sampled and tried. Keys and units are those of `regret.yaml`."""
 
     decisions: int
     part: float
@@ -38,7 +38,7 @@ class Sampling:
     others: str
 
     def check(self) -> None:
-        """Refuse what no simulation could do.
+        """Check the values.
 
         Raises:
             ConfigError: names the key.
@@ -65,16 +65,16 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
     """Run `config` and write `result.json` and `decisions.parquet`, a row per decision, into `directory`.
 
     Args:
-        config: The configuration of the run, resolved.
-        sampling: How decisions are tried.
-        threads: That forks run on; 0 = one per core.
+        config: The resolved configuration of the run.
+        sampling: How decisions are sampled and tried.
+        threads: Threads for the forks; 0 = one per core.
         directory: The folder of the run.
-        report: Told of the phase and the part that is done.
+        report: Receives the phase and the finished fraction.
 
     Raises:
-        ConfigError: the configuration cannot run, or there is nothing to choose.
-        CoreError: the simulation ended itself.
-        OSError: nothing can be written there.
+        ConfigError: the configuration cannot run, or no packet has more than one candidate.
+        CoreError: the simulation stopped with an error.
+        OSError: the folder cannot be written.
     """
     simulation = prepare(config)
     if config.run.load_q_table is not None:
@@ -126,17 +126,20 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
 
 
 def columns_of(labels: Columns) -> Columns:
-    """The columns that are kept of each decision.
+    """The columns of `decisions.parquet`.
 
     Args:
-        labels: The labels of `MarginalCost.label`.
+        labels: The result of `MarginalCost.label`.
 
     Returns:
-        `cycle`, `router`, `hops`, `came_by` and `candidates`, as there; `taken` and `best`, slots; `regret_ns`, what
-        the taken candidate cost more than the best; `chance_ns`, what a candidate at random costs more than the best,
-        on average; `change_ns`, what the others cost more than the taken one, on average; `minimal_ns`, what the
-        minimal candidate costs more than the taken one; `settled`, 1 if all forks of the decision became equal to the
-        run; `taken_minimal`, 1 if the minimal candidate was taken.
+        `cycle`, `router`, `hops`, `came_by` and `candidates`, as in `labels`.
+        `taken`, `best`: the slots of the candidate taken and of the cheapest one.
+        `regret_ns`: cost of the candidate taken minus that of the cheapest.
+        `chance_ns`: mean cost of all candidates minus that of the cheapest.
+        `change_ns`: mean cost of the other candidates minus that of the one taken.
+        `minimal_ns`: cost of the minimal candidate minus that of the one taken.
+        `settled`: 1 if all forks of the decision became equal to the run.
+        `taken_minimal`: 1 if the minimal candidate was taken.
     """
     cost, mask, taken = labels["cost_ns"], labels["mask"], labels["taken"]
     best, tried = np.nanmin(cost, axis=1), mask.sum(axis=1)

@@ -1,4 +1,4 @@
-"""The tables: on the terminal, in `regret.md` with the ends of every interval, in the CSV in full."""
+"""The tables of a regret study: on the terminal, and in `regret.md` with both ends of every interval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _HEADS = ("load", "hop", "policy", "decisions", "cand.", "best taken", "regret, 
 
 @dataclass(frozen=True)
 class About:
-    """What is said around the tables."""
+    """The facts that the text around the tables mentions."""
 
     command: str
     network: str
@@ -40,7 +40,7 @@ class About:
 
 
 def print_tables(console: Console, lines: Sequence[Line], about: About) -> None:
-    """A table per pattern, without the hops, for people at a terminal."""
+    """Print a table per pattern on the terminal, without the rows for single hops."""
     for pattern, own in groupby(lines, key=lambda line: line.pattern):
         table = terminal_table((head for head in _HEADS if head != "hop"), left=["policy"], title=pattern)
         for _, point in groupby((line for line in own if line.hops is None), key=lambda line: line.load):
@@ -54,7 +54,7 @@ def print_tables(console: Console, lines: Sequence[Line], about: About) -> None:
 
 
 def markdown(lines: Sequence[Line], about: About, figure: str, failures: Sequence[str]) -> str:
-    """`regret.md`: what was run, every table, the figure, and what failed."""
+    """The page `regret.md`: the command, the failures, the figure and every table."""
     tables = {
         pattern: markdown_table(_HEADS, (texts(line, ends=True) for line in own), left=["policy"])
         for pattern, own in groupby(lines, key=lambda line: line.pattern)
@@ -64,11 +64,11 @@ def markdown(lines: Sequence[Line], about: About, figure: str, failures: Sequenc
 
 
 def texts(line: Line, ends: bool) -> list[str]:
-    """The fields of a line, in the order of the heads.
+    """The fields of a line, in the order of the headings.
 
     Args:
-        line: The line of the summary.
-        ends: Whether both ends of an interval are shown, or half its width.
+        line: A line of the summary.
+        ends: Whether to show both ends of an interval, or half its width.
     """
     return [
         f"{line.load:g}",

@@ -284,7 +284,7 @@ def test_the_same_training_at_once_is_refused_and_says_who_has_it(tmp_path: Path
 def test_a_lock_that_says_nothing_yet_is_a_lock(tmp_path: Path) -> None:
     with (tmp_path / LOCK_FILE).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(CommandError, match="another process is at work here"), sole_owner(tmp_path):
+        with pytest.raises(CommandError, match="another process uses this folder"), sole_owner(tmp_path):
             pass
 
 
