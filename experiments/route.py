@@ -1,4 +1,4 @@
-"""`flitgym-route`: the forwarding table that an engine makes of a network, or one from a file, and how good it is.
+"""`flitgym-route`: makes the forwarding table of a network by an engine, or reads one, and measures its quality.
 
     flitgym-route topology=graph topology.file=fabric.csv engine=dfsssp,sssp,min_hop,up_down -m
 
@@ -28,7 +28,7 @@ from .terminal.progress import RunBar, no_report
 from .terminal.tables import console
 
 NAME = "flitgym-route"
-_WIDTH_OF_FILES = 140  # columns, where the output is no terminal
+_WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="route", version_base="1.3")
@@ -78,7 +78,7 @@ def main() -> None:
             tables |= compare(folder, [run.directory for run in sweep.runs])
         sweep.require_success()
         if sweep.runs and not tables:
-            raise CommandError("no engine made a table of the network")
+            raise CommandError("no engine could make a table for the network; the lines above give the reasons")
 
     register_routes()
     sweep = Sweep(NAME, TABLES, done)

@@ -49,7 +49,7 @@ def _simulate(config: DictConfig) -> None:
 
 
 def forecast(config: DictConfig, seconds: float) -> str:
-    """The time that a long run will take, and the keys that shorten it with their present values."""
+    """A message with the duration of a long run, and the keys that shorten it with their present values."""
     name = "workload" if has_workload(config) else "run"
     section = config[name]
     keys = ("warmup_ns", "measure_ns", "scale", "size_scale", "max_ns")
@@ -65,7 +65,7 @@ def _say(text: str) -> None:
 
 
 def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
-    """One line about a run for the terminal, and one for each of its jobs."""
+    """A line about a run for the terminal, and a line per job."""
     state = f"{result['cpu_seconds']:.1f} s" if ran_now else "finished before"
     where = f"{_shown(directory)} ({state})"
     if result["jobs"]:

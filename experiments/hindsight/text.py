@@ -31,11 +31,11 @@ class About:
         return (
             f"Each candidate of a sampled decision was tried in a fork, which ran {self.horizon_ns:,.0f} ns with the "
             f"same packets; {others}. The cost of a candidate is the sum of the delays of all packets. regret: the "
-            "cost of the candidate taken minus the cost of the best one, mean per decision. No routing reaches 0, because "
-            "it cannot know the future. relative: regret divided by the regret of a random choice (1: as good as "
-            "chance). change: the mean cost of the other candidates minus the cost of the one taken; below 0, another "
-            f"candidate is better. Brackets hold the {100 * self.confidence:g} % interval (bootstrap over stretches of "
-            "time)."
+            "cost of the candidate taken minus the cost of the best one, mean per decision. No routing reaches 0, "
+            "because it cannot know the future. relative: regret divided by the regret of a random choice (1: as good "
+            "as chance). change: the mean cost of the other candidates minus the cost of the one taken; below 0, "
+            f"another candidate is better. Brackets hold the {100 * self.confidence:g} % interval (bootstrap over "
+            "stretches of time)."
         )
 
 
