@@ -1,4 +1,4 @@
-"""Several tables by one command (`-m`), compared after the last."""
+"""Compares the forwarding tables of a sweep (`-m`) after the last one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from .one_table import KIND
 from .text import network_label, print_rows
 
 NAME = "flitgym-route"
-_WIDTH_OF_FILES = 140  # columns, where the output is no terminal
+_WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
 def compare(directory: Path, wanted: Sequence[Path] | None) -> bool:
@@ -24,13 +24,13 @@ def compare(directory: Path, wanted: Sequence[Path] | None) -> bool:
         wanted: The folders of its tables; None: all below `directory`.
 
     Returns:
-        Whether there is a table at all.
+        Whether an engine made at least one table.
     """
     found, damaged = results_below(directory)
     say_damaged(NAME, damaged)
     known = {path: result for result, path in found if result.get("kind") == KIND}
     chosen = [path for path in dict.fromkeys(known if wanted is None else wanted) if path in known]
-    # A row only of what was made; a file may have gone since.
+    # A folder without a result gets no row.
     results = [known[path] for path in chosen]
     print_rows(console(_WIDTH_OF_FILES), results)
     write_rows(directory / ROWS_FILE, [row(result, path) for path, result in known.items()])

@@ -1,4 +1,4 @@
-"""A row per table, for the terminal."""
+"""The tables of `flitgym-route`, with a row per forwarding table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ Result = Mapping[str, Any]
 
 
 def columns(result: Result) -> dict[str, str]:
-    """What the row of a table shows, by heading."""
+    """The cells of a forwarding table's row, by heading."""
     if not result["routed"]:
         return {"table": result["table"], "layers": "no table"}
     bisection = MISSING
@@ -47,7 +47,7 @@ def headline(result: Result) -> str:
 
 
 def print_rows(console: Console, results: Sequence[Result]) -> None:
-    """A table per network, the tables in the order given; below it what is to be said of some."""
+    """Print a table per network with its forwarding tables in the given order, and remarks about them below."""
     networks: dict[str, list[Result]] = {}
     for result in results:
         networks.setdefault(network_label(result), []).append(result)
@@ -67,7 +67,7 @@ def print_rows(console: Console, results: Sequence[Result]) -> None:
 
 
 def network_label(result: Result) -> str:
-    """The network of a table with its size."""
+    """The network of a forwarding table, with its size."""
     topology, failures = result["config"]["topology"], result["config"]["failures"]
     name = topology.get("file") or topology["name"]
     lost = "".join(f", failures.{key}={value}" for key, value in failures.items() if value is not None)
@@ -79,7 +79,7 @@ def network_label(result: Result) -> str:
 
 
 def remarks(result: Result) -> list[str]:
-    """Lines below a table: why there is none, which channels wait for each other, what flows get."""
+    """Remarks about a forwarding table: the engine's refusal, a cycle of channels, and the congestion of flows."""
     lines = []
     if not result["routed"]:
         return [f"{result['table']}: {result['note']}"]

@@ -341,7 +341,7 @@ def test_a_typo_stops_before_anything_runs(
         ("policies=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a file *.safetensors"]),
         ("policies=[{routin: par}]", ["policies", "did you mean 'routing'?"]),
         ("policies=[{name: x}]", ["policies", "lacks 'routing'"]),
-        ("policies=[{routing: par, params: [1]}]", ["policies", "par", "no mapping"]),
+        ("policies=[{routing: par, params: [1]}]", ["policies", "par", "not a mapping"]),
         ("policies=[{routing: par, params: {treshold: 1}}]", ["par", "did you mean 'threshold'?"]),
         ("policies=[{routing: par, params: {threshold: much}}]", ["routing.threshold", "much"]),
         ("policies=[{routing: q_adaptive, params: {load_q_table: gone.npz}}]", ["gone.npz"]),
