@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def objective(result: Mapping[str, Any] | None) -> float:
-    """The number that a sweeper minimises; JSON has no word for an infinite one."""
+    """The number that a sweeper minimises. JSON has no infinity, so null stands for it."""
     value = None if result is None else result["objective"]
     return math.inf if value is None else float(value)
 
