@@ -91,7 +91,7 @@ def test_killed_training_goes_on_to_the_same_result(tmp_path: Path, agent: str):
 
     again = train(killed, *words)
     assert again.returncode == 0, again.stderr
-    assert "going on after round" in again.stderr
+    assert "continuing after round" in again.stderr
     assert (run / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
     assert rows_without_time(run) == rows_without_time(whole)
     assert len(rows_without_time(run)) == 24
