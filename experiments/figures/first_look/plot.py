@@ -1,4 +1,4 @@
-"""Draws latency and throughput against load of two classic routings and a trained agent."""
+"""Draws latency and throughput of two classic routings and a trained agent against load."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ COMPARED_AT = 0.4  # offered load
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One column per pattern, latency above throughput, one curve per routing.
+    """One column per pattern with latency above throughput, and one curve per routing.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -33,7 +33,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             if column == 0:
                 ax.set_ylabel(label)
         most = max(row["traffic.load"] for row in select(rows, pattern))
-        panels[-1, column].plot([0, most], [0, most], color="#cccccc", linewidth=0.8, zorder=1)  # all that is offered
+        panels[-1, column].plot([0, most], [0, most], color="#cccccc", linewidth=0.8, zorder=1)  # accepted = offered
         for bound in expected["bounds"][pattern]:
             panels[-1, column].axhline(bound["load"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
             panels[-1, column].annotate(bound["label"], (1.0, bound["load"]), xycoords=("axes fraction", "data"),
@@ -48,7 +48,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry in `expected.yaml`."""
 
     def at(name: str, quantity: str) -> float:
         loads, values = curve(select(rows, "adversarial1", name), quantity)
@@ -67,7 +67,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of mean latencies at the load of the comparison."""
-    lines = [f"## Mean latency at an offered load of {COMPARED_AT} (the nearest there is), ns\n"]
+    lines = [f"## Mean latency in ns at the load nearest to {COMPARED_AT}\n"]
     names = routings(rows)
     lines += [f"| pattern | {' | '.join(map(_label, names))} |", "|---" * (1 + len(names)) + "|"]
     for pattern in PATTERNS:

@@ -1,4 +1,4 @@
-"""Draws latency over time from untrained tables, and takes the settle times from the rows."""
+"""Draws latency over time from the start with untrained tables, and computes the settling times."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,12 +14,12 @@ from ...plotting.drawing import Row, label_ends, latency_axis, legend_above, pol
 from ...plotting.patterns import title_of
 
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
-_SMOOTHING = 5  # intervals; the settle time is that of the smoothed course, so one noisy interval does not move it
-_BAND = 0.1  # part of the final level
+_SMOOTHING = 5  # intervals of the running median, so that one noisy interval does not change the settling time
+_BAND = 0.1  # fraction of the final level
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One panel per pattern, one line per routing and load, a dot where it has settled.
+    """One panel per pattern, with one line per routing and load and a dot at the settling time.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -49,7 +49,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float, float, str, ColorType]]:
-    """The courses of one pattern; the higher the load, the stronger the colour.
+    """Draw the latencies of one pattern over time. A higher load has a stronger colour.
 
     Returns:
         Each line's last point, its label (the offered load) and its colour.
@@ -79,24 +79,24 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float,
 
 
 def course(row: Row) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Time in us and smoothed mean latency in ns of one run."""
+    """The time in us and the smoothed mean latency in ns of one run."""
     time = np.array(row["series.time_ns"], dtype=float) / 1000
     return time, running_median(np.array(row["series.latency_mean_ns"], dtype=float), _SMOOTHING)
 
 
 def settled_at(row: Row) -> float | None:
-    """The settle time of one run in us, None if it has not settled within the run."""
+    """The settling time of one run in us; None if the latency does not settle within the run."""
     return settle_time(*course(row), band=_BAND)
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`; None as soon as one run has not settled."""
+    """The measured number of every entry in `expected.yaml`; None if a run has not settled."""
     times = [settled_at(row) for pattern in PATTERNS for row in select(rows, pattern, "q_adaptive")]
     return {"settle_time_us": None if None in times else max(time for time in times if time is not None)}
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of every run: where it settled and at which latency it ended."""
+    """A Markdown table of every run with its settling time and its final latency."""
     lines = [
         "## Every run\n",
         "| pattern | routing | offered load | settled after, us | final mean latency, ns |",
@@ -108,6 +108,6 @@ def summary(rows: Sequence[Row]) -> str:
                 settled = settled_at(row)
                 shown = "not settled" if settled is None else f"{settled:.0f}"
                 final = course(row)[1][-1]
-                who = f"{title_of(pattern)} | {style_of(name).label}"
-                lines.append(f"| {who} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
+                run = f"{title_of(pattern)} | {style_of(name).label}"
+                lines.append(f"| {run} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
     return "\n".join(lines) + "\n"

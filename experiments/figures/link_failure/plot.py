@@ -1,4 +1,4 @@
-"""Draws latency over time around a failure of links, and checks that nothing is lost and what is left of it later."""
+"""Draws latency over time around a failure of links, and computes the numbers that show loss and recovery."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ from ...plotting.drawing import Row, key_line, latency_axis, polish, select, sty
 
 ROUTINGS = ("ugal", "q_adaptive", "dqn_dragonfly")
 LABELS = {"dqn_dragonfly": "agent (DQN, trained on 72 terminals)"}
-_LEVEL_US = 10.0  # of the run before an event, which are taken for the level there
+_LEVEL_US = 10.0  # time before an event whose mean is the level there
 _DOWN = "#f3d9d0"
 
 
 @dataclass(frozen=True)
 class Event:
-    """A part of all links is down from one time to another; times in us."""
+    """A fraction of all links that is down for a time; times in us."""
 
     part: float
     down: float
@@ -30,7 +30,7 @@ class Event:
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One panel per load, one line per routing, the time in which links are down shaded.
+    """One panel per load with one line per routing. The time with failed links is shaded.
 
     Raises:
         ValueError: a routing has no row for a load.
@@ -52,7 +52,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], load: float) -> None:
-    """The courses at one load, means over the seeds."""
+    """Draw the latencies at one load over time, as means over the seeds."""
     event = event_of(rows[0])
     ax.axvspan(event.down, event.up, color=_DOWN, linewidth=0, zorder=0)
     for name in ROUTINGS:
@@ -64,7 +64,7 @@ def draw_panel(ax: Axes, rows: Sequence[Row], load: float) -> None:
 
 
 def course(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Time in us and mean latency in ns, over the rows (of several seeds), of the window."""
+    """Time in us and mean latency in ns within the window, as the mean over rows of several seeds."""
     end = min(event_of(row).end for row in rows)
     time = np.array(rows[0]["series.time_ns"], dtype=float) / 1000
     kept = time <= end
@@ -73,22 +73,22 @@ def course(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 
 def event_of(row: Row) -> Event:
-    """What fails in a run.
+    """The failure in a run.
 
     Raises:
-        ValueError: nothing, or not for a time.
+        ValueError: there is none, or it is permanent.
     """
     given = row["failures.events"]
     text = given if isinstance(given, str) else ",".join(given or ())
     found = re.search(r"([\d.]+)@([\d.]+)-([\d.]+)", text)
     if not found:
-        raise ValueError(f"failures.events: {given!r} is no part of all links for a time")
+        raise ValueError(f"failures.events: {given!r} is not a fraction of links for a time; write <part>@<ns>-<ns>")
     part, down, up = map(float, found.groups())
     return Event(part, down / 1000, up / 1000, row["run.measure_ns"] / 1000)
 
 
 def levels(rows: Sequence[Row]) -> tuple[float, float, float]:
-    """Mean latency in ns before links go down, before they come up, and at the end of the window."""
+    """Mean latencies in ns before links go down, before they come up, and at the end of the window."""
     event, (time, latency) = event_of(rows[0]), course(rows)
     before, during, after = (
         float(np.mean(latency[(time > until - _LEVEL_US) & (time <= until)]))
@@ -98,7 +98,7 @@ def levels(rows: Sequence[Row]) -> tuple[float, float, float]:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry in `expected.yaml`."""
     delivered = [sum(row["series.packets"]) / row["packets_injected"] for row in rows]
     loads = sorted({row["traffic.load"] for row in rows})
     found = {(name, load): levels(_at(rows, name, load)) for name in ROUTINGS for load in loads}

@@ -1,4 +1,4 @@
-"""Draws latency over time after links have gone down for good, and tells how soon it is near its new level."""
+"""Draws latency over time after a permanent failure of links, and computes the time until the latency settles."""
 
 import math
 import re
@@ -20,24 +20,24 @@ ROUTINGS = ("ugal", "q_adaptive", POLICY)
 LABELS = {POLICY: f"{POLICY}, one policy for all networks"}
 PATTERNS = ("uniform", "adversarial1")
 GOAL_US = 20.0
-_LEVEL_US = 10.0  # before the event, taken for the level there
-_SHOWN_US = (-10.0, 60.0)  # of the time around the event
+_LEVEL_US = 10.0  # time before the event whose mean is the level there
+_SHOWN_US = (-10.0, 60.0)  # time around the event in the figure
 
 
 @dataclass(frozen=True)
 class Course:
-    """What came of an event in the runs of one routing; us and ns."""
+    """Latency around an event in the runs of one routing, in us and ns."""
 
     time: NDArray[np.float64]  # since the event
-    latency: NDArray[np.float64]  # mean over the seeds; NaN where nothing arrived
+    latency: NDArray[np.float64]  # mean over the seeds; NaN without packets
     before: float  # mean of the last `_LEVEL_US`, mean over the seeds
     after: float  # the new level: median of the last quarter, mean over the seeds
-    peak: float  # highest interval, mean over the seeds: the highest of many is above the level where nothing happens
-    recovery: tuple[float, ...]  # of each seed
+    peak: float  # highest interval, mean over the seeds; noise alone lifts it above the level
+    recovery: tuple[float, ...]  # for each seed
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A row of panels per event, a column per pattern, a line per routing.
+    """A row of panels per event and a column per pattern, with a line per routing.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -59,7 +59,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
-    """The courses of one pattern and event, means over the seeds; a short line where each is back."""
+    """Draw the mean latencies of one pattern and event over time. A short line marks the recovery of each routing."""
     for name in ROUTINGS:
         found = course(_at(rows, pattern, name, event))
         style = _style(name)
@@ -71,7 +71,7 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
 
 
 def course(rows: Sequence[Row]) -> Course:
-    """Around the event, over rows of several seeds."""
+    """The latency around the event, over rows of several seeds."""
     time = np.array(rows[0]["series.time_ns"], dtype=np.float64)
     latency = [np.array(row["series.latency_mean_ns"], dtype=np.float64)[: time.size] for row in rows]
     event_ns = _time_of(_event(rows[0]))
@@ -89,14 +89,14 @@ def course(rows: Sequence[Row]) -> Course:
 
 
 def _of_known(number: Callable[[NDArray[np.float64]], Any], values: ArrayLike) -> float:
-    """A number of the intervals in which something arrived; NaN if there are none."""
+    """The result of `number` over all finite values; NaN if there are none."""
     numbers = np.asarray(values, dtype=np.float64)
     known = numbers[np.isfinite(numbers)]
     return float(number(known)) if known.size else math.nan
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry in `expected.yaml`."""
     return {
         f"{_kind(event)}_{pattern}_policy_us": max(course(_at(rows, pattern, POLICY, event)).recovery)
         for event in _events(rows)
@@ -108,7 +108,7 @@ def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every event, pattern and routing."""
     lines = [
         "## Mean latency in ns, and the time until it is within 10 % of its new level, mean [least, most] of seeds\n",
-        "| what fails | traffic | routing | before | highest µs | new level | back after, µs |",
+        "| failure | traffic | routing | before | highest µs | new level | settled after, µs |",
         "|---|---|---|---|---|---|---|",
     ]
     for event in _events(rows):
@@ -124,7 +124,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def words_of(event: str) -> str:
-    """What fails, in words: one link by its routers, or a part of all."""
+    """The failure in words: one link by its routers, or a fraction of all links."""
     what = event.split("@")[0]
     return f"link {what} down" if "-" in what else f"{float(what):.0%} of the links down"
 
@@ -136,7 +136,7 @@ def _kind(event: str) -> str:
 def _time_of(event: str) -> float:
     found = re.fullmatch(r"[^@]+@([\d.]+)", event)
     if not found:
-        raise ValueError(f"failures.events: {event!r} is not one failure for good")
+        raise ValueError(f"failures.events: {event!r} is not one permanent failure; write <link>@<ns>")
     return float(found[1])
 
 

@@ -236,6 +236,7 @@ struct Network {
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;           // topology and its parameters: what a saved Q-table must match
   std::string identity;              // the whole configuration: what a snapshot must match
+  Config config;                     // as validated: sections with all their parameters, without tables and programs
   std::vector<std::string> plugins;  // whose components it is made of
   u64 memory_bytes = 0;              // what a simulation of it needs to begin with, as build() has counted it
   RoutingFacts routing_facts{};

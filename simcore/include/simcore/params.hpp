@@ -89,6 +89,7 @@ class Params {
   std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0
   const Value& value(const std::string& key) const;
   Params with(const Values& others) const;  // a copy with some values replaced
+  const Values& values() const { return values_; }
 
  private:
   template <class T>
