@@ -1,10 +1,10 @@
 """The simulation core: a flit-level, cycle-accurate, deterministic interconnection-network simulator.
 
-A `Simulation` is built from a mapping of sections (`topology`, `router`, `routing`, `traffic`, each with a `name` and
-parameters, and a `seed`); `registered(kind)` lists the names of a kind with their parameters, units and ranges. In the
-place of `traffic`, `workload` has jobs: registered motifs, or a `Program` each.
+A `Simulation` is built from a mapping of sections: `topology`, `router`, `routing` and `traffic`, each with a `name`
+and parameters, and a `seed`. Instead of `traffic`, the section `workload` lists jobs; each job runs a registered motif
+or a `Program`. `registered(kind)` lists the names of a kind with their parameters, units and ranges.
 
-Importing it loads the components in C++ of plugins (`flitgym.simcore.plugins`).
+The import also loads the C++ components of installed plugins (`flitgym.simcore.plugins`).
 """
 
 from __future__ import annotations

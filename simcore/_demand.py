@@ -1,4 +1,4 @@
-"""Traffic between terminals: a matrix that an engine balances for, the rates of a pattern, or flows with congestion."""
+"""Traffic between terminals: demand matrices for engines, rates of a traffic pattern, and lists of flows."""
 
 from __future__ import annotations
 
@@ -26,11 +26,14 @@ _HEADER = ["source", "destination", "weight"]
 
 
 def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows:
-    """A list of flows, `source,destination[,weight]` per line with this header; terminals by name or by number.
+    """Read a list of flows: lines `source,destination[,weight]` below this header, terminals by name or number.
+
+    Returns:
+        Sources, destinations and weights, [flows] each. A missing weight is 1.
 
     Raises:
-        ConfigError: names the line and what is wrong.
-        OSError: it cannot be read.
+        ConfigError: The file is not such a list. The message names the line and the problem.
+        OSError: The file cannot be read.
     """
     names = {name: t for t, name in enumerate(graph.terminal_names)}
     rows: list[tuple[int, int, float]] = []
@@ -46,38 +49,39 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
             for word, end in zip(words, ends, strict=False):
                 if not 0 <= end < graph.terminals:
                     raise ConfigError(
-                        f"{path}, line {number}: there is no terminal '{word}'; they are numbered 0 to "
-                        f"{graph.terminals - 1}, the first is called '{graph.terminal_names[0]}'"
+                        f"{path}, line {number}: there is no terminal '{word}'; terminals are numbered "
+                        f"0 to {graph.terminals - 1}, and the first is named '{graph.terminal_names[0]}'"
                     )
             try:
                 rate = float(words[2]) if width == 3 else 1.0
             except ValueError:
-                raise ConfigError(f"{path}, line {number}: weight '{words[2]}' is no number") from None
+                raise ConfigError(f"{path}, line {number}: weight '{words[2]}' is not a number") from None
             if not 0 <= rate < math.inf:
-                raise ConfigError(f"{path}, line {number}: weight {rate}; valid are finite numbers from 0 on")
+                raise ConfigError(f"{path}, line {number}: weight {rate} is not a finite number from 0")
             rows.append((*ends, rate))  # type: ignore[arg-type]
     if not rows:
-        raise ConfigError(f"{path}: no flow in it")
+        raise ConfigError(f"{path}: the file lists no flow")
     source, destination, weight = zip(*rows, strict=True)
     return np.array(source, np.uint32), np.array(destination, np.uint32), np.array(weight, np.float64)
 
 
 def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _core.Demand:
-    """The matrix, [terminals, terminals] from row to column, that an engine is to balance for.
+    """Read the matrix, [terminals, terminals] from row to column, that an engine balances for or that traffic follows.
 
     Args:
-        given: A file: a list of flows (`.csv`), an array or a SciPy sparse matrix (`.npz`, `.npy`), Matrix Market
-            (`.mtx`, which needs SciPy) or a GOAL schedule (`.goal`); `motif:NAME` or `motif:NAME:RANKS`, a motif with
-            its own parameters, of as many ranks as there are terminals or of so many; or what they hold: a `Program`,
-            a SciPy sparse matrix, or anything that NumPy makes an array of. Rank k of a program is on terminal k, and
-            its matrix says how many bytes ranks send each other.
+        given: A file, a motif or an object. Files are lists of flows (`.csv`), arrays or SciPy sparse matrices (`.npz`,
+            `.npy`), Matrix Market (`.mtx`, needs SciPy) and GOAL schedules (`.goal`). `motif:NAME` or
+            `motif:NAME:RANKS` is a motif with its default parameters and this number of ranks (default: as many as the
+            network has terminals for). Objects are a `Program`, a SciPy sparse matrix, or anything that NumPy converts
+            to an array. Rank k of a program runs on terminal k, and its entries are the bytes that ranks send.
         graph: The network.
-        key: Of the configuration, for messages.
+        key: Key of the configuration that messages name.
 
     Raises:
-        ConfigError: it is none, of another size or for more ranks than there are terminals. An entry is negative or not
-            finite: row and column are named. The entries add up to infinity, or no terminal sends to another.
-        OSError: it cannot be read.
+        ConfigError: The input is not a matrix of the network's size, or has more ranks than there are terminals. An
+            entry is negative or not finite; the message names row and column. The entries add up to infinity, or no
+            terminal sends to another.
+        OSError: The file cannot be read.
     """
     if isinstance(given, _core.Demand):
         return given
@@ -109,13 +113,13 @@ def _from_file(key: str, path: Path, graph: _core.ChannelGraph) -> Flows:
         return _entries(path, graph, *_from_matrix_market(path))
     if ending == ".goal":
         return _of_ranks(path, Program.goal(read_plain(path), str(path)), graph)
-    raise ConfigError(f"{key}: '{path}' is no .csv, .npz, .npy, .mtx or .goal; nor motif:NAME")
+    raise ConfigError(f"{key}: '{path}' is neither a .csv, .npz, .npy, .mtx or .goal file nor motif:NAME")
 
 
 def _motif(key: str, given: str, graph: _core.ChannelGraph) -> Program:
     name, _, ranks = given.removeprefix("motif:").partition(":")
     if ranks and whole_number(ranks) < 1:
-        raise ConfigError(f"{key}: '{given}': '{ranks}' is no number of ranks")
+        raise ConfigError(f"{key}: '{given}': '{ranks}' is not a number of ranks")
     return Program.motif(name, {"ranks": whole_number(ranks) if ranks else _core.motif_ranks(name, graph.terminals)})
 
 
@@ -140,16 +144,16 @@ def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *ent
     if wrong.size:
         k = wrong[0]
         raise ConfigError(
-            f"{where}: row {source[k]}, column {destination[k]} is {weight[k]}; valid are finite numbers from 0 on"
+            f"{where}: row {source[k]}, column {destination[k]} is {weight[k]}, not a finite number from 0"
         )
     kept = weight != 0
     return source[kept].astype(np.uint32), destination[kept].astype(np.uint32), weight[kept].astype(np.float64)
 
 
 def _from_numpy(path: Path) -> tuple[Any, ...]:
-    arrays = read_arrays(path, f"{path}: it holds no arrays, or is damaged")
+    arrays = read_arrays(path, f"{path}: the file holds no arrays, or is damaged")
     if {"data", "indices", "indptr", "shape", "format"} <= set(arrays):
-        # scipy.sparse.save_npz writes these arrays of a matrix by rows or by columns.
+        # scipy.sparse.save_npz writes these arrays for CSR and CSC matrices.
         kind = arrays["format"].item()
         kind = kind.decode() if isinstance(kind, bytes) else str(kind)
         if kind in ("csr", "csc"):
@@ -158,14 +162,14 @@ def _from_numpy(path: Path) -> tuple[Any, ...]:
             return tuple(int(n) for n in arrays["shape"]), *ends, arrays["data"]
         raise ConfigError(f"{path}: a sparse matrix of format {kind}; valid are csr and csc")
     if len(arrays) != 1:
-        raise ConfigError(f"{path}: it holds {', '.join(sorted(arrays)) or 'nothing'}; one array is wanted")
+        raise ConfigError(f"{path}: the file holds {', '.join(sorted(arrays)) or 'nothing'}; it must hold one array")
     (matrix,) = arrays.values()
     return _of_matrix(path, matrix)
 
 
 def _of_matrix(where: Any, matrix: NDArray[Any]) -> tuple[Any, ...]:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise ConfigError(f"{where}: an array of {matrix.dtype} and shape {matrix.shape} is no matrix of numbers")
+        raise ConfigError(f"{where}: an array of {matrix.dtype} and shape {matrix.shape} is not a matrix of numbers")
     source, destination = np.nonzero(matrix)
     return matrix.shape, source, destination, matrix[source, destination]
 
@@ -173,7 +177,7 @@ def _of_matrix(where: Any, matrix: NDArray[Any]) -> tuple[Any, ...]:
 def _from_matrix_market(path: Path) -> tuple[Any, ...]:
     entries = read_matrix_market(path).tocoo()
     if entries.data.dtype.kind not in "biuf":
-        raise ConfigError(f"{path}: its entries are no real numbers")
+        raise ConfigError(f"{path}: its entries are not real numbers")
     return entries.shape, entries.row, entries.col, entries.data
 
 
@@ -181,5 +185,5 @@ def _lines(path: Path) -> list[list[str]]:
     try:
         text = read_unpacked(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: it is no text, or damaged: {error}") from error
+        raise ConfigError(f"{path}: the file is not text, or is damaged: {error}") from error
     return [[word.strip() for word in row] for row in csv.reader(text.splitlines())]

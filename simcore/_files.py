@@ -1,4 +1,4 @@
-"""Files that a user names: read if they are plain ones, written whole or not at all."""
+"""Files that a user names: only plain files are read, and a failed write leaves no partial file."""
 
 from __future__ import annotations
 
@@ -16,57 +16,57 @@ from pathlib import Path
 from ._core import ConfigError, available_memory
 
 _PIECE = 1 << 20  # bytes
-_MOST_OF_MEMORY = 4  # text may take a quarter of the memory that is free, for its lines take several times as much
+_MOST_OF_MEMORY = 4  # text may take 1/4 of the free memory, because its parsed lines take several times as much
 
 
 def open_plain(path: str | os.PathLike[str]) -> BufferedReader:
-    """A plain file, opened to read its bytes.
+    """Open a plain file for reading bytes.
 
     Raises:
-        ConfigError: it is a folder, a device or a pipe, which may never end; or no file can have this name.
-        OSError: it cannot be read.
+        ConfigError: The path is a folder, a device or a pipe (which may never end), or is not a valid name.
+        OSError: The file cannot be read.
     """
     try:
-        # Without O_NONBLOCK, a pipe is opened when another process writes to it.
+        # Without O_NONBLOCK, opening a pipe waits for a writer.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except ValueError as error:  # a zero byte, or half a character
+    except ValueError as error:  # a zero byte or a lone surrogate
         raise ConfigError(f"{os.fspath(path)!r}: no file can have this name: {error}") from error
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise ConfigError(f"{path}: it is no plain file")
+        raise ConfigError(f"{path}: not a plain file")
     return os.fdopen(handle, "rb")
 
 
 def read_plain(path: str | os.PathLike[str], most: int | None = None) -> bytes:
-    """The bytes of a plain file.
+    """Read the bytes of a plain file.
 
     Args:
-        path: Of the file.
-        most: Bytes to read; None: all.
+        path: Path of the file.
+        most: Largest number of bytes to read. None: all.
 
     Raises:
-        ConfigError: as `open_plain`, or it is larger than the memory that is free.
-        OSError: it cannot be read.
+        ConfigError: As `open_plain`, or the file is larger than the free memory.
+        OSError: The file cannot be read.
     """
     with open_plain(path) as file:
         if most is not None:
             return file.read(most)
         size, free = os.fstat(file.fileno()).st_size, available_memory()
         if size > free:
-            raise ConfigError(f"{path}: it has {size:,} bytes; the machine has {free:,} bytes of memory free")
+            raise ConfigError(f"{path}: the file has {size:,} bytes, but only {free:,} bytes of memory are free")
         return file.read()
 
 
 def read_unpacked(path: str | os.PathLike[str], most: int | None = None) -> bytes:
-    """The bytes of a plain file, unpacked where it is gzipped.
+    """Read the bytes of a plain file, decompressed if it is gzipped.
 
     Args:
-        path: Of the file.
-        most: Bytes to read; None: all.
+        path: Path of the file.
+        most: Largest number of bytes to return. None: all.
 
     Raises:
-        ConfigError: as `read_plain`, or the compressed file is cut short or damaged.
-        OSError: it cannot be read.
+        ConfigError: As `read_plain`, or the compressed data are cut short or damaged.
+        OSError: The file cannot be read.
     """
     with open_plain(path) as file:
         packed = file.read(2) == b"\x1f\x8b"
@@ -76,7 +76,7 @@ def read_unpacked(path: str | os.PathLike[str], most: int | None = None) -> byte
     content = bytearray()
     with open_plain(path) as file, gzip.GzipFile(fileobj=file) as unpacked:
         try:
-            # A read of all that may come would allocate it at once.
+            # A single read of the whole limit would allocate it at once.
             while len(content) <= limit and (piece := unpacked.read(_PIECE)):
                 content += piece
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -88,24 +88,24 @@ def read_unpacked(path: str | os.PathLike[str], most: int | None = None) -> byte
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str], keep: bool = True, parents: bool = True) -> Iterator[Path]:
-    """A temporary path in the same folder. It replaces `path` when the block ends, and vanishes when the block fails.
+    """Yield a temporary path in the same folder, which replaces `path` if the block succeeds and is deleted if not.
 
-    A crash at any moment leaves the old file or the new one, and nothing else under its name.
+    A crash at any moment leaves the old file or the new one under `path`, never a partial file.
 
     Args:
-        path: The file to be.
-        keep: Whether it comes to be; otherwise this only finds out if it could.
-        parents: Whether folders on the way are made; otherwise they must be there, as for `open()`.
+        path: Path of the final file.
+        keep: Whether to create the file; False only tests whether it could be written.
+        parents: Whether to create missing parent folders. False: they must exist, as for `open()`.
 
     Raises:
-        OSError: the folder cannot be written, the disk is full, or `path` is a folder. `path` is then as it was before.
+        OSError: The folder is not writable, the disk is full, or `path` is a folder. `path` is then unchanged.
     """
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if parents:
         path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix is kept: NumPy and matplotlib choose the format by it.
+    # The suffix is kept, because NumPy and matplotlib derive the format from it.
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
@@ -117,7 +117,7 @@ def atomic_path(path: str | os.PathLike[str], keep: bool = True, parents: bool =
             temporary.chmod(0o644)
             temporary.replace(path)
     except OSError as error:
-        error.filename = error.filename or str(path)  # a full disk says nothing of where
+        error.filename = error.filename or str(path)  # the error of a full disk names no file
         raise
     finally:
         temporary.unlink(missing_ok=True)

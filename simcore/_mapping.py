@@ -1,4 +1,4 @@
-"""Mapping of ranks: what the core takes from libraries, and communication matrices as SciPy and files have them."""
+"""Mapping of ranks to terminals: library functions that the core calls, and communication matrices."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ._core import ConfigError
 from ._files import read_unpacked
 
 Graph = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
-"""Sparse rows: `first` [rows + 1], and per entry its column `peer` and its `bytes` (or weight)."""
+"""Sparse rows: `first` [rows + 1] offsets, and per entry its column `peer` and its `bytes` (or weight)."""
 
 _OF_NUMBERS = b"0123456789+-.eE \t\r\n"
-_LARGEST_WEIGHT = 2**30  # of all edges together: METIS adds them up in 32 bits
+_LARGEST_WEIGHT = 2**30  # sum over all edges; METIS adds weights in 32 bits
 
 
 def load(mapper: str) -> None:
-    """Import what a mapper of the core needs.
+    """Import the library that a mapper of the core needs.
 
     Raises:
-        ConfigError: it is not installed.
+        ConfigError: The library is not installed.
     """
     if mapper == "rcm":
         _scipy_sparse("workload.mapping: rcm")
@@ -35,13 +35,13 @@ def load(mapper: str) -> None:
             importlib.import_module("pymetis")
         except ImportError:
             raise ConfigError(
-                "workload.mapping: multicore takes its parts from METIS, in the package pymetis, which is not "
-                "installed; it comes with flitgym[mapping]. Without it there are greedy and recursive"
+                "workload.mapping: multicore needs METIS, and its package pymetis is not installed; install "
+                "flitgym[mapping], or use greedy or recursive"
             ) from None
 
 
 def reverse_cuthill_mckee(first: NDArray[Any], peer: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
-    """The vertices of an undirected graph in reverse Cuthill-McKee order (SciPy); weights do not count."""
+    """Order the vertices of an undirected graph by reverse Cuthill-McKee (SciPy). Weights are ignored."""
     from scipy import sparse
     from scipy.sparse.csgraph import reverse_cuthill_mckee as order
 
@@ -55,14 +55,17 @@ def reverse_cuthill_mckee(first: NDArray[Any], peer: NDArray[Any], weight: NDArr
 def partition(
     first: NDArray[Any], peer: NDArray[Any], weight: NDArray[Any], sizes: NDArray[Any], seed: int
 ) -> NDArray[Any]:
-    """A part of about the wanted size for every vertex, with little weight between parts (METIS, k-way).
+    """Cut a graph into parts of about the given sizes with little weight between parts (METIS, k-way).
 
     Args:
-        first: [vertices + 1] where the edges of each begin.
-        peer: [2 edges] the other vertex; each edge stands with both.
-        weight: [2 edges] above 0.
-        sizes: [parts] vertices wanted in each.
-        seed: of METIS's choices.
+        first: [vertices + 1] index of the first edge of each vertex.
+        peer: [2 edges] the other vertex. Each edge is listed with both of its vertices.
+        weight: [2 edges] positive weights.
+        sizes: [parts] vertices wanted in each part.
+        seed: Seed of METIS.
+
+    Returns:
+        [vertices] part of each vertex.
     """
     import pymetis
 
@@ -80,13 +83,13 @@ def partition(
 
 
 def rows_of(matrix: Any) -> Graph:
-    """A communication matrix, [ranks, ranks] bytes from row to column, as the core takes it.
+    """Convert a communication matrix, [ranks, ranks] bytes from row to column, to the sparse rows of the core.
 
     Args:
-        matrix: a SciPy sparse matrix or array, or anything that NumPy makes an array of.
+        matrix: A SciPy sparse matrix or array, or anything that NumPy converts to an array.
 
     Raises:
-        ConfigError: it is not square.
+        ConfigError: The matrix is not square.
     """
     if not hasattr(matrix, "tocsr"):
         dense = np.asarray(matrix, dtype=float)
@@ -103,28 +106,29 @@ def rows_of(matrix: Any) -> Graph:
 
 
 def exchange_of(matrix: Any, ranks: int = 0, bytes_per_value: int = 8) -> Any:
-    """What ranks exchange before they multiply a sparse matrix with a vector, of which each has contiguous rows.
+    """Return the traffic between ranks before a multiplication of a sparse matrix with a vector.
 
-    A rank needs the values of the vector that its rows have entries for, each once from the rank that has it.
+    Each rank holds contiguous rows of the matrix and the same part of the vector. A rank receives each value of the
+    vector that its rows have entries for, once, from the rank that holds it.
 
     Args:
-        matrix: SciPy sparse, square: that of an application, or of a graph.
-        ranks: As many get contiguous rows, as many each as can be; 0 = one for every row.
-        bytes_per_value: Of the vector.
+        matrix: A square SciPy sparse matrix, from an application or a graph.
+        ranks: Number of ranks; the rows are divided as evenly as possible. 0: one rank per row.
+        bytes_per_value: Size of a vector entry.
 
     Returns:
-        SciPy sparse [ranks, ranks]: bytes from the row's rank to the column's.
+        A SciPy sparse matrix [ranks, ranks]: bytes from the row's rank to the column's rank.
 
     Raises:
-        ConfigError: it is not square, or has fewer rows than there are ranks.
+        ConfigError: The matrix is not square, or has fewer rows than ranks.
     """
     sparse = _scipy_sparse("a communication matrix")
     rows = matrix.shape[0]
     if matrix.ndim != 2 or matrix.shape[1] != rows:
-        raise ConfigError(f"matrix: its shape is {tuple(matrix.shape)}; the rows of a square one are given to ranks")
+        raise ConfigError(f"matrix: its shape is {tuple(matrix.shape)}; a square matrix is needed")
     ranks = ranks or rows
     if ranks > rows:
-        raise ConfigError(f"ranks: {ranks} are more than the {rows} rows of the matrix")
+        raise ConfigError(f"ranks: {ranks}; the matrix has only {rows} rows")
     entries = matrix.tocoo()
     each, more = divmod(rows, ranks)
     begin = np.arange(ranks + 1) * each + np.minimum(np.arange(ranks + 1), more)
@@ -134,16 +138,18 @@ def exchange_of(matrix: Any, ranks: int = 0, bytes_per_value: int = 8) -> Any:
     sender = np.searchsorted(begin, column, side="right") - 1
     others = sender != receiver
     values = np.full(int(others.sum()), float(bytes_per_value))
-    # Entries of the same place are added up.
+    # tocsr() adds entries with the same indices.
     return sparse.coo_array((values, (sender[others], receiver[others])), shape=(ranks, ranks)).tocsr()
 
 
 def read_matrix_market(path: str | os.PathLike[str]) -> Any:
-    """The sparse matrix of a Matrix Market file (`.mtx`, also `.mtx.gz`), both triangles of a symmetric one.
+    """Read the sparse matrix of a Matrix Market file (`.mtx` or `.mtx.gz`).
+
+    A symmetric matrix is returned with both triangles.
 
     Raises:
-        ConfigError: it is no such file, or not sparse, or SciPy is not installed.
-        OSError: it cannot be read.
+        ConfigError: The file is not in this format, or its matrix is dense, or SciPy is not installed.
+        OSError: The file cannot be read.
     """
     sparse = _scipy_sparse(str(path))
     from scipy.io import mmread
@@ -152,25 +158,25 @@ def read_matrix_market(path: str | os.PathLike[str]) -> Any:
     _check_matrix_market(path, text)
     try:
         matrix = mmread(io.BytesIO(text + b"\n"))
-    except Exception as error:  # SciPy's reader has many
-        raise ConfigError(f"{path}: it is no Matrix Market file, or damaged: {error}") from error
+    except Exception as error:  # SciPy's reader raises many types
+        raise ConfigError(f"{path}: not a Matrix Market file, or damaged: {error}") from error
     if not sparse.issparse(matrix):
-        raise ConfigError(f"{path}: a dense matrix; valid are sparse ones (coordinate)")
+        raise ConfigError(f"{path}: the matrix is dense; only sparse (coordinate) files are read")
     return matrix
 
 
 def _check_matrix_market(path: str | os.PathLike[str], text: bytes) -> None:
-    # SciPy's reader (1.17) ends the process on some rows that have letters or zero bytes.
+    # SciPy's reader (1.17) aborts the process on some rows with letters or zero bytes.
     head = re.match(rb"(?:%[^\n]*\n|[ \t\r]*\n)*", text)
     first = head.end() if head else 0
     if text[first:].translate(None, _OF_NUMBERS):
         for number, line in enumerate(text[first:].split(b"\n"), text[:first].count(b"\n") + 1):
             if line.translate(None, _OF_NUMBERS):
-                raise ConfigError(f"{path}, line {number}: {line[:80]!r} is no row of numbers")
+                raise ConfigError(f"{path}, line {number}: {line[:80]!r} is not a row of numbers")
 
 
 def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
-    """Arguments of `Program`: in each iteration everybody receives and sends all at once, and then waits for it."""
+    """Arguments of `Program`: in each iteration every rank posts all receives and sends, and then waits for them."""
     first, peer, size = rows_of(matrix)
     ranks = len(first) - 1
     sender = np.repeat(np.arange(ranks), np.diff(first))
@@ -180,7 +186,7 @@ def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
     count = len(sender)
     return {
         "ranks": ranks,
-        # Receives come first, so that each message finds one that waits for it.
+        # Receives come first, so that every message finds a posted receive.
         "op_rank": np.concatenate([receiver[by_receiver], sender]),
         "op_kind": np.concatenate([np.full(count, 2), np.full(count, 1)]),
         "op_size": np.concatenate([size[by_receiver], size]),
@@ -190,7 +196,7 @@ def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
 
 
 def matrix_arguments(matrix: ArrayLike | Any | None) -> Graph | None:
-    """The rows that `_core.Simulation._mapping_quality` takes, of a matrix or of a `Program`."""
+    """Convert a matrix or a `Program` to the sparse rows that `_core.Simulation._mapping_quality` takes."""
     if matrix is None:
         return None
     if hasattr(matrix, "communication"):
@@ -203,5 +209,5 @@ def _scipy_sparse(what: str) -> Any:
     try:
         from scipy import sparse
     except ImportError:
-        raise ConfigError(f"{what}: needs SciPy, which is not installed; it comes with flitgym[mapping]") from None
+        raise ConfigError(f"{what}: SciPy is needed but not installed; install flitgym[mapping]") from None
     return sparse

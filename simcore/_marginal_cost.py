@@ -1,4 +1,4 @@
-"""`MarginalCost`: what a choice costs all packets, by forks of a simulation."""
+"""`MarginalCost`: the delay that a routing decision costs all packets, measured with forks of a simulation."""
 
 from __future__ import annotations
 
@@ -15,47 +15,48 @@ if TYPE_CHECKING:
 
     from ._simulation import Simulation
 
-_MOST_THREADS = 1024  # of the core
-_NEVER_A_CHOICE_NS = 1e6  # of simulated time without a decision: there is none to wait for
+_MOST_THREADS = 1024  # limit of the core
+_NEVER_A_CHOICE_NS = 1e6  # give up after this simulated time without a decision
 
 
 class MarginalCost(_core.MarginalCost):
-    """The marginal costs of a simulation's decisions: what each candidate would have cost, in hindsight.
+    """Measures the marginal cost of routing decisions: the extra delay of each candidate for all packets, in hindsight.
 
-    A decision is sampled; for every candidate that the routing did not take the state is forked, the candidate is
-    forced once, and the fork runs on with the same packets from the same sources. The difference of all packets' delays
-    from the run as it was is what that candidate costs more. Draws belong to packets and sources (never to an order of
-    events), so a fork differs from the run by nothing but the choice and what follows from it.
+    Decisions are sampled. For every candidate that the routing did not take, the simulation is forked and the fork is
+    forced to take that candidate once. The fork then runs with the same packets from the same sources. The cost of the
+    candidate is the sum of all packet delays in the fork minus the sum in the original run. Random draws belong to
+    packets and sources, never to an order of events, so a fork differs from the run only by the choice and its effects.
+    By default the other packets keep the routes of the original run, so that only queueing differs. The packet itself
+    is routed by the routing after the forced hop. With `reroute`, the routing routes all packets in the fork, and they
+    react to its queues. A network is then chaotic: a detour moves queues, which changes other decisions, and after a
+    few round trips the difference between two runs is mostly noise. The mean of the difference may still be small.
+    round trips the difference between two runs is mostly noise. The mean of the difference may still be small.
 
-    By default the other packets keep the routes that they take in the run, so that what follows is queueing alone; the
-    packet itself is routed on by the simulation's routing. With `reroute` all packets are, and react to what they see.
-    A network is chaotic then: one detour moves queues, these turn decisions of others, and after some round trips the
-    difference of two runs is mostly noise, though its mean may be small.
+    A fork normally holds and runs only the routers at which it differs from the run. This needs the following:
+    single-flit packets, `reroute=False`, one partition, no failures to come, no oracle (`ugal_global`), and decisions
+    that do not count each other (not `allocation=sequential`). Otherwise each fork is a copy of the whole network, and
+    some two to three times as slow. Both give the same costs.
 
-    Forks hold and run only the routers at which they differ from the run, where packets are of one flit, others keep
-    their routes, and the network is in one partition, without failures to come and without an oracle (`ugal_global`)
-    or decisions that count each other (`allocation=sequential`); else each is a copy of the whole network, and some
-    two to three times as slow. Both give the same costs.
-
-    The simulation may have any routing of the core that picks among several candidates: its own list of candidates
-    where it has one (`ugal_l`, `par`, `dim_war`, ...), the relation of its name otherwise (`q_adaptive`, `q_routing`),
-    the slots of its decisions for `policy`, `random` and `biased`. Traffic is a pattern; `routing.record` is 0.
+    Any routing of the core works that picks among several candidates. The tried candidates are the routing's own list
+    if it has one (`ugal_l`, `par`, `dim_war`, ...), the relation of the same name (`q_adaptive`, `q_routing`), or the
+    slots of `policy`, `random` and `biased`. The traffic is a pattern, and `routing.record` is 0.
 
     Args:
-        simulation: whose decisions are tried. `label` moves it on as `run` would.
-        horizon_ns: of simulated time that a fork runs at most. What a choice changes after that is not in its cost; a
-            fork that has become equal to the run before (`settled`) would say the same with any longer horizon.
-        slots: candidates tried per decision (2 to 64): the minimal one, the one taken, and of more others at random. A
-            routing that decides by slots (`policy`, ...) has its own number.
-        threads: that forks run on; at most one per core is started, 0 = one per core.
-        forks: held at once to be tried together; each takes up to `facts()["memory_bytes"]`.
-        check_cycles: from one look whether a whole fork has become equal to the next; 0 = never look.
-        seed: of the sample. The labels do not depend on `threads` and `forks`.
-        reroute: whether the routing decides anew on all packets in a fork.
+        simulation: The simulation whose decisions are tried. `label` advances it as `run` would.
+        horizon_ns: Longest simulated time of a fork, in ns. The cost omits later effects. A fork that has become equal
+            to the run (`settled`) has the same cost for any longer horizon.
+        slots: Candidates per decision (2 to 64): the minimal one, the one taken, and random others. A routing that
+            decides by slots (`policy`, ...) has its own number instead.
+        threads: Threads that run forks, at most one per core. 0: one per core.
+        forks: Largest number of forks held at the same time. Each takes up to `facts()["memory_bytes"]`.
+        check_cycles: Cycles between two checks whether a whole fork has become equal to the run. 0: no checks.
+        seed: Seed of the sample. The labels do not depend on `threads` and `forks`.
+        reroute: Whether the routing routes all packets of a fork again.
 
     Raises:
-        ConfigError: a number out of its range; decisions that come from outside, or among one candidate each; a
-            workload; more forks than there is memory for, with the number that fit.
+        ConfigError: A number is out of its range. The decisions come from outside the core, or have one candidate
+            each. The simulation has a workload. The forks need more memory than there is; the message says how many
+            fit.
     """
 
     def __init__(
@@ -77,48 +78,48 @@ class MarginalCost(_core.MarginalCost):
             most = _MOST_THREADS if key == "threads" else 2**32 - 1
             if not 0 <= number <= most:
                 raise ConfigError(f"{key}: {number} is not in [0, {most}]")
-        # More threads would wait for a core, and each takes memory.
+        # More threads than cores would wait, and each takes memory.
         cores = min(threads or _MOST_THREADS, len(os.sched_getaffinity(0)))
         super().__init__(simulation, horizon, slots, cores, forks, check_cycles, seed, reroute)
         self._simulation = simulation
 
     def label(self, decisions: int, part: float = 0.05, max_ns: float | None = None) -> dict[str, NDArray[Any]]:
-        """Run on until so many decisions have been sampled, and try their candidates.
+        """Run until `decisions` decisions have been sampled, and measure the cost of their candidates.
 
         Args:
-            decisions: to be sampled.
-            part: probability of each decision to be sampled, in (0, 1]. Decisions that are near each other in time say
-                much the same; a small part spreads the sample, at the price of a longer run.
-            max_ns: of simulated time to run at most; None: until they have been found.
+            decisions: Number of decisions to sample.
+            part: Probability in (0, 1] with which a decision is sampled. Decisions that are close in time have similar
+                costs. A small part spreads the sample, but needs a longer run.
+            max_ns: Longest simulated time to run, in ns. None: until all decisions have been found.
 
         Returns:
-            A row per decision, in order of time:
+            A dict of arrays with a row per decision, in order of time:
 
-                cycle        uint32  [n]         at which it was made
-                router       uint32  [n]
-                source       uint32  [n]         terminal; with `sequence` it names the packet
-                destination  uint32  [n]         terminal
-                sequence     uint32  [n]
-                hops         uint32  [n]         links between routers that lay behind the packet
-                came_by      uint8   [n]         0 from its source, 1 by a local, 2 by a global link
-                candidates   uint32  [n]         to choose from
-                tried        uint32  [n]         slots in use, taken one included; those come first
-                taken        uint32  [n]         slot of what the routing took
-                port         uint16  [n, slots]  of the router
-                vc_class     uint16  [n, slots]
-                cost_ns      float64 [n, slots]  sum over all packets of the delay more than with the taken slot;
-                                                 0 there, NaN where there is no candidate
+                cycle        uint32  [n]         cycle of the decision
+                router       uint32  [n]         router that decides
+                source       uint32  [n]         source terminal; `source` and `sequence` identify the packet
+                destination  uint32  [n]         destination terminal
+                sequence     uint32  [n]         number of the packet at its source
+                hops         uint32  [n]         router-to-router hops that the packet has made
+                came_by      uint8   [n]         last hop: 0 from the source, 1 local link, 2 global link
+                candidates   uint32  [n]         candidates of the decision
+                tried        uint32  [n]         slots in use, including the one taken; they come first
+                taken        uint32  [n]         slot that the routing took
+                port         uint16  [n, slots]  output port of the router
+                vc_class     uint16  [n, slots]  VC class
+                cost_ns      float64 [n, slots]  delay of all packets, in packet-ns, minus that of the taken slot;
+                                                 0 for the taken slot, NaN without a candidate
                 settled      bool    [n, slots]  the fork became equal to the run; True for the taken slot
-                cycles       uint32  [n, slots]  that the fork has run
+                cycles       uint32  [n, slots]  cycles that the fork has run
                 mask         bool    [n, slots]  slots in use
-                observation  float32 [n, width]  of a routing that decides by slots; else width is 0
+                observation  float32 [n, width]  for routings that decide by slots; otherwise width is 0
 
         Raises:
-            ConfigError: a number out of its range; no decision was found within `max_ns` (or a millisecond).
-            CoreError: between `collect()` and `apply()`; the end of simulated time.
+            ConfigError: A number is out of its range, or no decision was found within `max_ns` (or a millisecond).
+            CoreError: Called between `collect()` and `apply()`, or at the end of simulated time.
         """
         if not 0 < decisions < 2**32:
-            raise ConfigError(f"decisions: {decisions} is less than 1")
+            raise ConfigError(f"decisions: {decisions} is not between 1 and 2^32 - 1")
         simulation, most = self._simulation, None if max_ns is None else self._simulation.cycles(max_ns)
         pieces: list[dict[str, NDArray[Any]]] = []
         found = 0
@@ -131,8 +132,8 @@ class MarginalCost(_core.MarginalCost):
                 break
         if not found:
             raise ConfigError(
-                f"marginal cost: routing.{simulation.facts()['routing']} had nothing to choose among in "
-                f"{cycles * simulation.cycle_ns:,.0f} ns: each packet has one candidate, or part={part:g} is too small"
+                f"marginal cost: routing.{simulation.facts()['routing']} made no choice in "
+                f"{cycles * simulation.cycle_ns:,.0f} ns: every packet has one candidate, or part={part:g} is too small"
             )
         rows = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
         rows["mask"] = np.arange(rows["cost"].shape[1]) < rows["tried"][:, None]

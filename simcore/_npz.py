@@ -1,6 +1,6 @@
-"""Archives of arrays (`.npz`) and single arrays (`.npy`) that may be damaged, or made to do harm.
+"""Array files (`.npz`, `.npy`) from untrusted sources: damaged, or made to exhaust memory.
 
-An archive says how large its arrays are before one of them is unpacked: a few bytes can stand for gigabytes.
+The sizes in an archive's headers are checked before an array is unpacked, because a small file can unpack to gigabytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Header = tuple[tuple[int, ...], np.dtype[Any]]
 
 
 class Archive:
-    """An open archive. Its methods raise errors of many types where it is damaged; `open_archive` makes them one."""
+    """An open archive. On damaged files its methods raise many types of errors; `open_archive` converts them."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -32,47 +32,47 @@ class Archive:
         self.names = tuple(self._entries)
 
     def header(self, name: str) -> Header:
-        """Shape and type of an array that is not read."""
+        """Return the shape and type of an array without reading its data."""
         with self._open(name) as file:
             return _header(file)
 
     def array(self, name: str, most: int) -> NDArray[Any]:
-        """An array of at most so many bytes."""
+        """Read an array of at most `most` bytes."""
         _check(name, *self.header(name), most)
         with self._open(name) as file:
             array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-            file.read(1)  # the end, where the checksum is compared
+            file.read(1)  # reaching the end compares the checksum
         return array
 
     def _open(self, name: str) -> IO[bytes]:
         info = self._entries[name]
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may need any amount of memory
-            raise ValueError(f"{name} is compressed by a method that NumPy does not use")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others may need unbounded memory
+            raise ValueError(f"{name} is compressed with a method that NumPy does not use")
         return self._file.open(info)
 
 
 @contextmanager
 def open_archive(path: str | os.PathLike[str], refusal: str) -> Iterator[Archive]:
-    """An archive to read from.
+    """Open an archive for reading.
 
     Args:
-        path: Of the file.
-        refusal: Begins the message where the file is none, or damaged.
+        path: Path of the file.
+        refusal: Start of the message if the file is not an archive or is damaged.
 
     Raises:
-        ConfigError: `refusal` and the reason, for whatever the block raises; or it is no plain file.
-        OSError: it cannot be opened.
+        ConfigError: The block raised an error, or the path is not a plain file. The message is `refusal` and a reason.
+        OSError: The file cannot be opened.
     """
     with open_plain(path) as file, _refusing(refusal), zipfile.ZipFile(file) as archive:
         yield Archive(archive)
 
 
 def read_arrays(path: str | os.PathLike[str], refusal: str) -> dict[str, NDArray[Any]]:
-    """All arrays of an archive, by name; a single array (`.npy`) has the name ''.
+    """Read all arrays of an archive, by name. The array of an `.npy` file has the name ''.
 
     Raises:
-        ConfigError: as `open_archive`, or they take more than the memory that is free.
-        OSError: it cannot be opened.
+        ConfigError: As `open_archive`, or the arrays need more memory than is free.
+        OSError: The file cannot be opened.
     """
     free = available_memory()
     with open_plain(path) as file:
@@ -95,7 +95,7 @@ def read_arrays(path: str | os.PathLike[str], refusal: str) -> dict[str, NDArray
 def _refusing(refusal: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on bytes that are not theirs
+    except Exception as error:  # zipfile, zlib and NumPy raise a dozen types on damaged data
         raise ConfigError(f"{refusal}: {str(error)[:200] or type(error).__name__}") from error
 
 
@@ -103,11 +103,11 @@ def _header(file: IO[bytes]) -> Header:
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
-        raise ValueError(f"arrays of version {version}")
+        raise ValueError(f"version {version} of the .npy format is not supported")
     shape, _, dtype = readers[version](file)
     return shape, dtype
 
 
 def _check(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], most: int) -> None:
     if dtype.hasobject or any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize > most:
-        raise ValueError(f"{name} is an array of {dtype} {shape}, and at most {most} bytes are read")
+        raise ValueError(f"{name} is an array of {dtype} {shape}, not of numbers with at most {most} bytes")

@@ -1,4 +1,4 @@
-"""Presets of the commands (`configs/<group>/<name>.yaml`) as sections of a `Simulation`; read as plain YAML."""
+"""Presets of the commands (`configs/<group>/<name>.yaml`) as sections of a `Simulation`, read without Hydra."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def with_presets(config: Any) -> Any:
-    """The configuration of a simulation, with the values of each preset instead of its name.
+    """Return the configuration with the values of each preset instead of its name.
 
-    Other values in the section replace those of the preset.
+    Other values in a section replace those of its preset.
 
     Raises:
-        ConfigError: a name is neither registered nor a preset, or a preset needs Hydra to be read.
+        ConfigError: A name is neither registered nor a preset, or only Hydra can read the preset.
     """
     if not isinstance(config, Mapping):
         return config
@@ -30,7 +30,7 @@ def with_presets(config: Any) -> Any:
 
 
 def section(kind: str, given: Any) -> Any:
-    """One section; `given` is a name, or a mapping with `name`. Anything else is the core's to refuse."""
+    """Resolve one section, a name or a mapping with `name`. The core refuses anything else."""
     name = given.get("name") if isinstance(given, Mapping) else given
     if not isinstance(name, str) or not name or "\0" in name or name in _registered(kind):
         return given
@@ -55,7 +55,7 @@ def _read(kind: str, path: Path) -> dict[str, Any]:
     import yaml
 
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    # A preset names what it starts from, then itself, and sets keys of its section.
+    # A preset has the defaults [base, _self_], and its own values replace those of the base.
     match values.pop("defaults", None) if isinstance(values, dict) else None:
         case [str(base), "_self_"]:
             return {**_base(kind, base), **{key: _value(path, key, value) for key, value in values.items()}}
@@ -78,7 +78,8 @@ def _value(path: Path, key: str, value: Any) -> Any:
 
 def _of_hydra(path: Path, what: str) -> ConfigError:
     return ConfigError(
-        f"{path}: only Hydra reads {what}; flitgym.configuration('{path.parent.name}={path.stem}') gives the sections"
+        f"{path}: only Hydra can read {what}; "
+        f"flitgym.configuration('{path.parent.name}={path.stem}') returns the sections"
     )
 
 
@@ -86,6 +87,6 @@ def _unknown(kind: str, name: str) -> str:
     names, presets = sorted(_registered(kind)), sorted(_presets(kind))
     near = difflib.get_close_matches(name[:100], [*presets, *names], n=1, cutoff=0.6)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
-    shown = name[:100].encode("utf-8", "backslashreplace").decode()  # half a character has no bytes
+    shown = name[:100].encode("utf-8", "backslashreplace").decode()  # a lone surrogate has no UTF-8
     text = f"{kind}: unknown name '{shown}'{hint}; valid names: {', '.join(names)}"
     return f"{text}; presets: {', '.join(presets)}" if presets else text

@@ -1,4 +1,4 @@
-"""`Program`: what the ranks of a job do, from a motif, a GOAL text or NumPy arrays."""
+"""`Program`: the operations of the ranks of a job, from a motif, a GOAL text or NumPy arrays."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ CALC, SEND, RECEIVE = 0, 1, 2
 
 
 class Program(_core.Program):
-    """A schedule that a job of a workload runs: `{"name": ..., "program": program}` among `workload["jobs"]`.
+    """A schedule for a job of a workload: `{"name": ..., "program": program}` in `workload["jobs"]`.
 
-    Per rank there are blocks, one after the other; a block is a DAG of send, receive and compute operations. Without
-    arguments for it, everything is one block that runs once.
+    Each rank executes its blocks in sequence. A block is a DAG of send, receive and compute operations. Without the
+    arguments for blocks, each rank has one block that runs once.
 
     Args:
         ranks: Number of ranks.
-        op_rank: [operations] Rank of each operation. Within a block they are numbered 0, 1, ... in this order.
+        op_rank: [operations] Rank of each operation. Operations of a block are numbered 0, 1, ... in this order.
         op_kind: [operations] `CALC`, `SEND` or `RECEIVE`.
-        op_size: [operations] ns of a computation, bytes of a message.
-        op_peer: [operations] The other rank of a message; -1 receives from any. Default 0.
-        op_tag: [operations] Its tag; -1 receives any. Default 0.
-        op_cpu: [operations] Which of the rank's processors. Default 0.
-        op_block: [operations] Which block of its rank. Default 0.
-        before, after: [dependencies] Numbers of two operations of one block: `after` starts when `before` has finished.
-        dependency_rank: [dependencies] Whose; default the rank 0.
-        dependency_block: [dependencies] In which block; default 0.
-        on_start: [dependencies] True: when `before` has started.
-        repeats: Mapping from (rank, block) to how often the block runs before the next.
+        op_size: [operations] Duration of a computation in ns, or size of a message in bytes.
+        op_peer: [operations] The other rank of a message; -1 receives from any rank. Default 0.
+        op_tag: [operations] Tag of a message; -1 receives any tag. Default 0.
+        op_cpu: [operations] Processor of the rank. Default 0.
+        op_block: [operations] Block of the rank. Default 0.
+        before, after: [dependencies] Two operations of one block. `after` starts when `before` has finished.
+        dependency_rank: [dependencies] Rank of both operations. Default 0.
+        dependency_block: [dependencies] Block of both operations. Default 0.
+        on_start: [dependencies] True: `after` starts when `before` has started.
+        repeats: Mapping from (rank, block) to the number of times that the block runs. Default 1.
 
     Raises:
-        ConfigError: names the array and the index, or the operation that no other takes.
+        ConfigError: An array is invalid; the message names the array and the index. Or an operation has no matching
+            partner; the message names the operation.
     """
 
     def __init__(
@@ -88,44 +89,44 @@ class Program(_core.Program):
 
     @staticmethod
     def motif(name: str, params: Mapping[str, Any] | None = None) -> Program:
-        """What the ranks of a motif do.
+        """Return the program of a motif.
 
         Args:
-            name: one of `registered("motif")`.
-            params: those of the motif.
+            name: One of `registered("motif")`.
+            params: Parameters of the motif.
 
         Raises:
-            ConfigError: unknown name, or a parameter that is none or out of range.
+            ConfigError: The name or a parameter is unknown, or a parameter is out of range.
         """
         return _made("motif", name, dict(params or {}))
 
     @staticmethod
     def goal(text: str | bytes, name: str = "goal") -> Program:
-        """A schedule in the GOAL language.
+        """Read a schedule in the GOAL language.
 
         Args:
-            text: of the schedule.
-            name: by which errors call it.
+            text: Text of the schedule.
+            name: Name of the schedule in messages.
 
         Raises:
-            ConfigError: naming line and column.
+            ConfigError: The text is not valid. The message names line and column.
         """
         return _made("goal", text, name)
 
     @staticmethod
     def exchange(matrix: Any, iterations: int = 1) -> Program:
-        """All messages of a communication matrix at once, again and again.
+        """Return a program that sends all messages of a communication matrix at once, in every iteration.
 
         Args:
-            matrix: [ranks, ranks] bytes from the rank of the row to that of the column, SciPy sparse or an array; of a
-                sparse matrix of an application, `exchange_of` makes one.
-            iterations: Each ends for a rank when it has received and sent all of its messages.
+            matrix: [ranks, ranks] bytes from the row's rank to the column's rank: an array or a SciPy sparse matrix.
+                `exchange_of` computes one from the sparse matrix of an application.
+            iterations: Number of iterations. A rank ends an iteration when it has received and sent all its messages.
 
         Raises:
-            ConfigError: the matrix is not square, or holds what is no size.
+            ConfigError: The matrix is not square, or an entry is not a valid size.
         """
         if iterations < 1:
-            raise ConfigError(f"iterations: {iterations}; valid are numbers from 1 on")
+            raise ConfigError(f"iterations: {iterations}; valid are numbers from 1")
         return Program(**exchange_arrays(matrix, iterations))
 
     def __copy__(self) -> Program:
@@ -141,7 +142,7 @@ class Program(_core.Program):
         makers: dict[str, Callable[..., _core.Program]]
         makers = {"arrays": _core.Program, "motif": _core.Program.motif, "goal": _core.Program.goal}
         super().__init__(makers[kind](*given))
-        self._recipe = (kind, *given)  # what a pickle holds
+        self._recipe = (kind, *given)  # content of a pickle
 
 
 def _made(kind: str, *given: Any) -> Program:

@@ -1,4 +1,4 @@
-"""`Simulation`: the compiled class, plus what is better said in Python (files of Q-tables, times in ns)."""
+"""`Simulation`: the compiled class with Python additions, such as Q-table files, presets and times in ns."""
 
 from __future__ import annotations
 
@@ -16,45 +16,57 @@ from ._presets import with_presets
 from ._traffic import in_traffic
 
 NO_DECISION = np.uint64(2**64 - 1)
-"""In `Simulation.transitions()["next_decision"]`: the packet made no further decision."""
+"""Value of `Simulation.transitions()["next_decision"]` where the packet made no further decision."""
 
 
 class Simulation(_core.Simulation):
-    """One network with its state. Times are in cycles of `cycle_ns` unless a name says `_ns`.
+    """A network and its state. Times are in cycles of `cycle_ns` unless a name ends in `_ns`.
 
-    Arrays that show the core's own memory are read-only, but for learned tables (`q_table`, that of the routing, and
-    those of `memory()`), whose values are checked before the simulation goes on. One thread at a time may use a
-    simulation: while another one runs it, `now`, `time_ns`, `packets_in_network` and `workload_progress` can be read,
-    some thousand cycles late, and all else raises CoreError. After an error in the middle of a cycle it does not go on;
-    `restore()` of a snapshot heals it.
+    Arrays that are views of the core's memory are read-only. Learned tables are the exception (`q_table` and the
+    learned ones of `memory()`): they are writable, and the next run checks their values.
+
+    Only one thread at a time may use a simulation. While a thread runs it, the other threads can read `now`, `time_ns`,
+    `packets_in_network` and `workload_progress`, which lag by a few thousand cycles. Any other call raises CoreError.
+
+    After an error in the middle of a cycle the simulation refuses to continue. `restore()` of a snapshot repairs it.
 
     Args:
-        config: sections `topology`, `router`, `routing`, `traffic` (a name, or a mapping with `name` and parameters;
-            missing parameters take the defaults of `registered(kind)`), and an integer `seed`. A name may be a preset
-            of the commands (`dragonfly_72`, `sc22`, `dqn_priced`). A section that is left out has the core's defaults,
-            not those of the commands: `flitgym.configuration(...)` gives the sections of a command. Instead of
-            `traffic`, `workload`: parameters as in `registered("workload")` and `jobs`, a list of mappings with
-            `name`, either `motif` and its parameters (`registered("motif")`), `goal_file` or `program`, and optionally
-            `terminals`.
-            `failures`: links, routers and terminals out of use, as in `registered("failures")`; names in lists.
-            `routing={"name": "table"}` takes a `ForwardingTable` as `table`, and a `Demand` as `demand`.
-            `traffic={"name": "matrix"}` takes rates, [terminals, terminals] from row to column, as `matrix`: an array,
-            a SciPy sparse matrix or whatever else `read_demand` takes; or its path as `file`.
-            `max_memory_gb` (GB of 1e9 bytes; 0, the default = what the machine has free) bounds what the simulation
-            may need to begin with; `facts()["memory_estimate_bytes"]` is that need.
+        config: A mapping of the sections `topology`, `router`, `routing` and `traffic`, and an integer `seed`. A
+            section is a name, or a mapping with `name` and parameters. Missing parameters take the defaults of
+            `registered(kind)`. A name may be a preset of the commands (`dragonfly_72`, `sc22`, `dqn_priced`).
 
-    `threads` (1 to begin with) says how many threads run() and drain() use for this one network. A large network is
-    cut into `facts()["partitions"]` that are simulated side by side, to the same state however many threads there are;
-    agents, the oracle `ugal_global`, workloads without a network and small networks are one. With several partitions
-    `arrays()` holds copies of the two histograms, as of the call, instead of views.
+            Sections that are left out take the defaults of the core, not those of the commands.
+            `flitgym.configuration(...)` returns the sections that a command would use.
+
+            `workload` replaces `traffic`. It holds the parameters of `registered("workload")` and `jobs`, a list of
+            mappings. Each job has a `name`, optionally its `terminals`, and one of the following: a `motif` with its
+            parameters (`registered("motif")`), a `goal_file` or a `program`.
+
+            `failures` lists the links, routers and terminals out of use; `registered("failures")` lists its keys.
+            Names can be given as lists.
+
+            `routing={"name": "table"}` accepts a `ForwardingTable` as `table` and a `Demand` as `demand`.
+
+            `traffic={"name": "matrix"}` accepts rates as `matrix`, [terminals, terminals] from row to column: an
+            array, a SciPy sparse matrix or anything else that `read_demand` accepts. `file` is the path of such a
+            matrix.
+
+            `max_memory_gb` limits the memory that the simulation may need at its start, in GB of 1e9 bytes. The default
+            0 means the memory that the machine has free. `facts()["memory_estimate_bytes"]` is the estimated need.
+
+    `threads` (default 1) is the number of threads that run() and drain() use for this network. A large network is cut
+    into `facts()["partitions"]` partitions, which run in parallel; the resulting state does not depend on the number of
+    threads. Small networks, networks with agents or with the oracle `ugal_global`, and workloads without a simulated
+    network have a single partition. With several partitions, `arrays()` returns copies of the two latency histograms
+    instead of views.
 
     Raises:
-        ConfigError: before cycle 0, naming the key, its value and the valid choices; also where it would need more
-            memory than there is, with both numbers.
+        ConfigError: The configuration is invalid. The message names the key, its value and the valid choices. Raised
+            before cycle 0, also if the simulation needs more memory than there is; the message then has both numbers.
 
-    `copy.deepcopy` and `fork()` copy a simulation as it stands, also between `collect()` and `apply()`, and share its
-    network, which never changes. A pickle holds the configuration and the state: whoever loads it builds the network
-    anew (files of GOAL schedules are read again). Neither holds the log of watched packets.
+    `copy.deepcopy` and `fork()` copy the present state, also between `collect()` and `apply()`. Copies share the
+    network, which never changes. A pickle holds the configuration and the state, so loading it builds the network again
+    and reads GOAL files again. Neither copies nor pickles hold the log of watched packets.
     """
 
     _config: Any
@@ -64,7 +76,7 @@ class Simulation(_core.Simulation):
         super().__init__(_table.in_routing(own) if isinstance(own, Mapping) else own)
         self._config = own._config if isinstance(own, Simulation) else own
         if isinstance(own, dict) and self.mapping() is not None:
-            # Whoever loads a pickle gets the same mapping, whatever made it: a clock, or a library of another version.
+            # The pickle pins the mapping: a mapper with a time limit, or another version of its library, may differ.
             for job, done in zip(own["workload"]["jobs"], self.jobs(), strict=True):
                 job["terminals"] = done["rank_terminal"].tolist()
 
@@ -80,7 +92,7 @@ class Simulation(_core.Simulation):
         )
 
     def _sent(self) -> str:
-        """The traffic or the jobs, for a reader."""
+        """The traffic, or the jobs, in words."""
         jobs = self.jobs()
         if jobs:
             return f"jobs {', '.join(str(job['name']) for job in jobs)}"
@@ -89,8 +101,24 @@ class Simulation(_core.Simulation):
         load = registered("traffic")[name]["params"]["load"]["default"]
         return f"traffic {name} at load {load if isinstance(traffic, str) else traffic.get('load', load):g}"
 
+    def configuration(self) -> dict[str, Any]:
+        """The configuration as the core has validated it: sections with their names and the values of all parameters.
+
+        The section `routing` has the parameters of the routing on this topology.
+        A `Simulation` of it is the same, except where objects were given: a forwarding table, a demand or a matrix is
+        missing from its section, and a job that plays a program has `program` as `motif`.
+        """
+        config = self._configuration()
+        workload = config.get("workload", {})
+        _restore_integers(workload, "workload", "workload")
+        for job in workload.get("jobs", ()):
+            _restore_integers(job, "motif", job["motif"])
+        for kind in {"topology", "router", "routing", "traffic"} & set(config):
+            _restore_integers(config[kind], kind, config[kind]["name"])
+        return config
+
     def cycles(self, ns: float) -> int:
-        """The number of cycles nearest to a time in ns."""
+        """Return the number of cycles nearest to a time in ns."""
         return round(ns / self.cycle_ns)
 
     def run_ns(self, ns: float) -> None:
@@ -98,11 +126,11 @@ class Simulation(_core.Simulation):
         self.run(self.cycles(ns))
 
     def save_q_table(self, path: str | os.PathLike[str]) -> None:
-        """Write the learned table to an `.npz` file, whole or not at all.
+        """Write the learned table to an `.npz` file. A failed write leaves no partial file.
 
         Raises:
-            ConfigError: the routing has no table.
-            OSError: the file cannot be written; nothing is left behind.
+            ConfigError: The routing has no table.
+            OSError: The file cannot be written.
         """
         table, facts = self._table, self.facts()
         if table is None:
@@ -110,19 +138,19 @@ class Simulation(_core.Simulation):
         _q_table.write(path, table, facts["table_layout"], facts["fingerprint"])
 
     def load_q_table(self, path: str | os.PathLike[str]) -> None:
-        """Fill the learned table from a file of `save_q_table`.
+        """Replace the learned table by that of a file written by `save_q_table`.
 
         Raises:
-            ConfigError: the file is no Q-table, or one of another topology or routing, and then names both; or it
-                holds a value that is not finite or negative, and then names router, row and column.
-            OSError: the file cannot be read.
+            ConfigError: The file is not a Q-table, or it is for another topology or routing; the message names both.
+                Or a value is negative or not finite; the message names its router, row and column.
+            OSError: The file cannot be read.
         """
         own, facts = self._table, self.facts()
         if own is None:
             raise ConfigError(f"load_q_table(): routing.{facts['routing']} has no Q-table")
         table = _q_table.read(path, own.shape, facts["table_layout"], facts["fingerprint"])
         try:
-            # What no packet can use keeps its infinity.
+            # Entries that no packet can use stay infinite.
             self._set_table(np.where(np.isposinf(own), own, table))
         except ConfigError as error:
             raise ConfigError(f"load_q_table(): {path}: {error}") from error
@@ -133,26 +161,32 @@ class Simulation(_core.Simulation):
         terminals: ArrayLike | None = None,
         table: _core.ForwardingTable | None = None,
     ) -> dict[str, Any]:
-        """How far what ranks exchange has to go, and how busy that makes the channels between routers.
+        """Measure the distances and channel loads of the traffic between ranks.
 
         Args:
-            matrix: [ranks, ranks] bytes from row to column, SciPy sparse or an array, or a `Program`; None: all that
-                the jobs of the workload exchange.
-            terminals: [ranks] where each runs; None: as in the workload.
-            table: Routes by which everything goes; None: spread evenly over all minimal paths.
+            matrix: [ranks, ranks] bytes from the row's rank to the column's rank: an array, a SciPy sparse matrix or a
+                `Program`. None: everything that the jobs of the workload exchange.
+            terminals: [ranks] terminal of each rank. None: the placement of the workload.
+            table: Routes that all traffic takes. None: traffic is spread evenly over all minimal paths.
 
         Returns:
-            `bytes`; `dilation`, hops between routers, the mean over bytes; `worst_congestion_bytes`, what passes the
-            channel between routers that has most for its bandwidth (as if it had that of a terminal), and
-            `mean_congestion_bytes`, over all of them; `worst_channel`, (router, port) or None.
+            A dict with these keys:
+
+                bytes                   total traffic
+                dilation                router-to-router hops, averaged over bytes
+                worst_congestion_bytes  largest load of a channel between routers, relative to its bandwidth (scaled to
+                                        the bandwidth of a terminal)
+                mean_congestion_bytes   the same load, averaged over all channels between routers
+                worst_channel           (router, port) of the most loaded channel, or None
 
         Raises:
-            ConfigError: a matrix, terminals or a table of another size; nothing to take them from.
+            ConfigError: The sizes of matrix, terminals, table and network differ, or the simulation has no workload to
+                take a missing argument from.
         """
         return self._mapping_quality(matrix_arguments(matrix), terminals, table)
 
     def fork(self) -> Simulation:
-        """An independent copy at the same instant; the network itself is shared."""
+        """Return an independent copy of the present state. Both simulations share the network."""
         return Simulation(self)
 
     def __copy__(self) -> Simulation:
@@ -165,6 +199,14 @@ class Simulation(_core.Simulation):
         return _loaded, (self._config, *self._save())
 
 
+def _restore_integers(values: dict[str, Any], kind: str, name: str) -> None:
+    """Turn the lists of integers among the parameters of a component, which the core holds as floats, into integers."""
+    params = registered(kind).get(name, {"params": {}})["params"]
+    for key, value in values.items():
+        if isinstance(value, list) and params.get(key, {}).get("type") == "list_int":
+            values[key] = [int(item) for item in value]
+
+
 def _loaded(config: Mapping[str, Any], snapshot: bytes, asking: list[int] | None) -> Simulation:
     simulation = Simulation(config)
     simulation._load(snapshot, asking)
@@ -172,10 +214,10 @@ def _loaded(config: Mapping[str, Any], snapshot: bytes, asking: list[int] | None
 
 
 def _copied(value: Any) -> Any:
-    # NumPy's numbers and arrays are Python's own to the core.
+    # The core accepts plain Python numbers and lists, not NumPy's.
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
-    # Programs of a job never change, and are large: they are shared.
+    # Programs of jobs are large and never change, so copies share them.
     if isinstance(value, Mapping):
         return {key: _copied(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

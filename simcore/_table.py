@@ -1,4 +1,4 @@
-"""`ChannelGraph` and `ForwardingTable`: static routing as a thing of its own, before anything is simulated."""
+"""`ChannelGraph` and `ForwardingTable`: static routing, independent of a simulation."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from ._presets import section
 from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
-_ORDERS_AT_ONCE = 2**18  # places in random orders, between two reports
+_ORDERS_AT_ONCE = 2**18  # entries of random orders between two progress reports
 NO_PORT = 0xFFFF
-"""In `ForwardingTable.port`: the switch has no port for the destination."""
+"""Value of `ForwardingTable.port` where the switch has no port for the destination."""
 
 
 class ChannelGraph(_core.ChannelGraph):
-    """A network as an engine sees it: switches, directed channels between them, terminals.
+    """A network as engines see it: switches, directed channels between them, and terminals.
 
-    `arrays()` has, per channel, `from`, `to` (switches), `port` (of the switch it leaves) and `reverse` (the channel of
-    the same cable the other way), ordered by switch and port, with those of switch s at `first[s]:first[s + 1]`; and
-    per terminal `terminal_switch` and `terminal_port`.
+    `arrays()` returns, per channel, `from` and `to` (switches), `port` (output port of `from`) and `reverse` (the
+    channel of the same cable in the other direction). Channels are ordered by switch and port; those of switch s are
+    `first[s]:first[s + 1]`. It also returns, per terminal, `terminal_switch` and `terminal_port`.
 
     Args:
-        topology: as the section `topology` of a `Simulation`; a preset, too.
-        failures: as its section `failures`, without events.
+        topology: As the section `topology` of a `Simulation`; may be the name of a preset.
+        failures: As the section `failures` of a `Simulation`, without events.
 
     Raises:
-        ConfigError: naming the key.
+        ConfigError: The network cannot be built. The message names the key.
     """
 
     def __init__(self, topology: Mapping[str, Any] | str, failures: Mapping[str, Any] | None = None) -> None:
@@ -52,22 +52,23 @@ class ChannelGraph(_core.ChannelGraph):
 
 
 class ForwardingTable(_core.ForwardingTable):
-    """Where every switch sends what is bound for every destination, or the whole route from every switch.
+    """A forwarding table: the output port of every switch for every destination, or whole routes from every switch.
 
-    A destination is an address of a terminal: `terminal << lmc | k`. `layer` holds the virtual layer in which packets
-    travel: per destination, per (source switch, destination) or per (source terminal, destination); the shape says
-    which, `layer_by` where two are alike. The arrays are read-only.
+    A destination is an address of a terminal, `terminal << lmc | k`. `layer` holds the virtual layer that packets use:
+    per destination, per (source switch, destination) or per (source terminal, destination). Its shape determines which;
+    `layer_by` is needed if two shapes are equal. The arrays are read-only.
 
     Args:
-        graph: the network it is for.
-        port: [switches, destinations] output port, the terminal's own at its switch; `NO_PORT` where there is none.
-        layer: [destinations], [switches, destinations] or [terminals, destinations]; None: one layer.
+        graph: The network of the table.
+        port: [switches, destinations] output port. At its own switch, a terminal's port; `NO_PORT` without a route.
+        layer: [destinations], [switches, destinations] or [terminals, destinations] layer. None: a single layer.
         layer_by: `destination`, `switch` or `terminal`.
-        lmc: each terminal has 2**lmc addresses.
-        engine: a name for it.
+        lmc: Each terminal has 2**lmc addresses.
+        engine: Name that results and messages show for this table.
 
     Raises:
-        ConfigError: a size, a port or a layer that is none, a hole or a loop, by name of switch and terminal.
+        ConfigError: A size, port or layer is invalid, or a route is missing or loops. The message names the switch and
+            the terminal.
     """
 
     graph: ChannelGraph
@@ -93,16 +94,17 @@ class ForwardingTable(_core.ForwardingTable):
     def route(
         graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: Any = None
     ) -> ForwardingTable:
-        """Let an engine make a table.
+        """Make a table with an engine.
 
         Args:
-            graph: the network.
-            engine: one of `registered("engine")`.
-            params: those of the engine.
-            demand: what it is to balance for, all that `read_demand` takes; None: all pairs of terminals alike.
+            graph: The network.
+            engine: One of `registered("engine")`.
+            params: Parameters of the engine.
+            demand: Traffic to balance for, in any form that `read_demand` accepts. None: all pairs of terminals alike.
 
         Raises:
-            ConfigError: no such engine, a parameter that is none, a network it makes no table of, too few layers.
+            ConfigError: The engine or a parameter is unknown, the engine does not support the network, or the layers do
+                not suffice.
         """
         matrix = None if demand is None else read_demand(demand, graph)
         return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), matrix))
@@ -112,36 +114,36 @@ class ForwardingTable(_core.ForwardingTable):
         """[switches, destinations] output port.
 
         Raises:
-            ConfigError: the table has whole routes instead.
+            ConfigError: The table holds whole routes, not ports per switch.
         """
         arrays = self.arrays()
         if "port" not in arrays:
-            raise ConfigError(f"table '{self.engine}': it has whole routes, no ports by switch")
+            raise ConfigError(f"table '{self.engine}': it holds whole routes, not ports per switch")
         ports: NDArray[np.uint16] = arrays["port"]
         return ports
 
     @property
     def layers(self) -> int:
-        """Virtual layers, each with buffers of its own."""
+        """Number of virtual layers, each with separate buffers."""
         return int(self.arrays()["layers"])
 
     @property
     def layer(self) -> NDArray[np.uint8] | None:
-        """Layers by destination, by (source switch, destination) or by (source terminal, destination); None: one."""
+        """Layer by destination, (source switch, destination) or (source terminal, destination). None: one layer."""
         return self.arrays().get("layer")
 
     @property
     def engine(self) -> str:
-        """What made it."""
+        """Name of the engine, or the name given to `ForwardingTable`."""
         return str(self.arrays()["engine"])
 
     def find_cycle(self) -> str:
-        """Channels that wait for each other in a circle, by name; empty: the table is free of deadlock."""
+        """Return the channels of a cycle in the channel dependency graph, by name; empty: the table has no deadlock."""
         return self.cycle(self.graph)
 
     @property
     def service_levels(self) -> NDArray[np.uint8]:
-        """[terminals, destinations] layer of what a terminal sends to a destination."""
+        """[terminals, destinations] layer of the packets from a terminal to a destination."""
         arrays = self.arrays()
         shape = (self.graph.terminals, self.graph.terminals << int(arrays["lmc"]))
         layer = arrays.get("layer", np.zeros(1, np.uint8))
@@ -150,28 +152,29 @@ class ForwardingTable(_core.ForwardingTable):
         return np.broadcast_to(layer, shape).copy()
 
     def loads(self, demand: _core.Demand | None = None) -> dict[str, NDArray[np.float64]]:
-        """How many routes, of the ordered pairs of different terminals, pass each channel and each terminal's link.
+        """Count the routes between all ordered pairs of different terminals on every channel and terminal link.
 
         Args:
-            demand: count its weights instead. Where a terminal has several addresses, each takes an equal part.
+            demand: Sum its weights instead of counting routes. If a terminal has several addresses, each gets an equal
+                part.
 
         Returns:
-            `channel` [channels], in the order of the graph's; `from_terminal` and `to_terminal` [terminals].
+            `channel` [channels], in the order of the graph; `from_terminal` and `to_terminal` [terminals].
 
         Raises:
-            ConfigError: the demand is of another number of terminals.
+            ConfigError: The demand has another number of terminals.
         """
         found: dict[str, NDArray[np.float64]] = _core.table_loads(self, self.graph, demand)
         return found
 
     def quality(self, demand: _core.Demand | None = None) -> Quality:
-        """Loads, lengths and layers of all routes; see `Quality`.
+        """Return the loads, lengths and layers of all routes; see `Quality`.
 
         Args:
-            demand: what is sent, in the place of all to all.
+            demand: Traffic to weight the routes with. None: all pairs of terminals alike.
 
         Raises:
-            ConfigError: the demand is of another number of terminals.
+            ConfigError: The demand has another number of terminals.
         """
         return Quality(**_core.table_quality(self, self.graph, demand))
 
@@ -184,27 +187,28 @@ class ForwardingTable(_core.ForwardingTable):
         orders: ArrayLike | None = None,
         report: Callable[[float], None] = lambda part: None,
     ) -> Bisection:
-        """Effective bisection bandwidth, as ORCS defines it (Schneider, Hoefler, Lumsdaine, 2009).
+        """Return the effective bisection bandwidth as ORCS defines it (Schneider, Hoefler, Lumsdaine, 2009).
 
-        In each pattern the terminals are put in a random order, and place i of the first half sends to place i of the
-        second. A pair has 1 / c of the bandwidth, c being the number of pairs on the fullest channel of its route, or
-        all of it where the route has no channel. With several addresses per terminal a pair uses them in equal parts.
+        Each pattern puts the terminals in a random order. Place i of the first half sends to place i of the second
+        half. A pair gets 1 / c of the bandwidth, where c is the number of pairs on the most loaded channel of its
+        route, or the full bandwidth if its route has no channel. If terminals have several addresses, a pair uses
+        them in equal parts.
 
         Args:
-            patterns: how many.
-            seed: of the orders, from 0 on; pattern k is the same whatever their number.
-            both_ways: place i of the second half sends back at the same time.
-            orders: [patterns, terminals] orders of your own in the place of random ones.
-            report: called now and then with the part, 0..1, that is done.
+            patterns: Number of patterns.
+            seed: Seed of the orders, from 0. Pattern k does not depend on the number of patterns.
+            both_ways: Whether the second half sends back at the same time.
+            orders: [patterns, terminals] orders to use instead of random ones.
+            report: Called from time to time with the completed fraction, 0 to 1.
 
         Raises:
-            ConfigError: a number that is none, a row that is no order of the terminals.
+            ConfigError: A number is out of range, or a row of `orders` is not an order of the terminals.
         """
         if orders is not None:
             rows = _terminal_numbers("orders", orders)
             return Bisection(_core.table_bisection_bandwidth(self, self.graph, rows, both_ways))
         if patterns < 1 or not 0 <= seed < 2**63:
-            raise ConfigError(f"patterns: {patterns} with seed {seed}; valid are 1 or more, seeds from 0 on")
+            raise ConfigError(f"patterns: {patterns} with seed {seed}; valid are 1 or more patterns and seeds from 0")
         chunk = max(1, _ORDERS_AT_ONCE // self.graph.terminals)
         values = []
         for first in range(0, patterns, chunk):
@@ -216,20 +220,20 @@ class ForwardingTable(_core.ForwardingTable):
     def congestion(
         self, source: ArrayLike, destination: ArrayLike, weight: ArrayLike | None = None
     ) -> dict[str, NDArray[np.float64]]:
-        """What flows that run at the same time do to each other.
+        """Return the channel loads of flows that run at the same time.
 
         Args:
-            source: [flows] terminals.
-            destination: [flows] terminals.
-            weight: [flows] above 0; None: 1 each.
+            source: [flows] source terminals.
+            destination: [flows] destination terminals.
+            weight: [flows] positive weights. None: 1 each.
 
         Returns:
-            `flow` [flows], the load of the fullest channel of its route, and at least its own weight; apart from it
-            `endpoint` [flows], the greater of all that its source sends and all that its destination receives;
-            `channel` [channels], the load.
+            `flow` [flows]: load of the most loaded channel of the flow's route, at least its own weight. `endpoint`
+            [flows]: the larger of the total that its source sends and the total that its destination receives.
+            `channel` [channels]: the load of each channel.
 
         Raises:
-            ConfigError: a terminal that is none, one that sends to itself, a weight that is not above 0.
+            ConfigError: A terminal does not exist or sends to itself, or a weight is not positive.
         """
         sources, destinations = _terminal_numbers("source", source), _terminal_numbers("destination", destination)
         weights = np.ones(sources.shape) if weight is None else np.asarray(weight, np.float64)
@@ -237,29 +241,31 @@ class ForwardingTable(_core.ForwardingTable):
         return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to an `.npz` file, whole or not at all.
+        """Write the table to an `.npz` file. A failed write leaves no partial file.
 
         Raises:
-            OSError: the file cannot be written; nothing is left behind.
+            OSError: The file cannot be written.
         """
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, format=np.array(FORMAT), **self.arrays())
 
     def save_dump(self, path: str | os.PathLike[str]) -> None:
-        """Write its ports as OpenSM writes `opensm-lfts.dump`; layers have no place in that (`save_service_levels`).
+        """Write the ports in the format of OpenSM's `opensm-lfts.dump`.
+
+        The format has no layers; `save_service_levels` writes those. A failed write leaves no partial file.
 
         Raises:
-            ConfigError: it has whole routes, or more addresses or ports than InfiniBand.
-            OSError: the file cannot be written; nothing is left behind.
+            ConfigError: The table holds whole routes, or has more addresses or ports than InfiniBand supports.
+            OSError: The file cannot be written.
         """
         write_dump(path, self.arrays(), self.graph)
 
     def save_service_levels(self, path: str | os.PathLike[str]) -> None:
-        """Write its layers as service levels: a row per source, a character in base 16 per destination.
+        """Write the layers as service levels: a row per source, and in it a hexadecimal digit per destination.
 
         Raises:
-            ConfigError: it has more than 16 layers.
-            OSError: the file cannot be written; nothing is left behind.
+            ConfigError: The table has more than 16 layers.
+            OSError: The file cannot be written. No partial file is left.
         """
         write_levels(path, self.service_levels, self.graph)
 
@@ -267,14 +273,15 @@ class ForwardingTable(_core.ForwardingTable):
     def load(path: str | os.PathLike[str], graph: ChannelGraph) -> ForwardingTable:
         """Read a file of `save`, a dump of a subnet manager's tables, or a list `switch,host,port`.
 
-        Dumps are those of OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `ibroute` and `dump_lfts.sh`. Nodes are those
-        of their names, or GUIDs where these are their names; ports may count from 0 or from 1. Beside a list
-        `NAME.lft.csv` or a dump `NAME.dump`, `NAME.sl.csv` is read for the layers, and `NAME.sl2vl.csv` for the
-        lanes. Text may be gzipped.
+        The formats are those of OpenSM (`opensm-lfts.dump`, `opensm.fdbs`), `ibroute` and `dump_lfts.sh`. Nodes are
+        identified by name, or by GUID if their names are GUIDs. Ports may count from 0 or from 1. For a list
+        `NAME.lft.csv` or a dump `NAME.dump`, layers are read from `NAME.sl.csv` and lanes from `NAME.sl2vl.csv` in the
+        same folder. Text files may be gzipped.
 
         Raises:
-            ConfigError: it is no table, cut short (naming switch and line), or one of another network.
-            OSError: it cannot be read.
+            ConfigError: The file is not a table, or it is cut short; the message names switch and line. Or the table is
+                for another network.
+            OSError: The file cannot be read.
         """
         arrays = _arrays_of(path, graph)
         try:
@@ -305,23 +312,23 @@ class ForwardingTable(_core.ForwardingTable):
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The arrays of a file of `ForwardingTable.save`.
+    """Return the arrays of a file written by `ForwardingTable.save`.
 
     Raises:
-        ConfigError: it is none.
-        OSError: it cannot be read.
+        ConfigError: The file is not one.
+        OSError: The file cannot be read.
     """
     with open_plain(path) as file:
         archive = zipfile.is_zipfile(file)
     if not archive:
         raise ConfigError(
-            f"{path}: it is no forwarding table, or damaged; read are the .npz of ForwardingTable.save(), dumps of a"
-            " subnet manager's linear forwarding tables (opensm-lfts.dump, ibroute, opensm.fdbs), and lists"
+            f"{path}: not a forwarding table, or damaged; valid files are the .npz of ForwardingTable.save(), dumps of"
+            " linear forwarding tables by a subnet manager (opensm-lfts.dump, ibroute, opensm.fdbs), and lists"
             " switch,host,port"
         )
-    arrays: dict[str, Any] = dict(read_arrays(path, f"{path}: it is no forwarding table, or damaged"))
+    arrays: dict[str, Any] = dict(read_arrays(path, f"{path}: not a forwarding table, or damaged"))
     if str(arrays.pop("format", "")) != FORMAT:
-        raise ConfigError(f"{path}: it is no forwarding table of this version of flitgym ({FORMAT})")
+        raise ConfigError(f"{path}: not a forwarding table in the format of this version of flitgym ({FORMAT})")
     return arrays
 
 
@@ -337,19 +344,19 @@ def _terminal_numbers(name: str, given: ArrayLike) -> NDArray[np.uint32]:
     if numbers.size and numbers.dtype.kind not in "iu":
         raise ConfigError(f"{name}: an array of {numbers.dtype}; terminals are whole numbers")
     if numbers.size and (numbers.min() < 0 or numbers.max() >= 2**32):
-        raise ConfigError(f"{name}: {numbers.min()} to {numbers.max()}; terminals are numbered from 0 on")
+        raise ConfigError(f"{name}: {numbers.min()} to {numbers.max()}; terminals are numbered from 0")
     return np.ascontiguousarray(numbers, np.uint32)
 
 
 def in_routing(config: Any) -> Any:
-    """The configuration of a simulation, with the table and the matrix instead of their names in `routing`."""
+    """Return the configuration with loaded objects instead of the files of a table and a demand in `routing`."""
     routing = config.get("routing") if isinstance(config, Mapping) else None
     if not isinstance(routing, Mapping) or routing.get("name") != "table":
         return config
     rest = dict(routing)
     if rest.get("file"):
         if "table" in rest:
-            raise ConfigError("routing.table: a file and a table; give one of them")
+            raise ConfigError("routing.table: both a file and a table are given; give one of them")
         rest["table"] = ForwardingTable.load(rest.pop("file"), _graph_of(config))
     if rest.get("demand") is not None and not (isinstance(rest["demand"], str) and not rest["demand"]):
         rest["demand"] = read_demand(rest["demand"], _graph_of(config))
@@ -374,7 +381,7 @@ def _layer_by(layer: NDArray[Any], graph: ChannelGraph) -> str:
     if layer.ndim == 1:
         return "destination"
     if layer.ndim == 2 and graph.switches == graph.terminals:
-        raise ConfigError("layer: there are as many switches as terminals; say layer_by='switch' or 'terminal'")
+        raise ConfigError("layer: the network has as many switches as terminals; give layer_by='switch' or 'terminal'")
     if layer.ndim == 2 and layer.shape[0] in (graph.switches, graph.terminals):
         return "switch" if layer.shape[0] == graph.switches else "terminal"
     raise ConfigError(

@@ -1,4 +1,4 @@
-"""Traffic by a matrix: the file or the array of `traffic` becomes the `Demand` that the core takes."""
+"""Traffic by a matrix: loads the file or the array of the section `traffic` as the core's `Demand`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from ._table import ChannelGraph
 
 
 def in_traffic(config: Any) -> Any:
-    """The configuration of a simulation, with the loaded matrix as `matrix` instead of a file or an array.
+    """Return the configuration with a loaded `matrix` instead of a file or an array.
 
     Raises:
-        ConfigError: there is a file and a matrix, or `read_demand` refuses it.
-        OSError: the file cannot be read.
+        ConfigError: Both a file and a matrix are given, or `read_demand` refuses the input.
+        OSError: The file cannot be read.
     """
     traffic = config.get("traffic") if isinstance(config, Mapping) else None
     if not isinstance(traffic, Mapping):
         return config
     name = traffic.get("name")
-    if not isinstance(name, str) or name != "matrix":  # an array has no truth value
+    if not isinstance(name, str) or name != "matrix":  # the truth value of an array is an error
         return config
     rest = dict(traffic)
     file, matrix = rest.pop("file", None), rest.pop("matrix", None)
     if file and matrix is not None:
         raise ConfigError("traffic.matrix: both a file and a matrix are given; give one of them")
     if not file and matrix is None:
-        return config  # the core says which keys there are
-    # Links that fail later change no terminal, and a graph has no time.
+        return config  # the core's message lists the keys
+    # Links that fail later change no terminal, and a graph knows no time.
     failures = {key: value for key, value in (config.get("failures") or {}).items() if key != "events"}
     graph = ChannelGraph(config["topology"], failures or None)
     rest["matrix"] = read_demand(file or matrix, graph, "traffic.file" if file else "traffic.matrix")

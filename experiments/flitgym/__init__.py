@@ -6,8 +6,8 @@
     runs = flitgym.sweep(["topology=dragonfly_72"], routing=["par", "ugal_l"], **{"traffic.load": [0.1, 0.3, 0.5]})
     runs.plot()
 
-This folder is the package `flitgym` itself (`wheel.packages` in pyproject.toml); its parts are the folders of the
-repository. A name is imported when it is first used, so that `import flitgym` takes no time.
+This folder is the package `flitgym` itself (`wheel.packages` in pyproject.toml). Its subpackages are the top folders of
+the repository. A name is imported at its first use, so that `import flitgym` is fast.
 """
 
 from importlib import import_module
@@ -52,7 +52,7 @@ _HOMES = {
 
 _PARTS = ("agents", "configs", "env", "experiments", "plugins", "simcore")
 
-# A type checker sees the imports above, and so reports a name that is none.
+# A type checker uses the imports above, and so it reports unknown names.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Dumps of linear forwarding tables as subnet managers and their diagnostics write them; see the package."""
+"""Dumps of linear forwarding tables by subnet managers and diagnostics tools; `__init__.py` describes the formats."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .._core import ConfigError
 from .._files import atomic_path
 from .text import NO_PORT, NO_WAY, like, some, whole_number
 
-SWITCH_GUID, HOST_GUID = 0x10000, 0x200001  # of the first, as `write` gives them
-_MOST_LIDS = 0xBFFF  # above are those of multicast groups
+SWITCH_GUID, HOST_GUID = 0x10000, 0x200001  # first GUIDs that `write` assigns
+_MOST_LIDS = 0xBFFF  # larger LIDs are multicast groups
 
 _SWITCH = re.compile(
     r"Unicast lids \[\S+-(0x[0-9a-fA-F]+|[0-9]+)\] of switch "
@@ -33,12 +33,12 @@ _FDB_LINE = re.compile(r"0x([0-9a-fA-F]+)\s*:\s*(?:([0-9]+)|UNREACHABLE)")
 
 @dataclass
 class _Block:
-    """The table of one switch, as a dump has it."""
+    """The table of one switch in a dump."""
 
     name: str
     guid: int
-    line: int  # of the file
-    most: int | None  # LIDs there are, where the first line says so
+    line: int  # line in the file
+    most: int | None  # highest LID, if the first line states it
     ended: bool = False
     ports: dict[int, int] = field(default_factory=dict)  # by LID
 
@@ -49,19 +49,19 @@ class _Block:
 
 @dataclass
 class _Dump:
-    """What a dump says."""
+    """Content of a dump."""
 
     path: Path
     blocks: list[_Block] = field(default_factory=list)
-    hosts: dict[int, tuple[int, str]] = field(default_factory=dict)  # GUID and name by LID, where they are said
+    hosts: dict[int, tuple[int, str]] = field(default_factory=dict)  # GUID and name by LID, if the dump has them
     switches: set[int] = field(default_factory=set)  # LIDs
 
 
 def read_dump(path: Path, lines: list[str]) -> _Dump:
-    """What OpenSM, `ibroute` and `dump_lfts.sh` write.
+    """Read the format of OpenSM, `ibroute` and `dump_lfts.sh`.
 
     Raises:
-        ConfigError: it is cut short, or has lines of no such file, by number.
+        ConfigError: The file is cut short or has invalid lines. The message has the line number.
     """
     dump = _Dump(path)
     block: _Block | None = None
@@ -69,7 +69,7 @@ def read_dump(path: Path, lines: list[str]) -> _Dump:
         if line.startswith("Unicast lids"):
             match = _SWITCH.match(line)
             if match is None:
-                raise ConfigError(f"{path}, line {number}: a switch without LIDs, GUID or name: {line[:120]}")
+                raise ConfigError(f"{path}, line {number}: the switch lacks LIDs, a GUID or a name: {line[:120]}")
             if block is not None and not block.ended:
                 raise ConfigError(_cut_short(dump, block, number))
             most = int(match[1], 16) if match[1].startswith("0x") else whole_number(match[1])
@@ -79,14 +79,15 @@ def read_dump(path: Path, lines: list[str]) -> _Dump:
             block.ended = True
             if end[2] and whole_number(end[1]) != len(block.ports):
                 raise ConfigError(
-                    f"{path}, line {number}: switch {block.shown} has {len(block.ports)} lines, and {end[1]} are said"
+                    f"{path}, line {number}: switch {block.shown} has {len(block.ports)} lines, "
+                    f"but the dump states {end[1]}"
                 )
         elif match := _LINE.match(line):
             if block is None or block.ended:
-                raise ConfigError(f"{path}, line {number}: a line of no switch: {line[:120]}")
+                raise ConfigError(f"{path}, line {number}: a line outside the table of a switch: {line[:120]}")
             _take(dump, block, number, int(match[1], 16), whole_number(match[2]), match[3])
     if not dump.blocks:
-        raise ConfigError(f"{path}: no table in it; a dump of linear forwarding tables begins with 'Unicast lids'")
+        raise ConfigError(f"{path}: no table; a dump of linear forwarding tables begins with 'Unicast lids'")
     if block is not None and not block.ended:
         raise ConfigError(_cut_short(dump, block, len(lines) + 1))
     return dump
@@ -107,15 +108,15 @@ def _take(dump: _Dump, block: _Block, number: int, lid: int, port: int, comment:
 def _cut_short(dump: _Dump, block: _Block, number: int) -> str:
     last = max(block.ports, default=None)
     reached = "it has no line" if last is None else f"its last line is for LID {last:#06x}"
-    more = "" if block.most is None else f", and LIDs go to {block.most:#06x}"
+    more = "" if block.most is None else f", but its highest LID is {block.most:#06x}"
     return f"{dump.path}, line {number}: cut short in the table of switch {block.shown}: {reached}{more}"
 
 
 def read_fdbs(path: Path, lines: list[str]) -> _Dump:
-    """What stands in `opensm.fdbs`.
+    """Read `opensm.fdbs`.
 
     Raises:
-        ConfigError: the table of a switch is cut short.
+        ConfigError: The table of a switch is cut short.
     """
     dump = _Dump(path)
     for number, line in enumerate(lines, 1):
@@ -128,22 +129,22 @@ def read_fdbs(path: Path, lines: list[str]) -> _Dump:
                 if whole_number(match[2]) == 0:  # the switch itself
                     dump.switches.add(lid)
             block.most = lid
-    # Every switch has a line for every LID, also where nobody is.
+    # Every switch has a line for every LID, including unused ones.
     most = max(block.most or 0 for block in dump.blocks)
     for block in dump.blocks:
         if (block.most or 0) < most:
             raise ConfigError(
                 f"{path}: cut short in the table of switch {block.shown}: it ends with LID {block.most or 0:#06x}, "
-                f"others with {most:#06x}"
+                f"other tables with {most:#06x}"
             )
     return dump
 
 
 def arrays_of(dump: _Dump, graph: _core.ChannelGraph) -> tuple[dict[str, Any], int]:
-    """The arrays of `ForwardingTable` that a dump stands for, and what its ports count from.
+    """Convert a dump to the arrays of `ForwardingTable`, and return them with the number of the first port.
 
     Raises:
-        ConfigError: it is of another network, or lacks switches or destinations; names them.
+        ConfigError: The dump is for another network, or lacks switches or destinations. The message names them.
     """
     arrays = graph.arrays()
     blocks = _blocks_by_switch(dump, graph)
@@ -179,18 +180,18 @@ def _blocks_by_switch(dump: _Dump, graph: _core.ChannelGraph) -> list[_Block]:
         if s is None:
             unknown.append(block)
         elif s in found:
-            raise ConfigError(f"{dump.path}: switch {block.shown} stands in it twice, first in line {found[s].line}")
+            raise ConfigError(f"{dump.path}: switch {block.shown} occurs twice, first in line {found[s].line}")
         else:
             found[s] = block
     if unknown:
         raise ConfigError(
-            f"{dump.path}: it is of another network: there is no switch {some([b.shown for b in unknown])}"
+            f"{dump.path}: the dump is for another network: there is no switch {some([b.shown for b in unknown])}"
             f"{like(graph.switch_names)}"
         )
     missing = [name for s, name in enumerate(graph.switch_names) if s not in found]
     if missing:
         raise ConfigError(
-            f"{dump.path}: it has tables of {len(found)} of {graph.switches} switches; missing: {some(missing)}"
+            f"{dump.path}: the dump has tables for {len(found)} of {graph.switches} switches; missing: {some(missing)}"
         )
     return [found[s] for s in range(graph.switches)]
 
@@ -198,7 +199,7 @@ def _blocks_by_switch(dump: _Dump, graph: _core.ChannelGraph) -> list[_Block]:
 def _addresses(
     dump: _Dump, graph: _core.ChannelGraph, blocks: list[_Block], homes: list[int], ports: list[int]
 ) -> tuple[list[list[int]], int]:
-    """The LIDs of every terminal, ascending, and by how much ports are higher in the dump."""
+    """Return the LIDs of every terminal, ascending, and the number of the first port in the dump."""
     numbers = {name: t for t, name in enumerate(graph.terminal_names)}
     by_guid = {guid: name for guid, name in dump.hosts.values() if name}
     hangs = {(s, p): t for t, (s, p) in enumerate(zip(homes, ports, strict=True))}
@@ -211,11 +212,11 @@ def _addresses(
         for t, out in own:
             if out - ports[t] != shift:
                 raise ConfigError(
-                    f"{dump.path}: it is of another network: switch {graph.switch_names[homes[t]]} sends host "
-                    f"{graph.terminal_names[t]} to port {out}, and it hangs on port {ports[t] + shift}"
+                    f"{dump.path}: the dump is for another network: switch {graph.switch_names[homes[t]]} sends to "
+                    f"host {graph.terminal_names[t]} on port {out}, but the host is at port {ports[t] + shift}"
                 )
         return _complete(dump, graph, lids, named, _hanging(blocks, lids, hangs, shift)), shift
-    # No host is named: they are told by where they hang, from port 1 or from port 0 on.
+    # No host is named. A host is identified by its port, and ports may count from 1 or from 0.
     there = set(zip(graph.arrays()["from"].tolist(), graph.arrays()["port"].tolist(), strict=True)) | set(hangs)
     found = {shift: _hanging(blocks, lids, hangs, shift) for shift in (1, 0)}
 
@@ -228,7 +229,7 @@ def _addresses(
 
 
 def _hanging(blocks: list[_Block], lids: list[int], hangs: dict[tuple[int, int], int], shift: int) -> dict[int, int]:
-    """The terminal of each LID for which one switch alone sends to a terminal of its own."""
+    """The terminal of each LID that exactly one switch sends to one of its own terminals."""
     ends: dict[int, list[int]] = {}
     for s, block in enumerate(blocks):
         for lid in lids:
@@ -253,7 +254,8 @@ def _complete(
     lost = [graph.terminal_names[t] for t, own in enumerate(addresses) if not own]
     if strangers and (lost or dump.hosts):
         raise ConfigError(
-            f"{dump.path}: it is of another network: there is no host {some(strangers)}{like(graph.terminal_names)}"
+            f"{dump.path}: the dump is for another network: there is no host {some(strangers)}"
+            f"{like(graph.terminal_names)}"
         )
     if lost:
         raise ConfigError(f"{dump.path}: no line leads to {len(lost)} of {graph.terminals} hosts: {some(lost)}")
@@ -277,22 +279,23 @@ def _lmc(dump: _Dump, graph: _core.ChannelGraph, addresses: list[list[int]]) -> 
 
 
 def write(path: str | os.PathLike[str], arrays: Mapping[str, Any], graph: _core.ChannelGraph) -> None:
-    """Write a table as OpenSM dumps one. Layers have no place in it.
+    """Write a table in the format of OpenSM's dumps, which have no layers.
 
-    Switch s has LID s + 1 and GUID 0x10000 + s, hosts have the LIDs behind them and port GUIDs from 0x200001 on, every
-    second one. Ports count from 1 unless no switch uses port 0. To a switch, packets go as to its first host.
+    Switch s gets LID s + 1 and GUID 0x10000 + s. Hosts get the LIDs after the switches, and every second port GUID from
+    0x200001. If a switch uses port 0, all port numbers are raised by 1, because InfiniBand counts from 1. Packets for a
+    switch take the route of its first host.
 
     Raises:
-        ConfigError: the table has whole routes; there are more than 49,151 addresses.
-        OSError: the file cannot be written; nothing is left behind.
+        ConfigError: The table holds whole routes, or there are more than 49,151 addresses.
+        OSError: The file cannot be written. No partial file is left.
     """
     if "port" not in arrays:
-        raise ConfigError(f"table '{arrays['engine']}': a dump has a port per switch, and this table whole routes")
+        raise ConfigError(f"table '{arrays['engine']}': a dump needs ports per switch; this table holds whole routes")
     lmc, port = int(arrays["lmc"]), arrays["port"].astype(np.int32)
     first = -(-(graph.switches + 1) // (1 << lmc)) << lmc
     highest = first + (graph.terminals << lmc) - 1
     if highest > _MOST_LIDS:
-        raise ConfigError(f"a dump of {highest:,} LIDs; InfiniBand has {_MOST_LIDS:,} for single ports")
+        raise ConfigError(f"a dump would need {highest:,} LIDs; InfiniBand has {_MOST_LIDS:,} for single ports")
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for block in _text(graph, port, lmc, first, highest):
             file.write(block)
@@ -304,7 +307,7 @@ def _text(graph: _core.ChannelGraph, port: NDArray[np.int32], lmc: int, first: i
     shift = 1 if 0 in arrays["port"] or 0 in arrays["terminal_port"] else 0
     highest_port = int(max(arrays["port"].max(initial=0), arrays["terminal_port"].max(initial=0))) + shift
     if highest_port >= NO_WAY:
-        raise ConfigError(f"a dump of switches with {highest_port} ports; InfiniBand has {NO_WAY - 1}")
+        raise ConfigError(f"a switch has {highest_port} ports; InfiniBand allows {NO_WAY - 1}")
     shown = np.where(port == NO_PORT, NO_WAY, port + shift)
     leader = {s: t for t, s in reversed(list(enumerate(homes)))}
     to_host = [

@@ -1,4 +1,4 @@
-"""Forwarding tables, service levels and lanes as comma-separated lists; see the package."""
+"""Forwarding tables, service levels and lanes as comma-separated lists; `__init__.py` describes the formats."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LANES = r"[0-9a-f]{16}"
 
 
 def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[str, Any]:
-    """The arrays of `ForwardingTable` of a list `switch,host,port`, and of the lists beside it.
+    """Read the arrays of `ForwardingTable` from a list `switch,host,port` and the lists that accompany it.
 
     Raises:
-        ConfigError: a line that is none, a name of another network, a pair that is missing.
+        ConfigError: A line is invalid, a name belongs to another network, or a pair is missing.
     """
     arrays = graph.arrays()
     switches = {name: s for s, name in enumerate(graph.switch_names)}
@@ -34,32 +34,33 @@ def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[s
             continue
         words = line.split(",")
         if len(words) != 3 or whole_number(words[2].strip()) < 0:
-            raise ConfigError(f"{path}, line {number}: '{line[:80]}' is no switch,host,port; is the file cut short?")
+            raise ConfigError(f"{path}, line {number}: '{line[:80]}' is not switch,host,port; is the file cut short?")
         s, t, out = switches.get(words[0].strip()), hosts.get(words[1].strip()), whole_number(words[2].strip())
         if s is None:
             raise ConfigError(
-                f"{path}, line {number}: it is of another network: there is no switch {words[0]}{like(switches)}"
+                f"{path}, line {number}: the table is for another network: there is no switch {words[0]}"
+                f"{like(switches)}"
             )
         if t is None:
             raise ConfigError(
-                f"{path}, line {number}: it is of another network: there is no host {words[1]}{like(hosts)}"
+                f"{path}, line {number}: the table is for another network: there is no host {words[1]}{like(hosts)}"
             )
         if port[s, t] >= 0:
-            raise ConfigError(f"{path}, line {number}: switch {words[0]} has a port for host {words[1]} already")
+            raise ConfigError(f"{path}, line {number}: switch {words[0]} already has a port for host {words[1]}")
         port[s, t] = min(out, NO_PORT)
     homes, own = arrays["terminal_switch"], arrays["terminal_port"].astype(np.int32)
     for s in np.unique(homes):
         if (missing := np.flatnonzero(port[s] < 0)).size:
             raise ConfigError(
-                f"{path}: cut short, or of another network: switch {graph.switch_names[s]} has no line for "
+                f"{path}: cut short, or for another network: switch {graph.switch_names[s]} has no line for "
                 f"{missing.size} of {graph.terminals} hosts: {some([graph.terminal_names[t] for t in missing])}"
             )
     differences = np.unique(port[homes, np.arange(graph.terminals)] - own)
     if differences.size != 1 or differences[0] not in (0, 1):
         odd = int(np.argmax(port[homes, np.arange(graph.terminals)] - own != 0))
         raise ConfigError(
-            f"{path}: it is of another network: switch {graph.switch_names[homes[odd]]} sends host "
-            f"{graph.terminal_names[odd]} to port {port[homes[odd], odd]}; it hangs on port {own[odd]}"
+            f"{path}: the table is for another network: switch {graph.switch_names[homes[odd]]} sends to host "
+            f"{graph.terminal_names[odd]} on port {port[homes[odd], odd]}, but the host is at port {own[odd]}"
         )
     known = (port >= differences[0]) & (port < NO_WAY)
     out_ports = np.where(known, port - differences[0], NO_PORT).astype(np.uint16)
@@ -73,17 +74,17 @@ def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[s
 def levels_beside(
     stem: str, graph: _core.ChannelGraph, shift: int, port: NDArray[np.uint16], lmc: int
 ) -> dict[str, Any]:
-    """The layers and lanes that `STEM.sl.csv` and `STEM.sl2vl.csv` say, as arrays of a table; none without them.
+    """Read layers and lanes from `STEM.sl.csv` and `STEM.sl2vl.csv`, as arrays of a table; empty if they are absent.
 
     Args:
-        stem: Of the table's own file.
+        stem: Name of the table's file without its ending.
         graph: The network.
-        shift: What ports count from in these files.
-        port: [switches, destinations] of the table.
-        lmc: Of its addresses.
+        shift: Number of the first port in these files.
+        port: [switches, destinations] output ports of the table.
+        lmc: The table has 2**lmc addresses per terminal.
 
     Raises:
-        ConfigError: they are cut short, or of another network.
+        ConfigError: A file is cut short, or is for another network.
     """
     levels = _beside(stem, "sl")
     return {} if levels is None else _levels(levels, graph, _beside(stem, "sl2vl"), shift, port, lmc)
@@ -108,18 +109,18 @@ def _levels(
     others = np.arange(graph.terminals)[:, None] != np.arange(destinations) >> lmc
     for number, words in _rows(path):
         if len(words) != 2 or words[0] not in hosts:
-            raise ConfigError(f"{path}, line {number}: no host, or not two columns: {','.join(words)[:80]}")
+            raise ConfigError(f"{path}, line {number}: an unknown host, or not two columns: {','.join(words)[:80]}")
         t = hosts[words[0]]
         if len(words[1]) != destinations or not re.fullmatch(r"[0-9a-f-]*", words[1]):
             raise ConfigError(
                 f"{path}, line {number}: host {words[0]} has {len(words[1])} service levels for {destinations} "
-                "destinations; one character each in base 16, - for itself"
+                "destinations; give a hexadecimal digit for each, and - for the host itself"
             )
         row = np.frombuffer(words[1].encode(), np.uint8).astype(np.int16)
         level[t] = np.where(row == ord("-"), 0, np.where(row >= ord("a"), row - ord("a") + 10, row - ord("0")))
     if (missing := np.flatnonzero(level[:, 0] < 0)).size:
         raise ConfigError(
-            f"{path}: cut short: no service levels of {missing.size} of {graph.terminals} hosts: "
+            f"{path}: cut short: no service levels for {missing.size} of {graph.terminals} hosts: "
             f"{some([graph.terminal_names[t] for t in missing])}"
         )
     if lanes is None:
@@ -133,10 +134,10 @@ def _levels(
         ports = [whole_number(word) for word in words[1:3]]
         if len(words) != 4 or words[0] not in switches or min(ports) < 0 or not re.fullmatch(_LANES, words[3]):
             raise ConfigError(
-                f"{lanes}, line {number}: no switch,input_port,output_port,16 lanes: {','.join(words)[:80]}"
+                f"{lanes}, line {number}: not switch,input_port,output_port,16 lanes: {','.join(words)[:80]}"
             )
         into, out = ports[0] - shift, ports[1] - shift
-        if 0 <= into < graph.ports and 0 <= out < graph.ports:  # the others are the switch itself
+        if 0 <= into < graph.ports and 0 <= out < graph.ports:  # other ports are the switch itself
             lane[switches[words[0]], into, out] = [int(c, 16) for c in words[3]]
     lane = np.where(_lanes_used(graph, port, level, others), lane, 0)  # unused lanes need no buffers
     return {
@@ -148,9 +149,10 @@ def _levels(
 def _lanes_used(
     graph: _core.ChannelGraph, port: NDArray[np.uint16], level: NDArray[np.int16], others: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """[switches, ports in, ports out, levels] where a packet from a terminal to another goes on to a switch.
+    """[switches, input ports, output ports, levels] True where a packet between two terminals moves to another switch.
 
-    Routes are followed all at once, for as many steps as there are switches: a longer one is a loop, refused later.
+    All routes are followed at the same time, for as many hops as there are switches. A longer route is a loop, which a
+    later check refuses.
     """
     arrays = graph.arrays()
     used = np.zeros((graph.switches, graph.ports, graph.ports, LEVELS), bool)
@@ -174,13 +176,13 @@ def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core
     """Write layers as service levels, `NAME.sl.csv`.
 
     Args:
-        path: Of the file.
-        level: [terminals, destinations] by source and destination.
+        path: Path of the file.
+        level: [terminals, destinations] level by source and destination.
         graph: The network.
 
     Raises:
-        ConfigError: more than 16 of them.
-        OSError: the file cannot be written; nothing is left behind.
+        ConfigError: There are more than 16 levels.
+        OSError: The file cannot be written. No partial file is left.
     """
     if level.max(initial=0) >= LEVELS:
         raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {LEVELS} service levels")

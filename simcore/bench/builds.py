@@ -1,4 +1,4 @@
-"""Builds of the benchmark's programs: of the working tree, or of another commit, which leaves no work tree."""
+"""Builds the benchmark's programs from the working tree, or from another commit in a temporary work tree."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OPTIONS = ("-DCMAKE_BUILD_TYPE=Release", "-DFLITGYM_BENCH=ON", "-DFLITGYM_WERROR
 
 
 def build(source: Path, folder: Path, log: Path, options: Sequence[str] = ()) -> None:
-    """Configure `source` and build its simcore_bench in `folder`; what the build says goes into `log`.
+    """Configure `source` and build its simcore_bench in `folder`, with the output in `log`.
 
     Raises:
-        BenchError: With the end of that file.
+        BenchError: The build failed. The message has the end of `log`.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 1)
@@ -37,15 +37,15 @@ def build(source: Path, folder: Path, log: Path, options: Sequence[str] = ()) ->
         for command in commands:
             if run_group(command, out):
                 end = "\n".join(log.read_text().splitlines()[-12:])
-                raise BenchError(f"{source} does not build; all that was said is in {log}, which ends\n{end}")
+                raise BenchError(f"{source} does not build; the output is in {log}, which ends\n{end}")
 
 
 def run_group(command: Sequence[str], out: TextIO) -> int:
-    """A command's exit status. If this program is stopped, so are the compilers that the command started."""
+    """Run a command and return its exit status. Compilers that it starts stop with this program."""
     try:
         running = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
     except FileNotFoundError:
-        raise BenchError(f"{command[0]} is missing; it is needed to build the core") from None
+        raise BenchError(f"{command[0]} is missing; install it to build the core") from None
     try:
         return running.wait()
     except BaseException:
@@ -58,7 +58,7 @@ def commit_of(name: str, repository: Path = ROOT) -> str:
     """The full hash of a commit, branch or tag.
 
     Raises:
-        BenchError: There is none of that name.
+        BenchError: git does not know the name.
     """
     git = ["git", "-C", str(repository)]
     asked = [*git, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
@@ -70,14 +70,14 @@ def commit_of(name: str, repository: Path = ROOT) -> str:
 
 
 def compiler() -> str:
-    """What decides, beside the sources, what a build is: the compiler, its flags, and the processor it is made for."""
+    """Identify a build besides its sources: the compiler, its flags and the target processor."""
     name = os.environ.get("CXX", "c++")
     return f"{output_of([name, '--version'])}\n{os.environ.get('CXXFLAGS', '')}\n{processor()}"
 
 
 @contextmanager
 def work_tree(commit: str, repository: Path, folder: Path) -> Iterator[Path]:
-    """A commit, checked out below `folder` for as long as this lasts; then all of it is removed."""
+    """Check a commit out below `folder`, and remove all of it at the end."""
     folder.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f"{commit[:12]}-", dir=folder))
     tree = place / "source"
@@ -92,7 +92,7 @@ def work_tree(commit: str, repository: Path, folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C waits until this is over."""
+    """Delay Ctrl-C to the end of the block."""
     asked: list[int] = []
 
     def note(number: int, _: FrameType | None) -> None:
@@ -109,7 +109,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def bench_of(commit: str, repository: Path = ROOT, cache: Path = CACHE) -> Path:
-    """simcore_bench of a commit: from the cache, or built there once.
+    """The simcore_bench of a commit, from the cache. The first call builds it.
 
     Raises:
         BenchError: The commit has no such program, or does not build.
@@ -135,5 +135,5 @@ def bench_of(commit: str, repository: Path = ROOT, cache: Path = CACHE) -> Path:
         program.parent.mkdir(parents=True, exist_ok=True)
         part = program.with_suffix(".part")
         shutil.copy2(folder / "simcore_bench", part)
-        part.rename(program)  # whole or not at all
+        part.rename(program)  # atomic: an interrupted copy leaves no program
     return program

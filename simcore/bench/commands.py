@@ -1,9 +1,9 @@
-"""What commands cost around a simulation: wall seconds of starting, planning, workers, tables and pictures.
+"""Overhead of commands: wall seconds of start, planning, workers, tables and pictures around a simulation.
 
     python simcore/bench/commands.py [--repeats 3] [--save NAME]
 
-Every run simulates 2 us of a network of 72 terminals, which takes 0.03 s. The least of the repeats is kept: a machine
-with other work shows its own.
+Every run simulates 2 us of a network of 72 terminals, which takes 0.03 s. The result is the minimum of the repeats,
+because other work on the machine only adds time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BIN = Path(sys.executable).parent
 TINY = ["topology=dragonfly_72", "run.warmup_ns=1000", "run.measure_ns=1000"]
 NINE = ["-m", *TINY, "routing=minimal,ugal_l,par", "traffic.load=0.1,0.3,0.5"]
 
-# Name, command, whether it begins in an empty folder, and the goal in seconds on two quiet cores.
+# Name, command, whether it starts in an empty folder, and the goal in seconds on two quiet cores.
 CASES: list[tuple[str, list[str], bool, float]] = [
     ("--help", ["flitgym-simulate", "--help"], False, 0.6),
     ("--version", ["flitgym-simulate", "--version"], False, 0.6),
@@ -40,16 +40,16 @@ def seconds(words: list[str], folder: Path) -> float:
 
 
 def main() -> None:
-    """Measure all cases, print them beside their goals, and keep them if asked."""
+    """Measure all cases, print them with their goals, and save them if `--save` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--save", metavar="NAME", help="keep the numbers in results/commands_NAME.json")
+    parser.add_argument("--save", metavar="NAME", help="save the numbers in results/commands_NAME.json")
     options = parser.parse_args()
     found: dict[str, float] = {}
     for name, words, empty, goal in CASES:
         with tempfile.TemporaryDirectory() as place:
             if not empty:
-                seconds(words, Path(place))  # finished before it is timed
+                seconds(words, Path(place))  # the timed runs find all results
             times = []
             for k in range(options.repeats):
                 folder = Path(place) / str(k) if empty else Path(place)

@@ -1,13 +1,13 @@
-"""Whether a change made the core slower: the working tree beside another commit, scene by scene.
+"""Compare the speed of the working tree with another commit, scene by scene.
 
     make bench-compare BASE=<commit> [SCENES="..."] [PAIRS=5] [FAIL_BELOW=0.97]
     python simcore/bench/compare.py BASE [scene ...] [--pairs 5] [--scale 1] [--fail-below RATIO]
 
-The commit is checked out into a work tree of its own, built like the working tree (Release, for this machine) and kept
-under build/compare; the work tree is removed. The two programs run in turns, and the ratio (new / base; above 1 is
-faster) is taken pair by pair. noise.py says what is more than noise; what looks slower is measured once more, and
-marked only if it does so again. The exit status is 0 unless --fail-below is given and a scene is SLOWER with a ratio
-below it. Each scene is what either commit means by its name; where the two end in different states, it says so.
+The script checks the commit out into a temporary work tree, builds it like the working tree (Release, for this
+machine) and keeps the program under build/compare. The two programs run in turns. The ratio (new / base; above 1 is
+faster) is taken pair by pair, and noise.py decides whether it exceeds noise. A scene that looks slower is measured
+again and marked only if the second measurement agrees. The exit status is 0 unless --fail-below is given and a scene
+is SLOWER with a ratio below it. Each commit runs its own scene of a name, and the output reports different end states.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import noise
 from programs import ROOT, BenchError, Programs, Row, check_scenes, output_of, parse_row, version
 from terminal import Steps
 
-# What both programs print, and what has to agree if the change was to alter nothing but the speed.
+# Results that both programs print. They agree if the change only affects the speed.
 RESULT = (
     "accepted_load",
     "flit_hops",
@@ -41,14 +41,14 @@ def run(program: Path, scene: str, scale: float) -> Row:
 
 
 def difference(base: Row, new: Row) -> str:
-    """What the two disagree in besides their speed; empty: nothing."""
+    """Describe the differences of two rows other than speed. Empty: none."""
     moved = [
         f"{key} {base[key]:g} -> {new[key]:g}" for key in RESULT if key in base and key in new and base[key] != new[key]
     ]
     if moved:
         return "RESULTS DIFFER: " + ", ".join(moved)
     if base.get("state_hash") != new.get("state_hash"):
-        return "state hash differs, results are equal: the layout of State changed, or what these results do not show"
+        return "state hash differs, results are equal: the layout of State changed, or a value that no result shows"
     return ""
 
 
@@ -56,7 +56,7 @@ Pair = tuple[Row, Row]  # base, new
 
 
 def pairs(base: Path, new: Path, scene: str, scale: float, count: int, steps: Steps) -> list[Pair]:
-    """Both programs in turns."""
+    """Run both programs in turns."""
     rows: list[Pair] = []
     for k in range(count):
         so_far = f", ratio {noise.compare(ratios(rows)).median:.3f} so far" if rows else ""
@@ -67,12 +67,12 @@ def pairs(base: Path, new: Path, scene: str, scale: float, count: int, steps: St
 
 
 def ratios(rows: Sequence[Pair]) -> list[float]:
-    """Speed of the new one, of the base's, pair by pair."""
+    """Speed of the new program over the base's, pair by pair."""
     return [new["flit_hops_per_cpu_second"] / old["flit_hops_per_cpu_second"] for old, new in rows]
 
 
 def line(scene: str, found: noise.Comparison, rows: Sequence[Pair]) -> str:
-    """A scene's line of the table; speeds are medians."""
+    """Format the line of a scene. Speeds are medians."""
     old, new = (statistics.median(pair[k]["flit_hops_per_cpu_second"] for pair in rows) / 1e6 for k in (0, 1))
     interval = f"({found.low:.3f} .. {found.high:.3f})"
     return f"{scene:61s} {old:7.2f} {new:7.2f} {found.median:7.3f} {interval:>17s} {found.verdict}"
@@ -81,7 +81,7 @@ def line(scene: str, found: noise.Comparison, rows: Sequence[Pair]) -> str:
 def compare_scenes(
     base: Path, new: Path, scenes: Sequence[str], count: int, scale: float
 ) -> dict[str, noise.Comparison]:
-    """Measure every scene and print its line; speeds are in M flit-hops/s."""
+    """Measure every scene and print its line, with speeds in M flit-hops/s."""
     print(f"{'scene':61s} {'base':>7s} {'new':>7s} {'ratio':>7s} {'interval':>17s} verdict", flush=True)
     results = {}
     with Steps(len(scenes) * count) as steps:
@@ -100,10 +100,10 @@ def compare_scenes(
 
 
 def chosen(asked: Sequence[str], old: Sequence[str], new: Sequence[str], base: str) -> list[str]:
-    """The scenes that both programs have; what BASE lacks is said.
+    """Select the scenes that both programs have, and print those that BASE lacks.
 
     Raises:
-        BenchError: None is left, or a scene is not known here.
+        BenchError: No scene is left, or the working tree does not know a scene.
     """
     check_scenes(asked, new)
     wanted = list(asked) or goals.with_needed(list(goals.GOALS))
@@ -117,26 +117,28 @@ def chosen(asked: Sequence[str], old: Sequence[str], new: Sequence[str], base: s
 
 
 def too_slow(results: dict[str, noise.Comparison], below: float | None) -> list[str]:
-    """Scenes for which the comparison fails."""
+    """The scenes that make the comparison fail."""
     if below is None:
         return []
     return [scene for scene, found in results.items() if found.median < below and found.verdict == "SLOWER"]
 
 
 def parser() -> argparse.ArgumentParser:
-    """What the command line takes."""
+    """The command line."""
     out = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     out.add_argument("base", metavar="BASE", help="commit, branch or tag to compare with")
-    out.add_argument("scenes", nargs="*", help="scenes to run; those that have a goal by default")
+    out.add_argument("scenes", nargs="*", help="scenes to run; by default the scenes with a goal")
     out.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="folder of the working tree's build")
     out.add_argument("--pairs", type=int, default=noise.FEWEST_PAIRS, help="runs of each program per scene")
-    out.add_argument("--scale", type=float, default=1.0, help="length of the windows that are measured")
-    out.add_argument("--fail-below", type=float, metavar="RATIO", help="exit with 1 if a scene is slower than that")
+    out.add_argument("--scale", type=float, default=1.0, help="factor for the length of the measured windows")
+    out.add_argument(
+        "--fail-below", type=float, metavar="RATIO", help="exit with 1 if a scene is SLOWER with a ratio below this"
+    )
     return out
 
 
 def go(arguments: argparse.Namespace) -> int:
-    """Build both, compare, and say what was found."""
+    """Build both programs, compare them and print the result."""
     if arguments.pairs < noise.FEWEST_PAIRS:
         raise BenchError(f"--pairs {arguments.pairs}: fewer than {noise.FEWEST_PAIRS} cannot tell a change from noise")
     if not arguments.scale > 0:
@@ -158,12 +160,12 @@ def go(arguments: argparse.Namespace) -> int:
 
 
 def stop(number: int, _: FrameType | None) -> None:
-    """Being told to end is like Ctrl-C: what was made is cleaned up."""
+    """Handle SIGTERM like Ctrl-C, so that temporary files are removed."""
     raise KeyboardInterrupt
 
 
 def main() -> int:
-    """Compare, and turn what goes wrong into one line."""
+    """Compare, and report an error in one line."""
     arguments = parser().parse_intermixed_args()
     signal.signal(signal.SIGTERM, stop)
     try:

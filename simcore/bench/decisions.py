@@ -1,13 +1,13 @@
-"""What it costs to let an agent decide: decisions per CPU second, a network of weights inside the core, and labels.
+"""Cost of decisions by an agent: decisions per CPU second, a policy network in the core, and labelled decisions.
 
     python simcore/bench/decisions.py [--repeats 5] [--save NAME]
 
-Each pair is measured in turn and its ratio taken, so that a machine whose speed drifts does not decide the result.
-Scenes: 1,056 terminals, classic router (dragonfly defaults), uniform load 0.5, one network.
+The two sides of a ratio run in turns, so that a drift of the machine's speed does not decide the result. Scene:
+1,056 terminals, router input_queued, uniform load 0.5, one network.
 
-A labelled decision is one decision with the marginal costs of all its candidates (`MarginalCost`, forks of 1,500 ns,
-the others keep their ways): 72 terminals, the router of `configs/router/hpdc21.yaml`, uniform traffic, one decision of
-fifty sampled, per second of wall time on so many threads.
+A labelled decision is a decision with the marginal costs of all its candidates (`MarginalCost`, forks of 1,500 ns,
+other packets keep their paths). Scene: 72 terminals, the router of `configs/router/hpdc21.yaml`, uniform traffic, one
+decision of fifty sampled. The rate is per second of wall time on the given number of threads.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _LABELS: dict[str, dict[str, Any]] = {
 
 
 def network(routing: str | dict[str, Any]) -> Simulation:
-    """A network that has filled."""
+    """The network of all measurements, at cycle 0."""
     traffic = {"name": "uniform", "load": 0.5}
     return Simulation({"topology": {"name": "dragonfly"}, "routing": routing, "traffic": traffic, "seed": 1})
 
 
 def inside(routing: str | dict[str, Any]) -> tuple[float, float]:
-    """Decisions and flit-hops per CPU second of a routing in the core."""
+    """Measure decisions and flit-hops per CPU second of a routing in the core."""
     simulation = network(routing)
     simulation.run(_WARMUP)
     simulation.begin_window()
@@ -54,7 +54,7 @@ def inside(routing: str | dict[str, Any]) -> tuple[float, float]:
 
 
 def batched() -> float:
-    """Decisions per CPU second of a random policy in Python, over the core's own arrays."""
+    """Measure decisions per CPU second of a random policy in Python that works on the core's arrays."""
     batch = SimulationBatch([network({"name": "agent"})])
     random = np.random.default_rng(1)
     observation, mask = batch.observation, batch.mask
@@ -68,12 +68,12 @@ def batched() -> float:
         batch.apply((random.random(count) * slots).astype(np.int64))
         made += count
     seconds = time.process_time() - began
-    assert batch.observation.__array_interface__["data"][0] == address, "the rows have moved"
+    assert batch.observation.__array_interface__["data"][0] == address, "the observation array has moved"
     return made / seconds
 
 
 def labelled(routing: dict[str, Any], load: float, threads: int) -> tuple[float, float]:
-    """Labelled decisions per second of wall time, and how many candidates they have."""
+    """Measure labelled decisions per second of wall time, and their mean number of candidates."""
     sections = core_sections(
         compose(["topology=dragonfly_72", "router=hpdc21", "traffic=uniform", f"traffic.load={load}"])
     )
@@ -86,7 +86,7 @@ def labelled(routing: dict[str, Any], load: float, threads: int) -> tuple[float,
 
 
 def main() -> None:
-    """Measure, print, and keep if asked."""
+    """Measure, print, and save if `--save` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")

@@ -1,8 +1,8 @@
-"""What each scene has to reach, and whether it does.
+"""The speed goals of scenes.
 
-A goal is a number times something: the yardstick (yardstick.cpp, run in the same minute), what the scene itself
-reached before the present round of work (results/before.json), or another scene of the same run. All are compared as
-ratios to the yardstick, so that they mean something on any machine.
+A goal is a factor times a reference. The reference is the yardstick (yardstick.cpp, run in the same minute), the scene
+itself at the commit of results/before.json, or another scene of the same run. All speeds are ratios to the yardstick,
+so that they are comparable between machines.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ BEFORE = "before"
 
 @dataclass(frozen=True)
 class Goal:
-    """At least `times` what `of` reaches: YARDSTICK, BEFORE, or the name of a scene."""
+    """At least `times` the speed of `of`: YARDSTICK, BEFORE, or the name of a scene."""
 
     times: float
     of: str = YARDSTICK
 
     def needs(self) -> str | None:
-        """The other scene that has to be measured for it."""
+        """The other scene that the goal refers to."""
         return None if self.of in (YARDSTICK, BEFORE) else self.of
 
     def ratio(self, scene: str, before: Mapping[str, float], now: Mapping[str, float]) -> float | None:
-        """The ratio to the yardstick that is wanted; None: what it is measured by is not known.
+        """The required ratio to the yardstick. None: the reference is not known.
 
         Args:
-            scene: That has this goal.
-            before: Ratio to the yardstick of every scene that was measured then.
-            now: The same of this run.
+            scene: The scene with this goal.
+            before: Ratios to the yardstick in results/before.json, by scene.
+            now: Ratios to the yardstick in this run, by scene.
         """
         if self.of == YARDSTICK:
             return self.times
@@ -54,15 +54,15 @@ GOALS = {
     "hyperx_4096_sc19_omni_war_bit_complement_0.45": Goal(3, BEFORE),
     "hyperx_4096_sc19_dim_war_bit_complement_0.45_packets_1_to_16": Goal(3, BEFORE),
     "hyperx_4096_input_queued_dimension_order_uniform_0.6": Goal(1.0),
-    # A flit-hop of the largest network takes at most twice the time of one of 1,056 terminals.
+    # On the largest network a flit-hop takes at most twice the time as on 1,056 terminals.
     "input_queued_minimal_uniform_0.3_100352_terminals": Goal(0.5, "input_queued_minimal_uniform_0.3"),
 }
 
-# Two threads in one run: this times one thread, or else this part of what two independent runs side by side reach.
+# The goal of two threads in one run: this times the speed of one thread, or this share of two independent runs.
 THREADS_SPEEDUP = 1.7
 THREADS_OF_SIDE_BY_SIDE = 0.9
 
-# Where threads have to pay: 1,056 terminals and more, load 0.3 and above.
+# The scenes with this goal: 1,056 terminals and more, load 0.3 and above.
 THREADED = (
     "input_queued_minimal_uniform_0.3",
     "input_queued_minimal_uniform_0.6",
@@ -75,7 +75,7 @@ THREADED = (
 
 
 def before() -> dict[str, float]:
-    """Ratio to the yardstick of every scene as recorded in results/before.json."""
+    """The ratios to the yardstick in results/before.json, by scene."""
     path = RESULTS / "before.json"
     if not path.exists():
         return {}
@@ -83,7 +83,7 @@ def before() -> dict[str, float]:
 
 
 def with_needed(scenes: Sequence[str]) -> list[str]:
-    """The scenes, and those before them that their goals are measured by."""
+    """The scenes, each after the scene that its goal refers to."""
     order: list[str] = []
     for scene in scenes:
         needed = GOALS[scene].needs() if scene in GOALS else None
@@ -92,14 +92,14 @@ def with_needed(scenes: Sequence[str]) -> list[str]:
 
 
 def verdict(ratio: float, wanted: float | None) -> str:
-    """In a word: met, or by which factor it was missed."""
+    """Whether a goal is met, or the factor by which it is missed."""
     if wanted is None:
         return "not known"
     return "met" if ratio >= wanted else f"missed by {wanted / ratio:.2f} x"
 
 
 def threads_verdict(threads: int, speedup: float, side_by_side: float) -> str:
-    """Of more than one thread in a run, beside as many independent runs; a goal is set for two."""
+    """Whether two threads in one run meet their goal. Empty for other numbers of threads."""
     if threads != 2:
         return ""
     met = speedup >= THREADS_SPEEDUP or speedup >= THREADS_OF_SIDE_BY_SIDE * side_by_side

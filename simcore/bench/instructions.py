@@ -1,8 +1,8 @@
 """Instructions, cache misses and mispredicted branches per flit-hop, by stage of the cycle, counted by callgrind.
 
-Counts do not depend on what else the machine does, so they tell a gain of one per cent where times cannot. They are
-those of a build for x86-64-v3 (callgrind knows no AVX-512), on other machines of the compiler's default; the misses are
-those of a simulated first level as this machine has it and of a second level of 1 MiB.
+Counts do not depend on other work of the machine, so they show a gain of one per cent that times do not show. The build
+is for x86-64-v3, because callgrind does not know AVX-512. On other architectures it is the compiler's default. The
+simulated first-level cache is this machine's, the second level has 1 MiB.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from programs import ROOT, BenchError, Programs, Row, check_scenes, output_of
 from terminal import Steps
 
 FOLDER = ROOT / "build" / "callgrind"
-WINDOW = "flitgym_bench_window"  # simcore_bench.cpp runs what it measures in it
-FLIT_HOPS = 400_000  # so many are enough: counts of one scene vary by less than 1 % with it
+WINDOW = "flitgym_bench_window"  # the function of simcore_bench.cpp that runs the measured window
+FLIT_HOPS = 400_000  # enough: the counts of a scene vary by less than 1 %
 
-# A function belongs to the first stage whose pattern its "source file:name" has; one that belongs to none, such as an
-# allocator's, to the stages that called it.
+# A function belongs to the first stage whose pattern matches "source file:name". A function of no stage, such as an
+# allocator, belongs to the stages that call it.
 STAGES = (
     ("ejection", r"stage/ejection\.cpp:|stats\.cpp:"),
     ("arrivals", r"stage/arrival\.cpp:.*(arriv|receive)"),
@@ -37,11 +37,11 @@ STAGES = (
     ("traversal", r"stage/traversal\.cpp:"),
     ("accounts", r"workload/blame|account_"),
     ("workload hosts", r"workload/"),
-    ("apply", r"decision\.cpp:.*(apply_routes|pick_vc)"),
-    ("routing", r"decision\.cpp:|routing/|tables/"),
+    ("apply", r"stage/route_computation\.cpp:.*apply_(routes|all)"),
+    ("routing", r"stage/route_computation\.cpp:|routing/|tables/"),
     ("switch allocation", r"stage/switch_allocation"),
     ("partitions", r"src/partition|src/team"),
-    ("rest", r"step\.cpp:|simulation\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
+    ("rest", r"(step|simulation|idle|watchdog|table_guard)\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
 )
 ORDER = (
     "arrivals",
@@ -68,7 +68,7 @@ EVENTS = {
 
 @dataclass
 class Profile:
-    """What callgrind counted: per function its own events, per call from function to function those of all below it."""
+    """Callgrind's counts: the own events of each function, and the inclusive events of each call between functions."""
 
     events: list[str] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)  # function -> source file
@@ -77,10 +77,10 @@ class Profile:
 
 
 def parse(lines: Iterable[str]) -> Profile:
-    """A profile from callgrind's file (format: valgrind manual, "Callgrind Format Specification").
+    """Read callgrind's file (format: valgrind manual, "Callgrind Format Specification").
 
-    Names are written in full once, as `(id) name`, and as `(id)` after that. A line of costs below a `calls=` line is
-    that of the call; any other is the present function's own, from whichever file it was inlined.
+    A name is written in full once, as `(id) name`, and later as `(id)`. A line of costs after a `calls=` line belongs
+    to the call. Any other line belongs to the current function, including lines inlined from other files.
     """
     profile = Profile()
     names: dict[tuple[str, str], str] = {}
@@ -128,16 +128,16 @@ def parse(lines: Iterable[str]) -> Profile:
 
 
 def stage_of(function: str, file: str) -> str | None:
-    """The stage that a function belongs to; None: to those of its callers."""
+    """The stage of a function. None: it belongs to the stages of its callers."""
     text = f"{file}:{function}"
     return next((stage for stage, pattern in STAGES if re.search(pattern, text)), None)
 
 
 def shares(profile: Profile) -> dict[str, dict[str, float]]:
-    """Which stages every function worked for, 0..1 each.
+    """The shares 0..1 of the stages in each function.
 
-    Those of a function of no stage are the mean of its callers', weighted with what the calls cost. Functions may call
-    each other in a circle, so it is solved by going over all of them until nothing moves.
+    A function without a stage has the mean shares of its callers, weighted with the cost of the calls. Functions may
+    call each other recursively, so the equations are solved by iteration.
     """
     out: dict[str, dict[str, float]] = {}
     callers: dict[str, dict[str, float]] = defaultdict(dict)
@@ -169,7 +169,7 @@ def shares(profile: Profile) -> dict[str, dict[str, float]]:
 
 
 def by_stage(profile: Profile) -> dict[str, list[float]]:
-    """Events per stage; the sum over the stages is that over all functions."""
+    """Events per stage. Their sum is the sum over all functions."""
     worked_for = shares(profile)
     totals: dict[str, list[float]] = {stage: [0.0] * len(profile.events) for stage in ORDER}
     for name, counts in profile.own.items():
@@ -179,7 +179,7 @@ def by_stage(profile: Profile) -> dict[str, list[float]]:
 
 
 def per_flit_hop(profile: Profile, flit_hops: float) -> dict[str, dict[str, float]]:
-    """Events of EVENTS per flit-hop: by stage, and "all"."""
+    """Events per flit-hop, by stage and in all ("all"), with the keys of EVENTS."""
     stages = by_stage(profile)
     at = {event: k for k, event in enumerate(profile.events)}
 
@@ -195,13 +195,13 @@ def per_flit_hop(profile: Profile, flit_hops: float) -> dict[str, dict[str, floa
 
 
 def build_programs() -> Programs:
-    """The programs as callgrind can run them, with the names of source files in them.
+    """Build the programs for callgrind, with the names of source files in them.
 
     Raises:
-        BenchError: Valgrind is missing, or they do not build.
+        BenchError: Valgrind is missing, or the build fails.
     """
     if not shutil.which("valgrind"):
-        raise BenchError("--instructions needs valgrind, which is not installed")
+        raise BenchError("--instructions needs valgrind; install it")
     flags = ["-g1", *(["-march=x86-64-v3"] if platform.machine() in ("x86_64", "AMD64") else [])]
     print("building for callgrind", file=sys.stderr, flush=True)
     builds.build(ROOT / "simcore", FOLDER, FOLDER.with_suffix(".log"), [f"-DCMAKE_CXX_FLAGS={' '.join(flags)}"])
@@ -209,7 +209,7 @@ def build_programs() -> Programs:
 
 
 def count(programs: Programs, scene: str) -> Row:
-    """Counts of a short window of a scene, behind its whole warm-up, which simcore_bench keeps out if it can."""
+    """Count a short window of a scene after its whole warm-up. simcore_bench excludes the warm-up if it can."""
     whole = programs.run(scene, 0.1)
     scale = min(1.0, 0.1 * FLIT_HOPS / whole["flit_hops"])
     out = FOLDER / f"{scene}.callgrind"
@@ -234,7 +234,7 @@ def count(programs: Programs, scene: str) -> Row:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Instructions per flit-hop by stage, and what else was counted, as Markdown: a scene per row."""
+    """Format instructions per flit-hop by stage, misses and mispredictions as Markdown, with a row per scene."""
     used = [stage for stage in ORDER if any(row["per_flit_hop"][stage]["instructions"] >= 0.5 for row in rows)]
     columns = ("instructions per flit-hop", "all", *used, "L1 misses", "L2 misses", "mispredicted")
     lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
@@ -247,7 +247,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def measure(asked: Sequence[str]) -> list[Row]:
-    """Count scenes, by default those that have a goal, and print the table."""
+    """Count scenes, by default the scenes with a goal, and print the table."""
     programs = build_programs()
     check_scenes(asked, programs.scenes())
     scenes = list(asked) or list(goals.GOALS)

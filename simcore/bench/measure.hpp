@@ -1,4 +1,4 @@
-// What the benchmark programs measure of themselves.
+// Measurements of the benchmark programs about themselves.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@ inline double cpu_now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// The most memory this program itself held (what rusage tells includes the process that started it).
+// Peak memory of this program. getrusage() would include the process that started it.
 inline double peak_rss_mb() {
   double kilobytes = 0;
   if (std::FILE* status = std::fopen("/proc/self/status", "r")) {

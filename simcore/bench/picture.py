@@ -1,4 +1,4 @@
-"""The picture of the series: time per flit-hop over network size and over load, speed over threads."""
+"""The figure of the series: time per flit-hop over network size and over load, and speed over threads."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from programs import Row
 
-LABELS = {series.LOADS: "classic router, minimal", series.LOADS_LEARNED: "router hpdc21, Q-adaptive"}
+LABELS = {series.LOADS: "router input_queued, minimal", series.LOADS_LEARNED: "router hpdc21, Q-adaptive"}
 
 
 def draw_times(ax: Axes, x: list[float], rows: list[Row], label: str) -> None:
-    """Medians as a line, the range of the repeats as bars."""
+    """Draw medians as a line, and the range of the repeats as bars."""
     y = [row["ns_per_flit_hop"] for row in rows]
     below = [row["ns_per_flit_hop"] - row["ns_per_flit_hop_min"] for row in rows]
     above = [row["ns_per_flit_hop_max"] - row["ns_per_flit_hop"] for row in rows]
@@ -26,22 +26,22 @@ def draw_times(ax: Axes, x: list[float], rows: list[Row], label: str) -> None:
 
 
 def draw_sizes(ax: Axes, rows: list[Row]) -> None:
-    """Over terminals, on a logarithmic axis."""
+    """Draw times over terminals, on a logarithmic axis."""
     draw_times(ax, [row["terminals"] for row in rows], rows, "")
     base = next((row["ns_per_flit_hop"] for row in rows if row["terminals"] == 1056), None)
     if base is not None:
         ax.axhline(2 * base, color="grey", linestyle="--", linewidth=1)
         at = (0.02, 2 * base)
-        ax.annotate("twice that of 1,056", at, xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
+        ax.annotate("twice the time of 1,056", at, xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
     ax.set_xscale("log")
     ax.set_xticks([row["terminals"] for row in rows], [f"{row['terminals']:,}" for row in rows], rotation=60)
     ax.minorticks_off()
     ax.set_xlabel("terminals")
-    ax.set_title("over network size (classic router, load 0.3)", fontsize=10)
+    ax.set_title("over network size (router input_queued, load 0.3)", fontsize=10)
 
 
 def draw_loads(ax: Axes, found: series.Series) -> None:
-    """Over offered load, one line per router."""
+    """Draw times over offered load, one line per router."""
     for key, label in LABELS.items():
         if key in found:
             draw_times(ax, [row["offered_load"] for row in found[key]], found[key], label)
@@ -52,11 +52,11 @@ def draw_loads(ax: Axes, found: series.Series) -> None:
 
 
 def draw_threads(ax: Axes, rows: list[Row]) -> None:
-    """Speed of one run on so many threads, beside that of as many runs: two bars per scene and number."""
+    """Draw two bars per scene and number of threads: one run on the threads, and independent runs at the same time."""
     counts = sorted({row["threads"] for row in rows})
     names = [row["scene"] if len(counts) == 1 else f"{row['scene']}, {row['threads']} threads" for row in rows]
     at = list(range(len(rows)))
-    bars = ((-0.2, "speedup", "one run, so many threads"), (0.2, "side_by_side", "as many runs side by side"))
+    bars = ((-0.2, "speedup", "one multi-threaded run"), (0.2, "side_by_side", "independent runs, one per thread"))
     for offset, key, label in bars:
         values = [row[key] for row in rows]
         spread = [[row[key] - row[f"{key}_min"] for row in rows], [row[f"{key}_max"] - row[key] for row in rows]]
@@ -65,18 +65,18 @@ def draw_threads(ax: Axes, rows: list[Row]) -> None:
         ax.axvline(count, color="grey", linestyle=":", linewidth=1)
     ax.set_yticks(at, names, fontsize=7)
     ax.invert_yaxis()
-    ax.set_xlabel("speed, of one thread's (wall time)")
+    ax.set_xlabel("speed / speed of one thread (wall time)")
     ax.set_title(f"over threads ({', '.join(map(str, counts))})", fontsize=10)
     ax.legend(fontsize=8, frameon=False, loc="upper right", bbox_to_anchor=(1.02, -0.17), ncol=2)
 
 
 def save(path: Path) -> Path:
-    """Draw the series of a file of results into a picture beside it."""
+    """Draw the series of a file of results into a PNG file with the same name."""
     found: dict[str, Any] = json.loads(path.read_text())
     lines: series.Series = found["series"]
     times = [key for key in ("size", "load") if any(group in lines for group in series.GROUPS[key])]
     panels = times + ([series.THREADS] if lines.get(series.THREADS) else [])
-    widths = [1.7 if panel == series.THREADS else 1.0 for panel in panels]  # names of scenes take place
+    widths = [1.7 if panel == series.THREADS else 1.0 for panel in panels]  # room for the names of scenes
     size = (4.3 * sum(widths), 3.8)
     figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
     for ax, panel in zip(axes[0], panels, strict=True):

@@ -1,4 +1,4 @@
-"""The built programs of the benchmark: where they are, what they print, and the machine they run on."""
+"""The programs of the benchmark: their location, their output, and the machine."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Row = dict[str, Any]  # one line of JSON of simcore_bench, or medians over sever
 
 
 class BenchError(RuntimeError):
-    """Something that the user is to read as one line, without a traceback."""
+    """An error that the user reads as one line, without a traceback."""
 
 
 def parse_row(text: str, of: str) -> Row:
-    """The one line of JSON that a program printed.
+    """Parse the line of JSON that the program `of` printed.
 
     Raises:
-        BenchError: `text` is something else; it names the program `of`.
+        BenchError: `text` is not a line of JSON.
     """
     try:
         row = json.loads(text)
@@ -38,10 +38,10 @@ def parse_row(text: str, of: str) -> Row:
 
 
 def output_of(command: Sequence[str | Path]) -> str:
-    """What a command prints.
+    """Run a command and return its output.
 
     Raises:
-        BenchError: It failed; with the last line of what it said.
+        BenchError: The command failed. The message is the last line of its errors.
     """
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode:
@@ -58,31 +58,31 @@ class Programs:
 
     @property
     def bench(self) -> Path:
-        """Runs scenes."""
+        """The program that runs scenes."""
         return self.folder / "simcore_bench"
 
     @property
     def yardstick(self) -> Path:
-        """What they are measured beside."""
+        """The reference program."""
         return self.folder / "yardstick"
 
     def require(self) -> None:
-        """Raises `BenchError` if one of them has not been built."""
+        """Raise `BenchError` if a program is missing."""
         for program in (self.bench, self.yardstick):
             if not program.exists():
                 raise BenchError(f"{program} is missing: build it with `make bench-build`")
 
     def scenes(self, group: str | None = None) -> list[str]:
-        """Names of scenes: of a group (scenes, sizes, loads, loads_learned, motifs), or all that there are."""
+        """The names of all scenes, or of a group (scenes, sizes, loads, loads_learned, motifs)."""
         return output_of([self.bench, "--list", *([group] if group else [])]).split()
 
     def run(self, scene: str, scale: float = 1, threads: int = 1) -> Row:
-        """One run of a scene."""
+        """Run a scene."""
         options = ["--threads", str(threads)] if threads != 1 else []
         return parse_row(output_of([self.bench, scene, f"{scale:.10g}", *options]), self.bench.name)
 
     def side_by_side(self, scene: str, count: int) -> list[Row]:
-        """As many independent runs of a scene at the same time."""
+        """Run a scene in `count` processes at the same time."""
         runs = [
             subprocess.Popen([str(self.bench), scene], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for _ in range(count)
@@ -95,13 +95,13 @@ class Programs:
         return [parse_row(out or err, self.bench.name) for out, err in printed]
 
     def reference(self) -> float:
-        """The yardstick's flit-hops per CPU second, now."""
+        """Run the yardstick and return its flit-hops per CPU second."""
         row = parse_row(output_of([self.yardstick, "0.6", "10000"]), self.yardstick.name)
         return float(row["flit_hops_per_cpu_second"])
 
 
 def check_scenes(asked: Sequence[str], known: Sequence[str]) -> None:
-    """Raises `BenchError` for a scene that there is not, with the names that begin alike or else all."""
+    """Raise `BenchError` for an unknown scene, with the names that begin alike, or with all names."""
     for scene in asked:
         if scene not in known:
             near = [name for name in known if name.startswith(scene[:8])] or list(known)
@@ -109,10 +109,10 @@ def check_scenes(asked: Sequence[str], known: Sequence[str]) -> None:
 
 
 def medians(rows: Sequence[Row], references: Sequence[float]) -> Row:
-    """One row of several pairs of (scene, yardstick); the ratio is taken pair by pair.
+    """Combine pairs of (scene, yardstick) into a row. The ratio is taken pair by pair.
 
     Raises:
-        BenchError: The runs did not all end in the same state.
+        BenchError: The runs end in different states.
     """
     hashes = sorted({str(row["state_hash"]) for row in rows})
     if len(hashes) > 1:
@@ -132,7 +132,7 @@ def medians(rows: Sequence[Row], references: Sequence[float]) -> Row:
 
 
 def processor() -> str:
-    """The processor's name, as far as the system tells it."""
+    """The name of the processor, if the system reports it."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():
@@ -142,17 +142,17 @@ def processor() -> str:
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def machine() -> Row:
-    """What figures of one machine have in common."""
+    """The description of the machine in files of results."""
     return {"processor": processor(), "cores": cores(), "system": platform.system()}
 
 
 def version() -> str:
-    """The commit of the working tree, with `-dirty` where it differs from it."""
+    """The commit of the working tree, with `-dirty` if the tree has changes."""
     try:
         return output_of(["git", "-C", ROOT, "describe", "--always", "--tags", "--dirty"]).strip()
     except (BenchError, OSError):

@@ -1,6 +1,6 @@
-"""Saved results as Markdown: goals, series and instructions, as they stand in results/README.md.
+"""Print saved results as the Markdown tables of results/README.md: goals, series and instructions.
 
-python simcore/bench/report.py [NAME]     NAME: of results/NAME.json; `after` by default
+python simcore/bench/report.py [NAME]     reads results/NAME.json; `after` by default
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from saved import Results
 
 
 def rows_of(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
+    """Format a Markdown table."""
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def goals_table(found: Results) -> str:
-    """Every scene that was measured: before, now, goal."""
+    """Format every scene: before, now, goal."""
     before = goals.before()
     ratios = {row["scene"]: float(row["ratio_to_yardstick"]) for row in found["scenes"]}
 
@@ -41,7 +41,7 @@ def goals_table(found: Results) -> str:
 
 
 def times_table(first: str, key: str, digits: str, points: Sequence[Row]) -> str:
-    """Nanoseconds per flit-hop over what `key` says."""
+    """Format nanoseconds per flit-hop over the quantity `key`."""
     return rows_of(
         (first, *(format(point[key], digits) for point in points)),
         [("ns per flit-hop", *(f"{point['ns_per_flit_hop']:.0f}" for point in points))],
@@ -49,17 +49,17 @@ def times_table(first: str, key: str, digits: str, points: Sequence[Row]) -> str
 
 
 def threads_table(rows: Sequence[Row]) -> str:
-    """Speed over threads, beside independent runs."""
+    """Format the speed over threads and of independent runs."""
 
     def row_of(row: Row) -> list[str]:
         speeds = (f"{row['speedup']:.2f}", f"{row['side_by_side']:.2f}")
         return [f"`{row['scene']}`", str(row["threads"]), *speeds, row["verdict"]]
 
-    return rows_of(("scene", "threads", "one run", "as many runs side by side", "two threads"), map(row_of, rows))
+    return rows_of(("scene", "threads", "one run", "independent runs", "two threads"), map(row_of, rows))
 
 
 def report(found: Results) -> str:
-    """All that a file of results has."""
+    """Format all parts of a file of results."""
     parts = [f"{found['machine']['processor']}, {found['machine']['cores']} cores"]
     if found.get("scenes"):
         parts.append(goals_table(found))
@@ -77,12 +77,12 @@ def report(found: Results) -> str:
 
 
 def main() -> int:
-    """Print it."""
+    """Print the report of a file of results."""
     path = RESULTS / f"{sys.argv[1] if len(sys.argv) > 1 else 'after'}.json"
     try:
         if not path.exists():
             names = ", ".join(sorted(file.stem for file in RESULTS.glob("*.json")))
-            raise BenchError(f"{path} does not exist; there are {names}")
+            raise BenchError(f"{path} does not exist; valid names: {names}")
         print(report(json.loads(path.read_text())))
     except BenchError as error:
         print(error, file=sys.stderr)

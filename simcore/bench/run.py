@@ -1,12 +1,12 @@
-"""Speed of the core: fixed scenes beside the yardstick, how it scales, and where its instructions go.
+"""Speed of the core: fixed scenes relative to the yardstick, scaling, and instructions by stage.
 
     python simcore/bench/run.py [scene ...] [--all] [--series [size load threads]] [--instructions] [--save NAME]
 
-A scene is run, then the yardstick (yardstick.cpp, a naive struct-of-arrays prototype), in turn; the ratio is taken pair
-by pair and its median reported, so that a machine whose speed drifts does not decide the result. Speeds are flit-hops
-(channel traversals, ejection included, injection not) per CPU second of the simulation loop on one core; over threads,
-per second of wall time. With --series or --instructions, only those are measured; --all adds the scenes. Ctrl-C keeps
-what has been measured.
+A scene and the yardstick (yardstick.cpp, a naive struct-of-arrays prototype) run in turns. The result is the median of
+the ratios of pairs, so that a drift of the machine's speed does not decide it. Speeds are flit-hops (channel
+traversals, with ejection and without injection) per CPU second of the simulation loop on one core. Over threads they
+are per second of wall time. --series and --instructions measure only these, and --all adds the scenes. After Ctrl-C
+the finished measurements are kept.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def measure(programs: Programs, scene: str, repeats: int, steps: Steps) -> Row:
 
 
 def wanted(scene: str, now: dict[str, Row]) -> float | None:
-    """The ratio that a scene with a goal has to reach; None: not known."""
+    """The required ratio of a scene with a goal. None: not known."""
     ratios = {name: row["ratio_to_yardstick"] for name, row in now.items()}
     return goals.GOALS[scene].ratio(scene, goals.before(), ratios)
 
 
 def line(row: Row, now: dict[str, Row]) -> str:
-    """A scene's line of the table."""
+    """Format the line of a scene."""
     goal = verdict = ""
     if row["scene"] in goals.GOALS:
         ratio = wanted(row["scene"], now)
@@ -62,7 +62,7 @@ def line(row: Row, now: dict[str, Row]) -> str:
 
 
 def measure_scenes(programs: Programs, scenes: Sequence[str], repeats: int, measured: dict[str, Row]) -> None:
-    """Measure the scenes that have not been yet, and print each one's line."""
+    """Measure the scenes that `measured` lacks, and print their lines."""
     left = [scene for scene in goals.with_needed(scenes) if scene not in measured]
     if not left:
         return
@@ -74,12 +74,12 @@ def measure_scenes(programs: Programs, scenes: Sequence[str], repeats: int, meas
 
 
 def print_series(found: series.Series) -> None:
-    """Every series that was measured, as a table."""
+    """Print a table of every measured series."""
     titles = {
-        series.SIZES: "Time per flit-hop over network size: Dragonflies, classic router, minimal, uniform load 0.3",
-        series.LOADS: "Time per flit-hop over load: 1,056 terminals, classic router, minimal, uniform",
+        series.SIZES: "Time per flit-hop over size: Dragonflies, router input_queued, minimal, uniform load 0.3",
+        series.LOADS: "Time per flit-hop over load: 1,056 terminals, router input_queued, minimal, uniform",
         series.LOADS_LEARNED: "Time per flit-hop over load: 1,056 terminals, router hpdc21, Q-adaptive, uniform",
-        series.THREADS: "Speed over threads, of one thread's; wall time. One run, and as many runs side by side",
+        series.THREADS: "Speed / speed of one thread (wall time): one run on the threads, and independent runs",
     }
     tables = {series.SIZES: series.size_table, series.THREADS: series.threads_table}
     for key, rows in found.items():
@@ -87,25 +87,31 @@ def print_series(found: series.Series) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """What the command line takes."""
+    """The command line."""
     out = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    out.add_argument("scenes", nargs="*", help="of whatever is measured, these scenes only")
+    out.add_argument("scenes", nargs="*", help="measure only these scenes")
     out.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="folder with the built programs")
     out.add_argument("--repeats", type=int, default=5, help="pairs per scene")
-    out.add_argument("--all", action="store_true", help="the scenes' speeds as well, beside series or instructions")
-    out.add_argument("--series", nargs="*", choices=list(series.GROUPS), help="how it scales; all three by default")
-    out.add_argument("--instructions", action="store_true", help="instructions per flit-hop and stage (needs valgrind)")
-    out.add_argument("--save", metavar="NAME", help="keep the figures in results/NAME.json, with series NAME.png")
+    out.add_argument("--all", action="store_true", help="measure scenes as well as series or instructions")
+    out.add_argument(
+        "--series", nargs="*", choices=list(series.GROUPS), help="measure scaling; all three series by default"
+    )
+    out.add_argument(
+        "--instructions", action="store_true", help="count instructions per flit-hop and stage (needs valgrind)"
+    )
+    out.add_argument(
+        "--save", metavar="NAME", help="save the results in results/NAME.json, and a figure of the series in NAME.png"
+    )
     return out
 
 
 def wanted_of(asked: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Those of the names that were asked for; all if none were."""
+    """The names that are in `asked`, or all names if `asked` is empty."""
     return [name for name in names if not asked or name in asked]
 
 
 def measure_times(programs: Programs, arguments: argparse.Namespace, found: saved.Results) -> None:
-    """Scenes and series, filed in `found` as they come."""
+    """Measure scenes and series, and put each result into `found` at once."""
     programs.require()
     known = programs.scenes()
     check_scenes([*arguments.scenes, *goals.GOALS], known)
@@ -132,9 +138,9 @@ def measure_times(programs: Programs, arguments: argparse.Namespace, found: save
 
 
 def go(arguments: argparse.Namespace, found: saved.Results) -> None:
-    """Measure what is asked for."""
+    """Measure as the command line asks."""
     if arguments.repeats < 1:
-        raise BenchError(f"--repeats {arguments.repeats}: valid are 1 and more")
+        raise BenchError(f"--repeats {arguments.repeats}: the number must be 1 or more")
     if arguments.all or arguments.series is not None or not arguments.instructions:
         measure_times(Programs(arguments.build), arguments, found)
     if arguments.instructions:
@@ -142,7 +148,7 @@ def go(arguments: argparse.Namespace, found: saved.Results) -> None:
 
 
 def main() -> int:
-    """Measure, print, and keep if asked."""
+    """Measure, print, and save if `--save` is given."""
     arguments = parser().parse_intermixed_args()
     found: saved.Results = {"scenes": [], "series": {}, "instructions": []}
     status = 0
@@ -158,7 +164,7 @@ def main() -> int:
         path = saved.save(arguments.save, found)
         print(f"saved {path}")
         if found["series"]:
-            import picture  # takes a second to import
+            import picture  # the import takes a second
 
             print(f"saved {picture.save(path)}")
     return status

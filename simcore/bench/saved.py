@@ -1,4 +1,4 @@
-"""Files of results: what was measured, on which machine, of which commit."""
+"""Files of results, with the machine and the commit of each measurement."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Results = dict[str, Any]
 
 
 def merged(old: Results, new: Results) -> Results:
-    """Old results with the new ones in their place: scene by scene, series by series.
+    """Replace old results by new results, scene by scene and series by series.
 
     Raises:
-        BenchError: They were measured on different machines.
+        BenchError: The results are from different machines.
     """
     if old and old.get("machine") != new["machine"]:
-        raise BenchError(f"these results are of another machine, {old.get('machine')}; save under another name")
+        raise BenchError(f"the saved results are of another machine, {old.get('machine')}; save under another name")
     out = {**old, "machine": new["machine"]}
     for part in ("scenes", "instructions"):
         if part in new:
@@ -30,10 +30,10 @@ def merged(old: Results, new: Results) -> Results:
 
 
 def save(name: str, measured: Results, folder: Path = RESULTS) -> Path:
-    """Write `folder/NAME.json`, merged with what stands there; every row says which commit it is of.
+    """Write `folder/NAME.json`, merged with the file if it exists. Every row has the commit of its measurement.
 
     Raises:
-        BenchError: What stands there is of another machine.
+        BenchError: The file is of another machine.
     """
     commit = version()
 

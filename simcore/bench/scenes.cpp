@@ -43,7 +43,7 @@ Values sc22() {
   return values;
 }
 
-// With flits that take turns at the crossbar.
+// Flits of several packets share the crossbar.
 Values flit_crossbar(Values values) {
   values["crossbar_sharing"] = std::string("flit");
   return values;
@@ -66,8 +66,8 @@ Values sc19() {
           {"link_sharing", std::string("packet")}};
 }
 
-// The router and the channel delays of the yardstick this is compared with: 32 flits per VC, local 1 and global 10
-// cycles, one more for the switch.
+// The router and the channel delays of the yardstick: 32 flits per VC, local 1 and global 10 cycles, and one cycle for
+// the switch.
 Values input_queued() {
   return {{"input_buffer_flits", i64{32}},
           {"link_latency_ns_local", 1.0},
@@ -90,7 +90,7 @@ std::string decimal(double x) {
 }
 
 // Networks of growing size at load 0.3: balanced Dragonflies (a = 2p = 2h, g = ah + 1), and one of 100,352 terminals.
-// A run is about as many flit-hops on all of them, as far as the largest ones leave cycles enough.
+// Each run has about the same number of flit-hops, except on the largest networks, which run at least 300 cycles.
 void add_sizes(std::vector<Scene>& all) {
   const auto add = [&](u32 terminals, const Section& topology) {
     const std::string name = "input_queued_minimal_uniform_0.3_" + std::to_string(terminals) + "_terminals";
@@ -111,7 +111,7 @@ Scene learned(double load, u32 cycles, u32 groups) {
   return {name, hpdc21(), "q_adaptive", "uniform", load, 20000, cycles, {"dragonfly", {}}, 0, {}, {}, groups};
 }
 
-// One network at growing load, beside those loads that are scenes: about as many flit-hops at each.
+// The loads that are not scenes already. Each run has about the same number of flit-hops.
 void add_loads(std::vector<Scene>& all) {
   for (const double load : {0.1, 0.2, 0.8, 0.9}) all.push_back(classic(load, static_cast<u32>(4000 / load), kLoads));
   for (const double load : {0.1, 0.2, 0.3, 0.4, 0.8, 0.9})
@@ -127,8 +127,9 @@ std::vector<Section> mixed_jobs() {
   return jobs;
 }
 
-// Each motif of the study on half the machine, as in its pairs. What computes long before its first message computes
-// less here. LQCD and Stencil5D send little at a time: their messages wait for each other along a row of ranks.
+// Each motif of the study on half the machine, as in the study's pairs. Motifs with a long computation before the first
+// message compute less here. LQCD and Stencil5D send few messages at a time, because messages wait for each other along
+// a row of ranks.
 void add_motifs(std::vector<Scene>& all) {
   const auto add = [&](const std::string& motif, u32 warmup, u32 cycles, Values values) {
     values.insert({"ranks", i64{motif == "lulesh" ? 512 : 528}});
@@ -156,13 +157,13 @@ std::vector<Scene> scenes() {
   const Section torus_512 = {"torus", {{"sizes", std::vector<double>{8, 8}}, {"terminals_per_router", i64{8}}}};
   const Section fat_tree = {
       "fat_tree", {{"children", std::vector<double>{48, 48, 48}}, {"parents", std::vector<double>{1, 48, 48}}}};
-  const Values preset = {};  // configs/router/input_queued.yaml has the core's defaults
+  const Values preset = {};  // the core's defaults are configs/router/input_queued.yaml
   // clang-format off
   std::vector<Scene> all = {
       classic(0.6, 10000, kScenes | kLoads),
       classic(0.05, 60000, kScenes | kLoads),
       classic(0.3, 12000, kScenes | kLoads | kSizes),
-      // What a table costs beside a closed form, where both carry the load.
+      // The cost of a forwarding table compared with a closed form, at a load that both carry.
       classic(0.4, 10000, kScenes | kLoads),
       {"input_queued_table_dfsssp_uniform_0.4", input_queued(), "table", "uniform", 0.4, 1000, 10000},
       learned(0.6, 100000, kScenes | kLoadsLearned),
@@ -185,7 +186,7 @@ std::vector<Scene> scenes() {
       {"torus_512_input_queued_ugal_uniform_0.3", preset, "ugal", "uniform", 0.3, 1000, 5000, torus_512},
       {"hpdc21_q_adaptive_on_the_graph_uniform_0.3", hpdc21(), "q_adaptive", "uniform", 0.3, 20000, 60000,
        dragonfly_1056, 0, {}, {{"links", 0.02}}},
-      // The heaviest pair of the interference study, at work for 256 us.
+      // The heaviest pair of the interference study, for 256 us.
       {"sc22_par_fft3d_and_halo3d", sc22(), "par", "", 0, 100000, 200000, dragonfly_1056, 0,
        {{"fft3d", {}}, {"halo3d", {}}}},
       {"sc22_flit_crossbar_par_fft3d_and_halo3d", flit_crossbar(sc22()), "par", "", 0, 100000, 200000,
@@ -194,7 +195,7 @@ std::vector<Scene> scenes() {
        dragonfly_1056, 4},
       {"sc22_flit_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", flit_crossbar(sc22()), "q_adaptive", "uniform", 0.6,
        20000, 60000, dragonfly_1056, 4},
-      // The six jobs of its mixed workload, which fill the machine, once FFT3D exchanges too.
+      // The six jobs of its mixed workload, which fill the machine, from the time at which FFT3D communicates.
       {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},
   };
   // clang-format on

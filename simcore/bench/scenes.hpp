@@ -1,5 +1,5 @@
-// The scenes that are measured: fixed configurations under fixed names. A name that exists keeps its meaning, since
-// figures of other commits are compared by it.
+// The scenes of the benchmark: fixed configurations with fixed names. A name keeps its meaning, because it identifies a
+// scene in the results of other commits.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace flitgym::bench {
 
-// What a scene is measured for. One may belong to several groups.
+// The groups of a scene, a bit mask.
 enum Group : u32 {
   kScenes = 1,        // the list of `make bench`
   kSizes = 2,         // one setting on networks of growing size
-  kLoads = 4,         // one network at growing load, classic router
-  kLoadsLearned = 8,  // the same, Q-adaptive on the router of its study
+  kLoads = 4,         // one network at growing load, router input_queued
+  kLoadsLearned = 8,  // the same with Q-adaptive, router hpdc21
   kMotifs = 16,       // one motif of the interference study at a time
 };
 

@@ -11,13 +11,13 @@ from terminal import Steps
 
 SIZES, LOADS, LOADS_LEARNED = "sizes", "loads", "loads_learned"  # groups of scenes
 THREADS = "threads"
-GROUPS = {"size": (SIZES,), "load": (LOADS, LOADS_LEARNED), THREADS: ()}  # series -> groups that it measures
+GROUPS = {"size": (SIZES,), "load": (LOADS, LOADS_LEARNED), THREADS: ()}  # series -> groups of scenes
 
 Series = dict[str, list[Row]]
 
 
 def thread_counts(cores: int) -> list[int]:
-    """1, 2, 4, ... as far as the machine has cores for them."""
+    """The powers of two up to the number of cores."""
     counts = [1]
     while 2 * counts[-1] <= cores:
         counts.append(2 * counts[-1])
@@ -25,7 +25,7 @@ def thread_counts(cores: int) -> list[int]:
 
 
 def point(row: Row) -> Row:
-    """What a series keeps of a scene's row: nanoseconds per flit-hop, on one core."""
+    """The point of a scene in a series: nanoseconds per flit-hop, on one core."""
     return {
         "scene": row["scene"],
         "terminals": row["terminals"],
@@ -40,7 +40,7 @@ def point(row: Row) -> Row:
 
 
 def over(groups: Mapping[str, Sequence[str]], rows: Mapping[str, Row]) -> Series:
-    """The series of the groups, from the rows of their scenes: over terminals or over offered load."""
+    """The series of the groups over terminals or over offered load, from the rows of their scenes."""
     by = {SIZES: "terminals", LOADS: "offered_load", LOADS_LEARNED: "offered_load"}
     return {
         group: sorted((point(rows[scene]) for scene in scenes), key=lambda row: float(row[by[group]]))
@@ -49,12 +49,12 @@ def over(groups: Mapping[str, Sequence[str]], rows: Mapping[str, Row]) -> Series
 
 
 def threads_row(scene: str, count: int, rounds: Sequence[tuple[float, float, float]]) -> Row:
-    """Speed of one run on `count` threads, and of as many runs side by side, in turns with one run on one thread.
+    """Speed on `count` threads, and of `count` independent runs at the same time, relative to one thread.
 
     Args:
-        scene: That was run.
-        count: Threads in the one run, and runs side by side.
-        rounds: Flit-hops per wall second of one thread, of `count` threads and of all runs side by side together.
+        scene: Name of the scene.
+        count: Number of threads, and of independent runs.
+        rounds: Flit-hops per wall second of one thread, of `count` threads, and of all independent runs together.
     """
     threaded = [many / one for one, many, _ in rounds]
     speedup = statistics.median(threaded)
@@ -77,10 +77,10 @@ def threads_row(scene: str, count: int, rounds: Sequence[tuple[float, float, flo
 def over_threads(
     programs: Programs, scenes: Sequence[str], counts: Sequence[int], repeats: int, steps: Steps
 ) -> list[Row]:
-    """Wall time of one run on 2, 4, ... threads, beside as many runs side by side.
+    """Measure runs on 2, 4, ... threads, and independent runs at the same time, by wall time.
 
     Raises:
-        BenchError: A run on several threads ends in another state than on one.
+        BenchError: A run on several threads ends in another state than on one thread.
     """
     rows: list[Row] = []
     for scene in scenes:
@@ -101,12 +101,12 @@ def over_threads(
 
 
 def wall(row: Row) -> float:
-    """Flit-hops per wall second."""
+    """The flit-hops per wall second of a row."""
     return float(row["flit_hops_per_wall_second"])
 
 
 def size_table(points: Sequence[Row]) -> str:
-    """Time per flit-hop over terminals, as text."""
+    """Format the time per flit-hop over terminals."""
     base = next((row["ns_per_flit_hop"] for row in points if row["terminals"] == 1056), None)
     lines = [f"{'terminals':>9s} {'ns/flit-hop':>12s} {'(min .. max)':>16s} {'of 1,056':>9s} {'MB':>7s}"]
     for row in points:
@@ -116,7 +116,7 @@ def size_table(points: Sequence[Row]) -> str:
 
 
 def load_table(points: Sequence[Row]) -> str:
-    """Time per flit-hop over load, as text."""
+    """Format the time per flit-hop over load."""
     lines = [f"{'offered':>9s} {'ns/flit-hop':>12s} {'(min .. max)':>16s} {'accepted':>9s}"]
     for row in points:
         lines.append(f"{row['offered_load']:9.2f} {time_columns(row)} {row['accepted_load']:9.3f}")
@@ -124,13 +124,13 @@ def load_table(points: Sequence[Row]) -> str:
 
 
 def time_columns(row: Row) -> str:
-    """Time per flit-hop with its extremes."""
+    """Format the time per flit-hop with its extremes."""
     extremes = f"({row['ns_per_flit_hop_min']:.0f} .. {row['ns_per_flit_hop_max']:.0f})"
     return f"{row['ns_per_flit_hop']:12.1f} {extremes:>16s}"
 
 
 def threads_table(rows: Sequence[Row]) -> str:
-    """Speed over threads, as text."""
+    """Format the speed over threads."""
     lines = [
         f"{'scene':58s} {'threads':>7s} {'one run':>8s} {'(min .. max)':>14s} {'side by side':>12s} "
         f"{'(min .. max)':>14s} two threads"
@@ -143,5 +143,5 @@ def threads_table(rows: Sequence[Row]) -> str:
 
 
 def span(least: float, most: float) -> str:
-    """The extremes of a ratio."""
+    """Format the extremes of a ratio."""
     return f"({least:5.2f} .. {most:4.2f})"

@@ -1,7 +1,7 @@
-// Speed of fixed scenes, headless: flit-hops per second of the simulation loop, as one line of JSON.
-//   simcore_bench SCENE [SCALE] [--threads N] [--partitions N]     SCALE stretches the window that is measured
-//   simcore_bench --list [GROUP]                  scenes, sizes, loads or loads_learned; all by default
-//   simcore_bench --starts-callgrind              exit status 0: the warm-up is not counted (valgrind's header found)
+// Speed of a scene: flit-hops per second of the simulation loop, as one line of JSON.
+//   simcore_bench SCENE [SCALE] [--threads N] [--partitions N]     SCALE: factor for the measured window
+//   simcore_bench --list [GROUP]                  scenes, sizes, loads, loads_learned or motifs; all by default
+//   simcore_bench --starts-callgrind              exit status 0: callgrind skips the warm-up (valgrind's header found)
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 
-// Under callgrind the warm-up runs uncounted, ten times as fast. Elsewhere this is nothing.
+// Under callgrind the warm-up runs without counting, ten times as fast. Otherwise this does nothing.
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 #else
@@ -24,7 +24,7 @@
 using namespace flitgym;
 using namespace flitgym::bench;
 
-// All that is measured, under a name that a profiler can be told.
+// The measured window, in a function that a profiler can select by name.
 extern "C" __attribute__((noinline)) void flitgym_bench_window(Simulation& sim, u64 cycles) { sim.run(cycles); }
 
 namespace {

@@ -1,6 +1,6 @@
-// Speed of the engines that make forwarding tables, and of what is measured of a table. One JSON line.
+// Speed of the engines of forwarding tables, and of the measures of a table, as one line of JSON.
 //   simcore_tables FABRIC ENGINE [key=value ...]     simcore_tables --list
-// patterns=N beside the engine's parameters: effective bisection bandwidth with N patterns, timed too.
+// The additional parameter patterns=N measures and times the effective bisection bandwidth over N patterns.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -40,7 +40,7 @@ std::vector<Fabric> fabrics() {
 }
 
 Value value_of(const std::string& key, const std::string& text) {
-  for (const ParamSpec& p : all_engine_params()) {
+  for (const ParamSpec& p : tables::all_engine_params()) {
     if (p.key != key) continue;
     switch (p.type) {
       case ParamSpec::Type::kBool: return text == "true";
@@ -49,7 +49,7 @@ Value value_of(const std::string& key, const std::string& text) {
       default: return text;
     }
   }
-  return text;  // refused by name when the table is made
+  return text;  // make_table() refuses an unknown key by name
 }
 
 int run(int argc, char** argv) {
@@ -60,7 +60,7 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "unknown fabric %s; --list names them\n", argv[1]);
     return 2;
   }
-  EngineChoice choice{argv[2], {}, nullptr};
+  tables::EngineChoice choice{argv[2], {}, nullptr};
   u32 patterns = 0;
   for (int k = 3; k < argc; k++) {
     const std::string given = argv[k];
@@ -69,17 +69,18 @@ int run(int argc, char** argv) {
     if (key == "patterns") patterns = static_cast<u32>(std::atoi(text.c_str()));
     else choice.values[key] = value_of(key, text);
   }
-  const ChannelGraph g = channel_graph(config);
+  const tables::ChannelGraph g = tables::channel_graph(config);
   const double start = cpu_now();
-  const ForwardingTable table = make_table("engine", choice, g);
+  const tables::ForwardingTable table = tables::make_table("engine", choice, g);
   const double made = cpu_now() - start, rss = peak_rss_mb();
-  const Quality q = quality(g, table, {});
+  const tables::Quality q = quality(g, table, {});
   double ebb = 0, ebb_seconds = 0;
   if (patterns) {
     std::vector<u32> orders(std::size_t{patterns} * g.terminals);
     const double before = cpu_now();
-    for (u32 k = 0; k < patterns; k++) draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
-    for (const double value : bisection_bandwidth(g, table, orders, false)) ebb += value / patterns;
+    for (u32 k = 0; k < patterns; k++)
+      tables::draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
+    for (const double value : tables::bisection_bandwidth(g, table, orders, false)) ebb += value / patterns;
     ebb_seconds = cpu_now() - before;
   }
   std::printf(

@@ -1,11 +1,11 @@
-"""What forwarding tables cost: CPU seconds on one core, memory, and how good the table is.
+"""Cost of forwarding tables: CPU seconds on one core, memory, and the quality of the tables.
 
     python simcore/bench/tables.py [--build build/bench] [--repeats 3] [--large] [--save NAME]
                                    [FABRIC ENGINE key=value ...]
 
-Without a fabric, all cases below. Seconds are those of the engine and of the check of its table, the network being
-there; the least of the repeats is kept. `known` are those of a real subnet manager (OpenSM 3.3.23) on the same or a
-similar fabric.
+Without a fabric, all cases below are measured. Seconds cover the engine and the check of its table, without building
+the network. The result is the minimum of the repeats. `known` has the seconds of a real subnet manager (OpenSM 3.3.23)
+on the same or a similar fabric.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 
-# Fabric, engine, parameters; what is timed; goal and what a real subnet manager takes, in seconds.
+# Fabric, engine with parameters, the timed part, the goal and the time of a real subnet manager in seconds.
 CASES: list[tuple[str, list[str], str, float | None, float | None]] = [
     ("fat_tree_672", ["min_hop"], "route", None, 0.39),
     ("fat_tree_672", ["sssp"], "route", None, 0.44),
@@ -37,7 +37,7 @@ CASES: list[tuple[str, list[str], str, float | None, float | None]] = [
     ("hyperx_672", ["lash"], "route", None, 1.1),
     ("torus_512", ["dfsssp"], "route", None, None),
     ("torus_512", ["lash"], "route", None, None),
-    # The study of the Angara interconnect: 150 nodes of three dimensions and 90 of four in a quarter of a second.
+    # The study of the Angara interconnect needs a quarter of a second for 150 nodes (3 dimensions) and for 90 (4).
     ("torus_150", ["angara_sssp"], "route", 0.25, None),
     ("torus_90", ["angara_sssp"], "route", 0.25, None),
     ("torus_512", ["angara_sssp"], "route", None, None),
@@ -53,7 +53,7 @@ LARGE: list[tuple[str, list[str], str, float | None, float | None]] = [
 
 
 def measure(program: Path, fabric: str, arguments: list[str], repeats: int) -> dict[str, Any]:
-    """The row of least time of `repeats` runs."""
+    """The fastest of `repeats` runs."""
     rows: list[dict[str, Any]] = []
     for _ in range(repeats):
         done = subprocess.run([str(program), fabric, *arguments], check=True, capture_output=True, text=True)
@@ -63,12 +63,12 @@ def measure(program: Path, fabric: str, arguments: list[str], repeats: int) -> d
 
 
 def main() -> int:
-    """Measure, print a table, and keep it if asked."""
+    """Measure, print a table, and save it if `--save` is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", nargs="*", help="fabric, engine and its parameters; all cases by default")
+    parser.add_argument("case", nargs="*", help="fabric, engine and parameters of the engine; all cases by default")
     parser.add_argument("--build", type=Path, default=Path("build/bench"), help="folder with the built programs")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--large", action="store_true", help="the cases of 1,000 and 10,000 switches too (minutes)")
+    parser.add_argument("--large", action="store_true", help="also the cases of 1,000 and 10,000 switches (minutes)")
     parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     options = parser.parse_args()
 

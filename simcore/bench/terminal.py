@@ -1,4 +1,4 @@
-"""What is shown while it runs: a bar on a terminal, else a line for what has been done."""
+"""Progress of a measurement: a bar on a terminal, and lines of text elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 
 class Steps:
-    """Progress over a known number of runs, on stderr, so that tables can be piped. A context manager."""
+    """Progress over a number of runs, on stderr so that tables can be piped. A context manager."""
 
     def __init__(self, total: int) -> None:
         self._total, self._done = total, 0
@@ -26,7 +26,7 @@ class Steps:
             console=Console(stderr=True),
             transient=True,
             speed_estimate_period=600,
-            refresh_per_second=1,  # it shares the machine with what is measured
+            refresh_per_second=1,  # the bar uses the measured machine
             disable=not sys.stderr.isatty(),
             redirect_stdout=sys.stdout.isatty(),
         )
@@ -40,18 +40,18 @@ class Steps:
         self._bar.stop()
 
     def about(self, what: str) -> None:
-        """What is done now."""
+        """Show the current run."""
         self._bar.update(self._task, description=what)
         if self._bar.disable and time.monotonic() - self._last_line > 20:
             self._last_line = time.monotonic()
             print(f"{self._done}/{self._total}: {what}", file=sys.stderr, flush=True)
 
     def add(self, count: int) -> None:
-        """More runs than it was thought."""
+        """Increase the number of runs."""
         self._total += count
         self._bar.update(self._task, total=self._total)
 
     def advance(self) -> None:
-        """One run more is done."""
+        """Count a finished run."""
         self._done += 1
         self._bar.advance(self._task)

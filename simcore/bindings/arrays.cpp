@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "configuration.hpp"
 #include "exclusive.hpp"
 #include "live.hpp"
 #include "simcore/network.hpp"
@@ -22,7 +23,7 @@ using namespace flitgym;
 
 namespace {
 
-// Arrays of structs come as structured NumPy arrays, so that a field is one column of the view.
+// Vectors of structs become structured NumPy arrays, so that a field is a column of the view.
 template <class T, class A>
 void add_view(py::dict& out, const char* name, std::vector<T, A>& array, const py::object& owner) {
   out[name] = view(array, owner);
@@ -41,8 +42,8 @@ py::dict facts(const Simulation& sim) {
   d["fingerprint"] = net.fingerprint;
   d["terminals"] = net.terminals;
   d["routers"] = net.routers;
-  d["partitions"] = net.partitions();                             // that threads can run
-  d["window_cycles"] = net.partitions() > 1 ? net.lookahead : 0;  // that a partition runs on its own
+  d["partitions"] = net.partitions();                             // number that threads can run in parallel
+  d["window_cycles"] = net.partitions() > 1 ? net.lookahead : 0;  // cycles that a partition runs without the others
   d["radix"] = net.radix;
   d["groups"] = net.groups;
   d["vcs"] = net.vcs;
@@ -89,8 +90,8 @@ py::dict facts(const Simulation& sim) {
   d["damaged"] = net.damaged;
   d["failed_links"] = net.failed_links;
   d["routing_replaced"] = net.replaced;
-  d["plugins"] = net.plugins;                 // whose components it is made of
-  d["link_changes"] = net.graphs.size() - 1;  // times at which links go down or come up
+  d["plugins"] = net.plugins;                 // plugins of the components in use
+  d["link_changes"] = net.graphs.size() - 1;  // number of times at which links fail or recover
   return d;
 }
 
@@ -131,7 +132,7 @@ py::dict channels(const Simulation& sim) {
   d["peer_port"] = array(peer_port);
   d["terminal"] = array(terminal);
   d["latency_ns"] = array(latency);
-  d["hop_ns"] = array(hop);  // what the first values of tables are made of: a hop without queueing
+  d["hop_ns"] = array(hop);  // time of a hop without queueing; initial values of learned tables are sums of these
   d["flit_time_ns"] = array(flit_time);
   d["flits"] = array(flits);
   d["utilisation"] = array(utilisation);
@@ -139,7 +140,7 @@ py::dict channels(const Simulation& sim) {
   return d;
 }
 
-// What each router is, apart from what it does.
+// The routers' fixed properties.
 py::dict routers(const Simulation& sim) {
   const Network& net = sim.network();
   py::dict d;
@@ -151,7 +152,7 @@ py::dict routers(const Simulation& sim) {
   d["group"] = py::array(static_cast<py::ssize_t>(net.routers), net.router_group.data());
   d["region"] = py::array(static_cast<py::ssize_t>(net.routers), region.data());
   d["first_link"] = py::array(static_cast<py::ssize_t>(net.routers), net.first_link.data());
-  // its port 0 in the arrays of ports
+  // index of the router's port 0 in arrays over all ports
   d["first_port"] = py::array(static_cast<py::ssize_t>(net.routers), first_port.data());
   return d;
 }
@@ -171,7 +172,7 @@ py::dict series(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
   const u32 interval = s.series_interval[0];
-  // Up to now, empty intervals at the end included.
+  // Until now, including empty intervals at the end.
   const std::vector<SeriesPoint> sums = series_sums(s);
   const auto n = static_cast<py::ssize_t>(interval ? (s.part.totals.now + interval - 1) / interval : 0);
   py::array_t<double> time(n), latency(n), hops(n), throughput(n);
@@ -200,7 +201,7 @@ py::dict series(const Simulation& sim) {
   return d;
 }
 
-// Views of what keeps its size; what several partitions hold parts of comes as sums, as of now.
+// Views of the arrays that never change their size. Arrays that are spread over partitions are returned as sums.
 py::dict arrays(const Live<Simulation>& live) {
   const Exclusive held(*live);
   State& s = live->state();
@@ -211,7 +212,7 @@ py::dict arrays(const Live<Simulation>& live) {
 #define FLITGYM_PART_VIEW(type, name) add_view(out, #name, s.part.name, self);
   FLITGYM_PARTITION_FIXED(FLITGYM_PART_VIEW)
 #undef FLITGYM_PART_VIEW
-  if (!s.further.empty())  // sums over the partitions, as of now
+  if (!s.further.empty())  // sums over the partitions
     for (const auto& [name, histogram] : {std::pair{"histogram_nic", &Partition::histogram_nic},
                                           {"histogram_generation", &Partition::histogram_generation}}) {
       const std::vector<u32> sums = histogram_sums(s, histogram);
@@ -241,5 +242,6 @@ void bind_arrays(py::class_<Simulation>& simulation) {
       .def("routers", alone([](Simulation& s) { return routers(s); }))
       .def("terminals", alone([](Simulation& s) { return terminals(s); }))
       .def("facts", alone([](Simulation& s) { return facts(s); }))
+      .def("_configuration", alone([](Simulation& s) { return from_config(s.network().config); }))
       .def("arrays", [](Live<Simulation> live) { return arrays(live); });
 }

@@ -1,4 +1,4 @@
-// What a network is and what a simulation holds, as dicts and NumPy arrays.
+// A network and a simulation's state as dicts and NumPy arrays.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -13,28 +13,22 @@
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
 #include "tables.hpp"
-#include "workload/array_program.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
 
 namespace {
 
-// ---- configuration: a mapping of sections, each with a name and parameters ----
-
-}  // namespace
-
-namespace {
-
-// For a message: as Python writes it, cut where it is long, and without what no message can hold.
+// A value for a message, as Python prints it: at most 200 characters, and ASCII only.
 std::string shown(const py::handle& item) {
   constexpr std::size_t kMost = 200;
   std::string text;
   try {
     text = py::str(py::module_::import("builtins").attr("ascii")(item)).cast<std::string>();
-  } catch (const py::error_already_set&) {  // more digits than Python writes, an object that cannot say what it is
+  } catch (const py::error_already_set&) {  // an integer with too many digits, or a failing __repr__
     text = "a value of type " + py::str(py::type::of(item).attr("__name__")).cast<std::string>();
   }
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
@@ -44,12 +38,12 @@ i64 to_integer(const std::string& where, const py::handle& item) {
   const i64 value = PyLong_AsLongLong(item.ptr());
   if (value == -1 && PyErr_Occurred()) {
     PyErr_Clear();
-    throw ConfigError(where + ": " + shown(item) + " is too large; whole numbers have 64 bits");
+    throw ConfigError(where + ": " + shown(item) + " is too large; integers have 64 bits");
   }
   return value;
 }
 
-// Of an integer as well; one that is beyond all floats is refused.
+// Accepts integers, too. Throws ConfigError for an integer beyond the range of floats.
 double to_real(const std::string& where, const py::handle& item) {
   const double value = PyFloat_AsDouble(item.ptr());
   if (value == -1.0 && PyErr_Occurred()) {
@@ -62,16 +56,16 @@ double to_real(const std::string& where, const py::handle& item) {
 }  // namespace
 
 std::string to_text(const std::string& where, const py::handle& item) {
-  if (!py::isinstance<py::str>(item)) throw ConfigError(where + ": " + shown(item) + " is no text");
+  if (!py::isinstance<py::str>(item)) throw ConfigError(where + ": " + shown(item) + " is not text");
   py::ssize_t size = 0;
   const char* const bytes = PyUnicode_AsUTF8AndSize(item.ptr(), &size);
   if (!bytes) {
     PyErr_Clear();
-    throw ConfigError(where + ": " + shown(item) + " is no text that can be written as UTF-8");
+    throw ConfigError(where + ": " + shown(item) + " cannot be encoded as UTF-8");
   }
   const std::string text(bytes, static_cast<std::size_t>(size));
-  // No file name and no message can hold it.
-  if (text.find('\0') != text.npos) throw ConfigError(where + ": " + shown(item) + " has a zero byte");
+  // Neither file names nor messages can hold a zero byte.
+  if (text.find('\0') != text.npos) throw ConfigError(where + ": " + shown(item) + " contains a zero byte");
   return text;
 }
 
@@ -102,7 +96,7 @@ Value to_value(const std::string& where, const py::handle& item) {
     const auto numbers = py::array_t<double, py::array::c_style | py::array::forcecast>(array);
     return std::vector<double>(numbers.data(), numbers.data() + numbers.size());
   }
-  throw ConfigError(where + ": " + shown(item) + " is no number, word, truth value or list of numbers");
+  throw ConfigError(where + ": " + shown(item) + " is not a number, text, boolean or list of numbers");
 }
 
 Section to_section(const py::dict& config, const char* key, const char* default_name) {
@@ -118,7 +112,7 @@ Section to_section(const py::dict& config, const char* key, const char* default_
     return section;
   }
   if (!py::isinstance<py::dict>(given))
-    throw ConfigError(std::string(key) + ": " + shown(given) + " is no mapping and no name");
+    throw ConfigError(std::string(key) + ": " + shown(given) + " is neither a name nor a mapping");
   for (const auto& [k, v] : given.cast<py::dict>()) {
     const std::string name = to_text(key, k);
     if (name == "name") section.name = to_text(std::string(key) + ".name", py::str(v));
@@ -128,26 +122,27 @@ Section to_section(const py::dict& config, const char* key, const char* default_
   return section;
 }
 
-// NumPy arrays by the names of ProgramArrays; those left out are empty.
+// Builds a program from NumPy arrays by the names of ProgramArrays. Missing arrays are empty.
 std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
   using Column = py::array_t<i64, py::array::c_style>;
   std::map<std::string, Column> held;
-  ProgramArrays arrays;
-  const std::map<std::string, ProgramArrays::Column*> columns = {{"op_rank", &arrays.op_rank},
-                                                                 {"op_block", &arrays.op_block},
-                                                                 {"op_kind", &arrays.op_kind},
-                                                                 {"op_size", &arrays.op_size},
-                                                                 {"op_peer", &arrays.op_peer},
-                                                                 {"op_tag", &arrays.op_tag},
-                                                                 {"op_cpu", &arrays.op_cpu},
-                                                                 {"dependency_rank", &arrays.dependency_rank},
-                                                                 {"dependency_block", &arrays.dependency_block},
-                                                                 {"dependency_before", &arrays.dependency_before},
-                                                                 {"dependency_after", &arrays.dependency_after},
-                                                                 {"dependency_on_start", &arrays.dependency_on_start},
-                                                                 {"repeat_rank", &arrays.repeat_rank},
-                                                                 {"repeat_block", &arrays.repeat_block},
-                                                                 {"repeat_count", &arrays.repeat_count}};
+  workload::ProgramArrays arrays;
+  const std::map<std::string, workload::ProgramArrays::Column*> columns = {
+      {"op_rank", &arrays.op_rank},
+      {"op_block", &arrays.op_block},
+      {"op_kind", &arrays.op_kind},
+      {"op_size", &arrays.op_size},
+      {"op_peer", &arrays.op_peer},
+      {"op_tag", &arrays.op_tag},
+      {"op_cpu", &arrays.op_cpu},
+      {"dependency_rank", &arrays.dependency_rank},
+      {"dependency_block", &arrays.dependency_block},
+      {"dependency_before", &arrays.dependency_before},
+      {"dependency_after", &arrays.dependency_after},
+      {"dependency_on_start", &arrays.dependency_on_start},
+      {"repeat_rank", &arrays.repeat_rank},
+      {"repeat_block", &arrays.repeat_block},
+      {"repeat_count", &arrays.repeat_count}};
   std::vector<std::string> valid = {"ranks"};
   for (const auto& [name, column] : columns) valid.push_back(name);
   for (const auto& [key, value] : given) {
@@ -164,14 +159,14 @@ std::shared_ptr<const Program> program_from_arrays(const py::dict& given) {
     const py::array array = py::array::ensure(value);
     if (!array || array.ndim() != 1 ||
         (array.dtype().kind() != 'i' && array.dtype().kind() != 'u' && array.dtype().kind() != 'b' && array.size() > 0))
-      throw ConfigError("Program: " + name + " is no one-dimensional array of integers");
+      throw ConfigError("Program: " + name + " is not a one-dimensional array of integers");
     const Column column = Column(array.attr("astype")("int64"));
     held[name] = column;
     *found->second = {column.data(), static_cast<std::size_t>(column.size())};
   }
   return without_gil([&] {
-    auto program = looped_program(arrays);
-    check_program(*program, "Program");
+    auto program = workload::looped_program(arrays);
+    workload::check_program(*program, "Program");
     return program;
   });
 }
@@ -181,19 +176,19 @@ namespace {
 std::vector<u32> to_terminals(const std::string& where, const py::handle& item) {
   std::vector<u32> terminals;
   if (!PySequence_Check(item.ptr()) || py::isinstance<py::str>(item))
-    throw ConfigError(where + ": " + shown(item) + " is no list of terminals");
+    throw ConfigError(where + ": " + shown(item) + " is not a list of terminals");
   for (const py::handle& t : py::list(py::reinterpret_borrow<py::object>(item))) {
-    if (!PyIndex_Check(t.ptr())) throw ConfigError(where + ": " + shown(t) + " is no terminal");
+    if (!PyIndex_Check(t.ptr())) throw ConfigError(where + ": " + shown(t) + " is not a terminal");
     const i64 value = to_integer(where, py::reinterpret_borrow<py::object>(t).attr("__index__")());
-    if (value < 0 || value > 0xffffffff) throw ConfigError(where + ": " + std::to_string(value) + " is no terminal");
+    if (value < 0 || value > 0xffffffff) throw ConfigError(where + ": " + std::to_string(value) + " is not a terminal");
     terminals.push_back(static_cast<u32>(value));
   }
   return terminals;
 }
 
-// {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
+// Format: {parameters, 'jobs': [{'name', 'motif' or 'goal_file' or 'program', 'terminals', parameters of the motif}]}
 WorkloadSection to_workload(const py::object& given) {
-  if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + shown(given) + " is no mapping");
+  if (!py::isinstance<py::dict>(given)) throw ConfigError("workload: " + shown(given) + " is not a mapping");
   WorkloadSection section;
   for (const auto& [k, v] : given.cast<py::dict>()) {
     const std::string key = to_text("workload", k);
@@ -202,9 +197,9 @@ WorkloadSection to_workload(const py::object& given) {
       continue;
     }
     if (!py::isinstance<py::list>(v) && !py::isinstance<py::tuple>(v))
-      throw ConfigError("workload.jobs: " + shown(v) + " is no list of jobs");
+      throw ConfigError("workload.jobs: " + shown(v) + " is not a list of jobs");
     for (const py::handle& item : v) {
-      if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + shown(item) + " is no mapping");
+      if (!py::isinstance<py::dict>(item)) throw ConfigError("workload.jobs: " + shown(item) + " is not a mapping");
       JobSection job;
       for (const auto& [jk, jv] : py::reinterpret_borrow<py::dict>(item)) {
         const std::string name = to_text("workload.jobs", jk), where = "workload.jobs." + name;
@@ -213,7 +208,7 @@ WorkloadSection to_workload(const py::object& given) {
         else if (name == "terminals") job.terminals = jv.is_none() ? std::vector<u32>() : to_terminals(where, jv);
         else if (name == "goal_file") {
           const std::string path = to_text(where, py::str(jv));
-          job.program = without_gil([&] { return read_goal_file(path); });
+          job.program = without_gil([&] { return workload::read_goal_file(path); });
         } else if (name == "program") job.program = built<PyProgram>(jv, where).program;
         else job.motif.values[name] = to_value(where, jv);
       }
@@ -221,7 +216,7 @@ WorkloadSection to_workload(const py::object& given) {
       section.jobs.push_back(std::move(job));
     }
   }
-  if (section.jobs.empty()) throw ConfigError("workload.jobs: there are none");
+  if (section.jobs.empty()) throw ConfigError("workload.jobs: the list is empty");
   return section;
 }
 
@@ -229,7 +224,7 @@ WorkloadSection to_workload(const py::object& given) {
 
 Values to_failures(const py::object& given) {
   if (!py::isinstance<py::dict>(given))
-    throw ConfigError("failures: " + shown(given) + " is no mapping of links, routers, terminals, seed and events");
+    throw ConfigError("failures: " + shown(given) + " is not a mapping of links, routers, terminals, seed and events");
   Values values;
   for (const auto& [k, v] : given.cast<py::dict>()) {
     const std::string key = to_text("failures", k), where = "failures." + key;
@@ -248,7 +243,7 @@ Values to_failures(const py::object& given) {
 
 namespace {
 
-// Tables and matrices among the parameters are no values: they go to the configuration as they are.
+// Moves tables and matrices from the parameters to the configuration, because a Value cannot hold them.
 py::dict without_objects(const py::dict& given, Config& config) {
   const py::dict out = given.attr("copy")().cast<py::dict>();
   for (const char* section : {"routing", "traffic"})
@@ -271,7 +266,7 @@ py::dict without_objects(const py::dict& given, Config& config) {
 
 Config to_config(const py::object& mapping) {
   if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))
-    throw ConfigError("the configuration: " + shown(mapping) + " is no mapping of sections");
+    throw ConfigError("the configuration: " + shown(mapping) + " is not a mapping of sections");
   Config config;
   const py::dict given = without_objects(py::dict(mapping), config);
   const std::vector<std::string> valid = {"topology", "router", "routing",       "traffic",
@@ -302,8 +297,7 @@ Config to_config(const py::object& mapping) {
     const py::object most = given["max_memory_gb"];
     const bool number =
         (py::isinstance<py::int_>(most) && !py::isinstance<py::bool_>(most)) || py::isinstance<py::float_>(most);
-    if (!number)
-      throw ConfigError("max_memory_gb: " + shown(most) + " is not a number from 0 on; 0 = what the machine has free");
+    if (!number) throw ConfigError("max_memory_gb: " + shown(most) + " is not a number from 0; 0 = all free memory");
     config.max_memory_gb = to_real("max_memory_gb", most);
   }
   return config;
@@ -343,11 +337,11 @@ py::dict describe(const std::string& summary, const std::vector<ParamSpec>& para
   d["summary"] = summary;
   d["params"] = p;
   d["facts"] = facts;
-  d["plugin"] = plugin;  // that brought it; "": flitgym itself
+  d["plugin"] = plugin;  // plugin of the component; "" if it is built in
   return d;
 }
 
-// Adds the keys that are not there yet; of a key that is, the choices.
+// Adds the parameters that are missing, and the choices of those that exist.
 void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
   for (const ParamSpec& spec : more) {
     const auto found =
@@ -356,7 +350,7 @@ void merge(std::vector<ParamSpec>& params, const std::vector<ParamSpec>& more) {
       params.push_back(spec);
       continue;
     }
-    if (found->choices.empty() || spec.choices.empty()) found->choices.clear();  // any word
+    if (found->choices.empty() || spec.choices.empty()) found->choices.clear();  // any text is valid
     else
       for (const std::string& word : spec.choices)
         if (std::find(found->choices.begin(), found->choices.end(), word) == found->choices.end())
@@ -372,7 +366,7 @@ py::dict registered(const std::string& kind) {
     for (const auto& [name, spec] : registry<TopologySpec>())
       out[py::str(name)] = describe(spec.summary, spec.params, py::dict(), spec.plugin);
   } else if (kind == "routing") {
-    // Files of one name are one choice: the keys of all of them, on the topologies of all of them.
+    // Several files may register a routing of the same name for different topologies. They are listed as one.
     for (const std::string& name : registered_names<RoutingSpec>()) {
       std::vector<std::string> topologies;
       std::vector<ParamSpec> params;
@@ -411,7 +405,8 @@ py::dict registered(const std::string& kind) {
       out[py::str(name)] = describe(spec.summary, params, py::dict(), spec.plugin);
     }
   } else if (kind == "workload") {
-    out["workload"] = describe("jobs that share the network: placement, hosts, packets", workload_params(), py::dict());
+    out["workload"] =
+        describe("jobs that share the network, with their placement, hosts and packets", workload_params(), py::dict());
   } else if (kind == "observation") {
     for (const auto& [name, spec] : registry<ObservationSpec>()) {
       py::dict facts;
@@ -435,12 +430,12 @@ py::dict registered(const std::string& kind) {
       out[py::str(name)] = describe(spec.summary, spec.params, facts, spec.plugin);
     }
   } else if (kind == "engine") {
-    for (const auto& [name, spec] : registry<EngineSpec>()) {
+    for (const auto& [name, spec] : registry<tables::EngineSpec>()) {
       py::dict facts;
       facts["topologies"] = spec.topologies.empty() ? registered_names<TopologySpec>() : spec.topologies;
       facts["balances"] = spec.balances;
       out[py::str(name)] =
-          describe(spec.summary, spec.passes_on ? all_engine_params() : spec.params, facts, spec.plugin);
+          describe(spec.summary, spec.passes_on ? tables::all_engine_params() : spec.params, facts, spec.plugin);
     }
   } else if (kind == "failures") {
     out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());
@@ -457,4 +452,45 @@ py::dict registered(const std::string& kind) {
   return out;
 }
 
-namespace {}  // namespace
+namespace {
+
+py::dict from_values(const Values& values) {
+  py::dict d;
+  for (const auto& [key, value] : values) d[py::str(key)] = from_value(value);
+  return d;
+}
+
+py::dict from_section(const Section& section) {
+  py::dict d;
+  d["name"] = section.name;
+  d.attr("update")(from_values(section.values));
+  return d;
+}
+
+}  // namespace
+
+py::dict from_config(const Config& config) {
+  py::dict d;
+  d["topology"] = from_section(config.topology);
+  d["router"] = from_section(config.router);
+  d["routing"] = from_section(config.routing);
+  if (config.workload.jobs.empty()) {
+    d["traffic"] = from_section(config.traffic);
+  } else {
+    py::list jobs;
+    for (const JobSection& job : config.workload.jobs) {
+      py::dict one;
+      one["name"] = job.name;
+      one["motif"] = job.motif.name;
+      one.attr("update")(from_values(job.motif.values));
+      if (!job.terminals.empty()) one["terminals"] = job.terminals;
+      jobs.append(one);
+    }
+    py::dict workload = from_values(config.workload.values);
+    workload["jobs"] = jobs;
+    d["workload"] = workload;
+  }
+  if (!config.failures.empty()) d["failures"] = from_values(config.failures);
+  d["seed"] = config.seed;
+  return d;
+}

@@ -1,5 +1,5 @@
-// One at a time: whoever reads or writes a simulation holds it, above all a run while the GIL is free. A simulation is
-// taken with the GIL held, so that two short calls never meet.
+// Exclusive access to a simulation. Every call that reads or writes it holds it, above all a run that has released the
+// GIL. It is taken with the GIL held, so two short calls never conflict.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,22 +11,22 @@
 #include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 
-// Counts the forks that led to this process (from 1 on): what another process held when it was copied stays held for
-// ever, and may stand half-way through a cycle.
+// Number of forks that led to this process, from 1. A simulation that another thread held at the fork stays held for
+// ever in the child process, and may be in the middle of a cycle.
 std::uint32_t process_number();
 
 class Exclusive {
  public:
   explicit Exclusive(flitgym::Simulation& simulation) : holder_(simulation.holder()) {
-    std::uint32_t nobody = 0;
-    if (holder_.compare_exchange_strong(nobody, process_number())) return;
-    if (nobody != process_number())
+    std::uint32_t holder = 0;
+    if (holder_.compare_exchange_strong(holder, process_number())) return;
+    if (holder != process_number())
       throw flitgym::CoreError(
-          "this simulation was running in a thread when its process was forked, and this copy of it may stand half-way "
-          "through a cycle; build a new one, or fork the process while nothing runs");
+          "this simulation was running in a thread when its process was forked, and this copy may be in the middle of "
+          "a cycle; build a new simulation, or fork the process while none runs");
     throw flitgym::CoreError(
-        "this simulation is running in another thread; wait until it is done (now, time_ns, packets_in_network and "
-        "workload_progress can be read meanwhile), or use fork() before for a second one");
+        "this simulation is running in another thread; wait until it is done, or make a copy with fork() beforehand "
+        "(now, time_ns, packets_in_network and workload_progress can be read meanwhile)");
   }
   ~Exclusive() { holder_.store(0); }
   Exclusive(const Exclusive&) = delete;
@@ -36,7 +36,7 @@ class Exclusive {
   std::atomic<std::uint32_t>& holder_;
 };
 
-// Is somebody else inside? Asked with the GIL held, so that nobody comes in meanwhile.
+// Whether another thread holds the simulation. Asked with the GIL held, so that no thread can take it meanwhile.
 inline bool runs_elsewhere(flitgym::Simulation& simulation) { return simulation.holder().load() == process_number(); }
 
 namespace exclusive_detail {
@@ -56,12 +56,12 @@ auto wrapped(Work work, Result (Work::*)(flitgym::Simulation&, Given...) const) 
 
 }  // namespace exclusive_detail
 
-// What is bound: `work(simulation, ...)` on a simulation that is initialised and held by nobody else ...
+// Binds `work(simulation, ...)`: the simulation must be initialised, and no other thread may hold it.
 template <class Work>
 auto alone(Work work) {
   return exclusive_detail::wrapped<false>(work, &Work::operator());
 }
-// ... and without the GIL.
+// The same without the GIL.
 template <class Work>
 auto long_run(Work work) {
   return exclusive_detail::wrapped<true>(work, &Work::operator());

@@ -1,4 +1,4 @@
-// How Ctrl-C gets into long calls, which run without the GIL.
+// Ctrl-C during long calls, which run without the GIL.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -12,8 +12,8 @@ inline flitgym::KeepGoing interruptible() {
   };
 }
 
-// Does `work`, which touches nothing of Python's, without the GIL; it can be interrupted, and is refused memory that
-// the machine does not have.
+// Runs `work` without the GIL, so it must not touch Python objects. Ctrl-C interrupts it, and it may not claim more
+// memory than the machine has free.
 template <class Work>
 auto without_gil(Work&& work) {
   pybind11::gil_scoped_release release;

@@ -16,7 +16,7 @@ namespace {
 
 py::array_t<double> nanoseconds(std::size_t n) { return py::array_t<double>(static_cast<py::ssize_t>(n)); }
 
-// What each job has done so far. Times in ns since the start of the simulation.
+// The state of each job. Times in ns since the start of the simulation.
 py::list jobs(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
@@ -66,7 +66,7 @@ py::list jobs(Simulation& sim) {
     latencies("packet_latency", packets, net.cycle_ns, t.latency, net.cycle_ns, t.latency_max, t.packets);
     latencies("message_latency", messages, 1, t.message_latency, 1e-3, t.message_latency_max, t.messages_received);
 
-    // Communication time of a rank: all of its time but that in which it computed.
+    // The communication time of a rank is its time without computation.
     py::array_t<double> comm = nanoseconds(job.ranks), finish = nanoseconds(job.ranks),
                         compute = nanoseconds(job.ranks);
     py::array_t<u64> sent(job.ranks), received(job.ranks);
@@ -93,7 +93,7 @@ py::list jobs(Simulation& sim) {
   return out;
 }
 
-// The time series of the jobs: a row per interval and job.
+// The time series of the jobs, with a row per interval and job.
 py::dict job_series(Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
@@ -129,8 +129,8 @@ py::dict job_series(Simulation& sim) {
   return d;
 }
 
-// Who used each channel, and who delayed whom there; rows as in channels().
-//   flits [channels, jobs]; stall_ns [channels, jobs]: stalled while the job had packets there;
+// Flits per job on each channel, and the delays between jobs there. Rows as in channels().
+//   flits [channels, jobs]; stall_ns [channels, jobs]: time stalled while the job had packets there;
 //   wait_packet_ns, stall_packet_ns [channels, victim, culprit]
 py::dict blame(Simulation& sim) {
   const Network& net = sim.network();

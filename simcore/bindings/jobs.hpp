@@ -1,4 +1,4 @@
-// What the jobs of a workload did, as NumPy arrays.
+// Results of the jobs of a workload, as NumPy arrays.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -47,7 +47,7 @@ py::dict seam_facts(const Simulation& sim) {
   d["observation"] = observation;
   d["reward"] = seam.reward->name;
   d["capacity"] = seam.capacity;
-  // as in send_news()
+  // the same formula as in send_news()
   d["news_cycles"] = 2 + static_cast<u64>(sim.network().graphs[0]->longest_flight_ns / sim.network().cycle_ns);
   d["network"] = seam.policy.layers.empty() ? "" : seam.policy.per_slot ? "slots" : "flat";
   d["layers"] = seam.policy.layers;
@@ -61,7 +61,7 @@ py::dict transitions(const Live<Simulation>& live) {
   const py::object self = live.owner();
   const Seam& seam = seam_of(sim, "transitions()");
   if (seam.capacity == 0)
-    throw ConfigError("transitions(): none are kept; set routing.record to the number that shall be");
+    throw ConfigError("transitions(): no transitions are kept; set routing.record to the number to keep");
   const State& s = sim.state();
   const auto n = static_cast<py::ssize_t>(seam.capacity), width = static_cast<py::ssize_t>(seam.width),
              slots = static_cast<py::ssize_t>(seam.slots);
@@ -83,56 +83,56 @@ py::dict transitions(const Live<Simulation>& live) {
 }
 
 const char* const kTransitionsDoc =
-    R"(The ring of transitions, decisions with what came of them: views of the core's memory.
+    R"(The replay buffer of the core: the last transitions, as views of the core's memory.
 
-The n-th transition that was ever filed (n from 0) lies in row n mod capacity; `transition_count` have been. Needs
-`routing.record`, the capacity. A decision is filed when its reward is known *and* the news has travelled back to the
-router that made it (the time of an empty path), so those of a packet come in any order. What was overwritten is lost
-without a word: `flitgym.env.Ring` reads what is new and raises when that happens.
+The n-th filed transition (n from 0) is in row n mod capacity. `transition_count` transitions have been filed. The
+capacity is `routing.record`. A decision is filed when its reward is known *and* the feedback has travelled back to the
+router that decided (the time of an empty path). The decisions of a packet are therefore filed in any order. New
+transitions overwrite the oldest without a warning; `flitgym.env.Ring` reads the new ones and raises if any was lost.
 
-    observation       float32 [capacity, width]  what was seen; `seam()` names the features
+    observation       float32 [capacity, width]  observation of the decision; `seam()` names the features
     mask              bool    [capacity, slots]  slots that held a candidate
     action            int64   [capacity]         slot chosen
-    log_probability   float32 [capacity]         of the choice, when it was made; NaN where an agent outside did not say
-    reward            float32 [capacity]         us, negative: see `registered("reward")`
-    done              bool    [capacity]         the packet was delivered, no decision is behind the reward
-    next_observation  float32 [capacity, width]  at the packet's next decision; zeros where done
-    next_mask         bool    [capacity, slots]  at the packet's next decision; all False where done
-    decision          uint64  [capacity]         its number: decisions made in this network before it
-    next_decision     uint64  [capacity]         number of the packet's next decision; `NO_DECISION`: none
-    router            uint32  [capacity]         that decided
-    decided           uint32  [capacity]         cycle
-    job               uint32  [capacity]         of the packet; 0 without a workload
+    log_probability   float32 [capacity]         of the choice; NaN if an external agent did not give it
+    reward            float32 [capacity]         us, negative; see `registered("reward")`
+    done              bool    [capacity]         the packet was delivered without another decision
+    next_observation  float32 [capacity, width]  observation of the packet's next decision; zeros if done
+    next_mask         bool    [capacity, slots]  mask of the packet's next decision; all False if done
+    decision          uint64  [capacity]         number of the decision, counted from 0 in this network
+    next_decision     uint64  [capacity]         number of the packet's next decision, or `NO_DECISION`
+    router            uint32  [capacity]         router that decided
+    decided           uint32  [capacity]         cycle of the decision
+    job               uint32  [capacity]         job of the packet; 0 without a workload
 
-With a reward that is paid on delivery (`end_to_end_delay`, `job_slowdown`) all of a packet's decisions are filed then,
-`done`, and `next_decision` still links them.
+A reward that is paid on delivery (`end_to_end_delay`, `job_slowdown`) files all decisions of a packet at its delivery,
+as `done`; `next_decision` still links them.
 
 Raises:
-    ConfigError: the routing asks no agent, or keeps no transitions.
+    ConfigError: The routing asks no agent, or keeps no transitions.
 )";
 
 const char* const kDecisionsDoc = R"(The decisions of this cycle, between `collect()` and `apply()`.
 
-Row j is decision number `decision_count` + j. `observation`, `mask`, `slots` and `port` are views that are good until
-`apply()` (of a simulation in `SimulationBatch` the first two are copies), the others copies.
+Row j is decision number `decision_count` + j. `observation`, `mask`, `slots` and `port` are views that are valid until
+`apply()`; the others are copies. For a simulation in a `SimulationBatch`, `observation` and `mask` are copies, too.
 
     observation  float32 [n, width]  `seam()` names the features
-    mask         bool    [n, slots]  slots that hold a candidate; those come first
-    slots        uint32  [n]         how many those are
-    port         uint16  [n, slots]  output port of each candidate, counted in the router; nothing behind those
-    router       uint32  [n]         that asks
-    source       uint32  [n]         terminal of the packet; with `sequence` it names the packet
-    destination  uint32  [n]         terminal
-    sequence     uint32  [n]         how many packets its source made before
-    hops         uint32  [n]         links between routers that lie behind it
+    mask         bool    [n, slots]  slots that hold a candidate; they come first
+    slots        uint32  [n]         number of slots that hold a candidate
+    port         uint16  [n, slots]  output port of each candidate, counted within the router; undefined elsewhere
+    router       uint32  [n]         router that decides
+    source       uint32  [n]         source terminal; `source` and `sequence` identify the packet
+    destination  uint32  [n]         destination terminal
+    sequence     uint32  [n]         number of the packet at its source
+    hops         uint32  [n]         router-to-router hops that the packet has made
 
 Raises:
-    ConfigError: the routing asks no agent.
-    CoreError: before `collect()`.
+    ConfigError: The routing asks no agent.
+    CoreError: Called before `collect()`.
 )";
 
-// The decisions between collect() and apply(); the rows keep their place from cycle to cycle. Where they lie in the
-// memory of SimulationBatch, which may go before the simulation does or after it, they are copies.
+// The decisions between collect() and apply(). Rows keep their memory from cycle to cycle. Rows in the memory of a
+// SimulationBatch are copied, because the batch may be destroyed before the simulation.
 py::dict decisions(const Live<Simulation>& live) {
   const Exclusive held(*live);
   Simulation& sim = *live;
@@ -163,7 +163,7 @@ py::dict decisions(const Live<Simulation>& live) {
   out["router"] = router;
   out["source"] = source;
   out["destination"] = destination;
-  out["sequence"] = sequence;  // with the source it names the packet
+  out["sequence"] = sequence;
   out["hops"] = hops;
   return out;
 }
@@ -177,7 +177,7 @@ void set_policy(Simulation& sim, const Layers& layers) {
   if (shape.layers.empty())
     throw ConfigError("set_policy(): routing." + sim.network().routing_name + " has no network; use routing=policy");
   if (layers.size() + 1 != shape.layers.size())
-    throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers, the policy has " +
+    throw ConfigError("set_policy(): " + std::to_string(layers.size()) + " layers; the policy has " +
                       std::to_string(shape.layers.size() - 1));
   for (u32 l = 0; l < layers.size(); l++) {
     const auto& [weight, bias] = layers[l];
@@ -185,7 +185,7 @@ void set_policy(Simulation& sim, const Layers& layers) {
     if (weight.ndim() != 2 || weight.shape(0) != out || weight.shape(1) != in || bias.ndim() != 1 ||
         bias.shape(0) != out)
       throw ConfigError("set_policy(): layer " + std::to_string(l) + " needs weights of shape (" + std::to_string(out) +
-                        ", " + std::to_string(in) + ") and as many biases as outputs");
+                        ", " + std::to_string(in) + ") and one bias per output");
     for (const Matrix* m : {&weight, &bias})
       for (py::ssize_t k = 0; k < m->size(); k++)
         if (!std::isfinite(m->data()[k]))
@@ -207,7 +207,7 @@ py::array_t<float> scores(Simulation& sim, const Matrix& observation) {
   return out;
 }
 
-// Packet-us from packet-cycles, by some grouping of the terminals.
+// Converts packet-cycles to packet-us and sums them by a grouping of the terminals.
 template <class Group>
 py::array_t<double> accrued(Simulation& sim, u32 groups, Group&& group) {
   const std::vector<double>& delay = sim.accrued_delay();
@@ -231,14 +231,13 @@ void bind_learning(py::class_<Simulation>& simulation) {
                              alone([](Simulation& s) { return s.state().part.learning.transitions; }))
       .def_property_readonly("decision_count", alone([](Simulation& s) { return s.state().part.learning.decisions; }))
       .def("accrued_delay_us", alone([](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); }),
-           "Packet-us up to now between when packets were due and when they were delivered, those still under way or "
-           "kept\n"
-           "away by a full NIC included; of a workload all that is still to be received counts, in packets of full "
-           "size.")
+           "Delay accrued up to now, in packet-us. It counts from the cycle in which a packet is due to its delivery.\n"
+           "Packets under way and packets waiting for a full NIC are included. For a workload, all data still to be\n"
+           "received counts, in packets of full size.")
       .def("accrued_delay_by_router_us", alone([](Simulation& s) {
              return accrued(s, s.network().routers, [&](u32 t) { return s.network().terminal_router[t]; });
            }),
-           "The same per router of the source, [routers].")
+           "`accrued_delay_us()` per router of the source, float64 [routers].")
       .def("accrued_delay_by_job_us", alone([](Simulation& s) {
              const Workload* const w = s.network().workload.get();
              const auto job = [&](u32 t) {
@@ -247,11 +246,11 @@ void bind_learning(py::class_<Simulation>& simulation) {
              };
              return accrued(s, w ? w->job_count() : 1, job);
            }),
-           "The same per job, [jobs]; a traffic pattern is one.")
+           "`accrued_delay_us()` per job, float64 [jobs]; a traffic pattern counts as one job.")
       .def_property("epsilon", alone([](Simulation& s) { return s.state().part.learning.epsilon; }),
                     alone([](Simulation& s, double epsilon) {
                       if (!(epsilon >= 0 && epsilon <= 1))
-                        throw ConfigError("epsilon: " + std::to_string(epsilon) + " is no probability");
+                        throw ConfigError("epsilon: " + std::to_string(epsilon) + " is not a probability");
                       s.state().part.learning.epsilon = epsilon;
                     }))
       .def_property("temperature", alone([](Simulation& s) { return s.state().part.learning.temperature; }),

@@ -1,5 +1,5 @@
-// The Python face of the learning seam: decisions, transitions and the weights of a policy (learning.cpp), and several
-// networks in one batch (simulation_batch.cpp), and what choices cost others (marginal_cost.cpp).
+// Python bindings of the learning seam: decisions, transitions and policy weights (learning.cpp), batches of several
+// networks (simulation_batch.cpp) and marginal costs (marginal_cost.cpp).
 #pragma once
 
 #include <pybind11/pybind11.h>

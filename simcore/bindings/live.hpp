@@ -1,5 +1,5 @@
-// Python makes objects in two steps, and the second may be left out: `Simulation.__new__(Simulation)`. What is bound
-// takes `Live<T>` in the place of `T&`, which refuses an object that was never initialised.
+// Python can create an object without initialising it: `Simulation.__new__(Simulation)`. Bound functions take `Live<T>`
+// instead of `T&`, which refuses such objects.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,14 +13,14 @@ inline bool is_built(const pybind11::handle& object) {
   return instance->get_value_and_holder().holder_constructed();
 }
 
-// The object of a list, a mapping or an argument; `where` names it in the message.
+// The C++ object of a Python object. `where` names it in messages.
 template <class T>
 T& built(const pybind11::handle& item, const std::string& where) {
   if (!pybind11::isinstance<T>(item)) {
     const std::string type = pybind11::str(pybind11::type::of(item).attr("__name__"));
     std::string shown = pybind11::repr(item);
     if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
-    throw flitgym::ConfigError(where + ": " + shown + " is of type " + type + " and no " +
+    throw flitgym::ConfigError(where + ": " + shown + " is of type " + type + ", not " +
                                pybind11::type::of<T>().attr("__name__").template cast<std::string>());
   }
   if (!is_built(item))

@@ -25,21 +25,22 @@ py::array array_of(const std::vector<T>& values) {
   return copied(values.data(), {static_cast<py::ssize_t>(values.size())});
 }
 
-// A function of _mapping.py on a graph: a whole number below `limit` for each vertex. The caller runs without the GIL.
+// Calls a function of _mapping.py with a graph. It returns an integer below `limit` for each vertex. The caller runs
+// without the GIL.
 template <class... More>
-std::vector<u32> ask_python(const char* function, const WeightedGraph& graph, u32 limit, const More&... more) {
+std::vector<u32> ask_python(const char* function, const mapping::WeightedGraph& graph, u32 limit, const More&... more) {
   const py::gil_scoped_acquire gil;
   const py::object given =
       py::module_::import("flitgym.simcore._mapping")
           .attr(function)(array_of(graph.first), array_of(graph.peer), array_of(graph.weight), more...);
   const WholeNumbers answer = py::cast<WholeNumbers>(given);
   if (answer.ndim() != 1 || answer.size() != static_cast<py::ssize_t>(graph.vertices()))
-    throw CoreError(std::string(function) + ": not one number for each vertex came back");
+    throw CoreError(std::string(function) + ": the result must have a number for each vertex");
   std::vector<u32> values;
   for (py::ssize_t k = 0; k < answer.size(); k++) {
     if (answer.at(k) < 0 || answer.at(k) >= limit)
-      throw CoreError(std::string(function) + ": " + std::to_string(answer.at(k)) +
-                      " came back; valid are numbers below " + std::to_string(limit));
+      throw CoreError(std::string(function) + ": " + "the result holds " + std::to_string(answer.at(k)) +
+                      "; valid are numbers below " + std::to_string(limit));
     values.push_back(static_cast<u32>(answer.at(k)));
   }
   return values;
@@ -50,15 +51,16 @@ void load(const std::string& mapper) {
   py::module_::import("flitgym.simcore._mapping").attr("load")(mapper);
 }
 
-std::vector<u32> reverse_cuthill_mckee(const WeightedGraph& graph) {
+std::vector<u32> reverse_cuthill_mckee(const mapping::WeightedGraph& graph) {
   const std::vector<u32> order = ask_python("reverse_cuthill_mckee", graph, graph.vertices());
   std::vector<char> seen(order.size(), 0);
   for (const u32 v : order)
-    if (seen[v]++) throw CoreError("reverse_cuthill_mckee: vertex " + std::to_string(v) + " came back twice");
+    if (seen[v]++)
+      throw CoreError("reverse_cuthill_mckee: vertex " + std::to_string(v) + " occurs twice in the result");
   return order;
 }
 
-std::vector<u32> metis_partition(const WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
+std::vector<u32> metis_partition(const mapping::WeightedGraph& graph, const std::vector<u32>& sizes, u64 seed) {
   const py::gil_scoped_acquire gil;
   return ask_python("partition", graph, static_cast<u32>(sizes.size()), array_of(sizes), seed);
 }
@@ -79,14 +81,15 @@ py::object facts_of(const Simulation& s) {
   return d;
 }
 
-CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const WholeNumbers& peer, const Real& bytes) {
-  CommunicationMatrix matrix;
+workload::CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const WholeNumbers& peer,
+                                          const Real& bytes) {
+  workload::CommunicationMatrix matrix;
   if (first.size() < 1 || static_cast<u64>(first.size()) > u64{terminals} + 1)
-    throw ConfigError("matrix: it has " + std::to_string(first.size() - 1) + " ranks, the network " +
-                      std::to_string(terminals) + " terminals (one rank each)");
+    throw ConfigError("matrix: it has " + std::to_string(first.size() - 1) + " ranks, but the network has only " +
+                      std::to_string(terminals) + " terminals");
   matrix.ranks = static_cast<u32>(first.size() - 1);
   if (first.at(0) != 0 || first.at(matrix.ranks) != peer.size() || peer.size() != bytes.size())
-    throw ConfigError("matrix: its rows do not hold just its entries");
+    throw ConfigError("matrix: the offsets of its rows do not match its entries");
   for (u32 r = 0; r < matrix.ranks; r++) {
     if (first.at(r) > first.at(r + 1)) throw ConfigError("matrix: row " + std::to_string(r) + " ends before it begins");
     for (i64 e = first.at(r); e < first.at(r + 1); e++) {
@@ -95,7 +98,7 @@ CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const 
                           "; there are " + std::to_string(matrix.ranks) + " ranks");
       if (!(bytes.at(e) >= 0 && bytes.at(e) <= 1e300))
         throw ConfigError("matrix: rank " + std::to_string(r) + " sends " + std::to_string(bytes.at(e)) + " bytes to " +
-                          std::to_string(peer.at(e)));
+                          std::to_string(peer.at(e)) + "; valid are finite numbers from 0");
       if (peer.at(e) == r || bytes.at(e) == 0) continue;
       matrix.peer.push_back(static_cast<u32>(peer.at(e)));
       matrix.bytes.push_back(bytes.at(e));
@@ -105,11 +108,11 @@ CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& first, const 
   return matrix;
 }
 
-// Of all ranks of the workload.
-CommunicationMatrix matrix_of(const Workload& w) {
-  CommunicationMatrix all;
+// The communication matrix of all ranks of the workload.
+workload::CommunicationMatrix matrix_of(const Workload& w) {
+  workload::CommunicationMatrix all;
   for (const Job& job : w.jobs) {
-    const CommunicationMatrix own = communication_matrix(*job.program);
+    const workload::CommunicationMatrix own = workload::communication_matrix(*job.program);
     for (u32 r = 0; r < job.ranks; r++) all.add_rank(own, r, job.first_rank);
   }
   return all;
@@ -117,15 +120,16 @@ CommunicationMatrix matrix_of(const Workload& w) {
 
 std::vector<u32> terminals_from(const Network& net, u32 ranks, const WholeNumbers& given) {
   if (given.ndim() != 1 || given.size() != static_cast<py::ssize_t>(ranks))
-    throw ConfigError("terminals: " + std::to_string(given.size()) + " for " + std::to_string(ranks) + " ranks");
+    throw ConfigError("terminals: " + std::to_string(given.size()) + " terminals for " + std::to_string(ranks) +
+                      " ranks");
   std::vector<u32> terminals;
   std::vector<char> used(net.terminals, 0);
   for (py::ssize_t k = 0; k < given.size(); k++) {
     if (given.at(k) < 0 || given.at(k) >= net.terminals)
-      throw ConfigError("terminals: terminal " + std::to_string(given.at(k)) + " of a network of " +
-                        std::to_string(net.terminals));
+      throw ConfigError("terminals: terminal " + std::to_string(given.at(k)) + " does not exist; the network has " +
+                        std::to_string(net.terminals) + " terminals");
     const auto t = static_cast<u32>(given.at(k));
-    if (used[t]++) throw ConfigError("terminals: terminal " + std::to_string(t) + " comes twice");
+    if (used[t]++) throw ConfigError("terminals: terminal " + std::to_string(t) + " occurs twice");
     terminals.push_back(t);
   }
   return terminals;
@@ -135,7 +139,7 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
   const Network& net = s.network();
   if (!net.workload && (matrix.is_none() || terminals.is_none()))
     throw ConfigError("mapping_quality(): the simulation has no workload; give a matrix and terminals");
-  CommunicationMatrix given;
+  workload::CommunicationMatrix given;
   if (!matrix.is_none()) {
     const py::tuple parts = matrix;
     given = matrix_from(net.terminals, py::cast<WholeNumbers>(parts[0]), py::cast<WholeNumbers>(parts[1]),
@@ -146,13 +150,16 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
   std::vector<u32> at;
   if (!terminals.is_none()) at = terminals_from(net, given.ranks, py::cast<WholeNumbers>(terminals));
   else if (given.ranks != net.workload->ranks())
-    throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) + " ranks, the workload " +
-                      std::to_string(net.workload->ranks()) + "; give the terminals, too");
+    throw ConfigError("mapping_quality(): the matrix has " + std::to_string(given.ranks) +
+                      " ranks, but the workload has " + std::to_string(net.workload->ranks()) +
+                      "; give the terminals, too");
   else at = net.workload->rank_terminal;
-  const std::shared_ptr<const ForwardingTable> routes =
+  const std::shared_ptr<const tables::ForwardingTable> routes =
       table.is_none() ? nullptr : built<PyTable>(table, "table").table;
-  const MappingQuality q = without_gil(
-      [&] { return routes ? quality_under_table(net, *routes, given, at) : quality_on_minimal_paths(net, given, at); });
+  const mapping::MappingQuality q = without_gil([&] {
+    return routes ? mapping::quality_under_table(net, *routes, given, at)
+                  : mapping::quality_on_minimal_paths(net, given, at);
+  });
   py::dict d;
   d["bytes"] = q.bytes;
   d["dilation"] = q.dilation;
@@ -167,12 +174,12 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
 }  // namespace
 
 py::tuple communication_of(const PyProgram& program) {
-  const CommunicationMatrix m = without_gil([&] { return communication_matrix(*program.program); });
+  const workload::CommunicationMatrix m = without_gil([&] { return workload::communication_matrix(*program.program); });
   return py::make_tuple(array_of(m.first), array_of(m.peer), array_of(m.bytes));
 }
 
 void bind_mapping(py::class_<Simulation>& simulation) {
-  mapping_library() = {&load, &reverse_cuthill_mckee, &metis_partition};
+  mapping::mapping_library() = {&load, &reverse_cuthill_mckee, &metis_partition};
   simulation.def("mapping", alone([](Simulation& s) { return facts_of(s); }))
       .def("_mapping_quality",
            alone([](Simulation& s, const py::object& matrix, const py::object& terminals, const py::object& table) {

@@ -1,4 +1,4 @@
-// Mapping in Python: what ranks exchange, how good a mapping is, and the libraries that some mappers take from there.
+// Mapping of ranks in Python: communication matrices, measures of a mapping, and the Python libraries of some mappers.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -6,7 +6,7 @@
 #include "configuration.hpp"
 #include "simcore/simulation.hpp"
 
-// (first, peer, bytes) of the communication matrix, as arrays.
+// (first, peer, bytes) of the communication matrix, as arrays of sparse rows.
 pybind11::tuple communication_of(const PyProgram& program);
 
 void bind_mapping(pybind11::class_<flitgym::Simulation>& simulation);

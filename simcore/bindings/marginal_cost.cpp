@@ -1,4 +1,4 @@
-// The Python face of marginal costs (src/learning/marginal_cost.hpp); simcore/_marginal_cost.py has the words.
+// Python bindings of marginal costs (src/learning/marginal_cost.hpp). The docstrings are in simcore/_marginal_cost.py.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -15,10 +15,10 @@ using namespace flitgym;
 
 namespace {
 
-// With the simulation whose decisions it tries.
+// The marginal costs of a simulation, which Python keeps alive.
 struct PyMarginalCost {
   py::object simulation;
-  std::unique_ptr<MarginalCost> costs;
+  std::unique_ptr<learning::MarginalCost> costs;
   std::atomic<bool> busy{false};
 };
 
@@ -31,7 +31,7 @@ py::array_t<T> table(const std::vector<T>& values, u32 rows, u32 columns) {
   return py::array_t<T>({static_cast<py::ssize_t>(rows), static_cast<py::ssize_t>(columns)}, values.data());
 }
 
-py::dict arrays(const LabelledDecisions& d) {
+py::dict arrays(const learning::LabelledDecisions& d) {
   py::dict out;
   out["cycle"] = column(d.cycle);
   out["router"] = column(d.router);
@@ -53,14 +53,14 @@ py::dict arrays(const LabelledDecisions& d) {
 }
 
 py::dict label(PyMarginalCost& own, u32 decisions, double part, u64 most_cycles) {
-  if (own.busy.exchange(true)) throw CoreError("label(): these marginal costs are being taken in another thread");
+  if (own.busy.exchange(true)) throw CoreError("label(): another thread is running label() of this MarginalCost");
   struct Release {
     std::atomic<bool>& busy;
     ~Release() { busy = false; }
   } release{own.busy};
   Simulation& sim = built<Simulation>(own.simulation, "label()");
   const Exclusive held(sim);
-  LabelledDecisions d;
+  learning::LabelledDecisions d;
   {
     const py::gil_scoped_release released;
     d = own.costs->label(sim, decisions, part, most_cycles, interruptible());
@@ -78,9 +78,9 @@ void bind_marginal_cost(py::module_& m) {
              const Exclusive held(const_cast<Simulation&>(sim));
              auto own = std::make_unique<PyMarginalCost>();
              own->simulation = simulation;
-             own->costs =
-                 std::make_unique<MarginalCost>(sim, MarginalCostRule{horizon, slots, threads, forks, check, seed,
-                                                                      reroute ? Ahead::kRouted : Ahead::kKnown});
+             own->costs = std::make_unique<learning::MarginalCost>(
+                 sim, learning::MarginalCostRule{horizon, slots, threads, forks, check, seed,
+                                                 reroute ? learning::Ahead::kRouted : learning::Ahead::kKnown});
              return own;
            }),
            py::arg("simulation"), py::arg("horizon_cycles"), py::arg("slots"), py::arg("threads"), py::arg("forks"),

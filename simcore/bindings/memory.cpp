@@ -22,8 +22,8 @@ const char* word_for(Per per) {
   }
 }
 
-// Entries first: routers, ports of each router, places of the packet pool or jobs; then the rows and columns of an
-// entry, those of a learned table always, others where there is more than one.
+// Shape of a memory: its entries (routers, ports of each router, the packet pool, or jobs), then rows and columns.
+// Learned tables always have rows and columns, other memories only if there is more than one.
 std::vector<py::ssize_t> shape_of(const Simulation& sim, const MemoryShape& m) {
   const Network& net = sim.network();
   std::vector<py::ssize_t> shape;
@@ -39,8 +39,8 @@ py::dtype type_of(const MemoryShape& m) {
   return with_cell(m.cell, [](auto value) { return py::dtype::of<decltype(value)>(); });
 }
 
-// Of a learned table a view that can be written to, which is looked at before the simulation goes on; of what packets
-// carry, whose pool moves as it grows, a copy; of all else a view to read.
+// A learned table is a writable view, whose values are checked before the simulation continues. Memory of packets is
+// copied, because the packet pool moves as it grows. All other memories are read-only views.
 py::object memory(const Live<Simulation>& live, u32 id, bool writable) {
   const MemoryShape& m = live->network().memories[id];
   const void* const data = live->state().memory[id].data();
@@ -76,8 +76,8 @@ void set_q_table(Simulation& sim, const Floats& values) {
   if (net.table == kNone) throw ConfigError("routing." + net.routing_name + " has no Q-table");
   const MemoryShape& t = net.memories[net.table];
   if (values.ndim() != 3 || values.shape(0) != net.routers || values.shape(1) != t.rows || values.shape(2) != t.columns)
-    throw ConfigError(t.name + ": the table has " + std::to_string(net.routers) + " routers x " +
-                      std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
+    throw ConfigError(t.name + ": the array must have the shape of the table, " + std::to_string(net.routers) +
+                      " routers x " + std::to_string(t.rows) + " rows x " + std::to_string(t.columns) + " columns");
   sim.set_table(net.table, values.data());
 }
 
@@ -87,7 +87,7 @@ py::object table_of_routing(const Live<Simulation>& live) {
   return id == kNone ? py::none() : memory(live, id, false);
 }
 
-// A routing may learn something else than times to the destination (biases of ports): that goes by its own name.
+// A routing that learns something other than delivery times, such as biases of ports, has a table of another name.
 py::object q_table(const Live<Simulation>& live) {
   const Exclusive held(*live);
   const Network& net = live->network();
@@ -95,21 +95,28 @@ py::object q_table(const Live<Simulation>& live) {
   return has_one ? memory(live, net.table, true) : py::none();
 }
 
-const char* const kMemoryDoc =
-    "What a routing, observation or reward keeps under a name of `memories()`.\n\n"
-    "[routers], [routers, ports], [packet pool] or [jobs] entries of as many rows and columns as `memories()` says. A\n"
-    "learned table, [routers, rows, columns] float32, can be written to: its values are checked before the simulation\n"
-    "goes on. What packets carry comes as a copy, all else as a read-only view.\n\n"
-    "Raises ConfigError that lists the names, where this one is not kept.";
-const char* const kMemoriesDoc =
-    "The memories of this simulation's components, by name: what each is `per` (network, router, port, packet or "
-    "job),\n"
-    "its `meaning` with the unit, its present `shape`, the `type` of its numbers, and whether it is a `learned` table.";
+const char* const kMemoryDoc = R"(The memory that a routing, observation or reward keeps under a name of `memories()`.
+
+The shape starts with [routers], [routers, ports], [packet pool] or [jobs] and ends with the rows and columns that
+`memories()` lists. A learned table is a writable view, [routers, rows, columns] float32, and its values are checked
+before the simulation continues. Memory of packets is a copy; all other memories are read-only views.
+
+Raises:
+    ConfigError: No component keeps this name. The message lists the valid ones.
+)";
+const char* const kMemoriesDoc = R"(The memories of this simulation's components, as a dict of dicts by name.
+
+    per      what has an entry each: network, router, port, packet or job
+    meaning  description with the unit
+    shape    present shape
+    type     type of the numbers
+    learned  whether it is a learned table
+)";
 
 const char* const kQTableDoc =
-    "The Q-table of the routing, [routers, rows, columns] float32 (`facts()['table_layout']`), as "
-    "`memory('q_table')`;\n"
-    "None where the routing has none, whatever else it learns.";
+    R"(Q-table of the routing, float32 [routers, rows, columns], a writable view; None if it has none.
+
+`facts()["table_layout"]` describes rows and columns. `memory("q_table")` is the same array.)";
 
 }  // namespace
 

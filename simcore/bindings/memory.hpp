@@ -1,4 +1,4 @@
-// What the components of a simulation keep (simcore/memory.hpp), as NumPy arrays by name.
+// The memories of a simulation's components (simcore/memory.hpp), as NumPy arrays by name.
 #pragma once
 
 #include <pybind11/pybind11.h>

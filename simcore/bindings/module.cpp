@@ -1,5 +1,5 @@
-// The Python face of the core. Arrays are NumPy views of the State's own memory: no copy, and the view keeps the
-// simulation alive. Every long call releases the GIL and lets Ctrl-C in.
+// Python bindings of the core. Arrays are NumPy views of the State's memory: they are not copied, and they keep the
+// simulation alive. Every long call releases the GIL and can be interrupted by Ctrl-C.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -29,9 +29,9 @@
 #include "simcore/workload.hpp"
 #include "tables.hpp"
 #include "topology/graph.hpp"
-#include "workload/array_program.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -46,17 +46,17 @@ std::uint32_t process_number() { return processes.load(std::memory_order_relaxed
 
 namespace {
 
-// A whole number as it was given: a cast would make 0 of 2^32, of 0.9 and of infinity.
+// An integer as it was given: a cast would turn 2^32, 0.9 and infinity into 0.
 u32 whole_number(const py::object& given, const char* what) {
   if (py::isinstance<py::bool_>(given) || !PyIndex_Check(given.ptr()))
-    throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is not a whole number");
+    throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is not an integer");
   const py::object value = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
   if (value.attr("__lt__")(0).cast<bool>() || value.attr("bit_length")().cast<int>() > 31)
     throw ConfigError(std::string(what) + ": " + py::repr(given).cast<std::string>() + " is out of range");
   return value.cast<u32>();
 }
 
-// What a message holds that is no UTF-8 (a name out of a damaged file) is shown as its bytes.
+// A name from a damaged file may not be valid UTF-8; its bytes are shown as escapes.
 void raise_python(const py::handle& type, const char* what) {
   const auto text = py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(what, static_cast<py::ssize_t>(std::strlen(what)), "backslashreplace"));
@@ -82,7 +82,8 @@ u64 packets_in_network(Simulation& s) {
 PYBIND11_MODULE(_core, m) {
   m.doc() = "flitgym's simulation core";
   m.attr("__version__") = FLITGYM_VERSION;
-  m.attr("results_version") = FLITGYM_RESULTS;  // "" where only the sources say whose results are whose
+  m.attr("results_version") =
+      FLITGYM_RESULTS;  // "" for an uncommitted tree, whose results are identified by the hash of its sources
   pthread_atfork(nullptr, nullptr, [] { processes++; });
   static const py::handle config_error = py::exception<ConfigError>(m, "ConfigError", PyExc_ValueError).release();
   static const py::handle core_error = py::exception<CoreError>(m, "CoreError", PyExc_RuntimeError).release();
@@ -127,7 +128,6 @@ PYBIND11_MODULE(_core, m) {
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops,
                        nonminimal, latency, latency_max, message_latency, message_latency_max, outstanding,
                        outstanding_peak, finished, ranks_done);
-  // What a job does, rank by rank.
   py::class_<PyProgram, std::shared_ptr<PyProgram>>(m, "Program")
       .def(py::init([](const py::dict& arrays) {
              return std::make_shared<PyProgram>(PyProgram{program_from_arrays(arrays)});
@@ -148,15 +148,15 @@ PYBIND11_MODULE(_core, m) {
       .def_static(
           "goal",
           [](const std::string& text, const std::string& name) {
-            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return read_goal(text, name); })});
+            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return workload::read_goal(text, name); })});
           },
           py::arg("text"), py::arg("name") = "goal")
-      .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return write_goal(*p->program); }); })
+      .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return workload::write_goal(*p->program); }); })
       .def("communication", [](Live<PyProgram> p) { return communication_of(*p); })
-      .def("check", [](Live<PyProgram> p) { without_gil([&] { check_program(*p->program, "program"); }); })
+      .def("check", [](Live<PyProgram> p) { without_gil([&] { workload::check_program(*p->program, "program"); }); })
       .def("totals",
            [](Live<PyProgram> p) {
-             const ProgramTotals t = without_gil([&] { return totals(*p->program); });
+             const workload::ProgramTotals t = without_gil([&] { return workload::totals(*p->program); });
              py::dict d;
              d["messages"] = t.messages;
              d["bytes"] = t.bytes;
@@ -170,7 +170,7 @@ PYBIND11_MODULE(_core, m) {
 
   py::class_<Simulation> simulation(m, "Simulation");
   simulation
-      // A fork: an independent copy of the state on the same network.
+      // Fork: an independent copy of the state on the same network.
       .def(py::init([](Live<Simulation> other) {
              const Exclusive held(*other);
              return std::make_unique<Simulation>(*other);
@@ -182,7 +182,7 @@ PYBIND11_MODULE(_core, m) {
              return std::make_unique<Simulation>(parsed, interruptible());
            }),
            py::arg("config"))
-      // What shows progress can be read while another thread runs, a few thousand cycles late.
+      // Progress can be read while another thread runs the simulation; the values lag by a few thousand cycles.
       .def_property_readonly("now", [](Live<Simulation> s) { return now(*s); })
       .def_property_readonly("cycle_ns", [](Live<Simulation> s) { return s->network().cycle_ns; })
       .def_property_readonly("time_ns",

@@ -12,8 +12,8 @@ using namespace flitgym;
 
 namespace {
 
-// Between collect() and apply() a snapshot alone does not do: who asks is in no field of State. With that list, the
-// batch is made anew.
+// Between collect() and apply() the state does not say which packets ask. It is saved as a list next to the snapshot,
+// and loading collects the batch again from it.
 py::tuple save(Simulation& sim) {
   u32& collected = sim.state().part.totals.collected;
   if (!collected) return py::make_tuple(py::bytes(sim.snapshot()), py::none());

@@ -1,4 +1,4 @@
-// What copies of a simulation are made of; `simcore/_simulation.py` builds pickles from it.
+// The parts of a pickled simulation; `simcore/_simulation.py` builds pickles from them.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -24,11 +24,11 @@ py::array as_array(const std::vector<T>& values) {
   return copied(values.data(), {static_cast<py::ssize_t>(values.size())});
 }
 
-std::shared_ptr<const Demand> demand_of(const py::object& given) {
-  return given.is_none() ? std::make_shared<const Demand>() : built<PyDemand>(given, "demand").demand;
+std::shared_ptr<const tables::Demand> demand_of(const py::object& given) {
+  return given.is_none() ? std::make_shared<const tables::Demand>() : built<PyDemand>(given, "demand").demand;
 }
 
-py::dict of_loads(const Loads& loads) {
+py::dict of_loads(const tables::Loads& loads) {
   py::dict d;
   d["channel"] = as_array(loads.channel);
   d["from_terminal"] = as_array(loads.from_terminal);
@@ -36,19 +36,19 @@ py::dict of_loads(const Loads& loads) {
   return d;
 }
 
-// A table is checked anew: whoever hands it over may have made it of arrays for another network.
+// The table is checked again, because it may have been made for another network.
 py::dict table_loads(Live<PyTable> t, Live<PyGraph> g, const py::object& given) {
   const auto demand = demand_of(given);
   return of_loads(without_gil([&] {
-    check_table(*g->graph, *t->table);
+    tables::check_table(*g->graph, *t->table);
     return loads(*g->graph, *t->table, *demand);
   }));
 }
 
 py::dict table_quality(Live<PyTable> t, Live<PyGraph> g, const py::object& given) {
   const auto demand = demand_of(given);
-  const Quality q = without_gil([&] {
-    check_table(*g->graph, *t->table);
+  const tables::Quality q = without_gil([&] {
+    tables::check_table(*g->graph, *t->table);
     return quality(*g->graph, *t->table, *demand);
   });
   py::dict d;
@@ -64,32 +64,32 @@ py::dict table_quality(Live<PyTable> t, Live<PyGraph> g, const py::object& given
   d["hops_max"] = q.hops_max;
   d["minimal"] = q.minimal;
   d["layers"] = q.layers;
-  d["cycle"] = cycle_name(*g->graph, q.cycle);
+  d["cycle"] = tables::cycle_name(*g->graph, q.cycle);
   d["loads"] = of_loads(q.loads);
   return d;
 }
 
 py::array table_bisection(Live<PyTable> t, Live<PyGraph> g, const Whole& orders, bool both_ways) {
   if (orders.ndim() != 2 || orders.shape(1) != static_cast<py::ssize_t>(g->graph->terminals))
-    throw ConfigError("orders: an array [patterns, " + std::to_string(g->graph->terminals) +
-                      "] is wanted, one order of the terminals per row");
+    throw ConfigError("orders: the array must have the shape [patterns, " + std::to_string(g->graph->terminals) +
+                      "], with an order of the terminals per row");
   const std::vector<u32> all(orders.data(), orders.data() + orders.size());
   return as_array(without_gil([&] {
-    check_table(*g->graph, *t->table);
-    return bisection_bandwidth(*g->graph, *t->table, all, both_ways);
+    tables::check_table(*g->graph, *t->table);
+    return tables::bisection_bandwidth(*g->graph, *t->table, all, both_ways);
   }));
 }
 
 py::dict table_congestion(Live<PyTable> t, Live<PyGraph> g, const Whole& sources, const Whole& destinations,
                           const Numbers& weights) {
   if (sources.size() != destinations.size() || sources.size() != weights.size())
-    throw ConfigError("flows: sources, destinations and weights are not as many");
-  std::vector<Flow> flows;
+    throw ConfigError("flows: sources, destinations and weights have different lengths");
+  std::vector<tables::Flow> flows;
   for (py::ssize_t k = 0; k < sources.size(); k++)
     flows.push_back({sources.data()[k], destinations.data()[k], weights.data()[k]});
-  const FlowLoads c = without_gil([&] {
-    check_table(*g->graph, *t->table);
-    return flow_loads(*g->graph, *t->table, flows);
+  const tables::FlowLoads c = without_gil([&] {
+    tables::check_table(*g->graph, *t->table);
+    return tables::flow_loads(*g->graph, *t->table, flows);
   });
   py::dict d;
   d["flow"] = as_array(c.flow);
@@ -106,7 +106,7 @@ py::array random_orders(u64 seed, u64 first, u32 patterns, u32 terminals) {
     all.resize(std::size_t{patterns} * terminals);
     for (u32 k = 0; k < patterns; k++) {
       worked(terminals);
-      draw_order(seed, first + k, terminals, all.data() + std::size_t{k} * terminals);
+      tables::draw_order(seed, first + k, terminals, all.data() + std::size_t{k} * terminals);
     }
   });
   return copied(all.data(), {static_cast<py::ssize_t>(patterns), static_cast<py::ssize_t>(terminals)});

@@ -32,7 +32,7 @@ py::dict requests(const Live<Simulation>& live) {
   for (auto [name, ids] :
        {std::pair{"router", &b.router}, std::pair{"packet", &b.packet}, std::pair{"input_vc", &b.input_vc}})
     d[name] = view(*ids, {n}, self);
-  // Headers lie in the packet pool, which moves as it grows: these four are copies.
+  // The packet pool moves as it grows, so these four are copies.
   py::array_t<u32> source(n), destination(n), sequence(n), hops(n);
   for (py::ssize_t i = 0; i < n; i++) {
     const Packet& p = sim.state().packets[b.packet[static_cast<std::size_t>(i)]];
@@ -56,14 +56,14 @@ py::dict requests(const Live<Simulation>& live) {
   return d;
 }
 
-// Whole numbers as they were given: a cast would make 0 of 2^32, of 0.9 and of infinity.
+// Integers as they were given: a cast would turn 2^32, 0.9 and infinity into 0.
 std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
   const py::array array = py::array::ensure(py::reinterpret_borrow<py::object>(given));
   const char kind = array ? array.dtype().kind() : 'O';
   if (!array || array.ndim() != 1 || (array.size() > 0 && kind != 'i' && kind != 'u')) {
     PyErr_Clear();
     throw ConfigError(std::string("apply(): ") + what +
-                      " are one whole number per request, in a list or a one-dimensional array of integers");
+                      " must be one integer per request, in a list or a one-dimensional array of integers");
   }
   std::vector<u32> numbers(static_cast<std::size_t>(array.size()));
   const auto take = [&](const auto& all) {
@@ -85,11 +85,11 @@ using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
 void apply(Simulation& s, const py::object& choices, const std::optional<Floats>& values, const py::object& rows) {
   if (values.has_value() == rows.is_none())
-    throw ConfigError("apply(): values and rows come together, one of each per request");
+    throw ConfigError("apply(): values and rows must be given together, one of each per request");
   if (values) {
     const std::vector<u32> row = whole_numbers(rows, "rows");
     if (values->ndim() != 1 || static_cast<std::size_t>(values->size()) != row.size())
-      throw ConfigError("apply(): values and rows come together, one of each per request");
+      throw ConfigError("apply(): values and rows must be given together, one of each per request");
     s.answer(values->data(), row.data(), row.size());
   }
   if (choices.is_none()) return s.apply(nullptr, 0);

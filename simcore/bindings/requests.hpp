@@ -1,4 +1,4 @@
-// The external decider: the requests of a cycle, and the answers to them.
+// Routing from outside the core: the requests of a cycle, and the answers.
 #pragma once
 
 #include <pybind11/pybind11.h>

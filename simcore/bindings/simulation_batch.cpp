@@ -17,13 +17,13 @@ using namespace flitgym;
 
 namespace {
 
-// Several networks whose decisions stand in one batch. Each goes on to its next cycle with a decision; they need not be
-// at the same cycle.
+// Several networks whose decisions form one batch. Each network advances to its next cycle with a decision, so the
+// networks may be at different cycles.
 class SimulationBatch {
  public:
-  // The list is the caller's and may change; the simulations are held one by one.
+  // The caller may change its list later, so the simulations are held one by one.
   explicit SimulationBatch(const py::list& simulations) {
-    if (simulations.empty()) throw ConfigError("SimulationBatch(): no simulation");
+    if (simulations.empty()) throw ConfigError("SimulationBatch(): the list of simulations is empty");
     std::size_t most = 0;
     for (const py::handle& item : simulations) {
       auto& sim = built<Simulation>(item, "SimulationBatch(): simulation " + std::to_string(sims_.size()));
@@ -31,14 +31,14 @@ class SimulationBatch {
       const Seam& seam = seam_of(sim, "SimulationBatch()");
       if (sim.network().decider != Decider::kSlots)
         throw ConfigError("SimulationBatch(): routing." + sim.network().routing_name +
-                          " decides by itself; use routing=agent");
+                          " does not ask an external agent; use routing=agent");
       if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
       if (seam.slots != slots_ || seam.width != width_)
         throw ConfigError("SimulationBatch(): networks with " + std::to_string(slots_) + " and " +
                           std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " +
-                          std::to_string(seam.width) + " features; they must agree");
+                          std::to_string(seam.width) + " features; both numbers must be equal for all networks");
       for (const Simulation* other : sims_)
-        if (other == &sim) throw ConfigError("SimulationBatch(): the same simulation twice; use fork()");
+        if (other == &sim) throw ConfigError("SimulationBatch(): a simulation occurs twice in the list; use fork()");
       sims_.push_back(&sim);
       held_.append(item);
       most += sim.batch().input_vc.size();
@@ -52,7 +52,7 @@ class SimulationBatch {
     for (u32 k = 0; k < sims_.size(); k++) take_over(k);
     waiting_ = count_ > 0;
   }
-  // The simulations outlive it and must not write into its memory.
+  // The simulations outlive the batch and must not write into its memory.
   ~SimulationBatch() {
     for (Simulation* sim : sims_)
       if (is_ours(*sim)) own_rows(sim->network(), sim->batch());
@@ -60,8 +60,7 @@ class SimulationBatch {
   SimulationBatch(const SimulationBatch&) = delete;
   SimulationBatch& operator=(const SimulationBatch&) = delete;
 
-  // When a network raises, or Ctrl-C gets in, the others stay where they are: the next call takes the decisions that
-  // stand.
+  // After an error or Ctrl-C in one network, the others keep their decisions, and the next call returns these.
   u32 collect(u64 most_cycles) {
     const Busy busy(*this);
     if (waiting_) throw CoreError("SimulationBatch.collect() was called twice without apply()");
@@ -69,7 +68,7 @@ class SimulationBatch {
     most_filed_ = 0;
     std::vector<std::unique_ptr<Exclusive>> held = hold();
     const py::gil_scoped_release release;
-    // Rows that stand may lie where others will be written: away with them first.
+    // Rows of pending decisions may lie where other rows will be written, so they are moved out first.
     for (Simulation* sim : sims_)
       if (sim->state().part.totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
     for (u32 k = 0; k < sims_.size(); k++) {
@@ -82,7 +81,7 @@ class SimulationBatch {
         count_ = 0;
         throw;
       }
-      // A member may have been put back to an earlier state.
+      // A simulation may have been restored to an earlier state.
       const u64 filed = sims_[k]->state().part.learning.transitions;
       most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
       filed_[k] = filed;
@@ -111,16 +110,16 @@ class SimulationBatch {
                           std::to_string(j) + " is masked out");
       actions_[j] = static_cast<u32>(given[j]);
     }
-    const float* const told = log_probability ? log_probability->data() : nullptr;
-    if (told) check_log_probabilities(*log_probability);
+    const float* const logs = log_probability ? log_probability->data() : nullptr;
+    if (logs) check_log_probabilities(*log_probability);
     const py::gil_scoped_release release;
-    // All of them are applied, also when one raises: who has not been told can go on after the next collect().
+    // All networks are applied even if one raises. The others can continue after the next collect().
     std::string raised;
     u32 at = 0;
     for (u32 k = 0; k < sims_.size(); k++) {
       if (counts_[k] == 0) continue;
       try {
-        sims_[k]->apply(&actions_[at], counts_[k], told ? told + at : nullptr);
+        sims_[k]->apply(&actions_[at], counts_[k], logs ? logs + at : nullptr);
       } catch (const CoreError& error) {
         raised +=
             (raised.empty() ? "" : "\n") + ("SimulationBatch: network " + std::to_string(k) + ": ") + error.what();
@@ -131,7 +130,7 @@ class SimulationBatch {
     if (!raised.empty()) throw CoreError(raised);
   }
 
-  // Rows that are decisions now are written; the others are left from before.
+  // Only the rows of present decisions are written.
   py::array path_delay(const py::object& self) {
     const Busy busy(*this);
     if (path_delay_.empty()) path_delay_.resize(mask_.size());
@@ -146,7 +145,8 @@ class SimulationBatch {
 
   u32 count() const { return count_; }
   u64 most_filed() const { return most_filed_; }
-  // These two can be written to, as what makes tensors of arrays wants them: nothing follows what stands there.
+  // These two arrays are writable, because libraries that wrap arrays as tensors ask for that. Nothing reads what is
+  // written there.
   py::array observation(const py::object& self) const {
     return py::array_t<float>({rows(), static_cast<py::ssize_t>(width_)}, observation_.data(), self);
   }
@@ -159,17 +159,16 @@ class SimulationBatch {
   py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
-  // Two threads in one SimulationBatch would share its rows.
   struct Busy {
     explicit Busy(SimulationBatch& batch) : busy(batch.busy_) {
       if (busy) throw CoreError("this SimulationBatch is busy in another thread; wait until it is done");
       busy = true;
     }
     ~Busy() { busy = false; }
-    bool& busy;  // touched with the GIL held
+    bool& busy;  // accessed with the GIL held
   };
 
-  // All of the simulations, taken with the GIL held.
+  // Takes all simulations, with the GIL held.
   std::vector<std::unique_ptr<Exclusive>> hold() const {
     std::vector<std::unique_ptr<Exclusive>> held;
     for (Simulation* sim : sims_) held.push_back(std::make_unique<Exclusive>(*sim));
@@ -181,7 +180,7 @@ class SimulationBatch {
     return at >= observation_.data() && at < observation_.data() + observation_.size();
   }
 
-  // Network k goes on to its next decisions, if it has none; they become the next rows.
+  // Advances network k to its next decisions unless it has pending ones, and appends their rows.
   void advance(u32 k, u64 most_cycles) {
     Simulation& sim = *sims_[k];
     Batch& b = sim.batch();
@@ -205,7 +204,7 @@ class SimulationBatch {
     add_rows(k);
   }
 
-  // Lets Ctrl-C in some twenty times a second, however long a cycle takes.
+  // Checks for Ctrl-C about 20 times per second, however long a cycle takes.
   void look_up() {
     if (++cycles_ % 16 != 0) return;
     const auto now = std::chrono::steady_clock::now();
@@ -215,17 +214,17 @@ class SimulationBatch {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 
-  // Somebody may have gone on with a member, or have put another state into it.
+  // Another caller may have advanced a simulation, or restored another state.
   void check_stands(u32 k) {
     if (counts_[k] == 0) return;
     Simulation& sim = *sims_[k];
     if (sim.state().part.totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
     waiting_ = false;
     throw CoreError("SimulationBatch.apply(): network " + std::to_string(k) +
-                    " no longer stands where collect() left it; call collect() again");
+                    " was advanced or restored after collect(); call collect() again");
   }
 
-  // The decisions of network k become the next rows; their numbers are those by which the transitions name them.
+  // Appends the decisions of network k as the next rows, with the numbers that their transitions will have.
   void add_rows(u32 k) {
     Simulation& sim = *sims_[k];
     const Batch& b = sim.batch();
@@ -237,12 +236,12 @@ class SimulationBatch {
     }
     count_ += counts_[k];
   }
-  // A simulation that stands between collect() and apply(), of a copy for instance: its rows come here.
+  // Takes over the pending decisions of a simulation that is between collect() and apply(), such as a copy.
   void take_over(u32 k) {
     Simulation& sim = *sims_[k];
     if (!sim.state().part.totals.collected) return;
     Decisions& d = sim.batch().decisions;
-    if (d.count == 0) return;  // collect() goes on from there
+    if (d.count == 0) return;  // collect() continues from there
     float* const rows = observation_.data() + std::size_t{count_} * width_;
     u8* const mask = mask_.data() + std::size_t{count_} * slots_;
     std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
@@ -256,7 +255,7 @@ class SimulationBatch {
     if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
       throw ConfigError("SimulationBatch.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
                         std::to_string(count_) + " decisions");
-    for (u32 j = 0; j < count_; j++)  // what rounding makes of a certain one is let through
+    for (u32 j = 0; j < count_; j++)  // tolerance: rounding can exceed the logarithm of 1
       if (!(given.data()[j] <= 1e-4f))
         throw ConfigError("SimulationBatch.apply(): log_probability " + std::to_string(given.data()[j]) +
                           " of decision " + std::to_string(j) + " is not the logarithm of a probability");
@@ -273,12 +272,12 @@ class SimulationBatch {
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_, counts_;
   std::vector<u64> decision_, filed_;
-  u64 most_filed_ = 0;  // transitions of a network between the last two collect()
+  u64 most_filed_ = 0;  // most transitions that a network filed between the last two collect()
 };
 
 template <class T>
 using Choices = py::array_t<T, py::array::c_style>;
-using Told = std::optional<SimulationBatch::LogProbabilities>;
+using Logs = std::optional<SimulationBatch::LogProbabilities>;
 
 }  // namespace
 
@@ -290,19 +289,19 @@ void bind_simulation_batch(py::module_& m) {
           py::arg("max_cycles"))
       .def(
           "apply",
-          [](Live<SimulationBatch> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          [](Live<SimulationBatch> w, const Choices<i64>& choices, const Logs& logs) { w->apply(choices, logs); },
           py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
       .def(
           "apply",
-          [](Live<SimulationBatch> w, const Choices<i32>& choices, const Told& told) { w->apply(choices, told); },
+          [](Live<SimulationBatch> w, const Choices<i32>& choices, const Logs& logs) { w->apply(choices, logs); },
           py::arg("actions").noconvert(), py::arg("log_probability") = py::none())
       .def(
           "apply",
-          [](Live<SimulationBatch> w, const Choices<i64>& choices, const Told& told) { w->apply(choices, told); },
+          [](Live<SimulationBatch> w, const Choices<i64>& choices, const Logs& logs) { w->apply(choices, logs); },
           py::arg("actions"), py::arg("log_probability") = py::none())
       .def(
           "path_delay_us", [](Live<SimulationBatch> w) { return w->path_delay(w.owner()); },
-          "Of each slot of each decision, [rows, slots] float32: us to the destination if every queue stood still.")
+          "Delay of each slot of each decision, [rows, slots] float32: us to the destination if no queue changed.")
       .def_property_readonly("count", [](Live<SimulationBatch> w) { return w->count(); })
       .def_property_readonly("most_filed", [](Live<SimulationBatch> w) { return w->most_filed(); })
       .def_property_readonly("observation", [](Live<SimulationBatch> w) { return w->observation(w.owner()); })

@@ -22,14 +22,14 @@ namespace {
 
 const char* const kLayerBy[] = {"one", "destination", "switch", "terminal"};
 
-// Whole numbers of an array, each checked to fit the type it becomes.
+// The integers of an array. Each is checked to fit the type T.
 template <class T>
 std::vector<T> column(const py::handle& item, const std::string& where) {
   const py::array array = py::array::ensure(py::reinterpret_borrow<py::object>(item));
   const char kind = array ? array.dtype().kind() : 'O';
   if (!array || (array.size() > 0 && kind != 'i' && kind != 'u' && kind != 'b')) {
     PyErr_Clear();
-    throw ConfigError(where + ": it is no array of whole numbers");
+    throw ConfigError(where + ": not an array of integers");
   }
   const py::array_t<i64, py::array::c_style | py::array::forcecast> whole(array);
   std::vector<T> out(static_cast<std::size_t>(whole.size()));
@@ -48,12 +48,12 @@ u32 whole_number(const py::dict& given, const char* key, u32 fallback, u32 least
   if (!given.contains(key)) return fallback;
   const auto value = column<u32>(given[key], std::string("table: ") + key);
   if (value.size() != 1 || value[0] < least || value[0] > most)
-    throw ConfigError(std::string("table: ") + key + " is no number from " + std::to_string(least) + " to " +
+    throw ConfigError(std::string("table: ") + key + " is not a number from " + std::to_string(least) + " to " +
                       std::to_string(most));
   return value[0];
 }
 
-// An array that is read by rows has to have them: a transposed one would be another table.
+// The arrays are read by rows. A transposed array would be read as another table, so its shape is refused.
 void check_shape(const py::dict& given, const char* key, const std::vector<py::ssize_t>& shape,
                  const std::string& axes) {
   if (!given.contains(key)) return;
@@ -69,7 +69,8 @@ void check_shape(const py::dict& given, const char* key, const std::vector<py::s
                     wanted + "]");
 }
 
-// Arrays by the names of ForwardingTable; what is left out is empty. Sizes are checked against a network by check().
+// Builds a table from arrays by the names of ForwardingTable; missing ones are empty. check() compares the sizes with a
+// network.
 std::shared_ptr<PyTable> table_from(const py::dict& given) {
   static const std::vector<std::string> valid = {"switches",   "terminals", "lmc",    "layers",      "lanes",
                                                  "lane_ports", "bubble",    "engine", "fingerprint", "port",
@@ -80,7 +81,7 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
       throw ConfigError("table: unknown array '" + name + "'" + did_you_mean(name, valid) +
                         "; valid names: " + join(valid));
   }
-  auto table = std::make_shared<ForwardingTable>();
+  auto table = std::make_shared<tables::ForwardingTable>();
   table->switches = whole_number(given, "switches", 0, 1, 1u << 26);
   table->terminals = whole_number(given, "terminals", 0, 1, 1u << 26);
   table->lmc = whole_number(given, "lmc", 0, 0, 3);
@@ -95,15 +96,15 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
     u32 k = 0;
     while (k < 4 && by != kLayerBy[k]) k++;
     if (k == 4) throw ConfigError("table: layer_by is '" + by + "'; valid are one, destination, switch, terminal");
-    table->layer_by = static_cast<LayerBy>(k);
+    table->layer_by = static_cast<tables::LayerBy>(k);
   }
   const auto size = [](auto n) { return static_cast<py::ssize_t>(n); };
   const py::ssize_t destinations = size(table->destinations());
   check_shape(given, "port", {size(table->switches), destinations}, "switches, destinations");
-  if (table->layer_by == LayerBy::kDestination) check_shape(given, "layer", {destinations}, "destinations");
-  if (table->layer_by == LayerBy::kSwitch)
+  if (table->layer_by == tables::LayerBy::kDestination) check_shape(given, "layer", {destinations}, "destinations");
+  if (table->layer_by == tables::LayerBy::kSwitch)
     check_shape(given, "layer", {size(table->switches), destinations}, "switches, destinations");
-  if (table->layer_by == LayerBy::kTerminal)
+  if (table->layer_by == tables::LayerBy::kTerminal)
     check_shape(given, "layer", {size(table->terminals), destinations}, "terminals, destinations");
   if (given.contains("port")) table->port = column<u16>(given["port"], "table: port");
   if (given.contains("layer")) table->layer = column<u8>(given["layer"], "table: layer");
@@ -114,7 +115,7 @@ std::shared_ptr<PyTable> table_from(const py::dict& given) {
 }
 
 py::dict arrays_of_table(const Live<PyTable>& live) {
-  const ForwardingTable& t = *live->table;
+  const tables::ForwardingTable& t = *live->table;
   const py::object self = live.owner();
   const auto size = [](auto n) { return static_cast<py::ssize_t>(n); };
   py::dict d;
@@ -129,8 +130,8 @@ py::dict arrays_of_table(const Live<PyTable>& live) {
   if (!t.source_routed()) d["port"] = view(t.port, {size(t.switches), size(t.destinations())}, self);
   else d["route_first"] = view(t.route_first, self), d["route_port"] = view(t.route_port, self);
   const auto rows = t.destinations() ? t.layer.size() / t.destinations() : 0;
-  if (t.layer_by == LayerBy::kDestination) d["layer"] = view(t.layer, self);
-  else if (t.layer_by != LayerBy::kOne) d["layer"] = view(t.layer, {size(rows), size(t.destinations())}, self);
+  if (t.layer_by == tables::LayerBy::kDestination) d["layer"] = view(t.layer, self);
+  else if (t.layer_by != tables::LayerBy::kOne) d["layer"] = view(t.layer, {size(rows), size(t.destinations())}, self);
   if (t.lanes) {
     d["lanes"] = t.lanes;
     d["lane_ports"] = t.lane_ports;
@@ -140,7 +141,7 @@ py::dict arrays_of_table(const Live<PyTable>& live) {
 }
 
 py::dict arrays_of_graph(const Live<PyGraph>& live) {
-  const ChannelGraph& g = *live->graph;
+  const tables::ChannelGraph& g = *live->graph;
   const py::object self = live.owner();
   py::dict d;
   for (const auto& [name, array] : {std::pair{"first", &g.first},
@@ -154,8 +155,8 @@ py::dict arrays_of_graph(const Live<PyGraph>& live) {
   return d;
 }
 
-EngineChoice to_choice(const std::string& engine, const py::dict& params, const py::object& demand) {
-  EngineChoice choice{engine, {}, nullptr};
+tables::EngineChoice to_choice(const std::string& engine, const py::dict& params, const py::object& demand) {
+  tables::EngineChoice choice{engine, {}, nullptr};
   for (const auto& [key, value] : params) {
     const std::string name = to_text("engine", key);
     choice.values[name] = to_value("engine." + engine + "." + name, value);
@@ -164,15 +165,15 @@ EngineChoice to_choice(const std::string& engine, const py::dict& params, const 
   return choice;
 }
 
-// A matrix in columns: entry k says that `source[k]` sends `weight[k]` to `destination[k]`.
+// A matrix as entries: `source[k]` sends `weight[k]` to `destination[k]`.
 std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, const py::object& destinations,
                                       const py::array_t<double, py::array::c_style | py::array::forcecast>& weights,
                                       const std::string& name) {
   const auto source = column<u32>(sources, "demand: source"),
              destination = column<u32>(destinations, "demand: destination");
   if (source.size() != destination.size() || source.size() != static_cast<std::size_t>(weights.size()))
-    throw ConfigError("demand: sources, destinations and weights are not as many");
-  auto demand = std::make_shared<Demand>();
+    throw ConfigError("demand: sources, destinations and weights have different lengths");
+  auto demand = std::make_shared<tables::Demand>();
   demand->terminals = terminals;
   demand->name = name;
   demand->first.assign(std::size_t{terminals} + 1, 0);
@@ -184,12 +185,12 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
     const double w = weights.data()[k];
     if (!(w >= 0 && w <= std::numeric_limits<double>::max()))
       throw ConfigError("demand: entry " + std::to_string(k) + " is " + std::to_string(w) +
-                        "; valid are numbers from 0 on");
+                        "; valid are numbers from 0");
     demand->first[destination[k] + 1]++;
     sum += w;
     if (source[k] != destination[k]) between += w;
   }
-  if (!std::isfinite(sum)) throw ConfigError("demand: its entries add up to more than a number can be");
+  if (!std::isfinite(sum)) throw ConfigError("demand: the sum of its entries is infinite");
   if (between == 0) throw ConfigError("demand: no terminal sends to another; at least one entry must be above 0");
   for (u32 t = 0; t < terminals; t++) demand->first[t + 1] += demand->first[t];
   demand->source.resize(source.size());
@@ -203,8 +204,8 @@ std::shared_ptr<PyDemand> demand_from(u32 terminals, const py::object& sources, 
   return std::make_shared<PyDemand>(PyDemand{demand});
 }
 
-// The arguments of demand_from, for copies in other processes.
-py::tuple arguments_of(const Demand& demand) {
+// The arguments of demand_from() that rebuild a demand from its pickle.
+py::tuple arguments_of(const tables::Demand& demand) {
   std::vector<u32> destination(demand.source.size());
   for (u32 t = 0; t < demand.terminals; t++)
     std::fill(destination.begin() + static_cast<std::ptrdiff_t>(demand.first[t]),
@@ -225,7 +226,8 @@ void bind_tables(py::module_& m) {
              config.topology = to_section(given, "topology", "");
              if (!failures.is_none()) config.failures = to_failures(failures);
              return without_gil([&] {
-               return std::make_shared<PyGraph>(PyGraph{std::make_shared<const ChannelGraph>(channel_graph(config))});
+               return std::make_shared<PyGraph>(
+                   PyGraph{std::make_shared<const tables::ChannelGraph>(tables::channel_graph(config))});
              });
            }),
            py::arg("topology"), py::arg("failures") = py::none())
@@ -261,20 +263,21 @@ void bind_tables(py::module_& m) {
       .def_static(
           "make",
           [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand) {
-            const EngineChoice choice = to_choice(engine, params, demand);
+            const tables::EngineChoice choice = to_choice(engine, params, demand);
             return without_gil([&] {
-              return std::make_shared<PyTable>(
-                  PyTable{std::make_shared<const ForwardingTable>(make_table("engine", choice, *g->graph))});
+              return std::make_shared<PyTable>(PyTable{
+                  std::make_shared<const tables::ForwardingTable>(tables::make_table("engine", choice, *g->graph))});
             });
           },
           py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none())
       .def(
-          "check", [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { check_table(*g->graph, *t->table); }); },
+          "check",
+          [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { tables::check_table(*g->graph, *t->table); }); },
           py::arg("graph"))
       .def(
           "cycle",
           [](Live<PyTable> t, Live<PyGraph> g) {
-            return without_gil([&] { return cycle_name(*g->graph, find_cycle(*g->graph, *t->table)); });
+            return without_gil([&] { return tables::cycle_name(*g->graph, find_cycle(*g->graph, *t->table)); });
           },
           py::arg("graph"))
       .def("arrays", [](Live<PyTable> t) { return arrays_of_table(t); });

@@ -1,4 +1,4 @@
-// Forwarding tables in Python: the network they are made for, engines, and tables from arrays.
+// Forwarding tables in Python: their network, the engines, and tables from arrays.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,16 +7,16 @@
 
 #include "tables/engine.hpp"
 
-// pybind11's holders want types of their own that are not const.
+// pybind11's holder types cannot hold a const class, hence these wrappers.
 struct PyGraph {
-  std::shared_ptr<const flitgym::ChannelGraph> graph;
+  std::shared_ptr<const flitgym::tables::ChannelGraph> graph;
 };
 struct PyTable {
-  std::shared_ptr<const flitgym::ForwardingTable> table;
+  std::shared_ptr<const flitgym::tables::ForwardingTable> table;
 };
 struct PyDemand {
-  std::shared_ptr<const flitgym::Demand> demand;
+  std::shared_ptr<const flitgym::tables::Demand> demand;
 };
 
 void bind_tables(pybind11::module_& m);
-void bind_quality(pybind11::module_& m);  // how good they are
+void bind_quality(pybind11::module_& m);  // loads, quality and bisection bandwidth of tables

@@ -1,5 +1,5 @@
-// NumPy arrays of the core's own memory. The owner stays alive with them; they are read-only, since nothing looks at
-// what is written there before the next cycle follows it.
+// NumPy views of the core's memory. A view keeps its owner alive. Views are read-only, because values written from
+// outside would not be checked before the next cycle uses them.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -25,13 +25,13 @@ template <class T, class A>
 pybind11::array view(const std::vector<T, A>& array, const pybind11::object& owner) {
   return view(array, {static_cast<pybind11::ssize_t>(array.size())}, owner);
 }
-// Bytes of 0 and 1.
+// View of bytes that are 0 or 1, as booleans.
 inline pybind11::array flags(const std::uint8_t* data, std::vector<pybind11::ssize_t> shape,
                              const pybind11::object& owner) {
   return read_only(pybind11::array(pybind11::dtype("bool"), std::move(shape), data, owner));
 }
 
-// A copy that is the caller's own.
+// A copy that Python owns.
 template <class T>
 pybind11::array copied(const T* data, std::vector<pybind11::ssize_t> shape) {
   return pybind11::array(pybind11::dtype::of<T>(), std::move(shape), data);

@@ -1,15 +1,15 @@
-// Compiled into every plugin by flitgym_add_plugin(): which core it was built against. The core reads the line from the
-// file before it loads it (src/plugins.cpp).
+// flitgym_add_plugin() compiles this file into every plugin. It names the core that the plugin was built for;
+// src/plugins.cpp reads the line from the file before it loads the plugin.
 #include "simcore/abi.hpp"
 
 #if defined(__FAST_MATH__)
-#error "-ffast-math changes results, and those of everybody else in the process: build plugins without it"
+#error "-ffast-math changes the results of all code in the process: build plugins without it"
 #endif
 
 extern "C" {
 
-// Only a core with the same headers has this: whoever else loads the library is told by the linker, before any of it
-// runs.
+// Only a core with the same headers defines this symbol. The dynamic linker refuses the plugin for any other core
+// before its code runs.
 extern const char FLITGYM_CORE_SYMBOL;
 __attribute__((visibility("default"))) extern const char flitgym_plugin_mark[];
 __attribute__((visibility("default"))) extern const char* const flitgym_plugin_core;

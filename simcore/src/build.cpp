@@ -1,4 +1,4 @@
-// From parameters to an immutable Network. The one place that validates: what passes here can run.
+// Builds an immutable Network from parameters. All validation is here: every network that passes can run.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,9 +39,10 @@ bool runs(const TrafficSpec& spec, const Network& net) {
   return spec.topologies.empty() ||
          std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) != spec.topologies.end();
 }
-bool runs(const RoutingSpec& spec, const Network& net) { return runs_on(spec, net); }
+bool runs(const RoutingSpec& spec, const Network& net) { return routing::runs_on(spec, net); }
 
-// The entry of that name that runs on the network; one that names the topology before one for any.
+// Finds the component of that name for the network. A component that names the topology has priority over one for any
+// topology.
 template <class Spec>
 const Spec& find(const std::string& kind, const std::string& name, const Network& net) {
   check_name<Spec>(kind, name);
@@ -57,14 +58,14 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
   for (const auto& [other, spec] : registry<Spec>())
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
-    throw ConfigError(kind + "." + name + ": it goes by what topology '" + topology +
-                      "' is when whole and cannot go around a failed link: routers " + net.failed_link +
-                      " would be cut from each other; those that can are " + join(others));
+    throw ConfigError(kind + "." + name + ": it needs the whole topology '" + topology +
+                      "' and cannot route around a failed link: routers " + net.failed_link +
+                      " would be disconnected; routings that can are " + join(others));
   throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) +
-                    ". On " + topology + " there are " + join(others));
+                    ". Valid on " + topology + " are " + join(others));
 }
 
-// What another topology's entry of the same name takes may be given too, as far as it asks for nothing.
+// Parameters of another topology's component of the same name are accepted if they have the default value.
 Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) {
   Values own = given;
   const auto has = [](const RoutingSpec& s, const std::string& key) {
@@ -78,18 +79,19 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) 
       if (found == given.end() || has(spec, p.key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
         throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
-                          " means nothing on topology '" + join(spec.topologies) + "', only on " +
+                          " has no effect on topology '" + join(spec.topologies) + "'; it is for " +
                           join(at->second.topologies));
       own.erase(p.key);
     }
   return own;
 }
 
-// Returns the links that will go down.
+// Returns the links that fail during the run.
 std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
   const TopologySpec& spec = noted(registry<TopologySpec>().find(config.topology.name)->second);
   const Params params("topology." + spec.name, spec.params, config.topology.values);
+  net.config.topology = {spec.name, params.values()};
   Wiring wiring;
   spec.wire(params, wiring);
   const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link, net.failed_links);
@@ -121,6 +123,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, params_of(spec), without_defaults_of_others(spec, config.routing.values));
   net.routing_name = spec.name;
+  net.config.routing = {spec.name, params.values()};
   net.given_table = config.table;
   net.given_demand = config.demand;
   net.flit_bytes = router.real("flit_bytes");
@@ -136,9 +139,9 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.chosen = spec.chosen;
   net.routing_facts = spec.setup(params, net, net.routing);
   if (!net.relation) net.relation = net.routing;
-  if (!net.routing_facts.minimal) need_distances(net);  // to tell who leaves the minimal paths
+  if (!net.routing_facts.minimal) need_distances(net);  // to detect packets that leave the minimal paths
 
-  // Where no link joins two routers, a routing needs no class. Terminals still have a VC.
+  // On a single router, a routing needs no VC class, but terminals still need a VC.
   const u32 needed = std::max(1u, net.routing_facts.classes), given = router.count("vcs");
   net.vcs = given == 0 ? needed : given;
   if (net.vcs < needed)
@@ -146,23 +149,24 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
                       ", which needs " + std::to_string(needed) + " to be free of deadlock");
   if (net.vcs > kMaxVcs)
     throw ConfigError(
-        (given == 0 ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) +
-                          " VC classes on this topology to be free of deadlock (its paths have up to " +
-                          std::to_string(net.routing_facts.max_hops) + " hops" +
-                          (net.graphs.size() > 1
-                               ? "; each change in failures.events may lengthen a packet's way by another diameter)"
-                               : ")")
-                    : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
-        ", the core takes at most " + std::to_string(kMaxVcs));
+        (given == 0
+             ? "routing." + spec.name + ": it needs " + std::to_string(net.vcs) +
+                   " VC classes on this topology to be free of deadlock (its paths have up to " +
+                   std::to_string(net.routing_facts.max_hops) + " hops" +
+                   (net.graphs.size() > 1 ? "; each change in failures.events may lengthen a path by another diameter)"
+                                          : ")")
+             : "router.vcs: " + std::to_string(net.vcs) + " VCs") +
+        "; the core supports at most " + std::to_string(kMaxVcs));
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
   if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
     throw ConfigError(
-        "router.vc_allocation: before_switch holds an output VC for a head that may still choose another, as routing." +
-        spec.name + " does; use with_switch");
+        "router.vc_allocation: before_switch reserves an output VC for a head that may still choose another one, as in "
+        "routing." +
+        spec.name + "; use with_switch");
   const u32 injection = router.count("injection_vcs");
   if (injection > net.vcs)
-    throw ConfigError("router.injection_vcs: " + std::to_string(injection) + " are more than the " +
-                      std::to_string(net.vcs) + " VCs of a port");
+    throw ConfigError("router.injection_vcs: " + std::to_string(injection) + "; a port has only " +
+                      std::to_string(net.vcs) + " VCs");
   net.router.injection_vcs = injection ? injection : net.vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
   keep_sensed(net);
@@ -171,12 +175,12 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
 void choose_workload(const Config& config, const Params& router, Network& net) {
   if (!config.traffic.name.empty())
     throw ConfigError("traffic: '" + config.traffic.name +
-                      "' and a workload; the jobs of a workload are all the traffic there is");
-  const auto workload = build_workload(config.workload, net, router.real("flit_bytes"));
+                      "' cannot be combined with a workload, whose jobs are the only traffic");
+  const auto workload = workload::build_workload(config.workload, net, router.real("flit_bytes"));
   const u32 flits = (workload->packet_bytes + workload->flit_bytes - 1) / workload->flit_bytes;
   if (flits > 65535)
     throw ConfigError("workload.packet_bytes: " + std::to_string(workload->packet_bytes) + " bytes are " +
-                      std::to_string(flits) + " flits, a packet has at most 65535");
+                      std::to_string(flits) + " flits; a packet has at most 65535");
   net.least_packet_flits = 1;
   net.most_packet_flits = flits;
   fit_packets("workload.packet_bytes", router, net);
@@ -197,11 +201,12 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   const Params params(where, specs, config.traffic.values);
 
   net.traffic_name = spec.name;
+  net.config.traffic = {spec.name, params.values()};
   net.least_packet_flits = net.most_packet_flits = params.count("packet_flits");
   if (const u32 most = params.count("packet_flits_max")) {
     if (most < net.least_packet_flits)
       throw ConfigError(where + ".packet_flits_max: " + std::to_string(most) +
-                        " flits are fewer than packet_flits = " + std::to_string(net.least_packet_flits));
+                        " is less than packet_flits = " + std::to_string(net.least_packet_flits));
     net.most_packet_flits = most;
   }
   const u32 flits = net.most_packet_flits;
@@ -222,7 +227,7 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
     if (cycle <= net.load_from.back())
       throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " must be positive and increasing");
     if (cycle > std::numeric_limits<u32>::max())
-      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " goes past the longest run");
+      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " exceeds the longest run");
     net.load_from.push_back(static_cast<Cycle>(cycle));
     net.load_values.push_back(loads[k]);
   }
@@ -250,19 +255,19 @@ const std::vector<ParamSpec>& common_traffic_params() {
   static const std::vector<ParamSpec> specs = {
       real("load", 0.5, 0, 1, "flits per terminal per flit time", "offered load"),
       choice("injection", "bernoulli", {"bernoulli", "fixed_interval"},
-             "each cycle with equal probability, or every terminal at the same instants"),
+             "bernoulli: each cycle with equal probability; fixed_interval: all terminals at the same instants"),
       integer("packet_flits", 1, 1, 65535, "flits", "packet size"),
       integer("packet_flits_max", 0, 0, 65535, "flits",
-              "packet sizes are drawn uniformly from packet_flits up to this; 0 = all are packet_flits"),
+              "packet sizes are drawn uniformly from packet_flits to this value; 0 = all packets have packet_flits"),
       list("load_step_times_ns", {}, 0, 1e12, "ns", "instants at which the offered load changes"),
-      list("load_step_loads", {}, 0, 1, "flits per terminal per flit time", "and the loads that hold from then on"),
+      list("load_step_loads", {}, 0, 1, "flits per terminal per flit time", "offered loads from these instants on"),
   };
   return specs;
 }
 
 namespace {
 
-// Programs that were given count by what they do.
+// Programs that are given, not generated, are identified by their operations.
 u64 digest(const Program& program) {
   u64 value = program.ranks;
   const auto word = [&](u64 x) { value = mix64(value ^ x) + 0x9e3779b97f4a7c15ull; };
@@ -292,7 +297,7 @@ void identify_workload(const WorkloadSection& section, Network& net) {
     if (!mapped)
       for (const u32 t : job.terminals) text << ' ' << t;
   }
-  // Where ranks are is part of what they are only then: a library, or a clock, may have had a say in it.
+  // The placement is part of the identity only if it is mapped, because a mapper's library or time limit may change it.
   if (mapped)
     for (const u32 t : net.workload->rank_terminal) text << ' ' << t;
   net.identity += text.str();
@@ -306,12 +311,12 @@ u32 count_terminals(const Config& config) {
   return net.terminals;
 }
 
-ChannelGraph channel_graph(const Config& config) {
+tables::ChannelGraph tables::channel_graph(const Config& config) {
   Network net;
   const std::vector<Outage> outages = wire(config, net);
   if (!outages.empty())
-    throw ConfigError("failures.events: a table is made for links that are there all the time; leave the events out");
-  return channel_graph(net);
+    throw ConfigError("failures.events: a forwarding table needs links that do not change; leave the events out");
+  return tables::channel_graph(net);
 }
 
 u32 count_terminals(const Section& topology) {
@@ -323,7 +328,7 @@ u32 count_terminals(const Section& topology) {
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going) {
   if (!(config.max_memory_gb >= 0 && config.max_memory_gb <= std::numeric_limits<double>::max()))
     throw ConfigError("max_memory_gb: " + to_string(Value{config.max_memory_gb}) +
-                      " is not a number from 0 on; 0 = what the machine has free");
+                      " is not a number from 0; 0 = all free memory");
   const LimitScope scope(keep_going, config.max_memory_gb);
   const PluginsUsed used;
   auto net = std::make_shared<Network>();
@@ -332,6 +337,9 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     throw ConfigError("router: unknown name '" + config.router.name + "'" +
                       did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
   const Params router("router", router_params(), config.router.values);
+  net->config.router = {config.router.name, router.values()};
+  net->config.seed = config.seed;
+  net->config.failures = config.failures;
   const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
   size_router(router, *net);
@@ -340,7 +348,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
   else choose_workload(config, router, *net);
   choose_partitions(*net, config.partitions);
-  // Packets draw for themselves, and sums do not mind; a table that learns does, and so do those who are shown a batch.
+  // The identity is everything that determines the course of a run; a snapshot must match it.
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);

@@ -8,8 +8,8 @@ namespace flitgym {
 
 namespace {
 
-// Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swapped neighbours.
-// Anything above `most` stands for more than that; only what lies within `most` of the diagonal is looked at.
+// Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, swapped neighbours. A
+// result above `most` only means "more than `most`", because only cells within `most` of the diagonal are computed.
 std::size_t distance(const std::string& a, const std::string& b, std::size_t most) {
   const std::size_t n = a.size(), m = b.size(), far = most + 1;
   if (n > m + most || m > n + most) return far;
@@ -33,8 +33,8 @@ std::size_t distance(const std::string& a, const std::string& b, std::size_t mos
   return before[m];
 }
 
-constexpr std::size_t kLongestWord = 200;     // longer ones are no misspelt names
-constexpr std::size_t kMostLooked = 1 << 26;  // letters compared in all; what comes later is not looked at
+constexpr std::size_t kLongestWord = 200;     // longer words are not misspelt names
+constexpr std::size_t kMostLooked = 1 << 26;  // letters compared in total; later names are ignored
 
 }  // namespace
 

@@ -15,13 +15,13 @@ namespace flitgym {
 
 namespace {
 
-constexpr u64 kStream = u64{0x6661696c} << 32;  // of draws, apart from every packet's
+constexpr u64 kStream = u64{0x6661696c} << 32;  // stream of the draws, separate from those of packets
 
 struct Cable {
   Wiring::End a, b;  // a.router <= b.router
 };
 
-// The names of a list `a, b, c`. Throws ConfigError where one is empty.
+// Splits a list `a, b, c` of names. Throws ConfigError if a name is empty.
 std::vector<std::string> words(const std::string& key, const std::string& text) {
   std::vector<std::string> out;
   std::string word;
@@ -32,7 +32,7 @@ std::vector<std::string> words(const std::string& key, const std::string& text) 
     }
     while (!word.empty() && word.back() == ' ') word.pop_back();
     if (word.empty())
-      throw ConfigError("failures." + key + ": '" + text + "' has an empty name; leave the key out if nothing fails");
+      throw ConfigError("failures." + key + ": '" + text + "' has an empty name; leave out the key if nothing fails");
     out.push_back(word);
     word.clear();
   }
@@ -43,7 +43,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10;
 }
 
-// What the entries of `failures` mean on one wiring.
+// Interprets the entries of `failures` for a wiring.
 class FailureReader {
  public:
   FailureReader(const Values& given, const Wiring& w) : given_(given), w_(w) {
@@ -58,7 +58,7 @@ class FailureReader {
     const auto seed = given.find("seed");
     if (seed != given.end()) {
       if (!std::holds_alternative<i64>(seed->second) || std::get<i64>(seed->second) < 0)
-        throw ConfigError("failures.seed: " + to_string(seed->second) + " is no whole number from 0 on");
+        throw ConfigError("failures.seed: " + to_string(seed->second) + " is not an integer from 0");
       seed_ = static_cast<u64>(std::get<i64>(seed->second));
     }
     for (u32 r = 0; r < w.routers; r++)
@@ -85,7 +85,7 @@ class FailureReader {
     });
   }
 
-  // LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK may be a part of all links.
+  // Parses LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK may be a fraction of all links.
   std::vector<Outage> outages() const {
     std::vector<Outage> all;
     const auto found = given_.find("events");
@@ -100,7 +100,7 @@ class FailureReader {
       const double down = time(event, times.substr(0, dash)), up = dash == std::string::npos
                                                                        ? std::numeric_limits<double>::infinity()
                                                                        : time(event, times.substr(dash + 1));
-      if (up <= down) throw ConfigError("failures.events: '" + event + "' comes up before it goes down");
+      if (up <= down) throw ConfigError("failures.events: '" + event + "' recovers before it fails");
       number++;
       for (const u32 k : part_or_name(link, number))
         all.push_back({cables_[k].a, cables_[k].b, down, up, name_of(cables_[k])});
@@ -113,7 +113,7 @@ class FailureReader {
  private:
   static ConfigError bad_event(const std::string& event) {
     return ConfigError("failures.events: '" + event +
-                       "' is no LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, such as 3-5@20000-60000 or 0.05@20000");
+                       "' is not LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, such as 3-5@20000-60000 or 0.05@20000");
   }
   static double time(const std::string& event, const std::string& text) {
     char* end = nullptr;
@@ -139,16 +139,16 @@ class FailureReader {
     const u32 id = find(name, names, count);
     if (id == kNone)
       throw ConfigError(where + ": there is no " + what + " '" + name + "'" + did_you_mean(name, names) +
-                        "; they are numbered 0 .. " + std::to_string(count - 1) +
-                        (names.empty() ? "" : ", or go by their names"));
+                        "; valid are numbers from 0 to " + std::to_string(count - 1) +
+                        (names.empty() ? "" : " and names"));
     return id;
   }
   u32 router(const std::string& where, const std::string& name) const {
     return known(where, "router", name, w_.router_names, w_.routers);
   }
 
-  // "A-B": every link between the two; "A-B#2": the second of them; "A:5": the one at that port. Names may have dashes
-  // of their own.
+  // Formats: "A-B" for every link between two routers, "A-B#2" for the second of them, "A:5" for the link at a port.
+  // Names may contain dashes.
   std::vector<u32> cable(const std::string& where, std::string name) const {
     const std::string whole = name;
     u32 which = 0;
@@ -180,9 +180,9 @@ class FailureReader {
       });
       if (!found.empty()) return found;
     }
-    throw ConfigError(where + ": there is no link '" + whole + "'; say which routers it joins, such as " +
+    throw ConfigError(where + ": there is no link '" + whole + "'; name its routers, such as " +
                       (cables_.empty() ? "0-1" : name_of(cables_[0])) +
-                      ", with #2 behind it for the second of several, or ROUTER:PORT");
+                      ", add #2 for the second of several links, or give ROUTER:PORT");
   }
   std::vector<u32> part_or_name(const std::string& link, u32 number) const {
     if (link.find('.') != std::string::npos && link.find_first_not_of("0123456789.") == std::string::npos)
@@ -190,7 +190,7 @@ class FailureReader {
     return cable("failures.events", link);
   }
 
-  // So many of n, by the seed.
+  // Draws `count` of n, by the seed.
   std::vector<u32> sample(u32 count, u32 n, u64 stream) const {
     std::vector<u32> all(n);
     std::iota(all.begin(), all.end(), 0u);
@@ -202,11 +202,11 @@ class FailureReader {
   std::vector<u32> drawn(const std::string& key, double part, u32 n, u64 stream) const {
     if (!(part >= 0 && part < 1))
       throw ConfigError("failures." + key + ": " + to_string(Value{part}) +
-                        " is no part of all, from 0 to below 1; whole numbers count them");
+                        " is not a fraction from 0 to below 1; give an integer for a number of them");
     const auto count = static_cast<u32>(std::lround(part * n));
     if (count == 0 && part > 0)
       throw ConfigError("failures." + key + ": " + to_string(Value{part}) + " of " + std::to_string(n) +
-                        " is none of them; one is " + to_string(Value{1.0 / n}));
+                        " is less than one of them; one is " + to_string(Value{1.0 / n}));
     return sample(count, n, stream);
   }
   template <class Named>
@@ -217,14 +217,16 @@ class FailureReader {
     if (const auto* count = std::get_if<i64>(&found->second)) {
       if (*count < 0 || *count > i64{n})
         throw ConfigError("failures." + key + ": " + std::to_string(*count) + " of " + std::to_string(n) +
-                          "; give a number up to that, a part of all below 1.0, or names");
+                          "; give a number up to that, a fraction below 1.0, or names");
       return sample(static_cast<u32>(*count), n, stream);
     }
     std::vector<std::string> names;
     if (const auto* list = std::get_if<std::vector<double>>(&found->second))
       for (const double x : *list) names.push_back(to_string(Value{static_cast<i64>(x)}));
     else if (const auto* text = std::get_if<std::string>(&found->second)) names = words(key, *text);
-    else throw ConfigError("failures." + key + ": " + to_string(found->second) + " is no number and no list of names");
+    else
+      throw ConfigError("failures." + key + ": " + to_string(found->second) +
+                        " is neither a number nor a list of names");
     std::set<u32> ids;
     for (const std::string& name : names)
       for (const u32 id : named(name)) ids.insert(id);
@@ -250,17 +252,17 @@ void cut(Wiring& w, u32 port) {
 const std::vector<ParamSpec>& failure_params() {
   static const std::vector<ParamSpec> specs = {
       choice("links", "", {},
-             "links between routers that are missing: names (0-5, with #2 behind it for the second of several, or "
-             "ROUTER:PORT), a number of them, or a part of all below 1.0"),
+             "failed links between routers: names (0-5, 0-5#2 for the second of several, or ROUTER:PORT), a number "
+             "of links, or a fraction of all below 1.0"),
       choice("routers", "", {},
-             "routers that are missing, with their terminals: names, a number of them, or a part of all"),
+             "failed routers, with their terminals: names, a number of routers, or a fraction of all"),
       choice("terminals", "", {},
-             "terminals that are missing: names, a number of them, or a part of all; the others are numbered anew "
+             "failed terminals: names, a number of terminals, or a fraction of all; the others are renumbered "
              "without gaps"),
-      integer("seed", 1, 0, 1ll << 40, "", "of what is drawn, apart from the run's seed"),
+      integer("seed", 1, 0, 1ll << 40, "", "seed of the draws, independent of the run's seed"),
       choice("events", "", {},
-             "links that go down in the run: LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK is a name or a part of all "
-             "links, such as 0.05"),
+             "links that fail during the run: LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK is a name or a fraction "
+             "of all links, such as 0.05"),
   };
   return specs;
 }
@@ -274,7 +276,7 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::strin
   for (const u32 r : routers) gone[r] = 1;
   std::set<u32> terminals;
   for (const u32 t : reader.terminals()) terminals.insert(t);
-  const std::vector<Outage> events = reader.outages();  // before anything is cut: names mean what they meant
+  const std::vector<Outage> events = reader.outages();  // before the wiring changes, which the names refer to
 
   for (const u32 k : links) cut(w, w.port(reader.cables()[k].a));
   for (const u32 r : routers)
@@ -295,13 +297,13 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::strin
     names.push_back(w.terminal_names.empty() ? std::to_string(t) : w.terminal_names[t]);
   }
   if (kept.size() < 2)
-    throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left, nobody to send to");
+    throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left; traffic needs two");
   if (kept.size() < w.terminal_port.size()) w.terminal_names = names;
   w.terminal_port = kept;
 
   std::vector<Outage> outages;
   for (const Outage& outage : events)
-    if (w.peer[w.port(outage.a)] != kNone) outages.push_back(outage);  // else it is down already
+    if (w.peer[w.port(outage.a)] != kNone) outages.push_back(outage);  // otherwise it has failed before
   for (const Outage& outage : outages) failed_link = outage.name;
   for (const Cable& c : reader.cables())
     if (gone[c.a.router] || gone[c.b.router]) failed_link = reader.name_of(c);
@@ -335,20 +337,19 @@ void make_graphs(const std::vector<Outage>& outages, Network& net) {
       for (const Wiring::End end : {o.a, o.b}) graph->down[net.port(end.router, end.port)] = 1;
     }
     const std::string when =
-        from == 0 ? "" : " from " + to_string(Value{from * net.cycle_ns}) + " ns on (failures.events)";
-    check_connected(net, *graph,
-                    "topology." + net.topology_name + (net.damaged ? ", without what has failed" + when : ""));
+        from == 0 ? "" : " from " + to_string(Value{from * net.cycle_ns}) + " ns (failures.events)";
+    check_connected(net, *graph, "topology." + net.topology_name + (net.damaged ? ", with failures" + when : ""));
     net.graphs.push_back(graph);
   }
 }
 
 namespace {
 
-// A head that had a route to this output has none any more.
+// Revokes the route of a head that was bound for this output.
 void ask_again(Frame& f, u32 v, u32 output) {
   InputVc& in = f.s.input_vcs[v];
   in.routed = in.parked = 0;
-  if (f.net.accounted_jobs) account_unrouted(f, v, output);
+  if (f.net.accounted_jobs) workload::account_unrouted(f, v, output);
   f.part.route_list.push_back(v);
 }
 
@@ -357,7 +358,7 @@ void leave_port(Frame& f, u32 output) {
   State& s = f.s;
   const u32 router = net.router_of_port(output), local = net.local_port(output), asked = net.request_port(local),
             shift = net.radix_shift + net.vc_shift;
-  // Those that ask for the switch.
+  // Heads that request the switch.
   u64 left = 0;
   for (u32 word = 0; word < net.request_words; word++) {
     u64& mask = s.requests[std::size_t{net.port(router, asked)} * net.request_words + word];
@@ -370,11 +371,11 @@ void leave_port(Frame& f, u32 output) {
     left |= mask;
   }
   if (!left) s.outputs_asked[router * net.asked_words + asked / 64] &= ~(u64{1} << (asked % 64));
-  // And those that wait for room.
+  // Heads that wait for room.
   bool waiting = false;
   for (u32 vc = 0; vc < net.vcs; vc++) {
     OutputVc& out = s.output_vcs[net.vc_id(output, vc)];
-    if (out.owner != kNone && s.input_vcs[out.owner].sent == 0) out.owner = kNone;  // VC allocation before the switch
+    if (out.owner != kNone && s.input_vcs[out.owner].sent == 0) out.owner = kNone;  // VC allocated before the switch
     u32* link = &out.parked;
     while (*link != kNone) {
       const u32 v = *link;

@@ -1,4 +1,4 @@
-// Links, routers and terminals that are out of use: from the beginning, or for a time.
+// Links, routers and terminals that fail, from the start or for a time.
 #pragma once
 
 #include "simcore/registry.hpp"
@@ -7,7 +7,7 @@ namespace flitgym {
 
 struct Frame;
 
-// A link that goes down in the middle of a run, and comes up again or not.
+// A link that fails during a run and may recover.
 struct Outage {
   Wiring::End a, b;
   double down_ns, up_ns;  // infinity: never
@@ -16,21 +16,20 @@ struct Outage {
 
 const std::vector<ParamSpec>& failure_params();  // links, routers, terminals, seed, events; for the documentation
 
-// Takes what has failed out of the wiring and returns the outages. Throws ConfigError: no such link, router or
-// terminal. `failed_link` becomes the name of one that is missing or will be, if there are any. `failed_links`: all
-// that are missing from the beginning.
+// Removes failed parts from the wiring and returns the outages during the run. Throws ConfigError if a link, router or
+// terminal does not exist. `failed_link` becomes the name of a link that is missing or will fail, if there is one.
+// `failed_links` becomes the list of all links that are missing from the start.
 std::vector<Outage> apply_failures(const Values& failures, Wiring& wiring, std::string& failed_link,
                                    std::vector<std::string>& failed_links);
 
-u32 count_terminals(const Config& config);  // that are left of the section `topology`; checks it and `failures` alone
+u32 count_terminals(const Config& config);  // terminals left in the section `topology`; checks only it and `failures`
 
-// The network's graphs, one for each stretch of time in which the same links are up. Throws ConfigError where one of
-// them leaves terminals without a way to each other.
+// Builds the network's graphs, one for each interval between changes of the links. Throws ConfigError if a graph
+// disconnects terminals.
 void make_graphs(const std::vector<Outage>& outages, Network& net);
 
-// At the beginning of a cycle: the graph of this instant. Heads that are bound for a link that is down now, and have
-// not begun to leave, ask for a route again; what has passed the switch goes out on the link as if it were on the wire
-// already.
+// Switches to the graph of this cycle, at its start. Heads that have not begun to leave for a link that is now down ask
+// for a route again. Flits that have passed the switch are still sent.
 void change_graph(Frame& f);
 
 }  // namespace flitgym

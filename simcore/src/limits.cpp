@@ -18,10 +18,10 @@ constinit thread_local LimitScope* limit_scope = nullptr;
 namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(50);
-constexpr u64 kAlwaysThere = 64 << 20;  // bytes for which the machine is not asked
+constexpr u64 kAlwaysThere = 64 << 20;  // bytes that are granted without asking the system
 constexpr u64 kUnknown = std::numeric_limits<u64>::max();
 
-// The number behind `key` in a file of lines "key number ..."; with an empty key the file's first word.
+// Returns the number after `key` in a file with lines "key number ...", or the file's first word if the key is empty.
 u64 number_in(const std::string& path, const std::string& key) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
@@ -29,12 +29,12 @@ u64 number_in(const std::string& path, const std::string& key) {
     std::string name;
     u64 value = 0;
     if (!key.empty() && (!(words >> name) || name != key)) continue;
-    return words >> value ? value : kUnknown;  // "max" is no number
+    return words >> value ? value : kUnknown;  // "max" is not a number
   }
   return kUnknown;
 }
 
-// What one control group leaves. Pages of files count as used there, but make room when asked to.
+// Memory that a control group leaves. File pages count as used there, but can be reclaimed.
 u64 room_of_group(const std::string& folder, bool unified) {
   const u64 limit = number_in(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes"), "");
   const u64 used = number_in(folder + (unified ? "/memory.current" : "/memory.usage_in_bytes"), "");
@@ -48,7 +48,7 @@ u64 room_of_group(const std::string& folder, bool unified) {
   return limit - std::min(limit, held);
 }
 
-// The least of the groups that this process is in, from its own up to the root.
+// The minimum over the control groups of this process, from its own group up to the root.
 u64 room_of_groups() {
   u64 room = kUnknown;
   std::ifstream in("/proc/self/cgroup");  // number:controllers:path
@@ -87,11 +87,11 @@ void LimitScope::ask() {
 }
 
 void LimitScope::claim(u64 bytes, const std::string& key, const std::string& what) {
-  worked(kPatience);  // before what may take long
+  worked(kPatience);  // checks for interruption before work that may take long
   claimed_ = bytes > kUnknown - claimed_ ? kUnknown : claimed_ + bytes;
   const auto fail = [&](const std::string& most) {
     throw ConfigError(key + ": " + what + " take " + gigabytes(static_cast<double>(bytes)) + " of memory, " +
-                      gigabytes(static_cast<double>(claimed_)) + " with what else the simulation holds; " + most);
+                      gigabytes(static_cast<double>(claimed_)) + " with the rest of the simulation; " + most);
   };
   if (max_memory_gb_ > 0 && static_cast<double>(claimed_) > max_memory_gb_ * 1e9)
     fail("max_memory_gb allows " + gigabytes(max_memory_gb_ * 1e9));

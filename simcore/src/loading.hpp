@@ -1,9 +1,10 @@
-// Registration lines of a library that is being loaded: see plugins.cpp.
+// Registration of components while a plugin library is being loaded; see plugins.cpp.
 #pragma once
 
 namespace flitgym {
 
-// Takes what is registered while a plugin is being loaded, until all of it has been checked; false: nobody loads.
+// Holds a component back while a plugin is being loaded, until all its components have been checked. Returns false if
+// no plugin is being loaded.
 template <class Spec>
 bool wait_for_check(Spec& spec);
 

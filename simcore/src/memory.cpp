@@ -1,4 +1,4 @@
-// Memories of components: declared, sized, filled.
+// Memory of components: declaration, size and initial values.
 #include "simcore/memory.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace flitgym {
 
 namespace {
 
-// The class of a hop may be the hops done, of which a packet from a foreign snapshot can have any number (8 bits); what
-// comes of it is refused after the routing has looked there (verify_routes()).
+// A routing may use the number of hops as VC class. A packet from a foreign snapshot can have any number of hops (8
+// bits), and verify_routes() refuses invalid ones only after the routing has used them.
 constexpr std::size_t kForeignClasses = 256;
 
 void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
@@ -104,7 +104,7 @@ void begin_packet(const Network& net, State& s, u32 packet) {
     if (bytes.size() <= at) [[unlikely]]
       bytes.resize(s.packets.size() * blank.size());
     u8* const entry = &bytes[at];
-    if (blank.size() == sizeof(u32)) std::memcpy(entry, blank.data(), sizeof(u32));  // as most are: no call
+    if (blank.size() == sizeof(u32)) std::memcpy(entry, blank.data(), sizeof(u32));  // avoids a call in most cases
     else std::memcpy(entry, blank.data(), blank.size());
   }
 }

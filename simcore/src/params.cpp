@@ -17,14 +17,14 @@ const char* type_name(Type type) {
     case Type::kBool: return "true or false";
     case Type::kInt: return "an integer";
     case Type::kFloat: return "a number";
-    case Type::kString: return "a word";
+    case Type::kString: return "text";
     case Type::kList: return "a list of numbers";
     case Type::kIntList: return "a list of integers";
   }
   return "?";
 }
 
-// The value as the declared type, where that loses nothing (3 for a float, 3.0 for an int).
+// Converts a value to the declared type if nothing is lost (3 to a float, 3.0 to an int).
 bool convert(Type type, const Value& given, Value& out) {
   const auto* b = std::get_if<bool>(&given);
   const auto* i = std::get_if<i64>(&given);
@@ -55,7 +55,7 @@ bool convert(Type type, const Value& given, Value& out) {
   return false;
 }
 
-// For a message: a long list or word is cut.
+// A value for a message; long lists and texts are cut.
 std::string shown(const Value& value) {
   constexpr std::size_t kMost = 200;
   const std::string text = to_string(value);
@@ -139,7 +139,7 @@ template <class T>
 const T& Params::get(const std::string& key) const {
   const auto found = values_.find(key);
   const T* value = found == values_.end() ? nullptr : std::get_if<T>(&found->second);
-  if (!value) throw CoreError("parameter '" + key + "' was read with a type it was not declared with");
+  if (!value) throw CoreError("parameter '" + key + "' was read with another type than declared");
   return *value;
 }
 

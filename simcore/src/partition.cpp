@@ -40,7 +40,7 @@ u32 unit_of(const Network& net) {
 // Messages that take a latency and nothing else know no routers; and a window of hosts that need no time for a message
 // may have no end, and nobody could stop it.
 bool one_heap_of_events(const Workload& w) {
-  return !w.host.network || send_work(w.host, 0) + nic_work(w.host, 0) == 0;
+  return !w.host.network || workload::send_work(w.host, 0) + workload::nic_work(w.host, 0) == 0;
 }
 
 // May it be cut at all? An agent's decisions are one batch, an oracle sees all queues, and what a component keeps for

@@ -25,12 +25,12 @@ struct Handle {
 
 std::string read_plain_file(const std::string& path, const std::string& who, const std::string& expected, u32 copies) {
   const auto refused = [&](const std::string& why) { return ConfigError(who + ": " + why + expected); };
-  // Without O_NONBLOCK, open() of a pipe waits until another process writes to it.
+  // Without O_NONBLOCK, open() of a pipe waits for a writer.
   const Handle file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   struct stat facts{};
   if (file.number < 0 || ::fstat(file.number, &facts) != 0) throw refused(std::strerror(errno));
   // A device may have no end.
-  if (!S_ISREG(facts.st_mode)) throw refused("it is no plain file");
+  if (!S_ISREG(facts.st_mode)) throw refused("not a plain file");
   const u64 size = static_cast<u64>(facts.st_size);
   claim_memory(copies * size, who, std::to_string(size) + " bytes");
 

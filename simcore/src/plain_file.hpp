@@ -1,4 +1,4 @@
-// The bytes of a file that a user names.
+// Reads files that a user names.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace flitgym {
 
-// Reads a whole file. `who` begins every message and `expected` ends it. `copies` times the size of the file is claimed
-// as memory. Throws ConfigError: there is no such file, it cannot be read, or it is a folder, a device or a pipe.
+// Reads a whole file. `who` starts every message and `expected` ends it. Claims memory for `copies` copies of the file.
+// Throws ConfigError if the file does not exist or cannot be read, or is a folder, a device or a pipe.
 std::string read_plain_file(const std::string& path, const std::string& who, const std::string& expected, u32 copies);
 
 }  // namespace flitgym

@@ -32,7 +32,7 @@ std::string described(const std::string& version, const std::string& headers, co
   return "flitgym " + version + " (headers " + headers + ", " + library + ")";
 }
 
-// ---- before it is loaded: the line that its build has left in the file ----
+// ---- Before loading: check the mark that the build has left in the file ----
 
 struct Mark {
   std::string headers, library, version;
@@ -56,17 +56,17 @@ void check_file(const std::string& who, const std::string& path) {
   if (bytes.empty()) throw ConfigError(who + "is empty" + kOutOf);
   const auto mark = mark_in(bytes);
   if (!mark)
-    throw ConfigError(who + "is no plugin of flitgym: its build says of no core that it is for; make it with " +
+    throw ConfigError(who + "is not a plugin of flitgym, because it does not name a core; build it with " +
                       "flitgym_add_plugin() (docs/extending/plugins.md)" + kOutOf);
   const std::string own = FLITGYM_ABI;
   if (mark->headers + "|" + mark->library + "|" != own)
     throw ConfigError(who + "was built against " + described(mark->version, mark->headers, mark->library) +
-                      ", and this is " + core_described() + "; build it anew against this one" + kOutOf);
+                      ", but this is " + core_described() + "; rebuild it for this core" + kOutOf);
 }
 
-// ---- when it is loaded: what it registers waits until all of it has been checked ----
+// ---- While loading: components are held back until all of them have been checked ----
 
-const std::string* loading = nullptr;  // the plugin, while its library runs its registration lines
+const std::string* loading = nullptr;  // name of the plugin whose library is being loaded
 
 template <class Spec>
 std::vector<Spec>& waiting() {
@@ -82,7 +82,7 @@ struct Kinds {
   }
 };
 using All = Kinds<TopologySpec, RoutingSpec, RelationSpec, TrafficSpec, MotifSpec, ObservationSpec, RewardSpec,
-                  EngineSpec, MapperSpec>;
+                  tables::EngineSpec, mapping::MapperSpec>;
 
 template <class Spec> constexpr const char* kKind = "";
 template <> constexpr const char* kKind<TopologySpec> = "topology";
@@ -92,8 +92,8 @@ template <> constexpr const char* kKind<TrafficSpec> = "traffic";
 template <> constexpr const char* kKind<MotifSpec> = "motif";
 template <> constexpr const char* kKind<ObservationSpec> = "observation";
 template <> constexpr const char* kKind<RewardSpec> = "reward";
-template <> constexpr const char* kKind<EngineSpec> = "engine";
-template <> constexpr const char* kKind<MapperSpec> = "mapper";
+template <> constexpr const char* kKind<tables::EngineSpec> = "engine";
+template <> constexpr const char* kKind<mapping::MapperSpec> = "mapper";
 
 bool whole(const TopologySpec& s) { return s.wire; }
 bool whole(const RoutingSpec& s) { return s.setup && s.route; }
@@ -102,12 +102,12 @@ bool whole(const TrafficSpec& s) { return s.setup && s.destination; }
 bool whole(const MotifSpec& s) { return s.build; }
 bool whole(const ObservationSpec& s) { return s.write; }
 bool whole(const RewardSpec& s) { return s.reward; }
-bool whole(const EngineSpec& s) { return s.make; }
-bool whole(const MapperSpec& s) { return s.map; }
+bool whole(const tables::EngineSpec& s) { return s.make; }
+bool whole(const mapping::MapperSpec& s) { return s.map; }
 
 std::string owner(const std::string& plugin) { return plugin.empty() ? "flitgym" : "plugin '" + plugin + "'"; }
 
-// A topology that is the plugin's own: what it registers for that changes nothing for others.
+// Whether a topology belongs to the plugin. Components for it do not affect others.
 bool own_topology(const std::string& topology, const std::string& plugin) {
   for (const TopologySpec& spec : waiting<TopologySpec>())
     if (spec.name == topology) return true;
@@ -125,14 +125,14 @@ bool for_own_topologies(const Spec& spec) {
 template <class Spec>
 void check_taken(const std::string& where, const Spec& spec, const std::vector<Spec>& before) {
   const auto taken = [&](const std::string& by, const std::string& what) {
-    throw ConfigError(where + ": the name is taken by " + by + what + "; choose another one");
+    throw ConfigError(where + ": the name is taken by " + by + what + "; choose another name");
   };
   const auto [first, last] = registry<Spec>().equal_range(spec.name);
-  if constexpr (requires { spec.topologies; } && !std::is_same_v<Spec, EngineSpec>) {
-    // One name may stand for several files, one per topology.
+  if constexpr (requires { spec.topologies; } && !std::is_same_v<Spec, tables::EngineSpec>) {
+    // Several files may share a name if they are for different topologies.
     for (auto at = first; at != last; ++at)
       if (!for_own_topologies(spec))
-        taken(owner(at->second.plugin), ", and a further entry of it may be for topologies of its own plugin alone");
+        taken(owner(at->second.plugin), ", and a plugin may only extend it to topologies of its own");
     const auto overlaps = [&](const Spec& other) {
       if (other.name != spec.name) return false;
       bool both = other.topologies.empty() && spec.topologies.empty();
@@ -151,25 +151,24 @@ void check_taken(const std::string& where, const Spec& spec, const std::vector<S
   }
 }
 
-// Relations and routings that list their candidates share their names, and `widest` is a choice among all of them.
+// Relations share their names with routings that list candidates, and relation=widest selects among all of them.
 template <class Spec, class Other>
 void check_relation(const std::string& where, const Spec& spec) {
   const auto [first, last] = registry<Other>().equal_range(spec.name);
   for (auto at = first; at != last; ++at)
     if (at->second.plugin != spec.plugin && !for_own_topologies(spec))
       throw ConfigError(where + ": the name is taken by a " + kKind<Other> + " of " + owner(at->second.plugin) +
-                        "; choose another one");
+                        "; choose another name");
   if (spec.widest && !for_own_topologies(spec))
-    throw ConfigError(where +
-                      ": widest = true would change what routing.relation=widest means on topologies that are "
-                      "not the plugin's own");
+    throw ConfigError(
+        where + ": widest = true would change routing.relation=widest on topologies that do not belong to the plugin");
 }
 
-void check_params(const std::string& where, const EngineSpec& spec) {
+void check_params(const std::string& where, const tables::EngineSpec& spec) {
   for (const ParamSpec& p : spec.params)
-    for (const ParamSpec& other : all_engine_params())
+    for (const ParamSpec& other : tables::all_engine_params())
       if (p.key == other.key && p.type != other.type)
-        throw ConfigError(where + "." + p.key + ": other engines have a parameter of that key and of another type");
+        throw ConfigError(where + "." + p.key + ": another engine has a parameter with this key and another type");
 }
 
 template <class Spec>
@@ -179,11 +178,11 @@ void check_waiting(const std::string& who) {
     const std::string where = who + "registers " + kKind<Spec> + " '" + spec.name + "'";
     bool name = !spec.name.empty() && !std::isdigit(static_cast<unsigned char>(spec.name[0]));
     for (const char c : spec.name) name &= std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-    if (!name) throw ConfigError(where + ": names are letters, digits and _");
-    if (!whole(spec)) throw ConfigError(where + ": a function that every " + kKind<Spec> + " has is missing");
+    if (!name) throw ConfigError(where + ": a name consists of letters, digits and _, and does not start with a digit");
+    if (!whole(spec)) throw ConfigError(where + ": a function that every " + kKind<Spec> + " must have is missing");
     if constexpr (std::is_same_v<Spec, RoutingSpec>) check_relation<RoutingSpec, RelationSpec>(where, spec);
     if constexpr (std::is_same_v<Spec, RelationSpec>) check_relation<RelationSpec, RoutingSpec>(where, spec);
-    if constexpr (std::is_same_v<Spec, EngineSpec>) check_params(where, spec);
+    if constexpr (std::is_same_v<Spec, tables::EngineSpec>) check_params(where, spec);
     check_taken(where, spec, before);
     before.push_back(spec);
   }
@@ -191,7 +190,7 @@ void check_waiting(const std::string& who) {
 
 struct Loaded {
   Registered brought;
-  std::string refused;  // why; its registration lines have run, and do not run again
+  std::string refused;  // reason of a refusal; its components cannot be registered a second time
 };
 
 std::map<std::string, Loaded>& libraries() {
@@ -204,8 +203,8 @@ void load(const std::string& name, const std::string& who, const std::string& pa
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   loading = nullptr;
   if (!handle) {
-    const char* const said = dlerror();
-    throw ConfigError(who + "cannot be loaded: " + (said ? said : "nobody says why") + kOutOf);
+    const char* const reason = dlerror();
+    throw ConfigError(who + "cannot be loaded: " + (reason ? reason : "for an unknown reason") + kOutOf);
   }
   All::each([&]<class Spec>() { check_waiting<Spec>(who); });
   All::each([&]<class Spec>() {
@@ -236,8 +235,8 @@ FLITGYM_WAITS(TrafficSpec)
 FLITGYM_WAITS(MotifSpec)
 FLITGYM_WAITS(ObservationSpec)
 FLITGYM_WAITS(RewardSpec)
-FLITGYM_WAITS(EngineSpec)
-FLITGYM_WAITS(MapperSpec)
+FLITGYM_WAITS(tables::EngineSpec)
+FLITGYM_WAITS(mapping::MapperSpec)
 #undef FLITGYM_WAITS
 
 const Registered& load_plugin(const std::string& name, const std::string& path) {

@@ -1,4 +1,4 @@
-// What the registries have in common, compiled once for every kind of thing that can be registered.
+// Code that all registries share, compiled once for each kind of component.
 #include "simcore/registry.hpp"
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace flitgym {
 
 template <class Spec>
 std::multimap<std::string, Spec>& registry() {
-  static std::multimap<std::string, Spec> entries;  // made by whichever file registers first
+  static std::multimap<std::string, Spec> entries;  // created by the first file that registers a component
   return entries;
 }
 
@@ -43,8 +43,8 @@ FLITGYM_REGISTRY(TrafficSpec)
 FLITGYM_REGISTRY(MotifSpec)
 FLITGYM_REGISTRY(ObservationSpec)
 FLITGYM_REGISTRY(RewardSpec)
-FLITGYM_REGISTRY(EngineSpec)
-FLITGYM_REGISTRY(MapperSpec)
+FLITGYM_REGISTRY(tables::EngineSpec)
+FLITGYM_REGISTRY(mapping::MapperSpec)
 
 #undef FLITGYM_REGISTRY
 

@@ -16,59 +16,59 @@ const std::vector<ParamSpec>& router_params() {
   const double inf = std::numeric_limits<double>::max();
   static const std::vector<ParamSpec> specs = {
       real("cycle_ns", 1.0, 1e-3, 1e6, "ns",
-           "length of a simulator cycle; every time below is rounded to it, at most 1 % off"),
+           "length of a simulator cycle; all times below are rounded to it, with an error of at most 1 %"),
       real("flit_bytes", 128, 1, 1e6, "bytes", "size of a flit"),
-      real("link_bandwidth_gb_per_s_host", 128, 1e-6, 1e6, "GB/s", "terminal channels"),
-      real("link_bandwidth_gb_per_s_local", 128, 1e-6, 1e6, "GB/s", "local channels"),
-      real("link_bandwidth_gb_per_s_global", 128, 1e-6, 1e6, "GB/s", "global channels"),
+      real("link_bandwidth_gb_per_s_host", 128, 1e-6, 1e6, "GB/s", "bandwidth of terminal channels"),
+      real("link_bandwidth_gb_per_s_local", 128, 1e-6, 1e6, "GB/s", "bandwidth of local channels"),
+      real("link_bandwidth_gb_per_s_global", 128, 1e-6, 1e6, "GB/s", "bandwidth of global channels"),
       real("crossbar_bandwidth_gb_per_s", 128, 1e-6, 1e6, "GB/s",
-           "per crossbar port; above the link's it is the crossbar speedup"),
-      real("link_latency_ns_host", 1, 0, 1e6, "ns", "time of flight, terminal channels"),
-      real("link_latency_ns_local", 10, 0, 1e6, "ns", "time of flight, local channels"),
-      real("link_latency_ns_global", 100, 0, 1e6, "ns", "time of flight, global channels"),
-      real("input_latency_ns", 0, 0, 1e6, "ns", "from the end of the link to the input buffer"),
-      real("output_latency_ns", 1, 0, 1e6, "ns", "from the output queue (or the switch) to the link"),
+           "bandwidth of a crossbar port; its ratio to the link's is the crossbar speedup"),
+      real("link_latency_ns_host", 1, 0, 1e6, "ns", "time of flight of terminal channels"),
+      real("link_latency_ns_local", 10, 0, 1e6, "ns", "time of flight of local channels"),
+      real("link_latency_ns_global", 100, 0, 1e6, "ns", "time of flight of global channels"),
+      real("input_latency_ns", 0, 0, 1e6, "ns", "time from the end of the link to the input buffer"),
+      real("output_latency_ns", 1, 0, 1e6, "ns", "time from the output queue (or the switch) to the link"),
       real("pipeline_ns", 0, 0, 1e5, "ns",
-           "from becoming the head of an input VC to its route computation and first switch request"),
-      integer("input_buffer_flits", 256, 1, 65535, "flits", "per VC"),
+           "time from reaching the head of an input VC to route computation and the first switch request"),
+      integer("input_buffer_flits", 256, 1, 65535, "flits", "size of the input buffer of a VC"),
       integer("output_buffer_flits", 0, 0, 65535, "flits",
-              "per VC; 0 = an input-queued router, whose crossbar drives the links"),
-      integer("nic_buffer_flits", 32, 1, 65535, "flits", "output buffer of each network interface"),
-      integer("injection_vcs", 1, 0, kMaxVcs, "", "a network interface spreads its packets over so many VCs; 0 = all"),
+              "size of the output queue of a VC; 0 = an input-queued router, whose crossbar drives the links"),
+      integer("nic_buffer_flits", 32, 1, 65535, "flits", "size of the output buffer of each network interface"),
+      integer("injection_vcs", 1, 0, kMaxVcs, "",
+              "number of VCs over which a network interface spreads its packets; 0 = all"),
       integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"},
-             "a head moves on when the next buffer takes the whole packet, or one flit"),
+             "a head advances when the next buffer has room for the whole packet, or for one flit"),
       choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
-             "switch allocation: round robin at each output, or in order of the least recently served (input, VC) or "
-             "of the oldest packet"),
+             "switch allocation: round robin at each output, the least recently served (input, VC) first, or the "
+             "oldest packet first"),
       choice("crossbar_ports", "per_port", {"per_port", "per_vc"},
-             "a port sends and receives one flit per crossbar flit time in all, or one per VC (as SuperSim's and "
-             "CAMINOS's routers do): a speedup of the number of VCs"),
+             "flits that a port sends and receives per crossbar flit time: one in total, or one per VC (a speedup of "
+             "the number of VCs, as in SuperSim and CAMINOS)"),
       choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
-             "a head wins its output VC in the same grant as the switch, or a cycle earlier, holding it until its tail "
-             "has won the switch"),
+             "a head wins its output VC in the same grant as the switch, or a cycle earlier, and holds it until its "
+             "tail has won the switch"),
       choice("credit_latency", "hop", {"hop", "link"},
-             "a credit takes as long as a flit's hop the other way (output, link, input), or the time of flight alone"),
+             "delay of a credit: that of a flit's hop in the other direction (output, link, input), or the link alone"),
       choice("credit_granularity", "flit", {"flit", "packet"},
-             "credits return per flit, or per packet with its tail; with packet, links are shared by packets too"),
+             "credits return per flit, or per packet with its tail; packet also makes VCs share links per packet"),
       choice("crossbar_sharing", "flit", {"flit", "packet"},
-             "a crossbar input and output take a flit at a time, or stay with a packet until its tail has passed, as "
-             "its channel does; with packet (needs credit_granularity=packet), "
-             "queues, room and credits are claimed and given back for a whole packet with its head"),
+             "the crossbar switches flit by flit, or holds its input and output for a packet until its tail has "
+             "passed, as the channel does; packet needs credit_granularity=packet, and claims and frees queues, room "
+             "and credits for the whole packet with its head"),
       choice("packet_stepping", "train", {"train", "flit"},
-             "with crossbar_sharing=packet, a packet is moved as one entry per hop, or flit by flit: slower by far, "
-             "with the same results (a check of the simulator)"),
+             "simulation of crossbar_sharing=packet: a packet is one entry per hop, or moves flit by flit, which is "
+             "much slower and gives the same results (a check of the simulator)"),
       choice("link_sharing", "flit", {"flit", "packet"},
-             "the VCs of a link take turns flit by flit, or packet by packet (a packet that runs dry lets others "
-             "through)"),
-      integer("output_wake_flits", 0, 0, 16, "flit times",
-              "an idle output port (or NIC) waits so long before it sends"),
+             "the VCs of a link alternate flit by flit, or packet by packet (a packet without available flits lets "
+             "others pass)"),
+      integer("output_wake_flits", 0, 0, 16, "flit times", "delay after which an idle output port (or NIC) sends"),
       choice("latency_from", "generation", {"generation", "nic"},
-             "reference point of packet_latency_*: the source's clock, or acceptance by its NIC"),
+             "start of packet_latency_*: generation at the source, or acceptance by its NIC"),
       choice("source_backlog", "kept", {"kept", "lost"},
-             "while a NIC is full, generations wait (an open-loop source) or are lost"),
+             "while a NIC is full, generated packets wait (an open-loop source) or are lost"),
       real("watchdog_ns", 100000, 0, inf, "ns",
-           "nothing moved for so long with flits in flight = deadlock, the run ends with an error"),
+           "time without any movement of the flits in flight after which a deadlock is reported and the run ends"),
   };
   return specs;
 }
@@ -80,10 +80,10 @@ void check_watchdog(const Params& params, const Network& net) {
     throw ConfigError("router.watchdog_ns: " + to_string(Value{params.real("watchdog_ns")}) +
                       " ns is shorter than twice the longest channel delay (" +
                       to_string(Value{2 * net.longest_delay * net.cycle_ns}) +
-                      " ns); a packet on a link would be taken for a deadlock");
+                      " ns); a packet on a link would be reported as a deadlock");
 }
 
-// A packet of `flits` flits, as `key` says, must fit the buffers.
+// Checks that a packet of `flits` flits fits the buffers. `key` is the parameter that sets its size.
 void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r) {
   const std::string packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
   const auto fits = [&](const char* buffer, u32 depth) {
@@ -98,14 +98,14 @@ void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r)
   }
   if (r.nic_depth < flits)
     throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
-  // A credit for the whole packet comes back with its tail: a buffer that cannot hold it would wait for itself.
+  // The credit for the whole packet returns with its tail, so a smaller buffer would wait for itself.
   if (r.packet_credits && r.input_depth < flits)
     throw ConfigError(key + ": with router.credit_granularity=packet a packet of " + std::to_string(flits) +
                       " flits does not fit router.input_buffer_flits = " + std::to_string(r.input_depth) +
                       " flits; enlarge the buffer or use router.credit_granularity=flit");
 }
 
-// Packets that keep together (src/stage/train.hpp) hold what they pass from their first flit to their last.
+// Packets that stay together (src/stage/train.hpp) hold a resource from their first flit to their last.
 void size_trains(const std::string& size_key, const Params& params, Network& net) {
   net.whole_packets = net.router.packet_crossbar && net.most_packet_flits > 1;
   if (!net.whole_packets) return;
@@ -116,35 +116,35 @@ void size_trains(const std::string& size_key, const Params& params, Network& net
     throw ConfigError(
         size_key + ": a packet of " + std::to_string(net.most_packet_flits) + " flits takes " +
         std::to_string(slowest) +
-        " cycles for each, too long in all with router.crossbar_sharing=packet; choose a longer router.cycle_ns");
+        " cycles per flit, which is too long for router.crossbar_sharing=packet; choose a longer router.cycle_ns");
   net.longest_delay = static_cast<u32>(longest);
   net.router.multi_cycle_switch = true;
   check_watchdog(params, net);
   if (net.router.flit_by_flit) declare_followers(net);
 }
 
-// Bubble flow control counts packets: all of one size, two of which fit a buffer. They keep to one VC all the way round
-// a ring.
+// Bubble flow control counts packets. They must have one size, and two must fit a buffer. A packet keeps its VC along a
+// ring.
 void check_bubble(const std::string& size_key, const Network& net) {
   if (!net.routing_facts.bubble) return;
   const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
   const RouterParams& r = net.router;
   if (r.flow_control == FlowControl::kWormhole)
     throw ConfigError(what +
-                      " needs router.flow_control=virtual_cut_through: there must be room for whole packets; it is "
-                      "wormhole (use dateline there)");
+                      " needs router.flow_control=virtual_cut_through: a buffer must have room for whole "
+                      "packets; use dateline for wormhole");
   if (net.vcs != net.routing_facts.classes)
-    throw ConfigError(what + " runs on rings of one VC, router.vcs is " + std::to_string(net.vcs) +
-                      "; valid are 0 and 1 (or use dateline)");
+    throw ConfigError(what + " needs rings with one VC, but router.vcs is " + std::to_string(net.vcs) +
+                      "; set it to 0 or 1, or use dateline");
   if (net.least_packet_flits != net.most_packet_flits)
-    throw ConfigError(what + " needs packets of one size, " + size_key + " makes them " +
+    throw ConfigError(what + " needs packets of one size, but " + size_key + " makes them " +
                       std::to_string(net.least_packet_flits) + " to " + std::to_string(net.most_packet_flits) +
-                      " flits: the room that small ones leave would not add up to that of a large one (use dateline)");
+                      " flits; the room that small packets leave may not fit a large one (use dateline)");
   const u32 depth = r.output_depth > 0 ? r.output_depth : r.input_depth, two = 2 * net.most_packet_flits;
   if (depth < two)
     throw ConfigError(what + " needs room for two packets of " + std::to_string(net.most_packet_flits) +
-                      " flits, router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
-                      std::to_string(depth) + "; at least " + std::to_string(two) + " are valid");
+                      " flits, but router." + (r.output_depth > 0 ? "output" : "input") + "_buffer_flits is " +
+                      std::to_string(depth) + "; set it to at least " + std::to_string(two));
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ void size_router(const Params& params, Network& net) {
   if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
     throw ConfigError(
         "router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one "
-        "cycle and arbiter=age or least_recently_served; there are " +
+        "cycle and arbiter=age or least_recently_served; the values are " +
         std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
   r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
   r.packet_credits = params.text("credit_granularity") == "packet";
@@ -174,7 +174,7 @@ void size_router(const Params& params, Network& net) {
   if (r.packet_crossbar && (r.flow_control == FlowControl::kWormhole || !r.packet_credits || r.crossbar_per_vc))
     throw ConfigError(
         "router.crossbar_sharing: packet needs flow_control=virtual_cut_through, credit_granularity=packet and "
-        "crossbar_ports=per_port: what a packet claims it claims whole; they are " +
+        "crossbar_ports=per_port, because resources are claimed for whole packets; the values are " +
         params.text("flow_control") + ", " + params.text("credit_granularity") + " and " +
         params.text("crossbar_ports"));
   r.flit_by_flit = params.text("packet_stepping") == "flit";
@@ -186,7 +186,7 @@ void size_router(const Params& params, Network& net) {
   check_watchdog(params, net);
 }
 
-// Not where a sum could pass the 16 bits of its cells: there, decisions add up what they sense.
+// Not kept if a sum could exceed the 16 bits of a cell; decisions then add up the values themselves.
 void keep_sensed(Network& net) {
   const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
   if (net.routing_facts.senses == Occupancy::kNothing || most > Sensed::kMost) return;

@@ -1,4 +1,4 @@
-// The parts of build() that make a router of its parameters, and see that packets fit it.
+// Parts of build() that set up a router from its parameters and check that packets fit it.
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace flitgym {
 
-// Buffers, crossbar, arbiter and credits from `router.*`; after time_channels().
+// Sets buffers, crossbar, arbiter and credits from `router.*`; call after time_channels().
 void size_router(const Params& router, Network&);
 
-// The array in which grants and credits keep what the routing senses; after the routing and its VCs are known.
+// Declares the array in which grants and credits keep the occupancies that the routing senses; call after the routing
+// and its VCs are known.
 void keep_sensed(Network&);
 
-// Once the sizes of packets are known. `size_key` is the parameter that says them. Throws ConfigError: a packet does
-// not fit a buffer, takes too long, or does not go with bubble flow control.
+// Checks packets once their sizes are known. `size_key` is the parameter that sets them. Throws ConfigError if a packet
+// does not fit a buffer, takes too long, or is incompatible with bubble flow control.
 void fit_packets(const std::string& size_key, const Params& router, Network&);
 
 }  // namespace flitgym

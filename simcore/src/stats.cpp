@@ -10,7 +10,7 @@ namespace flitgym {
 
 namespace {
 
-// The part of [begin, end) that lies in the window, weighted with the load that held: mean offered load.
+// Sum over the part of [begin, end) that lies in the window, weighted with the offered load: mean offered load.
 double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
   double sum = 0;
   for (std::size_t k = 0; k < net.load_values.size(); k++) {
@@ -143,7 +143,7 @@ void begin_window(State& s) {
   for (ChannelAccount& account : s.job_channels) account.sending_until = account.busy = account.flits = 0;
   for (Port& o : s.ports) {
     o.flits = o.stall = 0;
-    o.stalled_since = s.part.totals.now;  // what began before the window counts from here
+    o.stalled_since = s.part.totals.now;  // a stall that began before the window counts from here
   }
 }
 
@@ -162,7 +162,7 @@ double missed_until(const Network& net, const State& s, Cycle until) {
 void end_window(const Network& net, State& s) {
   if (!s.part.window.open) return;
   const double missed = missed_until(net, s, s.part.totals.now);
-  if (net.accounted_jobs) settle_blame(net, s);
+  if (net.accounted_jobs) workload::settle_blame(net, s);
   for (Port& o : s.ports) {
     if (o.stalled) o.stall += s.part.totals.now - o.stalled_since;
     o.window_flits = o.flits;

@@ -1,12 +1,12 @@
 // The cycle: two halves, cut where the agent sits.
 #include <algorithm>
 
-#include "decision.hpp"
 #include "failures.hpp"
 #include "partition.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/follow.hpp"
+#include "stage/route_computation.hpp"
 #include "stage/stage.hpp"
 #include "workload/engine.hpp"
 
@@ -41,7 +41,7 @@ void shape(const Network& net, State& s, Shaper& make) {
     if (!make.only_counts() || shape.per == Per::kJob) make(s.memory[k], memory_bytes(net, shape), u8{0});
   }
   make(s.series_interval, 1, 0u);
-  if (net.workload) shape_workload(net, s, make);
+  if (net.workload) workload::shape_workload(net, s, make);
   if (net.seam) shape_record(net, s, make);
 }
 
@@ -114,7 +114,7 @@ void initialise(const Network& net, State& s) {
     Frame frame(net, s, workspace, 0, k);
     start_sources(frame);
   }
-  if (net.workload) start_workload(net, s);
+  if (net.workload) workload::start_workload(net, s);
   if (net.seam) start_record(net, s);
 }
 
@@ -146,7 +146,7 @@ void before_routes(Frame& f) {
 }
 
 void hosts(Frame& f) {
-  if (f.net.workload) host_events(f, u64{f.now} * f.net.workload->cycle_ps);
+  if (f.net.workload) workload::host_events(f, u64{f.now} * f.net.workload->cycle_ps);
 }
 
 void before_routes_after_hosts(Frame& f) {
@@ -244,7 +244,7 @@ void apply(const Network& net, State& s, Workspace& w) {
   if (net.partitions() > 1) {
     hand_over(net, s, now, now + 1, 0, net.partitions());
     forget_sent(net, s);
-    settle_outstanding(s);
+    workload::settle_outstanding(s);
   }
 }
 

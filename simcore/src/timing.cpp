@@ -1,4 +1,4 @@
-// How long everything takes, in cycles.
+// All times in cycles.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kMaxRoundingError = 0.01;
 
-// Physical times in ns -> whole cycles, each with its error, refused above 1 %.
+// Converts physical times in ns to cycles and records the rounding error. Errors above 1 % are refused.
 class Clock {
  public:
   Clock(double cycle_ns, std::vector<Rounding>& report) : cycle_ns_(cycle_ns), report_(report) {}
@@ -28,7 +28,7 @@ class Clock {
       throw ConfigError("router.cycle_ns: with " + to_string(Value{cycle_ns_}) + " ns, " + quantity + " = " +
                         to_string(Value{ns}) + " ns becomes " + std::to_string(rounded) +
                         " cycles = " + to_string(Value{rounded * cycle_ns_}) +
-                        " ns, more than 1 % off; choose a cycle of which " + quantity + " is nearly a multiple");
+                        " ns, an error above 1 %; choose a cycle length that nearly divides " + quantity);
     return rounded;
   }
 
@@ -37,7 +37,7 @@ class Clock {
   std::vector<Rounding>& report_;
 };
 
-// The delay line of a delay; a new one for a new delay.
+// Returns the delay line of a delay, creating it for a new delay.
 u16 line_of(Network& net, u32 cycles) {
   const auto found = std::find(net.delays.begin(), net.delays.end(), cycles);
   const auto line = static_cast<u16>(found - net.delays.begin());
@@ -50,12 +50,12 @@ u16 line_of(Network& net, u32 cycles) {
   return line;
 }
 
-// Times of a link in cycles.
+// The times of a link in cycles.
 struct LinkCycles {
   u32 hop = 1, nic_hop = 1, flit = 1, credit = 1, nic_credit = 1;
 };
 
-// From the router model's parameters and, where it has some, the link's own.
+// Computes them from the parameters of the router model and, if given, the link's own latency and bandwidth.
 class LinkClock {
  public:
   LinkClock(const Params& params, Clock& clock, double cycle_ns)
@@ -66,8 +66,8 @@ class LinkClock {
   double latency_ns(const Link& link) const {
     return link.latency_ns >= 0 ? link.latency_ns : params_.real("link_latency_ns_" + name(link.kind));
   }
-  // Round sums, not parts: output, link and input latency are always passed in series. The two host channels of a
-  // path are passed in series too, so they share one sum.
+  // Sums are rounded, not their parts: output, link and input latency are always passed in series. The two host
+  // channels of a path are also passed in series, so they are rounded together.
   LinkCycles of(const Link& link, const std::string& own) {
     const std::string kind = own.empty() ? name(link.kind) : name(link.kind) + own;
     const double link_ns = latency_ns(link), flit_bytes = params_.real("flit_bytes");
@@ -88,8 +88,7 @@ class LinkClock {
     }
     t.flit = clock_.cycles(kind + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name(link.kind) + ")",
                            flit_bytes / bandwidth, 1);
-    // A credit goes back the way of the channel from its receiver to its sender, as long as that one's hop or as its
-    // link.
+    // A credit takes the channel from its receiver back to its sender. Its delay is that channel's hop or link.
     if (credit_by_hop_) t.credit = t.hop, t.nic_credit = t.nic_hop;
     return t;
   }
@@ -122,7 +121,7 @@ void time_channels(const Params& params, Network& net) {
   r.wake_cycles = params.count("output_wake_flits") * by_kind[1].flit;  // at most 16 flit times
   net.flit_cycles_host = by_kind[0].flit;
 
-  std::map<std::tuple<PortKind, double, double>, LinkCycles> timed;  // links of their own kind
+  std::map<std::tuple<PortKind, double, double>, LinkCycles> timed;  // links with individual latency or bandwidth
   u32 longest_hop = r.pipeline_cycles, longest_flit = 1;
   if (!net.own_links.empty()) {
     net.own_latency_ns.resize(net.port_count);
@@ -144,7 +143,7 @@ void time_channels(const Params& params, Network& net) {
     if (net.channels[p].kind != PortKind::kUnused) time(p, by_kind[static_cast<u32>(net.channels[p].kind)]);
   }
   for (const auto& [p, link] : net.own_links) {
-    if (net.channels[p].peer == kNone) continue;  // it has failed
+    if (net.channels[p].peer == kNone) continue;  // failed link
     const auto [found, fresh] = timed.try_emplace({link.kind, link.latency_ns, link.bandwidth_gb_per_s});
     if (fresh)
       found->second = links.of(link, " (router " + net.router_name(net.router_of_port(p)) + " port " +
@@ -157,7 +156,7 @@ void time_channels(const Params& params, Network& net) {
   for (const Rounding& rounded : net.rounding)
     if (rounded.cycles > kLongestDelay / 4)
       throw ConfigError("router.cycle_ns: with " + to_string(Value{net.cycle_ns}) + " ns, " + rounded.quantity + " = " +
-                        to_string(Value{rounded.ns}) + " ns is too many cycles; choose a longer cycle");
+                        to_string(Value{rounded.ns}) + " ns has too many cycles; choose a longer cycle");
   for (const LinkCycles& t : by_kind)
     longest_hop = std::max({longest_hop, t.hop, t.nic_hop}), longest_flit = std::max(longest_flit, t.flit);
   net.longest_delay = longest_hop + longest_flit + r.wake_cycles + 4;

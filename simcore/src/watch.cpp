@@ -1,4 +1,4 @@
-// Watch one packet: its whole life as text, one line per event.
+// Watches a packet: its course as text, a line per event.
 #include <cstdio>
 
 #include "stage/stage.hpp"

@@ -1,4 +1,4 @@
-// From what a topology has wired to the ids of a network.
+// Converts the wiring of a topology to the ids of a network.
 #include "wiring.hpp"
 
 #include <algorithm>
@@ -9,16 +9,15 @@
 
 namespace flitgym {
 
-// From the wiring, which counts ports without gaps, to the network's ids.
+// The wiring counts ports without gaps; the network pads each router to a power of two.
 void lay_out(const Wiring& wiring, Network& net) {
   for (u32 r = 0; r < net.routers; r++) net.radix = std::max(net.radix, wiring.first[r + 1] - wiring.first[r]);
   net.terminals = static_cast<u32>(wiring.terminal_port.size());
-  if (net.terminals == 0)
-    throw ConfigError("topology." + net.topology_name + ": there are no terminals, so nobody to send anything");
+  if (net.terminals == 0) throw ConfigError("topology." + net.topology_name + ": there are no terminals");
   while ((1u << net.radix_shift) < net.radix) net.radix_shift++;
   if (u64{net.routers} << net.radix_shift >= (u64{1} << 26))
     throw ConfigError("topology." + net.topology_name + ": " + std::to_string(net.routers) + " routers of up to " +
-                      std::to_string(net.radix) + " ports are more than the core can number");
+                      std::to_string(net.radix) + " ports exceed the core's limit of 2^26 ports");
   net.router_ports = net.routers << net.radix_shift;
   net.port_count = net.router_ports + net.terminals;
   net.asked_words = (net.radix + 63) / 64;
@@ -57,7 +56,7 @@ void lay_out(const Wiring& wiring, Network& net) {
   }
 }
 
-// Going over a link and coming back must end where it began, and every used port must have a peer of its own kind.
+// Each link must lead back to its start, and every used port must have a peer of the same kind.
 void check_links(const Network& net) {
   for (u32 p = 0; p < net.port_count; p++) {
     worked();
@@ -66,17 +65,17 @@ void check_links(const Network& net) {
     if (net.channels[p].peer != kNone && (net.channels[net.channels[p].peer].peer != p ||
                                           net.channels[net.channels[p].peer].kind != net.channels[p].kind))
       throw CoreError("topology " + net.topology_name + ": port " + std::to_string(p) +
-                      " does not come back over its own link");
+                      " does not lead back over its link");
   }
 }
 
 void Wiring::resize(u32 router_count, u32 ports) {
   if (ports > kMaxRadix)
-    throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports, the core takes at most " +
+    throw ConfigError("topology: a router would have " + std::to_string(ports) + " ports; the core supports at most " +
                       std::to_string(kMaxRadix));
   if (u64{router_count} * std::bit_ceil(std::max(ports, 1u)) >= (u64{1} << 26))
     throw ConfigError("topology: " + std::to_string(router_count) + " routers of " + std::to_string(ports) +
-                      " ports are more than the core can number");
+                      " ports exceed the core's limit of 2^26 ports");
   claim_memory(u64{router_count} * (ports * 9 + 12), "topology", std::to_string(router_count) + " routers");
   routers = router_count;
   first.resize(router_count + 1);
@@ -91,12 +90,12 @@ void Wiring::resize(const std::vector<u32>& ports) {
   for (std::size_t r = 0; r < ports.size(); r++) {
     if (ports[r] > kMaxRadix)
       throw ConfigError("topology: router " + (router_names.empty() ? std::to_string(r) : router_names[r]) +
-                        " would have " + std::to_string(ports[r]) + " ports, the core takes at most " +
+                        " would have " + std::to_string(ports[r]) + " ports; the core supports at most " +
                         std::to_string(kMaxRadix));
     all += ports[r];
   }
   if (all >= (u64{1} << 26))
-    throw ConfigError("topology: " + std::to_string(all) + " ports are more than the core can number");
+    throw ConfigError("topology: " + std::to_string(all) + " ports exceed the core's limit of 2^26");
   claim_memory(all * 9 + ports.size() * 12, "topology", std::to_string(ports.size()) + " routers");
   routers = static_cast<u32>(ports.size());
   first.assign(1, 0);
@@ -111,7 +110,7 @@ void Wiring::connect(End end_a, End end_b, const Link& link) {
   for (const End end : {end_a, end_b})
     if (end.router >= routers || port(end) >= first[end.router + 1] || kind[port(end)] != PortKind::kUnused || a == b)
       throw CoreError("topology: port " + std::to_string(end.port) + " of router " + std::to_string(end.router) +
-                      " is not there, or taken");
+                      " does not exist, or is taken");
   peer[a] = b;
   peer[b] = a;
   kind[a] = kind[b] = link.kind;
@@ -122,9 +121,9 @@ void Wiring::attach_terminal(End at, const Link& link) {
   const u32 p = port(at);
   if (at.router >= routers || p >= first[at.router + 1] || kind[p] != PortKind::kUnused)
     throw CoreError("topology: port " + std::to_string(at.port) + " of router " + std::to_string(at.router) +
-                    " is not there, or taken");
+                    " does not exist, or is taken");
   kind[p] = PortKind::kTerminal;
-  peer[p] = 0;  // build() puts the NIC's id here once the terminals are counted
+  peer[p] = 0;  // build() replaces it by the NIC's id when the terminals are counted
   if (link.latency_ns >= 0 || link.bandwidth_gb_per_s > 0)
     own[p] = {PortKind::kTerminal, link.latency_ns, link.bandwidth_gb_per_s};
   terminal_port.push_back(p);

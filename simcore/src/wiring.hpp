@@ -1,4 +1,4 @@
-// The parts of build() that make channels of cables.
+// Parts of build() that turn cables into channels.
 #pragma once
 
 #include "simcore/registry.hpp"
@@ -6,10 +6,9 @@
 namespace flitgym {
 
 void lay_out(const Wiring&, Network&);  // routers, ports, terminals and their ids
-void check_links(const Network&);       // throws CoreError: a link does not come back over itself
+void check_links(const Network&);       // throws CoreError if a link does not lead back to its start
 
-// ---- src/timing.cpp: physical times to cycles, each with its error; throws ConfigError where one is more than 1 % off
-// ----
+// ---- src/timing.cpp: converts physical times to cycles; throws ConfigError for a rounding error above 1 % ----
 
 void time_channels(const Params& router, Network&);
 

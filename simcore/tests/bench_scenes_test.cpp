@@ -1,5 +1,5 @@
-// The scenes of the benchmark: their names stay what results of other commits are compared by, and goals are set for
-// them.
+// The scenes of the benchmark: their networks build, and their names are unique. Results of other commits are compared
+// by these names, and the goals refer to them.
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -20,7 +20,7 @@ bool is_number(const std::string& word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-// The number of terminals in a name: behind the topology it begins with, or before "_terminals"; 0: it says none.
+// The number of terminals in a scene's name: after hyperx_ or torus_, or before _terminals. 0: the name has none.
 u32 terminals_in(const std::string& name) {
   std::vector<std::string> words(1);
   for (const char c : name) {
@@ -34,7 +34,7 @@ u32 terminals_in(const std::string& name) {
   return 0;
 }
 
-// Words between double quotes that have an underscore and nothing but small letters, digits, '_' and '.'.
+// Quoted words that contain an underscore and only lower-case letters, digits, '_' and '.'.
 std::vector<std::string> quoted_names(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t from = text.find('"'); from != std::string::npos;) {
@@ -58,30 +58,30 @@ std::set<std::string> scene_names() {
 
 }  // namespace
 
-// Small ones in full; building a large one would only take longer.
+// Builds the small scenes. Building a large scene would only take longer.
 TEST(scenes_of_the_benchmark_build) {
   for (const bench::Scene& scene : bench::scenes()) {
     CHECK_FOR(scene.groups, scene.name);
     CHECK_FOR(scene.cycles > 0, scene.name);
     const Config config = bench::config_of(scene);
-    if (count_terminals(config.topology) > 9999) continue;  // takes its time
+    if (count_terminals(config.topology) > 9999) continue;  // takes long
     const Simulation sim(config);
     if (const u32 named = terminals_in(scene.name)) CHECK_EQ(sim.network().terminals, named);
   }
 }
 
-TEST(scenes_of_the_benchmark_have_names_of_their_own) { CHECK(scene_names().size() > 30); }
+TEST(scenes_of_the_benchmark_have_unique_names) { CHECK(scene_names().size() > 30); }
 
-// Every name in simcore/bench/goals.py, of a goal or of a list, is a scene's.
+// Every name in simcore/bench/goals.py belongs to a scene.
 TEST(goals_of_the_benchmark_are_scenes) {
   std::ifstream file(FLITGYM_BENCH_DIR "/goals.py");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   const std::set<std::string> names = scene_names();
   u32 found = 0;
   for (const std::string& name : quoted_names(text)) {
-    if (name.ends_with("yardstick") || name.ends_with("json")) continue;  // results/before.json, a key of its rows
+    if (name.ends_with("yardstick") || name.ends_with("json")) continue;  // results/before.json, and a key of its rows
     CHECK_FOR(names.count(name), name);
     found++;
   }
-  CHECK(found >= 16);  // nine goals, seven scenes over threads
+  CHECK(found >= 16);  // nine goals and seven scenes for threads
 }

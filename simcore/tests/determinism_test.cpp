@@ -1,5 +1,5 @@
-// The same seed gives the same bits; a fork and a restored snapshot stay equal to their original.
-#include "scenes.hpp"
+// Runs with the same seed are equal to the bit. A fork and a restored snapshot stay equal to their original.
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;
@@ -11,7 +11,8 @@ Config loaded(const std::string& routing, u64 seed = 3, const Values& router = h
   return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", i64{1}}}}, seed);
 }
 
-// HyperX with the study's router: drawn sizes, many VCs, age, packets that ask again.
+// HyperX with the router of the SC'19 study: drawn packet sizes, many VCs, age arbitration, packets that are routed
+// again.
 Config loaded_hyperx(const std::string& routing, u64 seed = 3) {
   return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}),
                 merge(sc19(), {{"input_buffer_flits", i64{20}}, {"output_buffer_flits", i64{16}}}), {routing, {}},
@@ -83,7 +84,7 @@ TEST(fork_stays_equal_each_cycle) {
       fork.run(1);
       CHECK_EQ(fork.hash(), sim.hash());
     }
-    // And it is independent: stepping one leaves the other where it is.
+    // The fork is independent: steps of the fork do not change the original.
     const u64 before = sim.hash();
     fork.run(100);
     CHECK_EQ(sim.hash(), before);
@@ -107,7 +108,7 @@ TEST(snapshot_restores_and_runs_in_lockstep) {
       fresh.run(1);
       CHECK_EQ(fresh.hash(), sim.hash());
     }
-    sim.restore(bytes);  // back in time
+    sim.restore(bytes);  // to an earlier time
     CHECK_EQ(sim.hash(), there);
   }
 }
@@ -132,7 +133,7 @@ TEST(snapshot_cut_short_or_foreign_is_refused) {
   }
 }
 
-// A network that differs in a channel's delay alone: its lines would hold events that come out at the wrong time.
+// The networks differ only in a channel's delay. A restored delay line would release its events at the wrong time.
 TEST(snapshot_of_other_link_latency_is_refused) {
   Simulation sim(loaded("minimal", 3, input_queued()));
   sim.run(300);

@@ -1,14 +1,14 @@
-// The example files of docs/extending are compiled into these tests. That makes them things registered like any other,
-// which the tests of the registry find; here is what each of them is for, against numbers worked out by hand, and the
-// errors that their pages show.
+// The example files of docs/extending are compiled into these tests, so the tests of the registry find their
+// components. The cases here check the purpose of each example against numbers worked out by hand, and the errors that
+// the pages show.
 #include <cmath>
 
-#include "crafted.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
-#include "tables.hpp"
+#include "support/crafted.hpp"
+#include "support/tables.hpp"
 #include "topology/dragonfly.hpp"
 
 using namespace scenes;
@@ -22,8 +22,8 @@ std::shared_ptr<const Network> uniform_network(const Section& topology, const Se
 
 }  // namespace
 
-// Preparata & Vuillemin: d 2^d routers, three links each; the diameter is 2d + floor(d/2) - 2 from d = 4 on, and 6 for
-// d = 3; d = 2 is a ring of eight.
+// Preparata & Vuillemin: d 2^d routers with three links each. The diameter is 2d + floor(d/2) - 2 for d >= 4, and 6 for
+// d = 3. d = 2 is a ring of eight.
 TEST(example_cube_connected_cycles_have_the_published_diameter) {
   for (const u32 d : {2u, 3u, 4u, 5u, 6u, 7u}) {
     const auto net = uniform_network(cycles(d), {"minimal", {}});
@@ -42,11 +42,11 @@ TEST(example_cube_connected_cycles_have_the_published_diameter) {
                "did you mean 'dimensions'");
 }
 
-// Of n minimal ports one is full: it is taken where both draws name it, with probability 1 / n^2.
+// One of n minimal ports is full. A packet takes it if both draws name it, with probability 1 / n^2.
 TEST(example_two_choices_take_the_full_port_once_in_n_squared) {
   for (const u32 n : {2u, 3u, 4u}) {
     Lone x(uniform_network(hyperx_section(std::vector<double>(n, 2.0), 1), {"two_choices", {}}));
-    const u32 across = (1u << n) - 1, full = 1;  // the opposite corner of a hypercube: all n links lead nearer
+    const u32 across = (1u << n) - 1, full = 1;  // the opposite corner of a hypercube: all n links lead closer
     congest(x, 0, full, 0, 0, 7);
     const double packets = 20000;
     double taken = 0;
@@ -60,11 +60,11 @@ TEST(example_two_choices_take_the_full_port_once_in_n_squared) {
                "routing.two_choices.congestion: output_queue is always 0");
 }
 
-// With a routers in a group: where a group is entered and the way goes on by a local link, all a - 1 local ports; else
-// the minimal one.
+// Groups have a routers. Where a packet enters a group and continues by a local link, the candidates are all a - 1
+// local ports. Elsewhere it is only the minimal port.
 TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
   Lone x(uniform_network(small_network(), {"external", {{"relation", std::string("local_detours")}}}));
-  const Dragonfly& df = dragonfly(x.net);
+  const Dragonfly& df = as_dragonfly(x.net);
   u32 all = 0, one = 0;
   for (u32 source = 0; source < x.net.terminals; source += df.p)
     for (u32 to = 0; to < x.net.routers; to++) {
@@ -77,7 +77,7 @@ TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
         CHECK_EQ(steps[0].port, minimal);
         CHECK_EQ(steps.size(), entered && !df.is_global(minimal) ? df.a - 1 : 1);
         (steps.size() > 1 ? all : one)++;
-        const Step last = steps.back();  // a detour, where there is one
+        const Step last = steps.back();  // a detour if the router offers one
         CHECK(last.vc_class == hops);
         at = x.behind(at.router, last);
         CHECK(hops < 5);
@@ -89,8 +89,8 @@ TEST(example_local_detours_offer_the_local_ports_where_a_group_is_entered) {
                "routing.external.relation: unknown value 'local_detours'", "on topology 'hyperx' there are");
 }
 
-// A server's share of the flits is f N / S + 1 - f of the mean, another terminal's 1 - f. With f = 1 all that is sent
-// goes to S terminals of N, so that no more than S / N is accepted.
+// Of N terminals S are servers. A server receives f N / S + 1 - f of the mean, another terminal 1 - f. With f = 1 all
+// traffic goes to the S servers, so at most S / N is accepted.
 TEST(example_storage_sends_its_part_to_the_servers) {
   const auto pattern = [](double fraction, double load) {
     return Section{"storage", {{"fraction", fraction}, {"group", i64{3}}, {"load", load}}};
@@ -121,8 +121,8 @@ TEST(example_storage_sends_its_part_to_the_servers) {
                "traffic.storage.group: 9 is none of the 9 groups of topology 'dragonfly', 0 .. 8");
 }
 
-// Without cost of messages: 2 (m + s - 1) computations one after the other in each iteration, as the paper has it.
-TEST(example_pipeline_takes_as_long_as_its_bubble_says) {
+// Without message costs each iteration takes 2 (m + s - 1) computations in sequence, as in the paper.
+TEST(example_pipeline_takes_the_time_of_its_bubble) {
   for (const i64 stages : {1, 2, 5, 8})
     for (const i64 micro_batches : {1, 4, 9}) {
       Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
@@ -145,8 +145,8 @@ TEST(example_pipeline_takes_as_long_as_its_bubble_says) {
     }
 }
 
-// The load jumps from 0 to 12 flits and stays: after a time t without another look the mean is 12 t / (t + 1000 ns),
-// the rise the rest.
+// The load jumps from 0 to 12 flits and stays. When the agent looks again after a time t, the mean is 12 t / (t + 1000
+// ns). The rise is the difference to 12.
 TEST(example_trend_sees_a_queue_that_grows) {
   const Config c = config(small_network(), merge(input_queued(), {{"input_buffer_flits", i64{48}}}),
                           {"random", {{"observation", std::string("trend")}}}, {"uniform", {}});
@@ -168,7 +168,8 @@ TEST(example_trend_sees_a_queue_that_grows) {
                "did you mean 'trend'");
 }
 
-// What a higher toll takes away is the toll for each hop: of the same run a whole number, one to the longest path's.
+// A higher toll changes a reward by the toll times the hops. In the same run, each difference is a whole number of
+// hops, from 1 to the longest path.
 TEST(example_delay_and_hops_charges_for_every_hop) {
   const auto run = [](double toll) {
     Simulation sim(
@@ -192,15 +193,15 @@ TEST(example_delay_and_hops_charges_for_every_hop) {
   for (u32 hops = 1; hops <= 5; hops++) CHECK_FOR(seen[hops] > 0, std::to_string(hops));
 }
 
-// Two leaves under n spines with one terminal each side: a hash puts a destination on each spine with probability 1 /
-// n.
+// Two leaves under n spines with one terminal on each side. A hash puts a destination on each spine with probability 1
+// / n.
 TEST(example_hashed_tables_are_minimal_and_spread_like_balls_in_bins) {
-  const ChannelGraph g =
+  const tables::ChannelGraph g =
       graph_of({"fat_tree", {{"children", std::vector<double>{32, 4}}, {"parents", std::vector<double>{1, 8}}}});
   u32 most = 0, least = ~0u;
   for (const i64 seed : {1, 2, 3}) {
-    const ForwardingTable table = made(g, "hashed", {{"hash_seed", seed}});
-    CHECK(route_lengths(g, table).minimal);
+    const tables::ForwardingTable table = made(g, "hashed", {{"hash_seed", seed}});
+    CHECK(tables::route_lengths(g, table).minimal);
     std::vector<u32> up(g.ports, 0);
     for (u32 t = 32; t < g.terminals; t++) up[table.at(g.terminal_switch[0], t)]++;
     const u32 spines = static_cast<u32>(std::ranges::count_if(up, [](u32 n) { return n > 0; }));
@@ -208,6 +209,6 @@ TEST(example_hashed_tables_are_minimal_and_spread_like_balls_in_bins) {
     for (const u32 n : up)
       if (n > 0) most = std::max(most, n), least = std::min(least, n);
   }
-  CHECK(least < 12 && most > 12);  // of 96 destinations 12 each would be even
+  CHECK(least < 12 && most > 12);  // an even distribution gives 12 of the 96 destinations to each
   CHECK_THROWS(ConfigError, made(g, "hashd"), "did you mean 'hashed'");
 }

@@ -1,10 +1,10 @@
-// Links, routers and terminals that are out of use: what the names mean, what is refused, and that nothing is lost when
-// a link goes down under load, on every router and every routing that can go around.
+// Links, routers and terminals that are out of use: the meaning of the names, refusals, and no loss when a link goes
+// down under load, on every router and every routing that supports failures.
 #include <algorithm>
 #include <set>
 
-#include "crafted.hpp"
 #include "simcore/registry.hpp"
+#include "support/crafted.hpp"
 #include "topology/graph.hpp"
 
 using namespace scenes;
@@ -40,7 +40,7 @@ bool joined(const Network& net, u32 a, u32 b) {
 
 }  // namespace
 
-TEST(failures_mean_what_they_name) {
+TEST(failures_remove_the_named_parts) {
   const Section df = small_network();  // 36 routers, 72 terminals, 54 local and 36 global links
   CHECK_EQ(links_of(*broken(df, {})), 90u);
   const auto net = broken(df, {{"links", std::string("0-1, 2-3")}});
@@ -49,12 +49,12 @@ TEST(failures_mean_what_they_name) {
   CHECK_EQ(links_of(*broken(df, {{"links", 0.1}})), 81u);
   CHECK_EQ(links_of(*broken(df, {{"links", i64{7}}})), 83u);
   CHECK(!broken(df, {{"links", 0.0}})->damaged);
-  // By port, and the second of two parallel links.
+  // A link by its port, and the second of two parallel links.
   CHECK_EQ(links_of(*broken(df, {{"links", std::string("0:2")}})), 89u);
   const Section box = hyperx_section({3, 3}, 1, {{"links", std::vector<double>{2, 1}}});  // 18 + 9 links
   CHECK_EQ(links_of(*broken(box, {{"links", std::string("0-1#2")}})), 26u);
   CHECK_EQ(links_of(*broken(box, {{"links", std::string("0-1")}})), 25u);
-  // A seed of its own.
+  // The seed of the failures determines which links fail.
   const auto drawn = [&](i64 seed) { return broken(df, {{"links", 0.1}, {"seed", seed}}); };
   CHECK_EQ(drawn(1)->channels.size(), drawn(2)->channels.size());
   const auto wiring = [](const Network& n) {
@@ -63,7 +63,8 @@ TEST(failures_mean_what_they_name) {
     return peers;
   };
   CHECK(wiring(*drawn(1)) == wiring(*drawn(1)) && wiring(*drawn(1)) != wiring(*drawn(2)));
-  // A router goes with its links and its terminals; the others are numbered without gaps and keep their names.
+  // A failed router takes its links and terminals along. The other terminals are numbered without gaps and keep their
+  // names.
   const auto less = broken(df, {{"routers", std::vector<double>{1}}, {"terminals", std::string("0,71")}});
   CHECK_EQ(less->terminals, 68u);
   CHECK_EQ(links_of(*less), 85u);
@@ -90,18 +91,18 @@ TEST(failures_that_make_no_sense_are_refused) {
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1@soon")}}), "failures.events", "soon");
   for (const std::string nothing : {"", " ", "0-1,", ",0-1", "0-1,,0-2"})
     for (const std::string key : {"links", "routers", "terminals", "events"})
-      CHECK_THROWS(ConfigError, broken(df, {{key, nothing}}), "failures." + key, "'" + nothing + "' has an empty name");
-  CHECK_THROWS(ConfigError, broken(df, {{"links", 0.001}}), "failures.links: 0.001 of 90 is none of them", "0.0111");
-  CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0.001@500")}}), "failures.events: 0.001 of 90 is none");
+      CHECK_THROWS(ConfigError, broken(df, {{key, nothing}}), "failures." + key, "'" + nothing + "'", "empty name");
+  CHECK_THROWS(ConfigError, broken(df, {{"links", 0.001}}), "failures.links: 0.001 of 90", "0.0111");
+  CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0.001@500")}}), "failures.events: 0.001 of 90");
   CHECK(broken(df, {{"links", 0.0}})->failed_links.empty());
   CHECK_THROWS(ConfigError, broken(df, {{"links", std::string("0-1#0")}}), "failures.links: '0-1#0'", "from #1");
   CHECK_THROWS(ConfigError, broken(df, {{"events", std::string("0-1#0@500")}}), "failures.events: '0-1#0'", "from #1");
-  // A cut network, by the names of two that are cut from each other; now or later.
-  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "no way", "terminal 0", "router 0",
+  // A disconnected network, now or later. The error names two terminals that cannot reach each other.
+  CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1,3-4")}}), "terminal 0", "router 0",
                "terminal 2", "router 1");
   CHECK_THROWS(ConfigError, broken(ring(6), {{"links", std::string("0-1")}, {"events", std::string("3-4@1000")}}),
-               "no way", "from 1000 ns");
-  // A routing that goes by what the topology is when whole.
+               "from 1000 ns");
+  // Routings that rely on the undamaged topology.
   CHECK_THROWS(ConfigError, build(damaged(df, {"par", {}}, {{"links", std::string("0-1")}})), "routing.par", "0-1",
                "minimal", "ugal", "q_adaptive", "agent", "policy");
   const Section box = hyperx_section({3, 3}, 1);
@@ -110,7 +111,7 @@ TEST(failures_that_make_no_sense_are_refused) {
   CHECK(build(damaged(df, {"par", {}}, {{"terminals", std::string("0")}})) != nullptr);
 }
 
-// Everybody who says so goes around: every packet that was accepted is delivered, and nobody uses what is not there.
+// Routings that support failures avoid failed links, and every accepted packet is delivered.
 TEST(routings_go_around_failed_links) {
   for (const Section& topology : {small_network(), hyperx_section({3, 3}, 2), ring(7)})
     for (const std::string routing :
@@ -128,8 +129,8 @@ TEST(routings_go_around_failed_links) {
     }
 }
 
-// A link that goes down under load and comes up again. What has passed the switch goes out on it; from then on nothing
-// does until it is up, and then it is used as before.
+// A link goes down under load and comes up again. Flits that have passed the switch still leave on it. Then no flit
+// leaves until the link is up, and afterwards it is used as before.
 TEST(nothing_is_lost_when_a_link_goes_down) {
   struct Router {
     const char* name;
@@ -162,7 +163,7 @@ TEST(nothing_is_lost_when_a_link_goes_down) {
           if (during.down[p]) flits += s.state().ports[p].flits;
         return flits;
       };
-      const auto busy = [&](const Simulation& s) {  // what had passed the switch, or was part-way through it
+      const auto busy = [&](const Simulation& s) {  // flits have passed the switch, or a packet is part-way through it
         for (u32 p = 0; p < net.router_ports; p++)
           if (during.down[p])
             for (u32 vc = 0; vc < net.vcs; vc++) {
@@ -183,26 +184,27 @@ TEST(nothing_is_lost_when_a_link_goes_down) {
           CHECK_FOR(sent(sim) == last, name + ": a flit goes out on a link that is down");
         }
       }
-      CHECK_FOR(before > 0 && last > 0, name + ": the links are not used before, or not given up");
+      CHECK_FOR(before > 0 && last > 0, name + ": the links are unused before the failure, or busy until the repair");
       CHECK_FOR(sent(sim) > last + 10, name + ": the links are not used again");
       again.restore(bytes);
       again.run(up + 500 - again.state().part.totals.now);
-      CHECK_FOR(again.hash() == sim.hash(), name + ": a snapshot taken while links are down goes on otherwise");
+      CHECK_FOR(again.hash() == sim.hash(), name + ": a run restored while links are down differs");
       CHECK_FOR(sim.drain(100000), name);
       CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
     }
 }
 
-// Packets that wait for the link ask again at once: with the only other way open, they are delivered while it is down.
-TEST(those_that_wait_for_a_link_ask_again) {
+// Packets that wait for a failed link are routed again at once. Only the other direction of the ring is open, and the
+// packets arrive while the link is down.
+TEST(packets_that_wait_for_a_failed_link_are_routed_again) {
   Config c = config(ring(5), input_queued(), {"minimal", {}}, planned({{0, 2}, {1, 3}, {0, 3}, {1, 2}}, 30));
   c.router.values["link_latency_ns_local"] = 20.0;
-  c.failures = {{"events", std::string("0-1@25")}};  // in the middle of the first packet's 30 flits
+  c.failures = {{"events", std::string("0-1@25")}};  // in the middle of the 30 flits of the first packet
   Simulation sim(c);
   sim.begin_window();
   sim.run(2000);
   CHECK_EQ(sim.state().part.window.delivered, 4u);
   sim.check_conservation();
-  // The first went over the link, the others around it: 1 + 3 * 4 hops.
+  // The first packet uses the link and the others go around it: 1 + 3 * 4 hops.
   CHECK_EQ(sim.state().part.window.hops, 13u);
 }

@@ -1,19 +1,20 @@
-// Damaged GOAL schedules and configurations: each is refused, or read, built and run for a while.
+// Damaged GOAL schedules and configurations. Each is refused, or it is read, built and run for a while.
+#include <map>
 #include <sstream>
 
-#include "fuzz.hpp"
-#include "scenes.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/workload.hpp"
-#include "workload/goal.hpp"
+#include "support/fuzz.hpp"
+#include "support/scenes.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
 namespace {
 
-// A configuration as text, a parameter per line: "topology.widths [4, 4]". Sections without a name are the router and
-// the jobs.
+// A configuration as text with one parameter per line: "topology.widths [4, 4]". The sections of the router and of the
+// workload have no name.
 std::string text_of(const Config& c) {
   std::string text;
   const auto write = [&](const std::string& name, const Section& section) {
@@ -58,18 +59,21 @@ Config config_of(const std::string& text) {
     const std::string word = line.substr(std::min(blank + 1, line.size()));
     if (name == "job" && dot == blank)
       c.workload.jobs.push_back({"j" + std::to_string(c.workload.jobs.size()), {word, {}}, nullptr, {}});
-    Section* const section = name == "topology"                          ? &c.topology
-                             : name == "router"                          ? &c.router
-                             : name == "routing"                         ? &c.routing
-                             : name == "traffic"                         ? &c.traffic
-                             : name == "job" && !c.workload.jobs.empty() ? &c.workload.jobs.back().motif
-                                                                         : nullptr;
+    const std::map<std::string, Section*> sections = {
+        {"topology", &c.topology},
+        {"router", &c.router},
+        {"routing", &c.routing},
+        {"traffic", &c.traffic},
+        {"job", c.workload.jobs.empty() ? nullptr : &c.workload.jobs.back().motif}};
+    const auto found = sections.find(name);
+    Section* const section = found == sections.end() ? nullptr : found->second;
     if (name == "workload" && !key.empty()) c.workload.values[key] = value_of(word);
     if (!section) continue;
     if (dot == blank && name != "router") section->name = word;
     else if (!key.empty()) section->values[key] = value_of(word);
   }
-  if (c.routing.values.contains("path")) c.routing.values.erase("path");  // files of its own: another reader
+  if (c.routing.values.contains("path"))
+    c.routing.values.erase("path");  // a file has its own reader and its own fuzzing
   return c;
 }
 
@@ -77,7 +81,8 @@ void build_and_run(const std::string& text) {
   const Config c = config_of(text);
   u32 asked = 0;
   const KeepGoing patience = [&] {
-    if (++asked > 20) throw CoreError("interrupted");  // about a second: large, but not stuck
+    if (++asked > 20)
+      throw CoreError("interrupted");  // about a second: the configuration is large, the build does not hang
   };
   Simulation sim(c, patience);
   CHECK(sim.network().memory_bytes <= 30000000);
@@ -137,7 +142,8 @@ TEST(fuzz_goal) {
       "num_ranks 3 // a comment\nrank 0 {\na: recv 70000b from -1 tag -1\nb: calc 1 cpu 2\nb irequires a\n}\nrank 1 { "
       "/* two */\n"
       "a: send 70000b to 0 nic 1\n}\nrank 2 {\n}\n",
-      write_goal(*motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif")),
+      workload::write_goal(
+          *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif")),
   };
   const std::vector<std::string> words = {
       "num_ranks", "rank", "calc", "send", "recv", "requires",   "irequires",
@@ -147,9 +153,9 @@ TEST(fuzz_goal) {
       "s"};
   u32 ran = 0;
   testing::fuzz(corpus, words, 2500, [&](const std::string& text) {
-    const auto program = read_goal(text, "fuzz.goal");
-    check_program(*program, "program");
-    CHECK(read_goal(write_goal(*program), "again")->ranks == program->ranks);
+    const auto program = workload::read_goal(text, "fuzz.goal");
+    workload::check_program(*program, "program");
+    CHECK(workload::read_goal(workload::write_goal(*program), "again")->ranks == program->ranks);
     if (program->ranks > 72) return;
     for (const char* host : {"mpi", "loggops"}) {
       Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});

@@ -1,8 +1,8 @@
-// One constant per scene: any change of behaviour changes it, and is then to be made on purpose, with these numbers.
-// The failure message of a case prints the new value.
+// One state hash per scene. Any change of behaviour changes the hash. An intended change updates these numbers, and the
+// message of a failed case prints the new values.
 #include <cstdio>
 
-#include "scenes.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;
@@ -18,7 +18,7 @@ struct Scene {
   u64 hash;
 };
 
-// 72 terminals, seed 1, load 0.5, a window from cycle 500 on, after 3,000 cycles.
+// 72 terminals, seed 1, load 0.5, measurement window from cycle 500, hash after 3,000 cycles.
 const Scene kScenes[] = {
     {"classic", input_queued, "minimal", "uniform", 1, 0x3b09b19882fbf818ull},
     {"hpdc21", hpdc21, "q_adaptive", "adversarial", 1, 0x7bdad84ebc44fb80ull},

@@ -1,16 +1,16 @@
-// Nothing hangs or eats the machine: long work can be interrupted, what is cheap to refuse is refused first, and what
-// needs more memory than it may is refused before it is made.
+// Limits of time and memory. Long work can be interrupted, cheap checks come first, and a network that needs too much
+// memory is refused before it is allocated.
 #include "simcore/limits.hpp"
 
 #include <chrono>
 #include <ctime>
 
-#include "scenes.hpp"
 #include "simcore/workload.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/array_program.hpp"
-#include "workload/goal.hpp"
 #include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of this process: other work of the machine does not count.
+// CPU time of this process, so that other work of the machine does not count.
 double seconds_of(const std::function<void()>& work) {
   const std::clock_t begin = std::clock();
   work();
@@ -29,14 +29,14 @@ struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
 
-// Throws when `ms` have passed since it was made.
+// Throws `ms` milliseconds after this call.
 KeepGoing until(int ms) {
   return [end = Clock::now() + std::chrono::milliseconds(ms)] {
     if (Clock::now() >= end) throw Stopped();
   };
 }
 
-// `work` goes on for long, and ends soon when it is stopped.
+// Checks that `work` takes long, and that it ends soon after it is stopped.
 void stops(const std::string& what, const std::function<void(const KeepGoing&)>& work) {
   const KeepGoing stop = until(300);
   bool stopped = false;
@@ -49,7 +49,7 @@ void stops(const std::string& what, const std::function<void(const KeepGoing&)>&
   });
   CHECK_FOR(stopped, what);
   CHECK_FOR(seconds < 8,
-            what + " took " + std::to_string(seconds) + " s to stop");  // with sanitizers
+            what + " took " + std::to_string(seconds) + " s to stop");  // seconds allow for sanitizers
 }
 
 Config small(Section topology, Section routing) {
@@ -70,14 +70,14 @@ std::shared_ptr<const Program> motif(const std::string& name, Values values) {
 
 std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
   const std::vector<i64> zero{0}, size{ns}, times{repeats};
-  ProgramArrays arrays;
+  workload::ProgramArrays arrays;
   arrays.ranks = 1;
   for (auto* column : {&arrays.op_rank, &arrays.op_block, &arrays.op_kind, &arrays.op_peer, &arrays.op_tag,
                        &arrays.op_cpu, &arrays.repeat_rank, &arrays.repeat_block})
     *column = zero;
   arrays.op_size = size;
   arrays.repeat_count = times;
-  return looped_program(arrays);
+  return workload::looped_program(arrays);
 }
 
 }  // namespace
@@ -101,17 +101,17 @@ TEST(reading_and_checking_can_be_interrupted) {
     };
   };
   const auto alltoall = motif("collective", {{"collective", std::string("alltoall")}, {"ranks", i64{1 << 20}}});
-  stops("totals", scoped([&] { totals(*alltoall); }));
+  stops("totals", scoped([&] { workload::totals(*alltoall); }));
   const auto many = motif("ur", {{"iterations", i64{1} << 30}, {"ranks", i64{64}}});
-  stops("check", scoped([&] { check_program(*many, "program"); }));
-  stops("to_goal", scoped([&] { write_goal(*many); }));
+  stops("check", scoped([&] { workload::check_program(*many, "program"); }));
+  stops("to_goal", scoped([&] { workload::write_goal(*many); }));
   const auto stencil = motif("stencil27", {{"ranks", i64{1 << 24}}});
-  stops("stencil27", scoped([&] { totals(*stencil); }));
+  stops("stencil27", scoped([&] { workload::totals(*stencil); }));
   std::string text = "num_ranks 1\nrank 0 {\n";
   for (u32 k = 0; k < 3000000; k++) text += "calc 1\n";
   const KeepGoing at_once = [] { throw Stopped(); };
   const LimitScope scope(at_once);
-  CHECK_THROWS(Stopped, read_goal(text + "}\n", "g"));
+  CHECK_THROWS(Stopped, workload::read_goal(text + "}\n", "g"));
 }
 
 TEST(host_operations_that_take_no_time_can_be_interrupted) {
@@ -120,13 +120,13 @@ TEST(host_operations_that_take_no_time_can_be_interrupted) {
     stops("calc 0", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });
     const u64 done = host_totals(sim.state()).blocks_done;
     CHECK(done > 0);
-    stops("and on", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });  // from where it was
+    stops("and on", [&](const KeepGoing& stop) { sim.run_workload(1000, stop); });  // continues from there
     CHECK(host_totals(sim.state()).blocks_done > done);
   }
 }
 
-TEST(interrupted_runs_go_on_to_the_same_bits) {
-  // Now among the host events of a cycle, now between cycles.
+TEST(interrupted_runs_end_in_the_same_bits) {
+  // Interrupts both among the host events of a cycle and between cycles.
   const auto both = jobs({{"a", {}, repeated_calc(500000, 0), {}},
                           {"b", {"ur", {{"ranks", i64{40}}, {"iterations", i64{20}}}}, nullptr, {}}});
   constexpr u32 kCycles = 40000;
@@ -150,7 +150,7 @@ TEST(interrupted_runs_go_on_to_the_same_bits) {
 }
 
 TEST(interrupted_decisions_are_made_again) {
-  // A network so wide that one cycle's decisions take long.
+  // The policy is so wide that the decisions of one cycle take long.
   Config c = config(small_network(), input_queued(),
                     {"policy", {{"hidden", std::vector<double>{256, 256}}, {"record", i64{256}}}},
                     {"uniform", {{"load", 0.2}}});
@@ -217,7 +217,7 @@ TEST(memory_is_counted_before_it_is_taken) {
                "GB free");
 }
 
-TEST(memory_estimates_fit_what_states_hold) {
+TEST(memory_estimates_fit_states) {
   const auto fits = [](const Config& c) {
     const auto net = build(c);
     Simulation sim(net);
@@ -234,7 +234,7 @@ TEST(host_chains_of_any_length) {
   std::string text = "num_ranks 1\nrank 0 {\nc0: calc 0\n";
   for (u32 k = 1; k < n; k++)
     text += "c" + std::to_string(k) + ": calc 0\nc" + std::to_string(k) + " irequires c" + std::to_string(k - 1) + "\n";
-  const auto chain = read_goal(text + "}\n", "chain");
+  const auto chain = workload::read_goal(text + "}\n", "chain");
   for (const Values& values : {Values{}, kLogGops}) {
     Simulation sim(jobs({{"a", {}, chain, {}}}, values));
     CHECK(sim.run_workload(10));
@@ -242,14 +242,14 @@ TEST(host_chains_of_any_length) {
   }
 }
 
-// As many as wait for one processor take their turns one after the other, whatever their number.
+// Operations that wait for the same processor run one after the other, however many they are.
 TEST(loggops_many_calcs_at_once) {
   constexpr u32 n = 200000;
   std::string text = "num_ranks 1\nrank 0 {\n";
   for (u32 k = 0; k < n; k++) text += "calc " + std::to_string(1 + k % 7) + "\n";
   u64 sum = 0;
   for (u32 k = 0; k < n; k++) sum += 1 + k % 7;
-  Simulation sim(jobs({{"a", {}, read_goal(text + "}\n", "many"), {}}}, kLogGops));
+  Simulation sim(jobs({{"a", {}, workload::read_goal(text + "}\n", "many"), {}}}, kLogGops));
   const double seconds = seconds_of([&] { CHECK(sim.run_workload(10000000)); });
   CHECK_EQ(sim.state().ranks[0].finished, sum * 1000);
   CHECK_EQ(sim.state().hosts[0].free_waiting.size(), sim.state().hosts[0].waiting.size());
@@ -267,12 +267,12 @@ TEST(scaled_iterations_do_not_wrap_around) {
   const Values many{{"ranks", i64{2}}, {"iterations", i64{1} << 20}, {"scale", 4096.0}};
   CHECK_EQ(motif("ur", many)->blocks(0), u64{1} << 32);
   CHECK_EQ(motif("halo3d", many)->blocks(0), u64{1} << 32);
-  CHECK_EQ(totals(*motif("halo3d", many)).messages, u64{2} << 32);
+  CHECK_EQ(workload::totals(*motif("halo3d", many)).messages, u64{2} << 32);
   const Values most{{"ranks", i64{2}}, {"iterations", i64{1} << 30}, {"scale", 1e6}, {"bytes", i64{1} << 40}};
-  CHECK_EQ(totals(*motif("halo3d", most)).bytes, ~u64{0});
+  CHECK_EQ(workload::totals(*motif("halo3d", most)).bytes, ~u64{0});
 }
 
-TEST(jobs_are_counted_before_their_programs_are_looked_at) {
+TEST(jobs_are_counted_before_their_programs_are_read) {
   for (const char* name : {"stencil27", "collective"}) {
     const double seconds = seconds_of([&] {
       CHECK_THROWS(ConfigError, build(jobs({{"a", {name, {{"ranks", i64{1} << 24}}}, nullptr, {}}})), "16777216 ranks",
@@ -282,15 +282,15 @@ TEST(jobs_are_counted_before_their_programs_are_looked_at) {
   }
 }
 
-TEST(spelling_is_looked_for_as_long_as_it_takes_little) {
+TEST(spelling_suggestions_take_little_time) {
   const std::string letters(40000, 'a');
   const double seconds = seconds_of([&] {
     CHECK_EQ(did_you_mean(letters, {letters + "b", "x"}), "");
     CHECK_EQ(did_you_mean("calx", std::vector<std::string>(100000, std::string(190, 'x'))), "");
     CHECK_THROWS(
         ConfigError,
-        read_goal("num_ranks 1\nrank 0 {\n" + letters + "b: calc 1\n" + letters + "c requires " + letters + "b\n}\n",
-                  "g"),
+        workload::read_goal(
+            "num_ranks 1\nrank 0 {\n" + letters + "b: calc 1\n" + letters + "c requires " + letters + "b\n}\n", "g"),
         "unknown label", "aaa...'");
   });
   CHECK(seconds < 10);

@@ -1,4 +1,4 @@
-// Runs every case, or the one named: simcore_tests [NAME].
+// Runs all cases, or the case NAME: simcore_tests [NAME].
 #include <chrono>
 #include <cstdio>
 #include <cstring>

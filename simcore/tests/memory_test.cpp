@@ -1,7 +1,7 @@
-// What components keep: declared by a routing of this file alone, and carried by State as if it had always been there.
-// And two learned tables side by side.
-#include "seam.hpp"
+// Memory of components. A routing of this file declares it, and State carries it like any other array. Also two learned
+// tables in one network.
 #include "simcore/registry.hpp"
+#include "support/seam.hpp"
 #include "topology/graph.hpp"
 #include "verify/verify.hpp"
 
@@ -9,14 +9,14 @@ using namespace scenes;
 
 namespace {
 
-// Minimal paths, class by hops. It writes down where each packet began, and counts what passes.
+// Minimal routing with VC classes by hops. It records the first router of each packet and counts packets.
 struct Diary : ComponentData {
   Kept<u32> first;     // [pool] router
   Kept<u8> hops;       // [pool, 2, 3]
-  Kept<u32> seen;      // [routers, 2] packets; cycle of the last
+  Kept<u32> seen;      // [routers, 2] packets, and cycle of the last one
   Kept<float> load;    // [router_ports]
   Kept<double> share;  // [jobs]
-  Kept<u16> wrong;     // entries that were not a new packet's own
+  Kept<u16> wrong;     // entries that were not in the state of a new packet
 };
 
 MemoryShape shape(const std::string& name, Per per, double fill, double highest) {
@@ -97,7 +97,7 @@ TEST(memory_begins_as_declared) {
   CHECK_THROWS(CoreError, declare<u8>(net, shape("twice", Per::kRouter, 0, 1)), "twice");
 }
 
-// It grows with the pool of packets; an id that is used again finds nothing of the packet before.
+// The memory grows with the pool of packets. A reused id has nothing of the packet before.
 TEST(memory_grows_with_the_packets) {
   Simulation sim(diary(0.5));
   std::size_t before = 0, grown = 0;
@@ -113,7 +113,7 @@ TEST(memory_grows_with_the_packets) {
       CHECK(first[id] == sim.network().terminal_router[s.packets[id].source] ||
             (first[id] == kNone && s.packets[id].hops == 0));
   }
-  CHECK_FOR(grown > 2 && sim.state().part.totals.flits_ejected > 5 * before,  // ids were used again
+  CHECK_FOR(grown > 2 && sim.state().part.totals.flits_ejected > 5 * before,  // ids were reused
             std::to_string(grown) + " " + std::to_string(sim.state().part.totals.flits_ejected) + " " +
                 std::to_string(before));
   CHECK_EQ(all_of<u16>(sim, "test_wrong")[0], 0u);
@@ -133,7 +133,7 @@ TEST(memory_is_forked_hashed_and_saved) {
   for (Simulation* each : {&sim, &fork, &other}) each->run(300);
   CHECK(fork.hash() == sim.hash() && other.hash() == sim.hash());
   CHECK(std::ranges::equal(all_of<u32>(other, "test_seen"), all_of<u32>(sim, "test_seen")));
-  // Each of them counts in the hash, and a fork's are its own.
+  // Every memory counts in the hash, and a fork has its own copy.
   for (const MemoryShape& m : sim.network().memories) {
     Simulation changed(sim);
     u8& byte = changed.state().memory[find_memory(sim.network(), m.name)][0];
@@ -150,7 +150,7 @@ TEST(memory_out_of_range_is_refused) {
     forged.run(1500);
     change(forged);
     const u64 before = sim.hash();
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", what);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", what);
     CHECK_EQ(sim.hash(), before);
   };
   const auto fine = [](const std::function<void(Simulation&)>& change) {
@@ -170,7 +170,7 @@ TEST(memory_out_of_range_is_refused) {
   refused("'test_first': 36; valid are 0 to 35",
           [&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), true)] = 36; });
   fine([&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), true)] = kNone; });
-  fine([&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), false)] = 36; });  // of nobody
+  fine([&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), false)] = 36; });  // the id is free
   refused("'test_hops': 10; valid are 0 to 9",
           [&](Simulation& x) { all_of<u8>(x, "test_hops")[under_way(x.state(), true) * 6 + 4] = 10; });
   for (const float x : {-0.5f, 1.5f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
@@ -180,7 +180,7 @@ TEST(memory_out_of_range_is_refused) {
   refused("'test_wrong': 1", [](Simulation& x) { all_of<u16>(x, "test_wrong")[0] = 1; });
   for (const std::string name : {"test_seen", "test_first"})
     refused("'" + name + "' has", [&](Simulation& x) { x.state().memory[find_memory(x.network(), name)].pop_back(); });
-  // The memory of another routing is none of this one's.
+  // A snapshot of another routing's memory is refused.
   Simulation sim(diary()),
       minimal(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.9}}}));
   CHECK_THROWS(ConfigError, sim.restore(minimal.snapshot()), "another configuration");
@@ -196,7 +196,7 @@ Config two_tables(const std::string& observation = "progress+q_values") {
 
 }  // namespace
 
-// The biases are the user's, the other's values come back from the neighbours; neither knows of the other.
+// The user sets the biases, and neighbours report the Q values. Neither table affects the other.
 TEST(two_tables_stand_side_by_side) {
   Simulation sim(two_tables()), alone(two_tables("progress"));
   const Network& net = sim.network();
@@ -212,7 +212,7 @@ TEST(two_tables_stand_side_by_side) {
     return std::vector<u64>{t.moves, t.flits_accepted, t.flits_ejected, x.state().part.learning.decisions};
   };
   CHECK(sums(sim) == sums(alone));
-  // Saved and restored, both of them; and what is written into the biases is heeded.
+  // Both tables are saved and restored, and biases that the user writes take effect.
   Simulation other(two_tables());
   other.restore(sim.snapshot());
   CHECK_EQ(other.hash(), sim.hash());
@@ -230,7 +230,7 @@ TEST(each_table_is_checked_by_its_name) {
     CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), name + "[0, 0, 0]", "not finite");
     sim.expose_table(memory);
     all_of<float>(sim, name)[0] = -1;
-    if (name == "biases") sim.run(1);  // which may be negative
+    if (name == "biases") sim.run(1);  // a bias may be negative
     else CHECK_THROWS(ConfigError, sim.run(1), "q_values[0, 0, 0]", "negative");
     all_of<float>(sim, name)[0] = 0;
     const MemoryShape& t = sim.network().memories[memory];
@@ -243,7 +243,7 @@ TEST(each_table_is_checked_by_its_name) {
   }
 }
 
-// A router of 75 links: more columns than a word has bits.
+// A router of 75 links has more columns than a word has bits.
 TEST(tables_of_many_columns) {
   Simulation sim(config(hyperx_section({16}, 1, {{"links", std::vector<double>{5}}}), input_queued(), {"q_routing", {}},
                         {"uniform", {{"load", 0.3}}}));

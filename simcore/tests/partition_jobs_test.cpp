@@ -1,12 +1,11 @@
-// Jobs on a network that is cut: the hosts of a partition are simulated with it, and what ranks say to each other goes
-// in packets.
+// Jobs on a partitioned network. The hosts of a partition are simulated with it, and ranks communicate only by packets.
 #include <algorithm>
 
-#include "scenes.hpp"
 #include "simcore/stats.hpp"
 #include "simcore/workload.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/goal.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
@@ -19,7 +18,8 @@ struct Case {
 
 JobSection motif(const std::string& name, Values values) { return {name, {name, std::move(values)}, nullptr, {}}; }
 
-// Whoever comes first; large, small and empty messages; one to itself; computations that overlap.
+// Every rank sends to every rank and itself: large, small and empty messages, receives from any source, and
+// computations that overlap.
 std::string everyone_to_everyone(u32 ranks) {
   std::string text = "num_ranks " + std::to_string(ranks) + "\n";
   for (u32 r = 0; r < ranks; r++) {
@@ -52,7 +52,7 @@ std::vector<Case> cases() {
     return motif("halo3d", {{"ranks", ranks}, {"iterations", i64{2}}, {"bytes", bytes}});
   };
   const auto everyone = [](u32 ranks) {
-    return JobSection{"everyone", {}, read_goal(everyone_to_everyone(ranks), "everyone"), {}};
+    return JobSection{"everyone", {}, workload::read_goal(everyone_to_everyone(ranks), "everyone"), {}};
   };
   const i64 once = 1;
   const Values fft = {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", once}, {"ns_per_element", 0.1}};
@@ -88,7 +88,7 @@ void append(std::vector<double>& all, const std::vector<T>& more) {
   for (const T& x : more) all.push_back(static_cast<double>(x));
 }
 
-// Everything that is told of a run with jobs.
+// Every number that is reported of a run with jobs.
 std::vector<double> numbers(const Simulation& sim) {
   const Network& net = sim.network();
   const State& s = sim.state();
@@ -130,7 +130,7 @@ void begin(Simulation& sim) {
 
 }  // namespace
 
-TEST(jobs_do_not_notice_that_their_network_is_cut) {
+TEST(jobs_do_not_depend_on_partitions) {
   for (const Case& x : cases()) {
     Simulation whole(cut(x.config, 1));
     begin(whole);
@@ -155,8 +155,8 @@ TEST(jobs_do_not_notice_that_their_network_is_cut) {
   }
 }
 
-// The state, to the bit: by several threads, in several calls, after a snapshot and in a fork.
-TEST(jobs_by_threads_and_in_pieces_come_to_the_same_state) {
+// The state is the same to the bit with several threads, in several calls, after a snapshot and in a fork.
+TEST(jobs_by_threads_and_in_pieces_end_in_the_same_state) {
   for (const Case& x : cases()) {
     Simulation sim(cut(x.config, 4));
     begin(sim);
@@ -174,7 +174,7 @@ TEST(jobs_by_threads_and_in_pieces_come_to_the_same_state) {
     for (u32 left = kFirst, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 331 + 1)
       pieces.run(std::min(left, some));
     pieces.begin_window();
-    for (u32 k = 0; k < 40; k++) {  // cycle by cycle
+    for (u32 k = 0; k < 40; k++) {  // one cycle at a time
       pieces.collect();
       pieces.apply(nullptr, 0);
       pieces.check_conservation();
@@ -186,7 +186,7 @@ TEST(jobs_by_threads_and_in_pieces_come_to_the_same_state) {
       CHECK_FOR(restored.hash() == pieces.hash(), x.name + " restored");
       pieces.run(500 + 31 * n);
       restored.run(500 + 31 * n);
-      CHECK_FOR(restored.hash() == pieces.hash(), x.name + " goes on");
+      CHECK_FOR(restored.hash() == pieces.hash(), x.name + " after its snapshot");
     }
     Simulation fork(pieces), restored(cut(x.config, 4));
     restored.restore(pieces.snapshot());
@@ -198,11 +198,11 @@ TEST(jobs_by_threads_and_in_pieces_come_to_the_same_state) {
   }
 }
 
-// Cycles in which nothing moves are passed over; who walks through them comes to the same state.
+// Idle cycles are skipped. A run one cycle at a time reaches the same state.
 TEST(idle_cycles_are_skipped_in_all_partitions_at_once) {
   const char* const text =
       "num_ranks 2\nrank 0 {\nc: calc 3000000\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n";
-  const auto program = read_goal(text, "idle");
+  const auto program = workload::read_goal(text, "idle");
   Config c = config(small_network(), hpdc21(), {"q_adaptive", {}}, {"", {}});
   c.workload = {{{"packet_bytes", i64{128}}}, {{"idle", {}, program, {0, 71}}}};
   for (const u32 parts : {1u, 3u}) {
@@ -224,7 +224,7 @@ TEST(idle_cycles_are_skipped_in_all_partitions_at_once) {
   }
 }
 
-TEST(what_ties_ranks_together_keeps_the_network_whole) {
+TEST(some_workloads_keep_the_network_whole) {
   const auto parts = [](Values values) {
     Config c = config(small_network(), sc22(), {"minimal", {}}, {"", {}});
     c.workload = {std::move(values), {motif("halo3d", {{"ranks", i64{8}}})}};
@@ -240,7 +240,8 @@ TEST(what_ties_ranks_together_keeps_the_network_whole) {
   CHECK_EQ(parts({{"host", std::string("loggops")}, {"network", std::string("none")}}), 1u);
   CHECK_EQ(parts(loggops(1, 0)), 4u);
   CHECK_EQ(parts(loggops(0, 1)), 4u);
-  CHECK_EQ(parts(loggops(0, 0)), 1u);  // a rank that talks to itself would never end its window
+  CHECK_EQ(parts(loggops(0, 0)),
+           1u);  // hosts need no time here, so a rank that sends to itself could keep a window from ending
 }
 
 TEST(hosts_stay_in_their_partition) {
@@ -250,7 +251,7 @@ TEST(hosts_stay_in_their_partition) {
   const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
     Simulation forged(sim);
     change(forged.state());
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
   };
   CHECK(sim.state().part.totals.now > 0 && totals(sim.state()).packets_in_network > 0);
   refused([](State& s) { std::swap(s.hosts[0].events, s.hosts[1].events); }, "");

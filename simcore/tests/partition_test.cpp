@@ -1,9 +1,9 @@
-// Partitions and threads: the same run however the network is cut, whoever runs the pieces, and in however many calls.
+// Partitions and threads: the results do not depend on the number of partitions, threads or calls of run().
 #include <algorithm>
 
-#include "crafted.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
+#include "support/crafted.hpp"
 #include "team.hpp"
 
 using namespace scenes;
@@ -17,7 +17,8 @@ struct Case {
 
 Section small(const std::string& topology) { return {topology, registry<TopologySpec>().find(topology)->second.small}; }
 
-// Input-queued and output-queued routers, single and mixed sizes, learning, detours, failures that come and go.
+// Input-queued and output-queued routers, single and mixed packet sizes, learning, detours, links that fail and
+// recover.
 std::vector<Case> cases() {
   const Section uniform = {"uniform", {{"load", 0.5}}},
                 mixed_sizes = {"uniform", {{"load", 0.4}, {"packet_flits_max", i64{5}}}};
@@ -89,10 +90,10 @@ TEST(partitions_change_nothing) {
   }
 }
 
-// The state, to the bit: by several threads, in several calls, after a snapshot and in a fork.
-TEST(threads_and_pieces_come_to_the_same_state) {
+// The state is the same to the bit with several threads, in several calls, after a snapshot and in a fork.
+TEST(threads_and_pieces_end_in_the_same_state) {
   const std::vector<Case> all = cases();
-  for (std::size_t n = 0; n < all.size(); n += 3) {  // threads that wait for a busy machine take their time
+  for (std::size_t n = 0; n < all.size(); n += 3) {  // every third case, because threads are slow on a busy machine
     const Case& x = all[n];
     Simulation sim(cut(x.config, 4));
     go(sim);
@@ -110,7 +111,7 @@ TEST(threads_and_pieces_come_to_the_same_state) {
       pieces.run(std::min(left, some));
     pieces.begin_window();
     pieces.check_conservation();
-    for (u32 k = 0; k < 40; k++) {  // cycle by cycle
+    for (u32 k = 0; k < 40; k++) {  // one cycle at a time
       pieces.collect();
       pieces.apply(nullptr, 0);
       pieces.check_conservation();
@@ -126,8 +127,8 @@ TEST(threads_and_pieces_come_to_the_same_state) {
   }
 }
 
-// Packets that end far from where they began do not make the pool grow for ever.
-TEST(packets_come_back_to_where_they_are_needed) {
+// Packets that end far from their source do not make the pool of packets grow without bound.
+TEST(packets_return_to_the_partitions_that_need_them) {
   Config c = config(small_network(), input_queued(), {"minimal", {}}, {"hotspot", {{"load", 0.1}}});
   c.partitions = 5;
   Simulation sim(c);
@@ -138,7 +139,7 @@ TEST(packets_come_back_to_where_they_are_needed) {
   CHECK(sim.state().packets.size() < had + had / 4);
 }
 
-TEST(what_sees_the_whole_network_is_not_cut) {
+TEST(routings_that_see_the_whole_network_are_not_cut) {
   const auto parts = [](const Section& routing, i64 flits = 1) {
     Config c = config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}, {"packet_flits", flits}}});
     c.partitions = 4;
@@ -152,7 +153,8 @@ TEST(what_sees_the_whole_network_is_not_cut) {
   CHECK_EQ(parts({"q_adaptive", {}}, 4), 4u);
 }
 
-// Left to itself a large network is cut, at groups and with a window as long as their links; a small one is not.
+// By default a large network is cut between groups, with a window as long as the links between groups. A small network
+// is not cut.
 TEST(large_networks_are_cut) {
   Simulation large(config(network_1056(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}}));
   const Network& net = large.network();
@@ -174,7 +176,7 @@ TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {
   const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
     Simulation forged(sim);
     change(forged.state());
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
   };
   refused([](State& s) { std::swap(s.part.sources_due, s.further[0].sources_due); }, "clocks of the sources");
   refused([](State& s) { std::swap(s.part.flit_lines, s.further[0].flit_lines); }, "delay line");
@@ -182,8 +184,8 @@ TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {
   refused([](State& s) { s.further[1].free_packets.push_back(s.part.free_packets.back()); }, "free packets");
 }
 
-// What one piece of work threw does not come back with the next.
-TEST(a_team_forgets_what_was_thrown) {
+// An exception of one piece of work does not come back with the next piece.
+TEST(a_team_forgets_exceptions) {
   Team team(3);
   const auto fails = [&](u32 most) {
     team.run([&](u32 i) {

@@ -1,5 +1,5 @@
-// Libraries that are refused before they are loaded, and whose components a network is made of. Libraries that are
-// loaded are tested with the example of docs/extending (tests/plugins).
+// Libraries that are refused before they are loaded, and the record of the plugins that a network uses. tests/plugins
+// loads the example plugin of docs/extending.
 #include "simcore/plugins.hpp"
 
 #include <unistd.h>
@@ -41,16 +41,16 @@ TEST(plugins_of_another_core_are_refused_with_both_versions) {
       "ELF flitgym-plugin|0123456789ab|libstdc++ cxx11|9.9.9+abc\n and more");
   CHECK(has(said, "plugin 'other': "));
   CHECK(has(said, "was built against flitgym 9.9.9+abc (headers 0123456789ab, libstdc++ cxx11)"));
-  CHECK(has(said, "and this is " + core_described()));
+  CHECK(has(said, "this is " + core_described()));
 }
 
-TEST(plugins_without_a_whole_mark_are_none) {
+TEST(libraries_without_a_complete_mark_are_no_plugins) {
   for (const char* bytes : {"",
                             "\x7f"
                             "ELF",
                             "flitgym-plugin|", "flitgym-plugin|a|b", "flitgym-plugin|a\n|b|c\n"}) {
     const std::string said = refused(bytes);
-    CHECK(has(said, *bytes ? "is no plugin of flitgym" : "is empty"));
+    CHECK(has(said, *bytes ? "is not a flitgym plugin" : "is empty"));
   }
 }
 

@@ -1,17 +1,17 @@
-// What everything that is registered does: every routing, engine, pattern, block of features and reward on the small
-// instances of the topologies (trace.hpp), and the programs of the motifs. Its constants are part of the name under
-// which results of other commits count as this one's (FLITGYM_RESULTS in CMakeLists.txt): whoever changes one of them
-// has runs done again. What is new comes behind the line "// later" of recorded.inc, and has nothing done again. The
-// scenes of trace_test.cpp are fewer and under more load.
+// Traces (support/trace.hpp) of every registered routing, engine, pattern, feature block and reward on the small
+// instances of the topologies, and hashes of the programs of the motifs. The constants are part of the results' name
+// (FLITGYM_RESULTS in CMakeLists.txt). Results of other commits with the same name are reused, so a changed constant
+// makes runs repeat. A new component goes after the line "// later" of recorded.inc and makes no run repeat.
+// trace_test.cpp has fewer scenes under more load.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <utility>
 
-#include "crafted.hpp"
 #include "simcore/registry.hpp"
+#include "support/crafted.hpp"
+#include "support/trace.hpp"
 #include "tables/engine.hpp"
-#include "trace.hpp"
 
 using namespace scenes;
 
@@ -19,7 +19,7 @@ namespace {
 
 std::vector<std::pair<std::string, u64>> found;
 
-// Components of the tests, and the examples of docs/extending, each registered under the name of its file.
+// Components of the tests, and the examples of docs/extending. Each example has the name of its file.
 bool of_tests(const std::string& name) {
   const std::string examples = FLITGYM_EXAMPLES;  // ",one,two,"
   return name.starts_with("test_") || examples.find("," + name + ",") != std::string::npos;
@@ -35,7 +35,7 @@ std::vector<std::string> names_on(const std::string& topology) {
   return names;
 }
 
-// What refuses its default parameters needs what no default can be: a file, an even grid, a list of flows.
+// Skips components that refuse their default parameters because they need a file, an even grid or a list of flows.
 void trace(const std::string& name, const Config& config, u32 cycles = 250) {
   try {
     build(config);
@@ -52,7 +52,7 @@ void trace_topology(const std::string& topology, const Values& small) {
   };
   for (const std::string& routing : names_on<RoutingSpec>(topology))
     trace(topology + " " + routing, of({routing, {}}, uniform));
-  for (const std::string& engine : names_on<EngineSpec>(topology))
+  for (const std::string& engine : names_on<tables::EngineSpec>(topology))
     trace(topology + " table " + engine, of({"table", {{"engine", engine}}}, uniform));
   for (const std::string& pattern : names_on<TrafficSpec>(topology))
     trace(topology + " minimal " + pattern, of({"minimal", {}}, {pattern, {{"load", 0.5}}}));
@@ -74,7 +74,7 @@ void trace_reward(const std::string& reward) {
   trace("dragonfly agent " + reward, jobs, 1500);
 }
 
-// The first blocks of every rank and the last ones, operation by operation.
+// Hashes the first ten blocks of every rank and the last three, operation by operation.
 u64 hash_of(const Program& program) {
   u64 hash = program.ranks;
   const auto add = [&](u64 value) { hash = mix64(hash ^ value) + 0x9e3779b97f4a7c15ull; };
@@ -92,7 +92,7 @@ u64 hash_of(const Program& program) {
   return hash;
 }
 
-// As many ranks as it takes.
+// Tries numbers of ranks until the motif accepts one.
 void hash_motif(const std::string& name, const MotifSpec& motif) {
   for (const u32 ranks : {64u, 27u, 32u, 16u, 240u}) try {
       const Params params("motif." + name, motif.params, {});
@@ -108,7 +108,7 @@ const std::pair<const char*, u64> kRecorded[] = {
 
 }  // namespace
 
-TEST(recorded_results_of_whatever_is_registered) {
+TEST(recorded_results_of_all_registered_components) {
   found.clear();
   for (const auto& [name, topology] : registry<TopologySpec>())
     if (!of_tests(name)) trace_topology(name, topology.small);

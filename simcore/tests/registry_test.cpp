@@ -1,15 +1,15 @@
-// Whatever is registered, on the small instance of whatever topology is registered: a new file is tested by being
-// there.
+// Checks of every registered component on the small instance of every registered topology. A new component is tested
+// without a new test.
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "crafted.hpp"
-#include "dependencies.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
+#include "support/crafted.hpp"
+#include "support/dependencies.hpp"
 #include "topology/graph.hpp"
 
 using namespace scenes;
@@ -25,7 +25,10 @@ std::vector<Section> small_topologies() {
   return all;
 }
 
-// Does the registry allow the pair?
+// Routings that choose among the candidates of another routing's relation.
+const std::set<std::string> kChoosing = {"external", "agent", "policy", "random", "biased"};
+
+// True if the registry allows the pair.
 bool runs_on_topology(const RoutingSpec& spec, const std::string& topology) {
   return spec.topologies.empty() ||
          std::find(spec.topologies.begin(), spec.topologies.end(), topology) != spec.topologies.end();
@@ -42,7 +45,7 @@ Config scene(const Section& topology, const Section& routing, double load, const
   return config(topology, router, routing, {"uniform", {{"load", load}, {"packet_flits_max", i64{3}}}});
 }
 
-// One cycle, with any choice where somebody outside decides.
+// Runs one cycle, with random choices if an agent outside decides.
 void advance(Simulation& sim) {
   const Network& net = sim.network();
   if (net.decider == Decider::kRouting) return sim.run(1);
@@ -83,7 +86,7 @@ std::string text(const Section& topology, const Section& routing) {
   return out;
 }
 
-// What a routing may choose: its own list, or that of the relation by its name.
+// The configuration that lists a routing's candidates: the routing itself, or `external` with the relation of its name.
 Section listed(const std::string& routing) {
   const auto [first, last] = registry<RoutingSpec>().equal_range(routing);
   for (auto at = first; at != last; ++at)
@@ -99,8 +102,8 @@ TEST(every_routing_runs_on_every_topology_that_it_accepts) {
       run_and_drain(scene(topology, {name, {}}, 0.6), text(topology, {name, {}}));
 }
 
-// Each relation is somebody's action mask: chance takes any of its candidates.
-TEST(every_relation_serves_everybody) {
+// `external` and `random` choose any candidate of each relation.
+TEST(every_relation_serves_agents) {
   for (const Section& topology : small_topologies()) {
     std::set<std::string> relations = {"widest"};
     for (const auto& [name, spec] : registry<RelationSpec>())
@@ -118,18 +121,17 @@ TEST(every_relation_serves_everybody) {
   }
 }
 
-// The channel dependency graph of every pair, by exhaustion: from every terminal to every terminal, every candidate at
-// every router, with what the packet then remembers. Those that draw intermediates draw them by the packet's number; so
-// many numbers draw all.
+// The channel dependency graph of every pair of topology and routing, by exhaustion: every candidate at every router
+// between any two terminals, with the packet's memory after it. Routings draw intermediates from the packet's sequence
+// number, and 40 numbers draw all of them.
 TEST(every_routing_is_free_of_deadlock_on_every_topology) {
   using Key = std::tuple<u32, u32, u32, u32, u32, u32, u32, u32, std::vector<u8>>;
   u32 pairs = 0;
   for (const Section& topology : small_topologies())
     for (const std::string& name : routings_on(topology.name)) {
-      // their relations are the others'
-      if (name == "external" || name == "agent" || name == "policy" || name == "random" || name == "biased") continue;
+      if (kChoosing.contains(name)) continue;
       const auto built = build(scene(topology, {name, {}}, 0.1));
-      if (built->routing_facts.reroutes) continue;  // an escape class: dal_escape_is_free_of_deadlock
+      if (built->routing_facts.reroutes) continue;  // has an escape class: see dal_escape_is_free_of_deadlock
       std::shared_ptr<const Network> network = built;
       const Section relation = built->candidates ? Section{name, {}} : listed(name);
       if (!built->candidates) network = build(scene(topology, relation, 0.1));
@@ -141,7 +143,7 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
       struct Node {
         Place at;
         Packet packet;
-        std::vector<u8> kept;  // what the routing remembers of it
+        std::vector<u8> kept;  // the routing's memory of it
       };
       std::vector<Node> nodes;
       const auto key = [](const Node& n) {
@@ -176,7 +178,7 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
           Node next{x.behind(at.router, step), x.packet(), x.kept()};
           CHECK_FOR(++next.packet.hops <= x.net.routing_facts.max_hops,
                     text(topology, {name, {}}) + ": more hops than it says");
-          // a table of ports asks for no distances
+          // A forwarding table needs no distances.
           if (x.net.routing_facts.minimal && (x.net.topology->closed || !x.net.graphs[0]->hops.empty()))
             CHECK_EQ(distance(x.net, *x.net.graphs[0], next.at.router, x.net.terminal_router[packet.destination]) +
                          next.packet.hops,
@@ -192,15 +194,15 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
   CHECK(pairs >= 20);
 }
 
-// Where a topology has a closed form, it says what the links say.
-TEST(closed_forms_are_what_breadth_first_search_counts) {
+// The closed form of a topology agrees with its links.
+TEST(closed_forms_agree_with_breadth_first_search) {
   for (const Section& topology : small_topologies()) {
     const auto net = build(scene(topology, {"minimal", {}}, 0.1));
     if (!net->topology->closed) continue;
-    // A Dragonfly's minimal path has one global hop; by a third group two of them may be fewer hops.
+    // A Dragonfly's minimal path has one global hop. Two global hops by a third group may be fewer hops.
     const bool shorter = topology.name == "dragonfly";
     Network searched = *net;
-    searched.damaged = true;  // so that it counts
+    searched.damaged = true;  // makes the network count distances
     need_distances(searched);
     u32 longest = 0;
     for (u32 a = 0; a < net->routers; a++)
@@ -223,9 +225,9 @@ TEST(closed_forms_are_what_breadth_first_search_counts) {
   }
 }
 
-// Every block of features stays within its bounds and every reward is a finite number, on every topology.
+// Every feature stays within its bounds and every reward is finite, on every topology.
 TEST(observations_and_rewards_hold_on_every_topology) {
-  // Of the blocks that learn from feedback a seam has one.
+  // A seam has at most one block that learns from feedback.
   std::string plain;
   std::vector<std::string> learners;
   for (const auto& [name, spec] : registry<ObservationSpec>())
@@ -262,8 +264,8 @@ TEST(observations_and_rewards_hold_on_every_topology) {
   }
 }
 
-// A pattern either says what it needs before cycle 0, or sends to terminals that are there.
-TEST(every_pattern_says_what_it_needs) {
+// A pattern either reports its needs before cycle 0, or sends to terminals that exist.
+TEST(every_pattern_reports_its_needs) {
   for (const Section& topology : small_topologies())
     for (const std::string& name : registered_names<TrafficSpec>()) {
       if (name.starts_with("test_")) continue;

@@ -1,12 +1,12 @@
-// Snapshots from strangers: what is damaged is refused, and what somebody has changed on purpose, the hash with it, is
-// refused or played on without a sanitizer's report. And what a simulation writes itself is always taken back.
+// Snapshots from untrusted sources. A damaged snapshot is refused. A forged snapshot with a correct hash is refused, or
+// runs without a sanitizer's report. A simulation always accepts its own snapshots.
 #include <cstring>
 
-#include "fuzz.hpp"
-#include "seam.hpp"
 #include "simcore/workload.hpp"
+#include "support/fuzz.hpp"
+#include "support/seam.hpp"
 #include "verify/verify.hpp"
-#include "workload/goal.hpp"
+#include "workload/readers/goal.hpp"
 
 using namespace scenes;
 
@@ -20,7 +20,7 @@ Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology, 
 }
 JobSection job(const std::string& motif, Values values) { return {motif, {motif, std::move(values)}, nullptr, {}}; }
 
-// A bit of everything: eager and large messages, any source, computations that overlap, two jobs.
+// Eager and large messages, with and without tags, and computations that overlap.
 const char* const kProgram = R"(num_ranks 3
 rank 0 {
 a: calc 300
@@ -46,7 +46,7 @@ c requires a
 )";
 
 std::vector<JobSection> two_jobs() {
-  JobSection own{"own", {}, read_goal(kProgram, "own"), {}};
+  JobSection own{"own", {}, workload::read_goal(kProgram, "own"), {}};
   return {job("halo3d", {{"ranks", i64{4}}, {"iterations", i64{3}}}), std::move(own)};
 }
 
@@ -55,8 +55,8 @@ Config in_parts(u32 partitions, Config config) {
   return config;
 }
 
-// Small networks, so that a change meets something that matters.
-std::vector<Config> worlds() {
+// Small networks, so that most changes affect something.
+std::vector<Config> small_configs() {
   const Section df = dragonfly_section(1, 2, 1, 3), hx = hyperx_section({3, 2}, 2);
   const Values small =
       merge(hpdc21(), {{"input_buffer_flits", i64{8}}, {"output_buffer_flits", i64{8}}, {"nic_buffer_flits", i64{8}}});
@@ -100,7 +100,7 @@ std::vector<Config> worlds() {
   };
 }
 
-// So many cycles, whoever decides.
+// Runs `cycles` cycles, with random choices if an agent decides.
 void play(Simulation& sim, u32 cycles) {
   const Network& net = sim.network();
   if (net.workload && !net.workload->host.network) {
@@ -116,15 +116,14 @@ void play(Simulation& sim, u32 cycles) {
   }
 }
 
-// What is asked of a simulation beside its cycles.
+// Calls the functions that read a simulation.
 void look_at(Simulation& sim) {
   statistics(sim.network(), sim.state());
   sim.waiting(16);
   sim.hash();
 }
 
-// Every array and every group of scalars of a state, as bytes: each is changed as often as any other, however large it
-// is.
+// Every array and every group of scalars of a state, as bytes. Each is changed equally often, regardless of its size.
 struct Fields {
   struct Bytes {
     void* at;
@@ -169,8 +168,8 @@ struct Fields {
   }
 };
 
-// Changes one to three numbers of a state: to ends of ranges, to small ones, to its neighbours, to another of the same
-// array.
+// Changes one to three numbers of a state: to the end of a range, to a small number, by one, in one bit, or to another
+// number of the same array.
 void disturb(State& s, u64 seed) {
   u64 counter = 0;
   const auto pick = [&](std::size_t n) {
@@ -201,9 +200,9 @@ void disturb(State& s, u64 seed) {
 
 }  // namespace
 
-// Taken back at every instant, by a simulation that stands elsewhere, and goes on as if nothing had happened.
-TEST(own_snapshots_are_taken_back) {
-  std::vector<Config> all = worlds();
+// A simulation in another state restores snapshots of many instants and continues as the original does.
+TEST(own_snapshots_are_accepted) {
+  std::vector<Config> all = small_configs();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})
       all.push_back(
@@ -228,7 +227,7 @@ TEST(own_snapshots_are_taken_back) {
 }
 
 TEST(a_damaged_snapshot_is_refused) {
-  const Config scene = worlds()[1];
+  const Config scene = small_configs()[1];
   Simulation sim(scene);
   sim.run(500);
   const std::string bytes = sim.snapshot();
@@ -247,11 +246,12 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
     play(forged, 500);
     change(forged.state());
     const u64 before = sim.hash();
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
     CHECK_EQ(sim.hash(), before);
     play(sim, 10);
   };
-  const Config plain = worlds()[0], learned = worlds()[1], agent = worlds()[10], jobs = worlds()[15];
+  const Config plain = small_configs()[0], learned = small_configs()[1], agent = small_configs()[10],
+               jobs = small_configs()[15];
   refused(plain, [](State& s) { s.part.free_packets.push_back(0x10000000u); }, "free packets");
   refused(plain, [](State& s) { s.part.free_packets.insert(s.part.free_packets.end(), {0, 0}); }, "free packets");
   refused(plain, [](State& s) { s.input_vcs.pop_back(); }, "an array of");
@@ -280,11 +280,11 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   refused(jobs, [&](State& s) { some_pair(s).receiver ^= 1; }, "sent to whom");
 }
 
-// A table may hold anything; it leads to a clear error, in a snapshot and by hand.
+// A table with invalid values is refused with the place of the value, in a snapshot and when a user writes it.
 TEST(a_table_of_nonsense_is_refused) {
   for (const float nonsense : {std::numeric_limits<float>::quiet_NaN(), -1.0f, std::numeric_limits<float>::infinity()})
-    for (const u32 world : {1u, 2u, 9u}) {
-      const Config scene = worlds()[world];
+    for (const u32 index : {1u, 2u, 9u}) {
+      const Config scene = small_configs()[index];
       Simulation sim(scene), forged(scene);
       const auto used = used_entries(sim.network(), sim.network().table);
       const auto table = [](Simulation& of) { return all_values(of.network(), of.state()); };
@@ -300,7 +300,7 @@ TEST(a_table_of_nonsense_is_refused) {
       table(sim)[column] = 5;
       sim.run(100);
     }
-  // An entry behind which there is no channel.
+  // The entry belongs to a port without a channel.
   Simulation sim(config(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{1}}}), hpdc21(), {"q_routing", {}},
                         {"uniform", {{"load", 0.5}}}));
   sim.expose_table(sim.network().table);
@@ -308,11 +308,11 @@ TEST(a_table_of_nonsense_is_refused) {
   CHECK_THROWS(ConfigError, sim.run(1), "q_table[", "must stay infinite");
 }
 
-// Written into while it runs, or between two runs of a table that is not looked at every time: an error, and nothing
-// worse.
-TEST(a_table_that_is_written_to_later_harms_nobody) {
-  for (const u32 world : {1u, 2u, 9u}) {
-    const Config scene = worlds()[world];
+// The table is written during a run, or between two runs that do not check it. The run reports an error and does no
+// harm.
+TEST(a_table_that_is_written_to_later_does_no_harm) {
+  for (const u32 index : {1u, 2u, 9u}) {
+    const Config scene = small_configs()[index];
     for (u64 seed = 0; seed < 5; seed++) {
       Simulation sim(scene);
       sim.expose_table(sim.network().table);
@@ -341,7 +341,7 @@ TEST(a_table_that_is_written_to_later_harms_nobody) {
 
 TEST(fuzz_snapshot_bytes) {
   std::vector<std::string> corpus;
-  const std::vector<Config> all = worlds();
+  const std::vector<Config> all = small_configs();
   std::vector<std::unique_ptr<Simulation>> owners;
   for (const Config& each : all) {
     owners.push_back(std::make_unique<Simulation>(each));
@@ -358,13 +358,13 @@ TEST(fuzz_snapshot_bytes) {
 }
 
 TEST(fuzz_snapshot_forged) {
-  struct World {
+  struct Target {
     std::unique_ptr<Simulation> victim;
     std::vector<std::unique_ptr<Simulation>> instants;
   };
-  std::vector<World> all;
-  for (const Config& each : worlds()) {
-    World w{std::make_unique<Simulation>(each), {}};
+  std::vector<Target> all;
+  for (const Config& each : small_configs()) {
+    Target w{std::make_unique<Simulation>(each), {}};
     Simulation sim(each);
     for (const u32 cycles : {90u, 400u, 1500u}) {
       if (cycles == 400) sim.begin_window();
@@ -375,7 +375,7 @@ TEST(fuzz_snapshot_forged) {
   }
   Simulation* victim = nullptr;
   const auto forge = [&](u64 seed) {
-    World& w = all[seed % all.size()];
+    Target& w = all[seed % all.size()];
     victim = w.victim.get();
     Simulation forged(*w.instants[seed / all.size() % w.instants.size()]);
     disturb(forged.state(), seed);

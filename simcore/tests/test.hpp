@@ -1,4 +1,5 @@
-// The test harness: TEST(name) { ... } registers a case; a failed CHECK ends the case and says where and why.
+// The test harness. TEST(name) { ... } registers a case. A failed CHECK ends the case and reports the place and the
+// values.
 #pragma once
 
 #include <cmath>
@@ -50,7 +51,7 @@ inline void near(const char* file, int line, const char* text, double got, doubl
   fail(file, line, out.str());
 }
 
-// The message of what `body` throws as Error; every one of `parts` must be in it.
+// Returns the message of the Error that `body` throws. The message must contain every one of `parts`.
 template <class Error>
 std::string thrown(const char* file, int line, const char* text, const std::function<void()>& body,
                    const std::vector<std::string>& parts) {
@@ -77,7 +78,7 @@ std::string thrown(const char* file, int line, const char* text, const std::func
   do {                                                                            \
     if (!(condition)) testing::fail(__FILE__, __LINE__, "not true: " #condition); \
   } while (false)
-// The same with a text, any expression of std::string, that says in which of many rounds it happened.
+// As CHECK, with a text (any std::string) that identifies the round of a loop.
 #define CHECK_FOR(condition, text)                                                                               \
   do {                                                                                                           \
     if (!(condition)) testing::fail(__FILE__, __LINE__, std::string("not true: " #condition ", for ") + (text)); \

@@ -1,11 +1,11 @@
-// What a simulation does (trace.hpp), one constant per scene. A change of these numbers is a change of behaviour; the
-// state's own hash (golden_test.cpp) may change with its layout, this one may not.
+// One trace hash (support/trace.hpp) per scene. These numbers change only with the behaviour of the simulation. The
+// state hash (golden_test.cpp) also changes with the layout of the state.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
-#include "crafted.hpp"
-#include "trace.hpp"
+#include "support/crafted.hpp"
+#include "support/trace.hpp"
 
 using namespace scenes;
 
@@ -16,7 +16,7 @@ struct Scene {
   Config config;
 };
 
-// Each routing on each router that suits it, at loads that make queues.
+// Each routing on each router that suits it, at loads that fill queues.
 std::vector<Scene> all_scenes() {
   std::vector<Scene> scenes;
   const auto traffic = [](const char* pattern, i64 flits) {
@@ -38,7 +38,7 @@ std::vector<Scene> all_scenes() {
   const std::vector<Router> dragonfly_routers = {
       {"input_queued", input_queued, 3}, {"hpdc21", hpdc21, 1}, {"wormhole", small_wormhole, 5}};
   const std::vector<Router> hyperx_routers = {{"sc19", sc19, 8}, {"input_queued", input_queued, 1}};
-  // unused global ports
+  // Some global ports are unused.
   const Section uneven = dragonfly_section(2, 3, 2, 4, {{"arrangement", std::string("palmtree")}});
   for (const std::string& name : kRoutings) {
     const Section routing{name, {}};
@@ -65,12 +65,12 @@ std::vector<Scene> all_scenes() {
   }
   add("dragonfly", small_network(), {{"hpdc21", hpdc21, 1}},
       {"policy", {{"record", i64{64}}, {"epsilon", 0.5}, {"reward", std::string("job_slowdown")}}}, "uniform");
-  // Two jobs that share the machine, down to the last packet of theirs.
+  // Two jobs that share the network, to the last packet of both.
   Config jobs = config(small_network(), sc22(), {"par", {}}, {"", {}});
   for (const char* motif : {"halo3d", "ur"})
     jobs.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}}}, nullptr, {}});
   scenes.push_back({"dragonfly par sc22 halo3d and ur", jobs});
-  // Packets that keep together.
+  // Packets that keep together at the crossbar.
   jobs.router.values = packet_crossbar(sc22());
   scenes.push_back({"dragonfly par sc22 packet crossbar halo3d and ur", jobs});
   for (const std::string name : {"par", "q_adaptive"})
@@ -81,7 +81,7 @@ std::vector<Scene> all_scenes() {
   return scenes;
 }
 
-// In the order of all_scenes().
+// Names as in all_scenes().
 const std::pair<const char*, u64> kTraces[] = {
 #include "traces.inc"
 };

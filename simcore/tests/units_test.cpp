@@ -1,12 +1,12 @@
-// The small parts: wheel, delay line, divider, randomness, histogram, quantiles, spelling.
+// The basic building blocks: wheel, delay line, random numbers, histogram, quantiles, spelling.
 #include <algorithm>
 #include <map>
 
-#include "scenes.hpp"
 #include "simcore/delay_line.hpp"
 #include "simcore/error.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/wheel.hpp"
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;
@@ -18,7 +18,7 @@ TEST(wheel_gives_back_everything_when_due) {
   std::map<Cycle, std::vector<u32>> wanted;
   std::vector<u32> out;
   u32 pushed = 0, taken = 0;
-  // Starts near the end of the 32-bit clock, so that it wraps.
+  // Starts near the end of the 32-bit clock, so that the clock wraps.
   for (u32 step = 0; step < 5000; step++) {
     const Cycle now = 0xfffffa00u + step;
     const bool due = wanted.count(now) > 0;
@@ -69,8 +69,8 @@ TEST(delay_line_keeps_order_and_delay) {
   }
 }
 
-// Uniformity of what the simulator really uses: neighbouring counters, streams and seeds. Chi-square over 64 bins has
-// 63 degrees of freedom: mean 63, standard deviation 11.2.
+// Uniformity of the draws that the simulator uses: neighbouring counters, streams and seeds. Chi-square over 64 bins
+// has 63 degrees of freedom: mean 63, standard deviation 11.2.
 TEST(draws_are_uniform_along_every_argument) {
   for (u32 along = 0; along < 3; along++) {
     std::vector<u32> bins(64);
@@ -109,7 +109,7 @@ TEST(logarithm_is_accurate) {
   for (const double x : {0x1.0p-53, 1e-9, 0.5, 0.75, 0.999999}) CHECK_NEAR(log_unit(x), std::log(x), 1e-10);
 }
 
-// A gap is 1 + floor(log(u) / log(1 - p)) cycles: a logarithm above 0 would make it 0 or negative.
+// A gap is 1 + floor(log(u) / log(1 - p)) cycles. A logarithm above 0 would make it 0 or negative.
 TEST(logarithm_is_never_positive) {
   for (const double x : {1 - 1e-10, 1 - 1e-12, 1 - 1e-14, 1 - 0x1.0p-53})
     CHECK_FOR(log_unit(x) <= 0, std::to_string(log_unit(x) * 1e12) + "e-12");

@@ -1,6 +1,6 @@
-// The life of one packet as text: from terminal 2 to terminal 10 on 72 terminals, hpdc21, cycle by cycle (the times are
-// those of zero_load_test.cpp).
-#include "scenes.hpp"
+// The text record of one packet, from terminal 2 to terminal 10 on 72 terminals with router hpdc21.
+// stage/zero_load_test.cpp derives the cycles.
+#include "support/scenes.hpp"
 #include "test.hpp"
 
 using namespace scenes;

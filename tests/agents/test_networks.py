@@ -137,7 +137,7 @@ def test_sampled_transitions_are_the_rings():
     [
         ({"observation": "progress+router"}, "need 8 x 6"),
         ({"observation": "progress+nonsense"}, "nonsense"),
-        ({"network": "flat"}, "8 are needed"),
+        ({"network": "flat"}, "8 outputs are needed"),
         ({"relation": "omni_war"}, "omni_war"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The shipped policies perform as the documentation claims."""
+"""The shipped policies perform as docs/agents claims."""
 
 from typing import Any
 

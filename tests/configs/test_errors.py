@@ -68,7 +68,7 @@ def test_message_about_a_list_of_integers(value: str, parts: list[str]) -> None:
         ("traffic.uniform.load: 7 is outside", "traffic.load: 7 is outside"),
         ("topology.hyperx.widths has 3, routing.dal 2", "topology.widths has 3, routing.dal 2"),
         ("routing.table.engine: unknown", "routing.engine: unknown"),
-        ("engine.engine: parx makes no table", "engine: parx makes no table"),
+        ("engine.engine: parx does not support", "engine: parx does not support"),
         ("router.nothing.vcs and routing.par: as they are", "router.nothing.vcs and routing.par: as they are"),
     ],
 )

@@ -104,7 +104,7 @@ def test_jobs_get_the_terminals_that_are_left() -> None:
         ("failures.links=true", "failures.links: true is no number and no list of names"),
         ("failures.routers=[36]", r"failures.routers: there is no router '36'.*numbered 0 .. 35"),
         ("failures.events=[3-5]", "failures.events: '3-5' is no LINK@DOWN_NS or LINK@DOWN_NS-UP_NS"),
-        ("failures.links=['0:2','0:3','0:4','0:5','0:6']", "no way from terminal 0 .* to terminal 2"),
+        ("failures.links=['0:2','0:3','0:4','0:5','0:6']", "no path from terminal 0 .* to terminal 2"),
         ("failures.seed=-1", "failures.seed: -1 is no whole number from 0 on"),
     ],
 )

@@ -10,7 +10,7 @@ from docs_pages import DOCS
 from page_widths import chromium, measure
 
 # The pages with the widest tables, and one with the longest words; all others are left out of the build.
-PAGES = ("benchmark", "environments", "reference/routings", "reproducing", "index")
+PAGES = ("agents/policy_search", "benchmarks/standard", "environments", "reference/routings", "reproducing", "index")
 
 
 @pytest.fixture(scope="module")

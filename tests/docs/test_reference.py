@@ -32,12 +32,6 @@ def test_page_is_up_to_date(name: str) -> None:
     assert (tables.PAGES / f"{name}.md").read_text() == tables.page(name), f"docs/reference/{name}.md: make reference"
 
 
-def test_every_agent_is_told_of() -> None:
-    text = (DOCS / "training.md").read_text()
-    for name in trainable():
-        assert re.search(rf"^\| .*`{name}`.* \|", text, re.MULTILINE), f"docs/training.md: {name}"
-
-
 def test_readme_counts() -> None:
     text = README.read_text()
     for kind, words in (("routing", "[24 and their"), ("engine", "[15 engines]"), ("motif", "[14 motifs]")):

@@ -120,9 +120,9 @@ def test_failures_that_cut_the_network_are_drawn_again() -> None:
     triangle = {"topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 1}, "traffic": "uniform"}
     square = {"topology": {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 1}, "traffic": "uniform"}
     diagonal = {"topology": {"name": "hyperx", "widths": [4], "terminals_per_router": 1}, "traffic": "uniform"}
-    with pytest.raises(ConfigError, match="there is no way from terminal"):
+    with pytest.raises(ConfigError, match="there is no path from terminal"):
         World(triangle, {"failures.links": [2]}).simulation("minimal", 1)
-    with pytest.raises(ConfigError, match="there is no way from terminal"):
+    with pytest.raises(ConfigError, match="there is no path from terminal"):
         World(square, {"failures.links": [2]}).simulation("minimal", 1)
     # Four of the 20 triples of links between four routers disconnect one of them.
     world = World(diagonal, {"failures.links": [3]})

@@ -91,7 +91,7 @@ def test_killed_training_goes_on_to_the_same_result(tmp_path: Path, agent: str):
 
     again = train(killed, *words)
     assert again.returncode == 0, again.stderr
-    assert "going on after round" in again.stderr
+    assert "continuing after round" in again.stderr
     assert (run / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
     assert rows_without_time(run) == rows_without_time(whole)
     assert len(rows_without_time(run)) == 24
@@ -303,7 +303,7 @@ def test_ctrl_c_saves_the_round(tmp_path: Path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=100)
     assert process.returncode == 130
-    assert "is saved, start again to go on" in said
+    assert "is saved, start again to continue" in said
     rounds = len(read_progress(only_run(tmp_path) / "progress.jsonl"))
     assert f"round {rounds} is saved" in said
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
@@ -329,7 +329,7 @@ def test_ctrl_c_gives_up_a_long_round_and_saves_the_one_before(tmp_path: Path, m
     compose_and_train(words, whole, [])
     rounds: list[int] = []
     monkeypatch.setattr(policy_search.Agent, "_play", stuck)
-    with pytest.raises(KeyboardInterrupt, match="round 2 is saved, start again to go on"):
+    with pytest.raises(KeyboardInterrupt, match="round 2 is saved, start again to continue"):
         compose_and_train(words, stopped, rounds)
     monkeypatch.undo()
     assert rounds == [1, 2]

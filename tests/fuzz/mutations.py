@@ -1,4 +1,4 @@
-"""Mutated input for the readers written in Python; simcore/tests/fuzz.hpp is the same for those of the core."""
+"""Mutated input for the readers written in Python; simcore/tests/support/fuzz.hpp is the same for those of the core."""
 
 from __future__ import annotations
 

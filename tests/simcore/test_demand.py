@@ -135,7 +135,7 @@ def test_a_list_of_flows_that_says_nothing_is_no_demand(
     path.write_text("source,destination,weight\n" + lines)
     with pytest.raises(ConfigError, match=rf"demand\.csv: .*{words}"):
         read_demand(path, graph)
-    with pytest.raises(ConfigError, match=r"add up|weight 0|sends to itself"):
+    with pytest.raises(ConfigError, match=r"weights|weight 0|sends to itself"):
         table.congestion(*read_flows(path, graph))
 
 

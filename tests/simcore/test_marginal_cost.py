@@ -144,5 +144,5 @@ def test_more_forks_than_memory_says_how_many_fit() -> None:
     simulation = Simulation(
         {"topology": large, "router": _ROUTER, "routing": {"name": "par"}, "traffic": {"name": "uniform"}, "seed": 1}
     )
-    with pytest.raises(ConfigError, match=r"forks: 60000 states that wait .* free: \d+ fit"):
+    with pytest.raises(ConfigError, match=r"forks: 60000 waiting states .* free, enough for \d+ waiting states"):
         MarginalCost(simulation, forks=60_000)

@@ -222,7 +222,7 @@ def test_a_dump_with_a_loop_is_refused(tmp_path: Path) -> None:
     (tmp_path / "dump").write_text(DUMP.replace("0x0006 003", "0x0006 002"))
     ForwardingTable.load(tmp_path / "dump", graph)  # the long way round is one, too
     (tmp_path / "dump").write_text(swapped)
-    with pytest.raises(ConfigError, match=r"host c go round in a loop: left -> right -> left"):
+    with pytest.raises(ConfigError, match=r"host c .*loop: left -> right -> left"):
         ForwardingTable.load(tmp_path / "dump", graph)
 
 

@@ -78,7 +78,7 @@ def test_search_by_time_and_by_steps(tmp_path: Path) -> None:
     timed = ForwardingTable.route(graph, "local_search", {"steps": 10**12, "time_s": 0.2})  # ends by its time
     index = timed.quality().edge_forwarding_index
     assert index <= ForwardingTable.route(graph, "dfsssp").quality().edge_forwarding_index
-    with pytest.raises(ConfigError, match=r"start: local_search starts from the table of another engine"):
+    with pytest.raises(ConfigError, match=r"start: local_search needs the table of another engine"):
         ForwardingTable.route(graph, "local_search", {"start": "local_search"})
     with pytest.raises(ConfigError, match=r"^engine\.start: unknown name 'nope'.*; valid names: "):
         ForwardingTable.route(graph, "local_search", {"start": "nope"})

@@ -13,7 +13,7 @@ namespace {
 // The VC class is the hops done, which only grow, so nothing waits in a circle. The longest
 // path is local, local, global, local, local.
 void candidates(const Network& net, State& s, Batch& b) {
-  const Dragonfly& df = dragonfly(net);
+  const Dragonfly& df = as_dragonfly(net);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], minimal = df.own_minimal_port(net, router, p);

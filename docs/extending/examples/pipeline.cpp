@@ -3,8 +3,8 @@
 // forward and, once all are through, backward. With s ranks and m micro-batches an iteration
 // takes 2 (m + s - 1) times the computation of one step, if messages cost nothing: 2 (s - 1) of
 // them are the bubble in which a rank waits.
-#include "workload/loop.hpp"
-#include "workload/motif.hpp"
+#include "workload/motifs/loop.hpp"
+#include "workload/motifs/motif.hpp"
 
 namespace flitgym::workload::pipeline {
 

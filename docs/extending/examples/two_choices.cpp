@@ -1,8 +1,8 @@
 // The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): of two minimal ports drawn at
 // random, the one with the shorter queue.
-#include "routing/graph_paths.hpp"
+#include "routing/graph/paths.hpp"
 
-namespace flitgym::routing::two_choices {
+namespace flitgym::routing::graph::two_choices {
 
 namespace {
 
@@ -66,4 +66,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym::routing::two_choices
+}  // namespace flitgym::routing::graph::two_choices

@@ -1,6 +1,6 @@
-// What a library of components and the core must have in common, known to the preprocessor: the headers, by a hash that
-// the build has made of them (version.hpp), and what changes the layout of the standard library's classes. Other flags
-// and compilers may differ: names and calls follow the common C++ ABI.
+// Preprocessor constants that a plugin library and the core must have in common. They are the hash of the headers
+// (version.hpp) and everything that changes the layout of standard library classes. Other flags and compilers may
+// differ, because names and calls follow the common C++ ABI.
 #pragma once
 
 #include <version>
@@ -25,6 +25,6 @@
 #define FLITGYM_CHECKED ""
 #endif
 
-// Fields of the line that a library holds: FLITGYM_PLUGIN_MARK, headers, standard library, version, end of line.
+// Fields of the mark in a plugin library: FLITGYM_PLUGIN_MARK, headers, standard library, version, end of line.
 #define FLITGYM_PLUGIN_MARK "flitgym-plugin|"
 #define FLITGYM_ABI FLITGYM_HEADERS "|" FLITGYM_STDLIB FLITGYM_CHECKED "|"

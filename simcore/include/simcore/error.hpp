@@ -1,4 +1,4 @@
-// The two kinds of error a user can meet, and the sentence that helps with a misspelt name.
+// The two kinds of errors that users meet, and hints for misspelt names.
 #pragma once
 
 #include <stdexcept>
@@ -7,20 +7,21 @@
 
 namespace flitgym {
 
-// Both are known by one name on either side of a shared library, whatever else its build hides.
+// Makes the exception types the same on both sides of a shared library, even if its build hides all symbols.
 #define FLITGYM_SHARED __attribute__((visibility("default")))
 
-// The configuration cannot be built or a call was given a wrong argument. Thrown before cycle 0, names key and value.
+// The configuration cannot be built, or a call has an invalid argument. The message names key and value. Errors of the
+// configuration are thrown before cycle 0.
 struct FLITGYM_SHARED ConfigError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-// The simulation itself cannot go on (deadlock, end of time).
+// The simulation cannot continue (deadlock, end of time).
 struct FLITGYM_SHARED CoreError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// " (did you mean 'x'?)" for the nearest spelling, or "" when nothing is near.
+// Returns " (did you mean 'x'?)" with the most similar name, or "" if none is similar.
 std::string did_you_mean(const std::string& given, const std::vector<std::string>& valid);
 std::string join(const std::vector<std::string>& words, const std::string& separator = ", ");
 

@@ -1,6 +1,6 @@
-// What components keep. A routing, an observation or a reward declares at set-up what it has to remember per router,
-// port, packet or job: a name, a shape, a type, a first value and a range. State allocates it, hashes it, saves it,
-// looks through what a snapshot brings, and shows it to Python by its name; nobody edits State for it.
+// Memory of components. A routing, observation or reward declares at setup which data it keeps per router, port, packet
+// or job: a name, a shape, a type, an initial value and a valid range. State then allocates, hashes and saves the data,
+// checks them in a loaded snapshot, and shows them to Python by name. State itself needs no change for a new component.
 #pragma once
 
 #include <limits>
@@ -16,7 +16,7 @@ struct Network;
 struct State;
 struct Batch;
 
-// Arrays that begin on a cache line, and with them the rows of learned tables.
+// Allocates arrays, such as learned tables, at the start of a cache line.
 template <class T>
 struct LineAllocator {
   using value_type = T;
@@ -30,37 +30,37 @@ struct LineAllocator {
 using AlignedFloats = std::vector<float, LineAllocator<float>>;
 using AlignedBytes = std::vector<u8, LineAllocator<u8>>;
 
-// What has an entry of its own.
+// The kind of object that has an entry each.
 enum class Per : u8 {
   kNetwork,  // one entry in all
   kRouter,   // [routers]
   kPort,     // [router_ports]
-  kVcClass,  // [router_ports, VC classes]; scratch alone
-  kPacket,   // [pool], by packet id; an entry begins anew with every packet
-  kJob,      // [jobs]; a traffic pattern is one
+  kVcClass,  // [router_ports, VC classes]; only for scratch memory
+  kPacket,   // [pool], by packet id; every new packet resets its entry
+  kJob,      // [jobs]; a traffic pattern counts as one job
 };
 enum class Cell : u8 { kU8, kU16, kU32, kFloat, kDouble };
 
 struct MemoryShape {
-  std::string name;     // one of its kind in a network
-  std::string meaning;  // of the rows and columns of an entry, with the unit
+  std::string name;     // unique in a network
+  std::string meaning;  // meaning of the rows and columns of an entry, with the unit
   Per per = Per::kNetwork;
-  u32 rows = 1, columns = 1;  // of an entry
-  u32 stride = 0;             // from row to row; 0 = columns
-  double fill = 0;            // the first value of all cells
-  // What a snapshot may bring: finite values in lowest .. highest, or kNone where that means "none".
+  u32 rows = 1, columns = 1;  // shape of an entry
+  u32 stride = 0;             // distance of two rows; 0: columns
+  double fill = 0;            // initial value of all cells
+  // Values that a snapshot may contain: finite numbers in [lowest, highest], and kNone if it means "none".
   double lowest = 0, highest = std::numeric_limits<double>::max();
   bool or_none = false;
-  void (*initialise)(const Network&, State&) = nullptr;  // writes the first values of all cells, where they differ
-  bool learned = false;    // a table of floats that users may write to; infinity where an entry means nothing
-  Cell cell = Cell::kU32;  // declare() knows
-  std::vector<u8> blank;   // likewise: the bytes of a new entry of a packet
+  void (*initialise)(const Network&, State&) = nullptr;  // writes initial values that differ from `fill`
+  bool learned = false;    // a table of floats that users may write; infinity marks entries without meaning
+  Cell cell = Cell::kU32;  // set by declare()
+  std::vector<u8> blank;   // set by declare(): bytes of a new entry of a packet
 
   u32 cell_bytes() const { return cell == Cell::kU8 ? 1 : cell == Cell::kU16 ? 2 : cell == Cell::kDouble ? 8 : 4; }
   std::size_t entry_bytes() const { return std::size_t{rows} * stride * cell_bytes(); }
 };
 
-// visit(T{}) with the type of a cell.
+// Calls visit(T{}) with the type of a cell.
 template <class Visit>
 decltype(auto) with_cell(Cell cell, Visit&& visit) {
   switch (cell) {
@@ -77,28 +77,29 @@ template <> inline constexpr Cell kCellOf<u16> = Cell::kU16;
 template <> inline constexpr Cell kCellOf<float> = Cell::kFloat;
 template <> inline constexpr Cell kCellOf<double> = Cell::kDouble;
 
-// How a component reaches its memory. of() costs two loads: take it ahead of a loop (the memory of packets moves as
-// their pool grows, which it does not while a batch is decided).
+// Access to a component's memory. of() costs two loads, so call it ahead of a loop. The memory of packets moves when
+// the packet pool grows, but never while a batch is decided.
 template <class T>
 struct Kept {
   u32 memory = kNone;
   T* of(State& s) const;
   const T* of(const State& s) const;
 };
-// Memory that is all 0 between two cycles and so no part of State: it stands in the Batch. Who writes there cleans up.
+// Memory that is all 0 between two cycles, so it is in the Batch and not in the State. Components that write to it
+// reset it.
 template <class T>
 struct Scratch {
   u32 memory = kNone;
   T* of(Batch& b) const;
 };
-// A learned table: rows x columns of float per router.
+// A learned table of floats: rows x columns per router.
 struct LearnedTable {
   u32 memory = kNone, rows = 0, columns = 0, stride = 0;
   float* row(State& s, u32 router, u32 row) const;
   const float* row(const State& s, u32 router, u32 row) const;
 };
 
-// ---- src/memory.cpp: called from a component's setup, they claim what they know the size of ----
+// ---- src/memory.cpp: called by a component's setup(); they claim the declared memory ----
 
 u32 declare_memory(Network&, MemoryShape);
 u32 declare_scratch_memory(Network&, MemoryShape);
@@ -118,8 +119,8 @@ std::size_t memory_entries(const Network&, Per, std::size_t packets = 0);
 inline std::size_t memory_bytes(const Network& net, const MemoryShape& shape, std::size_t packets = 0) {
   return memory_entries(net, shape.per, packets) * shape.entry_bytes();
 }
-u32 find_memory(const Network&, const std::string& name);  // throws ConfigError that lists those there are
-void fill_memory(const Network&, State&, u32 memory);      // the first values
-void begin_packet(const Network&, State&, u32 packet);     // the entries of a new packet; the pool has grown already
+u32 find_memory(const Network&, const std::string& name);  // throws ConfigError with the valid names
+void fill_memory(const Network&, State&, u32 memory);      // writes the initial values
+void begin_packet(const Network&, State&, u32 packet);  // resets the entries of a new packet, after the pool has grown
 
 }  // namespace flitgym

@@ -31,8 +31,10 @@ struct Network;
 struct Packet;
 struct Workload;
 struct Seam;
+namespace tables {
 struct ForwardingTable;
 struct Demand;
+}  // namespace tables
 
 inline constexpr u16 kNoRing = 0xffff;
 
@@ -136,7 +138,7 @@ struct Channel {
 };
 static_assert(sizeof(Channel) == 16);
 
-// Who makes the routing decisions of a cycle (src/decision.cpp).
+// Who makes the routing decisions of a cycle (src/stage/route_computation.cpp).
 enum class Decider : u8 {
   kRouting,     // the routing itself, in the core
   kCandidates,  // somebody outside, among all candidates of each request
@@ -224,16 +226,17 @@ struct Network {
   bool replaced = false;
   std::shared_ptr<const ComponentData> routing, traffic;
   std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
-  std::shared_ptr<const ForwardingTable> given_table;  // of the configuration, for routing=table (src/tables)
-  std::shared_ptr<const Demand> given_demand;
-  std::shared_ptr<const Demand> given_traffic;  // of the configuration, for traffic=matrix
-  std::shared_ptr<const Seam> seam;             // null: no agent decides
-  std::shared_ptr<const Workload> workload;     // null: synthetic traffic
+  std::shared_ptr<const tables::ForwardingTable> given_table;  // of the configuration, for routing=table (src/tables)
+  std::shared_ptr<const tables::Demand> given_demand;
+  std::shared_ptr<const tables::Demand> given_traffic;  // of the configuration, for traffic=matrix
+  std::shared_ptr<const Seam> seam;                     // null: no agent decides
+  std::shared_ptr<const Workload> workload;             // null: synthetic traffic
   // jobs whose use of every channel is accounted for (src/workload/blame.hpp)
   u32 accounted_jobs = 0;
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;           // topology and its parameters: what a saved Q-table must match
   std::string identity;              // the whole configuration: what a snapshot must match
+  Config config;                     // as validated: sections with all their parameters, without tables and programs
   std::vector<std::string> plugins;  // whose components it is made of
   u64 memory_bytes = 0;              // what a simulation of it needs to begin with, as build() has counted it
   RoutingFacts routing_facts{};

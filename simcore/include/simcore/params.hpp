@@ -1,4 +1,4 @@
-// Typed parameters. A component declares what it takes; what the user gives is checked against that once, here.
+// Typed parameters. A component declares its parameters, and Params checks the given values once.
 #pragma once
 
 #include <map>
@@ -14,40 +14,42 @@ namespace flitgym {
 using Value = std::variant<bool, i64, double, std::string, std::vector<double>>;
 using Values = std::map<std::string, Value>;
 
-// One section of the configuration: the component's name and what the user set of its parameters.
+// A section of the configuration: a component's name and the given values of its parameters.
 struct Section {
   std::string name;
   Values values;
 };
 
 struct Program;
+namespace tables {
 struct ForwardingTable;
 struct Demand;
+}  // namespace tables
 
-// One job of a workload: a registered motif with its parameters (`section`), or a program that is there already.
+// A job of a workload: a registered motif with its parameters, or a program.
 struct JobSection {
   std::string name;
   Section motif;
   std::shared_ptr<const Program> program;
-  std::vector<u32> terminals;  // where its ranks run; empty = as the placement says
+  std::vector<u32> terminals;  // terminals of its ranks; empty: the placement decides
 };
 
 struct WorkloadSection {
   Values values;
-  std::vector<JobSection> jobs;  // none = synthetic traffic
+  std::vector<JobSection> jobs;  // empty: synthetic traffic
 };
 
-// Either traffic or jobs.
+// The configuration. Either traffic or jobs are given.
 struct Config {
   Section topology, router, routing, traffic;
   u64 seed = 0;
   WorkloadSection workload = {};
-  double max_memory_gb = 0;                           // 0 = what the machine has free
-  Values failures = {};                               // src/failures.hpp
-  std::shared_ptr<const ForwardingTable> table = {};  // of routing=table, where it is there already (src/tables)
-  u32 partitions = 0;  // routers that are simulated together (src/partition.hpp); 0 = as the caches like it
-  std::shared_ptr<const Demand> demand = {};          // that its engine balances for
-  std::shared_ptr<const Demand> traffic_matrix = {};  // of traffic=matrix
+  double max_memory_gb = 0;                                   // 0: the free memory of the machine
+  Values failures = {};                                       // src/failures.hpp
+  std::shared_ptr<const tables::ForwardingTable> table = {};  // for routing=table: used instead of an engine
+  u32 partitions = 0;                                         // their number (src/partition.hpp); 0: by cache size
+  std::shared_ptr<const tables::Demand> demand = {};          // for routing=table: traffic that the engine balances for
+  std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
 };
 
 struct ParamSpec {
@@ -55,9 +57,9 @@ struct ParamSpec {
   std::string key;
   Type type;
   Value fallback;
-  double min, max;  // inclusive; numbers and list elements only
+  double min, max;  // inclusive; only for numbers and list elements
   std::string unit;
-  std::vector<std::string> choices;  // strings only; empty = any
+  std::vector<std::string> choices;  // only for strings; empty: any
   std::string doc;
 };
 
@@ -70,11 +72,12 @@ ParamSpec list(std::string key, std::vector<double> fallback, double min, double
 ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
                        std::string doc);
 
-// The validated parameters of one component: every declared key has a value of its type and range.
+// Validated parameters of a component. Every declared key has a value of its type within its range.
 class Params {
  public:
   Params() = default;
-  // Throws ConfigError on an unknown key, a wrong type or a value out of range; `where` is e.g. "routing.q_adaptive".
+  // Throws ConfigError for an unknown key, a wrong type or a value out of range. `where` is for example
+  // "routing.q_adaptive".
   Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given);
 
   bool boolean(const std::string& key) const;
@@ -82,10 +85,11 @@ class Params {
   u32 count(const std::string& key) const { return static_cast<u32>(integer(key)); }
   double real(const std::string& key) const;
   const std::string& text(const std::string& key) const;
-  const std::vector<double>& reals(const std::string& key) const;  // of either kind of list
-  std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0 on
+  const std::vector<double>& reals(const std::string& key) const;  // either type of list
+  std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0
   const Value& value(const std::string& key) const;
-  Params with(const Values& others) const;  // these, with some replaced
+  Params with(const Values& others) const;  // a copy with some values replaced
+  const Values& values() const { return values_; }
 
  private:
   template <class T>

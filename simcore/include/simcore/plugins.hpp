@@ -1,6 +1,6 @@
-// Libraries that bring components of their own: the same registration lines as in this tree, compiled elsewhere. A
-// library is looked at as a file before it is loaded, so that one that was built against another core is refused before
-// anything of it runs. What is loaded stays: there is no unloading.
+// Libraries with additional components. They register components in the same way as flitgym's own files. The mark in
+// the file of a library is checked before it is loaded. A library that was built against another core is therefore
+// refused before its code runs. Loaded libraries cannot be unloaded.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace flitgym {
 
-// By kind ("routing", "topology", ...): the names that were registered.
+// Registered names by kind ("routing", "topology", ...).
 using Registered = std::map<std::string, std::vector<std::string>>;
 
-// Loads the library at `path` on behalf of the plugin `name`, all of what it registers or nothing. The same file once
-// more says again what it brought. Throws ConfigError: it cannot be read or loaded, was built against another core,
-// registers nothing, or what it registers is incomplete or would change what is there already.
+// Loads the library at `path` for the plugin `name`, and registers all its components or none. A second call with the
+// same file returns the same result. Throws ConfigError if the library cannot be read or loaded, was built against
+// another core or registers nothing, or if a component is incomplete or would change an existing one.
 const Registered& load_plugin(const std::string& name, const std::string& path);
 
-// What a library must have been built against, in words: version, headers, standard library.
+// Describes the core that a library must have been built against: version, headers, standard library.
 std::string core_described();
 
-// The plugins whose components were used while this object lives, on its thread. Objects nest.
+// Plugins whose components were used on this thread while the object exists. Objects can be nested.
 class PluginsUsed {
  public:
   PluginsUsed();
@@ -37,9 +37,9 @@ class PluginsUsed {
   std::set<std::string> names_;
 };
 
-void note_plugin(const std::string& name);  // "" is flitgym itself, and not noted
+void note_plugin(const std::string& name);  // "" means flitgym itself and is not noted
 
-// Whoever picks a component out of a registry says so.
+// Notes the plugin of a component that is taken from a registry.
 template <class Spec>
 const Spec& noted(const Spec& spec) {
   note_plugin(spec.plugin);

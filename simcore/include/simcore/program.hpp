@@ -1,7 +1,7 @@
-// Program: what the ranks of a job do. A rank runs its blocks one after the other; a block is a DAG of send, receive
+// Program: the operations of the ranks of a job. A rank runs its blocks in sequence; a block is a DAG of send, receive
 // and compute operations (GOAL: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009).
 //
-// Blocks are asked for when a rank gets there, so a loop of 7,200 iterations keeps one of them in memory.
+// A block is generated when a rank reaches it, so a loop of 7,200 iterations keeps one block in memory.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ struct Op {  // 24 bytes
   u32 peer;  // rank of the same job; a receive may take kAnySource
   i32 tag;   // a receive may take kAnyTag
   OpKind kind;
-  u8 cpu, nic;  // which of the rank's processors and network interfaces (GOAL's `cpu` and `nic`)
+  u8 cpu, nic;  // processor and network interface of the rank (GOAL's `cpu` and `nic`)
   u8 reserved[5];
 };
 static_assert(sizeof(Op) == 24);
 
-// `after` may start once `before` has finished, or (on_start) once it has started.
+// `after` may start when `before` has finished or, with on_start, when `before` has started.
 struct Dependency {
   u32 before, after;
   bool on_start;
@@ -51,12 +51,12 @@ struct Program {
   u32 ranks = 0;
   virtual ~Program() = default;
   virtual u64 blocks(u32 rank) const = 0;
-  // Fills `out`, which is empty. A function of its arguments: the same block every time it is asked for.
+  // Fills `out`, which is empty. The same arguments always give the same block.
   virtual void block(u32 rank, u64 index, Block& out) const = 0;
-  // How many blocks from `index` on, itself included, differ from it in nothing but the peers: what counts operations
-  // and bytes looks at one of them.
+  // The number of blocks from `index` on, including itself, that differ only in their peers. Code that counts
+  // operations and bytes looks at one of them.
   virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
-  // Where an operation stands, for messages about it: "tree.goal:12" or "".
+  // Source position of an operation for messages, such as "tree.goal:12", or "".
   virtual std::string where(u32 rank, u64 block, u32 op) const {
     return (void)rank, (void)block, (void)op, std::string();
   }

@@ -1,4 +1,4 @@
-// One file per kind of thing, registered at its own end; nobody edits a list.
+// Registries of components. Each component is a file that registers itself at its end, so there is no central list.
 #pragma once
 
 #include <map>
@@ -10,28 +10,28 @@
 
 namespace flitgym {
 
-// What a topology builder fills in; build.cpp turns it into a checked Network. Routers may differ in their ports, and a
-// terminal may hang on any of them.
+// The result of a topology builder; build.cpp turns it into a checked Network. Routers may have different numbers of
+// ports, and a terminal may be attached to any router.
 struct Wiring {
   struct End {
     u32 router, port;  // router-local
   };
   u32 routers = 0, groups = 1;
-  std::vector<u32> first;          // [routers + 1] where the ports of each begin in the arrays of all ports
+  std::vector<u32> first;          // [routers + 1] first port of each router in the arrays of all ports
   std::vector<u32> router_group;   // [routers]
   std::vector<u32> peer;           // [ports] port at the other end, kNone
   std::vector<PortKind> kind;      // [ports]
-  std::map<u32, Link> own;         // by port: links with a latency or a bandwidth of their own
-  std::vector<u32> terminal_port;  // [terminals] port each terminal hangs on
-  std::vector<std::string> router_names, terminal_names;  // empty: numbers
+  std::map<u32, Link> own;         // by port: links with individual latency or bandwidth
+  std::vector<u32> terminal_port;  // [terminals] router port of each terminal
+  std::vector<std::string> router_names, terminal_names;  // names; empty: numbers
   std::shared_ptr<const Topology> data;
-  // of what stands in a file: part of the network's fingerprint; 0: the parameters say it all
+  // hash of a topology file, for the network's fingerprint; 0: the parameters define the network
   u64 digest = 0;
 
-  void resize(u32 router_count, u32 ports);           // all alike
-  void resize(const std::vector<u32>& ports);         // [routers]
-  void connect(End a, End b, const Link& link = {});  // throws CoreError where a port is taken or is not there
-  // terminals are numbered in the order of attachment
+  void resize(u32 router_count, u32 ports);           // equal routers
+  void resize(const std::vector<u32>& ports);         // [routers] ports of each router
+  void connect(End a, End b, const Link& link = {});  // throws CoreError if a port is taken or does not exist
+  // Terminals are numbered in the order of attachment.
   void attach_terminal(End at, const Link& link = {PortKind::kTerminal});
   u32 port(End end) const { return first[end.router] + end.port; }
 };
@@ -40,74 +40,74 @@ struct TopologySpec {
   std::string name, summary;
   std::vector<ParamSpec> params = {};
   void (*wire)(const Params&, Wiring&);
-  // parameters of an instance of some ten routers: the tests run every routing on it
+  // parameters of an instance with about ten routers, on which the tests run every routing
   Values small;
-  std::string plugin = {};  // that brought it; empty: flitgym itself
+  std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// One name may stand for several files, one per topology: `minimal` on a Dragonfly and on any graph; the one that names
-// the topology goes first, unless links are missing that it does not go around. What they take by the same key has the
-// same default; a choice without words of its own (any) stays open.
+// Several files may register the same name, one per topology: `minimal` on a Dragonfly and on any graph. The file that
+// names the topology has priority, unless links are missing that it cannot route around. Parameters with the same key
+// have the same default in all of them. A choice without a list of words stays open.
 struct RoutingSpec {
   std::string name, summary;
-  std::vector<std::string> topologies = {};  // those it accepts; none = any
+  std::vector<std::string> topologies = {};  // accepted topologies; empty: any
   std::vector<ParamSpec> params = {};
-  // Reads the parameters into its ComponentData and says what it needs; declares what it keeps (memory.hpp), and sets
-  // network.learns and network.feedback where it learns.
+  // Reads the parameters into its ComponentData, returns its requirements and declares its memory (memory.hpp). A
+  // routing that learns sets network.learns and network.feedback.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*route)(const Network&, State&, Batch&);
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
-  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // everything that may be chosen, minimal first
-  // notes what has to be kept of a choice among them
+  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
+  // Updates the routing's memory after a choice among them.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
-  bool agent_can_choose = true;  // somebody else may choose among them
+  bool agent_can_choose = true;  // whether an agent may choose among them
   Decider decider = Decider::kRouting;
-  bool graph = false;   // it goes by the graph that is there, and so around links that are missing
-  bool widest = false;  // what relation=widest means on its topologies
-  std::vector<ParamSpec> (*more_params)() = nullptr;  // beside `params`: those that other files declare
-  std::string plugin = {};                            // that brought it; empty: flitgym itself
+  bool graph = false;                                 // uses the present graph, so it routes around missing links
+  bool widest = false;                                // relation=widest selects it on its topologies
+  std::vector<ParamSpec> (*more_params)() = nullptr;  // parameters in addition to `params`, declared in other files
+  std::string plugin = {};                            // plugin that registers it; empty: built in
 };
 
-std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all of them
+std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all parameters
 
-// What may be chosen for a packet, apart from who chooses: a list of candidates, as free of deadlock and livelock as it
-// is whatever is picked. A routing that lists its candidates is one, by its name; these are those that belong to no
-// routing of their own.
+// A relation: the list of candidates of a packet, which are free of deadlock and livelock for every choice. It does not
+// choose. Routings that list candidates are relations of the same name. These specs are relations that do not belong to
+// a routing.
 struct RelationSpec {
   std::string name, summary;
-  std::vector<std::string> topologies = {};  // those it accepts; none = any
-  std::vector<ParamSpec> params = {};        // of those in relation_params() (src/routing/relation.hpp)
+  std::vector<std::string> topologies = {};  // accepted topologies; empty: any
+  std::vector<ParamSpec> params = {};        // a subset of relation_params() (src/routing/relation.hpp)
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
-  bool widest = false;      // what relation=widest means on these topologies
-  bool graph = false;       // as above
-  std::string plugin = {};  // that brought it; empty: flitgym itself
+  bool widest = false;      // relation=widest selects it on these topologies
+  bool graph = false;       // as in RoutingSpec
+  std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
 struct TrafficSpec {
   std::string name, summary;
-  std::vector<std::string> topologies = {};  // those it accepts; none = any
-  std::vector<ParamSpec> params = {};        // besides the common ones (load, injection, packet sizes, load steps)
+  std::vector<std::string> topologies = {};  // accepted topologies; empty: any
+  std::vector<ParamSpec> params = {};  // in addition to the common ones (load, injection, packet sizes, load steps)
   std::shared_ptr<const ComponentData> (*setup)(const Params&, const Network&);
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index);
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;
   double (*mean_round_size)(const Network&) = nullptr;
-  double (*share)(const Network&, u32 terminal) = nullptr;  // part of `load` that a terminal offers; null = 1
-  std::string plugin = {};                                  // that brought it; empty: flitgym itself
+  double (*share)(const Network&, u32 terminal) = nullptr;  // fraction of `load` that a terminal offers; null: 1
+  std::string plugin = {};                                  // plugin that registers it; empty: built in
 };
 
-// An application: its parameters make the program of every rank. `ranks` = 0 asks for the motif's own number.
+// An application: its parameters determine the program of every rank. `ranks` = 0 means the motif's default number.
 struct MotifSpec {
   std::string name, summary;
-  std::vector<ParamSpec> params = {};  // besides the common ones (ranks, scale)
-  // `scale` shortens the number of iterations (see scaled() in workload/motif.hpp). Throws ConfigError.
+  std::vector<ParamSpec> params = {};  // in addition to the common ones (ranks, scale)
+  // `scale` shortens the number of iterations (see scaled() in workload/motifs/motif.hpp). Throws ConfigError.
   std::shared_ptr<const Program> (*build)(const Params&, u32 ranks, double scale);
-  bool cubic = false;       // runs on a cube of ranks unless told otherwise
-  std::string plugin = {};  // that brought it; empty: flitgym itself
+  bool cubic = false;       // the default number of ranks is a cube
+  std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// Defined in src/registry.cpp for every kind of Spec, so that each file that registers something does not compile them
-// anew. A library that is loaded later (plugins.hpp) registers in the same way.
+// Defined in src/registry.cpp for every kind of Spec, so that files that register components do not compile it.
+// Libraries that are loaded later (plugins.hpp) register in the same way.
 template <class Spec>
 std::multimap<std::string, Spec>& registry();
 
@@ -119,7 +119,7 @@ struct Register {
 template <class Spec>
 std::vector<std::string> registered_names();
 
-const std::vector<ParamSpec>& router_params();          // the one router model, src/build.cpp
+const std::vector<ParamSpec>& router_params();          // parameters of the router model, src/build.cpp
 const std::vector<ParamSpec>& common_traffic_params();  // load, injection, packet size, load steps
 
 }  // namespace flitgym

@@ -1,5 +1,5 @@
-// Randomness is a function of (seed, stream, counter) and nothing else: no generator has a state that could be
-// advanced in a different order on another number of threads.
+// Random numbers are functions of (seed, stream, counter). No generator has a state, so the numbers do not depend on
+// the order in which threads draw them.
 #pragma once
 
 #include <bit>
@@ -28,8 +28,9 @@ inline u32 below(u64 bits, u32 n) { return static_cast<u32>((u128{bits} * n) >> 
 // Uniform real in (0, 1): never 0, so that its logarithm is finite.
 inline double unit(u64 bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1.0p-52; }
 
-// Natural logarithm of x in (0, 1), to 1e-10: a table over the leading seven bits of the mantissa and a cubic. Plain
-// IEEE operations, so that every machine draws the same gaps (a library's log may differ in the last bit).
+// Natural logarithm of x in (0, 1) with an error of 1e-10: a table over the leading seven bits of the mantissa and a
+// cubic polynomial. It uses basic IEEE operations, so that all machines draw the same gaps. The logarithms of libraries
+// may differ in the last bit.
 struct LogTable {
   double inverse[128], log[128];
   constexpr LogTable() : inverse(), log() {
@@ -54,13 +55,13 @@ inline double log_unit(double x) {
   return log < 0 ? log : 0.0;
 }
 
-// Counters of one packet's stream. Each user of randomness draws from its own range.
+// Counters of a packet's stream. Each use has a separate range.
 enum : u64 {
   kDrawDestination = 0,    // traffic pattern: 16 counters
   kDrawRoute = 64,         // routing: 16 counters per router hop
   kDrawSize = 48,          // packet size
-  kDrawRecord = 49,        // whether an agent's decisions on it are kept
-  kDrawDirection = 50,     // a bit per dimension: which way round a ring, where both are as long
+  kDrawRecord = 49,        // whether an agent's decisions for the packet are recorded
+  kDrawDirection = 50,     // a bit per dimension: direction around a ring if both are equally long
   kDrawGap = u64{1} << 32  // time to the next generation, one per load step
 };
 

@@ -1,4 +1,4 @@
-// Measurement: the latency histogram and the numbers a run reports.
+// Measurement: the latency histogram and the results of a run.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace flitgym {
 
-// Bin of a latency in cycles: exact below 128, then 64 bins per octave, so that the middle of a bin is at most
-// 1/128 of the value (0.8 %) away from anything in it.
+// Bin of a latency in cycles. Bins are exact below 128. Above there are 64 bins per octave, so a value is at most 1/128
+// (0.8 %) away from the middle of its bin.
 inline u32 histogram_bin(u32 cycles) {
   if (cycles < 128) return cycles;
   const u32 octave = 31 - static_cast<u32>(__builtin_clz(cycles));  // >= 7
@@ -19,13 +19,13 @@ inline u32 histogram_bin(u32 cycles) {
 double histogram_middle(u32 bin);  // cycles
 inline constexpr double kHistogramError = 1.0 / 128;
 
-// The value that a share q (0..1) of the counted packets do not exceed, in cycles; 0 without packets.
+// The q-quantile of the counted packets in cycles, q in 0..1; 0 without packets.
 double quantile(const std::vector<u32>& histogram, double q);
 
-// Everything a run reports as numbers; names and units as in the README's table of result fields.
+// All numeric results of a run. Names and units are in docs/reference/results.md.
 std::map<std::string, double> statistics(const Network& network, const State& state);
 
-// Over all partitions.
+// Sums over all partitions.
 Window window_sums(const State& state);
 std::vector<u32> histogram_sums(const State& state, std::vector<u32> Partition::* histogram);
 std::vector<SeriesPoint> series_sums(const State& state);
@@ -36,12 +36,12 @@ std::vector<JobPoint> job_series_sums(const State& state);                      
 void begin_window(State& state);
 void end_window(const Network& network, State& state);
 
-// Who used each channel, and who waited there for whose flits, in the window; no entries without the account of jobs.
-// What State keeps of the same names lags behind while the window is open.
+// Flits per job and delays between jobs on each channel in the window; empty unless jobs are accounted. The arrays of
+// the same names in State lag behind while the window is open.
 std::vector<u64> job_flits(const Network& network, const State& state);   // [ports, jobs]
 std::vector<u64> wait_blame(const Network& network, const State& state);  // [ports, victims, culprits] packet-cycles
 
-// Packets that would have been due, at the load that holds, while a lost backlog blocked this source in the window.
+// Packets that this source would have generated, at the present load, while a lost backlog blocked it in the window.
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {
   const u64 begin = s.part.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin,
             end = u64{until} << 32;

@@ -15,13 +15,13 @@ using i32 = std::int32_t;
 using i64 = std::int64_t;
 __extension__ using u128 = unsigned __int128;
 
-using Cycle = u32;                              // times never wrap around:
-inline constexpr u32 kEndOfTime = 0xff000000u;  // a run is bounded to this cycle (5.4 s of simulated time at 1.28 ns)
-inline constexpr u32 kLongestDelay = 0x800000;  // and no delay is longer than this
+using Cycle = u32;                              // times never wrap around
+inline constexpr u32 kEndOfTime = 0xff000000u;  // last cycle of a run (5.4 s of simulated time at 1.28 ns)
+inline constexpr u32 kLongestDelay = 0x800000;  // longest delay, in cycles
 inline constexpr u32 kNone = 0xffffffffu;       // "no such id" in every id array
 inline constexpr u32 kMaxRadix = 512;           // ports of a router
-// a decision that leaves the VC open (at ejection, where nothing can wait in a circle)
+// A decision that leaves the VC open. Used at ejection, where no cycle of dependencies can form.
 inline constexpr u32 kAnyClass = 0xffff;
-inline constexpr u32 kMaxVcs = 32;  // and half a word a set of virtual channels
+inline constexpr u32 kMaxVcs = 32;  // so that a set of virtual channels fits in half a word
 
 }  // namespace flitgym

@@ -1,27 +1,27 @@
-// What branches.cpp and branch_routers.cpp share.
+// Data shared by branches.cpp and branch_routers.cpp.
 #pragma once
 
 #include "learning/branches.hpp"
 #include "stage/stage.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 struct Branches::Branch {
   State s;
-  std::vector<u64> apart, asleep;  // bit per router
-  std::vector<u64> history;        // [ring, words] `apart` of the last cycles
-  std::vector<u32> run_stamp;      // [routers] that of the run when it fell asleep
+  std::vector<u64> apart, asleep;  // [words] one bit per router
+  std::vector<u64> history;        // [ring, words] `apart` in the last cycles
+  std::vector<u32> run_stamp;      // [routers] stamp of the router in the trunk when it fell asleep
   Attempt* attempt = nullptr;
-  u64 but = 0;              // key of the packet whose way was forced, at that router
-  i64 behind = 0, lag = 0;  // packets delivered fewer than in the run
-  bool fresh = true;        // its state is none yet
+  u64 but = 0;              // key of the packet whose route was forced, at that router
+  i64 behind = 0, lag = 0;  // sum of `lag` over cycles; packets the trunk has delivered and the branch has not
+  bool fresh = true;        // the state is not filled yet
   bool done = false;
 
   bool is_apart(u32 r) const { return apart[r / 64] >> (r % 64) & 1; }
   bool is_asleep(u32 r) const { return asleep[r / 64] >> (r % 64) & 1; }
 };
 
-// What arrives in the run: all that every branch asks of it.
+// An event of the trunk, as far as every branch needs it to decide whether the event concerns it.
 struct Branches::Event {
   Cycle sent;
   u32 from, to;  // routers
@@ -30,9 +30,9 @@ struct Branches::Event {
   u16 line;
 };
 
-// And what it is.
+// The content of an event.
 struct Branches::Load {
-  bool matched;  // by the branch that is looked at
+  bool matched;  // with an event of the branch under test
   union {
     FlitEvent flit;
     CreditEvent credit;
@@ -43,13 +43,13 @@ struct Branches::Load {
   std::size_t memories;
 };
 
-// Several requests at a router in one cycle: their input VCs, and when each was last served in the run.
+// Requests of one router in the same cycle: their input VCs, and the stamp of each when the trunk last served it.
 struct Branches::Meeting {
   u32 router, count;
-  u32 vcs[6], served[6];  // of more nothing is known
+  u32 vcs[6], served[6];  // further requests are counted only
 };
 
-// A branch's own event that goes to a router which is not apart.
+// An event of the branch that goes to a router which is not apart.
 struct Branches::Own {
   Kind kind;
   bool matched;
@@ -58,4 +58,4 @@ struct Branches::Own {
   Cycle sent;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

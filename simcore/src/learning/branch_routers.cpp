@@ -1,15 +1,15 @@
-// Routers of a branch: copied from the run, held against it, given back to it.
+// Routers of a branch are copied from the trunk, compared with it, and returned to it.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "learning/branch.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 namespace {
 
-// visit(cycle, item) for what is due within `span` cycles from now on.
+// Calls visit(cycle, item) for the items due within `span` cycles from now.
 template <class Visit>
 void each_due(const Wheel<u32>& w, Cycle now, u32 span, Visit&& visit) {
   const u32 mask = static_cast<u32>(w.first.size()) - 1;
@@ -31,7 +31,7 @@ bool remove_due(Wheel<u32>& w, Cycle now, u32 span, Gone&& gone) {
   return any;
 }
 
-// A time that has passed says no more than that.
+// All times in the past are equivalent.
 bool same_time(Cycle a, Cycle b, Cycle now) { return a == b || (now >= a && now >= b); }
 
 }  // namespace
@@ -134,7 +134,7 @@ void Branches::take(Branch& x, u32 router) {
     const u32 terminal = terminals_[k];
     const Terminal& clock = s.terminals[terminal] = t.terminals[terminal];
     output(net_.nic(terminal));
-    if (clock.left > 0) {  // it waits for its NIC
+    if (clock.left > 0) {  // the source waits for its NIC
       s.part.totals.backlogged++;
     } else if (clock.next_tick != ~u64{0}) {
       const Cycle due = static_cast<Cycle>(clock.next_tick >> 32), limit = now + s.part.sources_due.longest();
@@ -181,7 +181,7 @@ void Branches::give_back(Branch& x, u32 router) {
       s.part.totals.backlogged--;
       continue;
     }
-    // Nearly always it is in the wheel for when it is due; else to be looked at on the way.
+    // Most often the source is in the wheel at the cycle it is due. If not, the whole wheel is searched.
     const auto own = [&](u32 which) { return which == terminal; };
     const Cycle due = static_cast<Cycle>(s.terminals[terminal].next_tick >> 32);
     if (due - now > sources.longest() || !remove_due(sources, due, 1, own))
@@ -199,8 +199,8 @@ void Branches::give_back(Branch& x, u32 router) {
   x.run_stamp[router] = begin_.stamps[router];
 }
 
-// The stamp that an input VC of a sleeping router would have, where the run's is `of_run`: what the run has served
-// since comes after all others, in the run's order.
+// The stamp of an input VC of a sleeping router. `of_run` is its stamp in the trunk. VCs that the trunk has served
+// since the router fell asleep follow all others, in the order of the trunk.
 u32 Branches::served(const Branch& x, u32 v, u32 router, u32 of_run) const {
   const u32 asleep_at = x.run_stamp[router];
   return of_run >= asleep_at ? of_run - asleep_at + x.s.stamps[router] : x.s.input_vcs[v].served;
@@ -221,7 +221,7 @@ bool Branches::same_order(const Branch& x, u32 router) {
                         [](u64 a, u64 b) { return static_cast<u32>(a) < static_cast<u32>(b); });
 }
 
-// Those that have come to an input VC, or are in a queue behind it.
+// For packets at an input VC, or in a queue.
 bool Branches::same_packet(const Branch& x, u32 id, u32 of_run) const {
   if (std::memcmp(&x.s.packets[id], &begin_.packets[of_run], sizeof(Packet)) != 0) return false;
   if (net_.learns && std::memcmp(&x.s.details[id], &begin_.details[of_run], sizeof(PacketDetail)) != 0) return false;
@@ -232,7 +232,7 @@ bool Branches::same_packet(const Branch& x, u32 id, u32 of_run) const {
   return true;
 }
 
-// On a channel: what it says of its last hop will be overwritten.
+// For packets on a channel. Fields of the last hop are ignored because arrival overwrites them.
 bool Branches::same_flit(const Branch& x, const FlitEvent& own, const Load& of_run) const {
   if (own.vc != of_run.flit.vc) return false;
   const u32 id = packet_of(own.flit);
@@ -262,7 +262,7 @@ bool Branches::same_queue(const Branch& x, const Vc& a, const Vc& b) const {
   }
 }
 
-// At the beginning of the block; all but the order in which a router's input VCs were served.
+// Compares at the beginning of a block. The order in which the input VCs of the router were served is ignored.
 bool Branches::same(const Branch& x, u32 router) {
   const State &s = x.s, &t = begin_;
   const Cycle now = t.part.totals.now;
@@ -310,7 +310,7 @@ bool Branches::same(const Branch& x, u32 router) {
     if (std::memcmp(&s.terminals[terminal], &t.terminals[terminal], sizeof(Terminal)) != 0) return false;
     if (!output(net_.nic(terminal))) return false;
   }
-  // What is scheduled.
+  // Scheduled events.
   const auto scheduled = [&](const State& of, std::vector<u64>& out) {
     out.clear();
     each_due(of.part.ports_due, now, ports_span_, [&](Cycle when, u32 p) {
@@ -330,4 +330,4 @@ bool Branches::same(const Branch& x, u32 router) {
   return due_a_ == due_b_;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

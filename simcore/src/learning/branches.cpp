@@ -5,13 +5,13 @@
 #include <cstring>
 #include <type_traits>
 
-#include "decision.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
+#include "stage/route_computation.hpp"
 #include "stage/stage.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 bool branches_can_follow(const Network& net) {
   return net.partitions() == 1 && net.most_packet_flits == 1 && !net.whole_packets && !net.workload &&
@@ -21,7 +21,7 @@ bool branches_can_follow(const Network& net) {
 
 namespace {
 
-constexpr u32 kLongestBlock = 64;  // cycles: no branch is to leave the caches meanwhile
+constexpr u32 kLongestBlock = 64;  // cycles; keeps the data of a branch in the caches
 
 template <class Visit>
 void each_bit(const std::vector<u64>& words, Visit&& visit) {
@@ -53,7 +53,7 @@ void clear(DelayLines<T>& all, const DelayLines<T>& like) {
     line.mask = static_cast<u32>(line.items.size()) - 1;
   }
 }
-// Comes out first.
+// Inserts an item that comes out first.
 template <class T>
 void put_first(DelayLine<T>& line, const std::type_identity_t<T>& item) {
   if (line.end - line.first > line.mask) {
@@ -116,18 +116,18 @@ u32 Branches::node_of_port(u32 port) const {
   return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port);
 }
 
-// To which router goes an event at a VC or (feedback) at a port?
+// The router to which an event at a VC, or at a port (feedback), goes.
 u32 Branches::node_of(Kind kind, u32 where) const {
   if (kind == Kind::kFeedback) return net_.router_of_port(where);
   const u32 port = net_.port_of_vc(where);
   return kind == Kind::kFlit && where < net_.input_vc_count() ? net_.router_of_port(port) : node_of_port(port);
 }
 
-bool Branches::came_apart(const Branch& x, const Event& e) const {  // was its sender apart when it sent?
+bool Branches::came_apart(const Branch& x, const Event& e) const {  // the sender was apart when it sent
   return x.history[std::size_t{e.sent & (ring_ - 1)} * words_ + e.from / 64] >> (e.from % 64) & 1;
 }
 
-// ---- The run ----
+// ---- The trunk ----
 
 void Branches::log_events() {
   const Partition& part = trunk_.part;
@@ -160,7 +160,7 @@ void Branches::log_events() {
   });
 }
 
-// Between the halves of a cycle: the requests that stand, and those that are about to be made.
+// Runs between the two halves of a cycle. Covers pending requests and requests that are about to be made.
 void Branches::log_meetings() {
   const Batch& b = trunk_work_.batch;
   std::vector<u64>& asking = seen_;
@@ -196,7 +196,7 @@ void Branches::run_trunk() {
     log_first_[cycle] = static_cast<u32>(log_.size());
     log_events();
     collect(net_, trunk_, trunk_work_);
-    // Who is asked again and again has no one answer that is known.
+    // With rerouting, a packet asks repeatedly, so no single decision per router can be replayed.
     if (net_.routing_facts.reroutes) decide(net_, trunk_, trunk_work_.batch);
     else ways_.follow(net_, trunk_, trunk_work_.batch, 0);
     if (sleeps_) log_meetings();
@@ -234,7 +234,7 @@ void Branches::run(const State& state, Attempt* first, Attempt* end) {
 
 // ---- A branch ----
 
-// As the run, until the decision.
+// The branch follows the trunk until the decision.
 void Branches::start(Branch& x, Attempt& attempt, u32 router) {
   State& s = x.s;
   Partition& part = s.part;
@@ -300,7 +300,7 @@ void Branches::run_block(Branch& x) {
   for (u32 cycle = 0; cycle < block_ && !x.done; cycle++) step(x, cycle);
 }
 
-// Routers that have become equal to the run's are given back.
+// Returns routers that have become equal to those of the trunk.
 void Branches::meet(Branch& x) {
   Attempt& attempt = *x.attempt;
   each_bit(x.apart, [&](u32 r) {
@@ -327,12 +327,13 @@ void Branches::wake(Branch& x) {
   }
 }
 
-// What has been sent and comes to routers that are not apart in this block, the branch's own and the run's.
+// Compares events on their way to routers that are not apart, of the branch and of the trunk, that arrive in this
+// block.
 void Branches::come_apart(Branch& x) {
   const Partition& part = x.s.part;
   const Cycle begin = begin_.part.totals.now;
   own_.clear();
-  // No branch of the code hangs on what is a matter of chance.
+  // The loop has no conditional jumps, because the conditions are unpredictable.
   expected_.resize(log_.size() + 1);
   u32 count = 0;
   for (u32 n = 0; n < log_.size(); n++) {
@@ -395,14 +396,15 @@ void Branches::step(Branch& x, u32 cycle) {
   apply(net_, x.s, work_);
 }
 
-// The candidate in the place of what is decided.
+// Replaces the decision by the candidate of the attempt.
 void Branches::force(Branch& x) {
   State& s = x.s;
   Batch& b = work_.batch;
   const Attempt& attempt = *x.attempt;
   const auto i = static_cast<u32>(std::find(b.input_vc.begin(), b.input_vc.begin() + b.count, attempt.input_vc) -
                                   b.input_vc.begin());
-  if (i == b.count) throw CoreError("marginal cost: a branch has come to another state than the run");
+  if (i == b.count)
+    throw CoreError("marginal cost: a branch has reached a state that differs from the run before its decision");
   const u32 id = b.packet[i];
   const Packet before = s.packets[id];
   std::vector<u8> memories;
@@ -426,12 +428,12 @@ void Branches::force(Branch& x) {
   x.but = Ways::key_of(before);
 }
 
-// What is due in this cycle, the branch's own and the run's.
+// Delivers the events of this cycle, of the branch and of the trunk.
 void Branches::arrive(Branch& x, u32 cycle) {
   State& s = x.s;
   Partition& part = s.part;
   const Cycle now = part.totals.now;
-  // What the run does as well is left to it.
+  // Drops events to routers that are not apart, because the trunk handles them.
   const auto drop = [&](auto& lines, Kind kind, auto&& gone) {
     for (u32 k = 0; k < lines.lines.size(); k++) {
       auto& line = lines.lines[k];
@@ -449,7 +451,7 @@ void Branches::arrive(Branch& x, u32 cycle) {
   for (; concerns_[next_concern_] < log_first_[cycle + 1]; next_concern_++) {
     const u32 n = concerns_[next_concern_];
     const Event& e = log_[n];
-    if (e.kind == Kind::kFeedback) {  // tables are the branch's own throughout
+    if (e.kind == Kind::kFeedback) {  // the branch has its own tables on all routers
       const FeedbackEvent& f = loads_[n].feedback;
       if (!part.totals.frozen) net_.learn(net_, s, f.port, f.row, f.target);
       continue;
@@ -462,7 +464,7 @@ void Branches::arrive(Branch& x, u32 cycle) {
   }
 }
 
-// Nothing is due, and nobody asks.
+// No event is due, and no router has a request.
 bool Branches::idle(const Branch& x) const {
   const Partition& part = x.s.part;
   const Cycle now = part.totals.now;
@@ -479,4 +481,4 @@ void Branches::close(Branch& x) const {
   part.totals.now++;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -1,21 +1,21 @@
-// Forks that hold and run only the routers at which they have come apart from the run they leave: what a choice changes
-// is a packet here and a queue there, and all other routers do what they do in the run. Concurrent simulation, as of
-// the faults of a circuit (Ulrich and Baker, "The concurrent simulation of nearly identical digital networks", DAC
-// 1973).
+// Branches are forks that hold and run only the routers that differ from the original run. These routers are called
+// apart. A choice changes a few packets and queues, and all other routers behave as in the run. This is concurrent
+// simulation, as in concurrent fault simulation of circuits (Ulrich and Baker, "The concurrent simulation of nearly
+// identical digital networks", DAC 1973).
 //
-// The run (the trunk) is stepped once more, and all branches beside it, in blocks of cycles no longer than the shortest
-// way from one router to another: what comes from elsewhere in a block was sent before it began (the lookahead of
-// Chandy and Misra, CACM 24(4), 1981). So at the beginning of a block all is known: what a branch has sent to a router
-// that is not apart is held against what the run brings there, and where the two differ the router comes apart and is
-// copied from the run as it is then. It is given back once it is equal to the run's. In the block the branch is alone:
-// what arrives at its routers comes from itself where the sender was apart when it sent, else from the log of the run.
-// A router stands with its terminals.
+// The run (the trunk) is simulated a second time, together with all branches, in blocks of cycles. A block is no longer
+// than the shortest delay between two routers. Everything that arrives from another router during a block was therefore
+// sent before it began (the lookahead of Chandy and Misra, CACM 24(4), 1981). At the beginning of a block, the events
+// that a branch sends to a router that is not apart are compared with those of the trunk. If they differ, the router is
+// apart from then on and is copied from the trunk. It is returned once it is equal to the trunk again. Within the block
+// a branch runs alone. Events come from the branch itself if their sender was apart when it sent them, else from the
+// log of the trunk. Terminals belong to their router.
 //
-// Under least-recently-served arbitration a router that differs in nothing but the order of its input VCs sleeps: it
-// does what the run does until two requests meet whose order is another one; for that block it is copied again.
+// Under least-recently-served arbitration, a router that differs only in the order of its input VCs is asleep. It
+// behaves as in the trunk until two requests meet whose order differs. It is then copied again for that block.
 //
-// Results are those of whole forks, to the last bit. Packets of one flit, decisions that need no other router's queues:
-// branches_can_follow() says where.
+// Results are bitwise equal to those of whole forks. The network must have packets of one flit and decisions that do
+// not read the queues of other routers. branches_can_follow() checks this.
 #pragma once
 
 #include <memory>
@@ -24,17 +24,17 @@
 #include "learning/ways.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 bool branches_can_follow(const Network&);
 
-// A candidate to be tried, of the packet in front of an input VC that asks for its route at cycle `at`.
+// A candidate to try, for the packet at the front of an input VC that requests its route at cycle `at`.
 struct Attempt {
   Cycle at;
   u32 input_vc;
   u16 port, vc_class;
-  i64 behind = 0;  // sum over the cycles since of the packets delivered fewer than in the run
-  u32 cycles = 0;  // that the branch has run
+  i64 behind = 0;  // packets the trunk has delivered and the branch has not, summed over cycles
+  u32 cycles = 0;  // cycles that the branch has run
   bool settled = false;
 };
 
@@ -43,8 +43,8 @@ class Branches {
   Branches(const Network& net, const Ways& ways, u32 horizon);
   ~Branches();
 
-  // Tries those of [first, end), in order of time, from a state of the run at the beginning of a cycle, not later than
-  // the first of them.
+  // Tries the attempts [first, end), which are ordered by time. `state` is the trunk at the beginning of a cycle, not
+  // later than the first attempt.
   void run(const State& state, Attempt* first, Attempt* end);
 
  private:
@@ -72,7 +72,7 @@ class Branches {
   bool idle(const Branch& x) const;
   void close(Branch& x) const;
 
-  void take(Branch& x, u32 router);  // as the run has it at the beginning of the block
+  void take(Branch& x, u32 router);  // copies the trunk's router at the beginning of the block
   void give_back(Branch& x, u32 router);
   bool same(const Branch& x, u32 router);
   bool same_order(const Branch& x, u32 router);
@@ -89,26 +89,26 @@ class Branches {
   const Ways& ways_;
   const u32 horizon_;
   u32 words_, ring_, ports_span_, routes_span_, packet_bytes_ = 0;
-  u32 block_ = kNone;                            // cycles
+  u32 block_ = kNone;                            // length of a block in cycles
   bool sleeps_;                                  // routers may differ in the order of their VCs alone
-  std::vector<u32> first_terminal_, terminals_;  // of each router
+  std::vector<u32> first_terminal_, terminals_;  // terminals per router
   State trunk_;                                  // at the end of the block
-  State begin_;                                  // at its beginning
+  State begin_;                                  // at the beginning of the block
   Workspace trunk_work_, work_;
-  std::vector<Event> log_;         // what arrives in the run in the block, in order of time
-  std::vector<Load> loads_;        // of each
-  std::vector<u32> log_first_;     // [block + 1] the first of each cycle
-  std::vector<u8> log_memories_;   // of packets
-  std::vector<Meeting> meetings_;  // routers with several requests, in order of time
+  std::vector<Event> log_;         // events that arrive in the trunk during the block, in order of time
+  std::vector<Load> loads_;        // content of each event
+  std::vector<u32> log_first_;     // [block + 1] first event of each cycle
+  std::vector<u8> log_memories_;   // memories of the packets
+  std::vector<Meeting> meetings_;  // routers with several requests in a cycle, in order of time
   std::vector<std::unique_ptr<Branch>> pool_;
   std::vector<Branch*> live_, free_;
 
-  // scratch
+  // Scratch memory.
   struct Own;
   std::vector<Own> own_;
-  std::vector<u32> expected_, concerns_;  // numbers in the log; the last of concerns_ is kNone
+  std::vector<u32> expected_, concerns_;  // indices into the log; concerns_ ends with kNone
   u32 next_concern_ = 0;
   std::vector<u64> due_a_, due_b_, seen_;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

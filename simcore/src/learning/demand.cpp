@@ -5,7 +5,7 @@
 #include "stage/generation.hpp"
 #include "workload/program_totals.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 void DemandArea::begin(const Network& net) {
   counted_to_ = 0;
@@ -14,7 +14,7 @@ void DemandArea::begin(const Network& net) {
   clocks_.clear();
   if (const Workload* const w = net.workload.get()) {
     for (const Job& job : w->jobs) {
-      const std::vector<u64> bytes = bytes_sent(*job.program);
+      const std::vector<u64> bytes = workload::bytes_sent(*job.program);
       const double start = static_cast<double>(job.start_ps) / static_cast<double>(w->cycle_ps);
       for (u32 rank = 0; rank < job.ranks; rank++) {
         const double packets = static_cast<double>(bytes[rank]) / w->packet_bytes;
@@ -30,7 +30,7 @@ void DemandArea::begin(const Network& net) {
 const std::vector<double>& DemandArea::accrued(const Network& net, const State& s) {
   if (s.delivered_from.empty())
     throw CoreError("accrued delay: routing." + net.routing_name +
-                    " asks no agent and keeps no account; use routing=agent, policy, random or biased");
+                    " does not record the delivered packets per source; use routing=agent, policy, random or biased");
   const Cycle now = s.part.totals.now;
   if (due_.empty() || now < counted_to_) begin(net);
   counted_to_ = now;
@@ -38,7 +38,7 @@ const std::vector<double>& DemandArea::accrued(const Network& net, const State& 
     Due& due = due_[t];
     const Delivered& delivered = s.delivered_from[t];
     if (net.workload) {
-      // Before a job has started nothing of it is due.
+      // No packet of a job is due before the job starts.
       const double asked = due.packets * now - due.moment, got = delivered.packets * now - delivered.moment;
       accrued_[t] = asked > 0 ? asked - got : 0;
       continue;
@@ -65,4 +65,4 @@ void DemandArea::stop(const Network& net, State& s) {
   }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -6,7 +6,7 @@
 
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 namespace {
 
@@ -38,7 +38,7 @@ class Future {
   }
 
  private:
-  // A time that has passed says no more than that.
+  // All times in the past are equivalent.
   u64 left(Cycle when) const { return now_ >= when ? 0 : u64{when} - now_; }
 
   void bytes(const u8* data, std::size_t size) {
@@ -53,13 +53,13 @@ class Future {
     m_.add(x);
   }
 
-  // Which packet, and what it carries along.
+  // Identity and content of a packet.
   u64 packet(u32 id) const {
     const Packet& p = s_.packets[id];
     u64 x = mixed(u64{p.source} << 32 | p.sequence, u64{p.generated} << 32 | p.destination);
     x = mixed(x, u64{p.flits} << 32 | u64{p.hops} << 16 | u64{p.phase} << 8 | p.nonminimal);
     if (net_.whole_packets) x = mixed(x, left(p.tail));
-    if (net_.seam) x = mixed(x, p.injected);  // observations tell a packet's age
+    if (net_.seam) x = mixed(x, p.injected);  // observations contain the age of a packet
     for (const u32 k : net_.packet_memories) {
       const std::size_t size = net_.memories[k].entry_bytes();
       const u8* const entry = s_.memory[k].data() + id * size;
@@ -106,7 +106,7 @@ class Future {
     }
   }
 
-  // Of the stamps only the order counts.
+  // Only the order of the stamps matters.
   void turns(u32 router) {
     order_.clear();
     for (u32 k = 0; k < net_.radix; k++) {
@@ -133,14 +133,14 @@ class Future {
     m_.add(u64{x.left} << 32 | x.step);
   }
 
-  // Sums, so that the order within a cycle does not count: what is done there in one order is done alike in any.
+  // Sums make the hash independent of the order within a cycle, which does not affect the result.
   template <class T, class Hash>
   void lines(const DelayLines<T>& all, Hash&& hash) {
     for (const DelayLine<T>& line : all.lines) {
       const u32 mask = static_cast<u32>(line.marks.size()) - 1;
       u32 n = line.first;
       for (u32 k = line.delay; k > 0 && n != line.end; k--) {
-        // Those that were put in at cycle now - k come out k cycles before the last of them do.
+        // Items inserted at cycle now - k come out k cycles before items inserted now.
         const u32 to = now_ >= k ? line.marks[(now_ - k) & mask] : n;
         u64 sum = 0;
         for (; n != to; n++) sum += hash(line.at(n));
@@ -191,4 +191,4 @@ bool futures_can_meet(const Network& net, Ahead ahead) {
 
 u64 future_hash(const Network& net, const State& s, Ahead ahead) { return Future(net, s, ahead).hash(); }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -1,21 +1,22 @@
-// Two states of one network whose futures are the same. State::hash() is of every bit; here packets go by their names
-// instead of their places in the pool, times that have passed are all alike, and what was only counted is left out.
+// Detects that two states of one network have the same future. State::hash() covers every bit. The hash here identifies
+// packets by name instead of pool index, treats all past times alike, and omits statistics.
 #pragma once
 
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
-// Who decides on the ways of the packets to come: the routing, by what it sees then; or somebody who knows them
-// already.
+// Selects how the routes of coming packets are decided: by the routing from the state it then sees, or by a recorded
+// run.
 enum class Ahead : u8 { kRouted, kKnown };
 
-// Can states of this network become equal again at all? Not where a learned table remembers everything and is asked
-// again, nor where the order of a cycle's requests weighs in their decisions, which the hash leaves out.
+// Returns whether states of this network can become equal again. They cannot if a learned table that keeps its whole
+// history will be read again. They cannot either if decisions depend on the order of requests within a cycle, which the
+// hash omits.
 bool futures_can_meet(const Network&, Ahead);
 
-// Of all that decides what happens from here on, between two cycles. Equal: the same packets will arrive at the same
+// Hash of all data that determines the future, between two cycles. If equal, the same packets arrive in the same
 // cycles.
 u64 future_hash(const Network&, const State&, Ahead);
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

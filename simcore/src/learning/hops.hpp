@@ -1,20 +1,20 @@
-// How many hops routers are apart, as a table where the topology has them in closed form alone: an observation asks for
-// every slot.
+// Hop distances between routers as a table, for topologies that otherwise compute them in closed form. Observations
+// read them for every slot.
 #pragma once
 
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 struct Hops : ComponentData {
-  std::vector<u8> table;  // [to, from]; empty: of a graph that has its own, or too large
+  std::vector<u8> table;  // [to, from]; empty: the graph has its own table, or the network is too large
 };
 
-// The setup of a block of the observation.
+// Setup function for blocks of the observation.
 inline std::shared_ptr<const ComponentData> setup_hops(Network& net) {
-  constexpr u32 kMostRouters = 1024;  // the table of more would not stay in a cache
+  constexpr u32 kMostRouters = 1024;  // larger tables do not fit the cache
   auto hops = std::make_shared<Hops>();
   const u32 routers = net.routers;
   if (routers > kMostRouters || !net.graphs[0]->hops.empty() || net.graphs[0]->diameter > 255) return hops;
@@ -27,7 +27,7 @@ inline std::shared_ptr<const ComponentData> setup_hops(Network& net) {
   return hops;
 }
 
-// Distances and flights to one router.
+// Distances and flight times to one router.
 class Way {
  public:
   Way(const Network& net, const Graph& graph, const Asked& asked) : net_(net), graph_(graph), to_(asked.to) {
@@ -48,4 +48,4 @@ class Way {
   const float* flights_ = nullptr;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -11,7 +11,7 @@
 #include "simcore/rng.hpp"
 #include "team.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 struct MarginalCost::Way {
   u16 port, vc_class;
@@ -26,32 +26,32 @@ struct MarginalCost::Found {
 
 namespace {
 
-constexpr u32 kMostWays = 1 << 20;  // kept of one stretch of the run: some 100 MB; rarer samples are tried earlier
+constexpr u32 kMostWays = 1 << 20;  // recorded decisions after which the forks sampled so far are tried; some 100 MB
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
-constexpr Cycle kLookAgain = 64;  // cycles that a run beside branches waits for the first of them at most
-constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // apart from the streams of a simulation of the same seed
+constexpr Cycle kLookAgain = 64;  // maximum number of cycles between the kept state and the first branch
+constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // separates the sampling from the random streams of the simulation
 
-// Whose candidates() lists what a routing has to choose from, null: its own. One that lists none may have a relation of
-// its name.
+// Returns the network whose candidates() lists the choices of a routing. Null: the routing lists them itself. A routing
+// that lists none may have a relation of the same name.
 std::unique_ptr<const Network> listing_network(const Network& net) {
   if (net.candidates) return nullptr;
   const RelationSpec* found = nullptr;
   for (const auto& [name, spec] : registry<RelationSpec>())
-    if (name == net.routing_name && runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
+    if (name == net.routing_name && routing::runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
   if (!found)
     throw ConfigError("marginal cost: routing." + net.routing_name +
-                      " lists no candidates to choose among; take one that does (q_adaptive, dim_war, policy, ...)");
+                      " does not list candidates; take a routing that does (q_adaptive, dim_war, policy, ...)");
   auto own = std::make_unique<Network>(net);
   Values values;
   for (const ParamSpec& p : found->params)
-    if (const auto* rule = dynamic_cast<const QRule*>(net.routing.get()); rule && p.key == "max_hops")
+    if (const auto* rule = dynamic_cast<const routing::QRule*>(net.routing.get()); rule && p.key == "max_hops")
       values[p.key] = i64{rule->max_hops};
   found->setup(Params("marginal cost: relation=" + found->name, found->params, values), *own, own->relation);
   own->candidates = found->candidates;
   return own;
 }
 
-// One request alone.
+// Copies a single request.
 void copy_request(const Batch& from, u32 i, Batch& to) {
   const u32 at = to.count++;
   const auto copy = [&](const auto& a, auto& b) {
@@ -67,7 +67,7 @@ void copy_request(const Batch& from, u32 i, Batch& to) {
   copy(from.out_class, to.out_class);
 }
 
-// A packet, and what is kept of it.
+// A packet with its memories.
 struct Saved {
   Packet packet;
   PacketDetail detail;
@@ -95,8 +95,8 @@ void put_back(const Network& net, State& s, u32 id, const Saved& saved) {
 
 }  // namespace
 
-// Slots of a request with these ways: the first, which is minimal, then the others in their order; of too many, some at
-// random. Returns the slot of the one that was taken.
+// Selects the ways that fill the slots of a request. The first way is minimal. The others follow in their order, or a
+// random subset if there are too many. Returns the slot of the way that was taken.
 u32 MarginalCost::slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits) {
   auto taken = std::find(ways.begin(), ways.end(), took);
   const auto same_port = [&](const Way& w) { return w.port == took.port; };
@@ -126,32 +126,32 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   within("check_cycles", rule.check, 0, kMostCycles);
   if (net.decider != Decider::kRouting)
     throw ConfigError("marginal cost: routing." + net.routing_name +
-                      " is decided from outside, and forks go on by themselves; use routing=policy or another that the "
-                      "core decides");
+                      " is decided outside the core, but forks run inside it; use routing=policy or another routing "
+                      "that the core decides");
   if (net.workload)
     throw ConfigError(
-        "marginal cost: it is defined for traffic patterns, where what is sent does not depend on what "
-        "has arrived; there is a workload");
+        "marginal cost: a workload is set; use a traffic pattern, whose packets do not depend on deliveries");
   if (net.seam && net.seam->capacity)
-    throw ConfigError("marginal cost: forks keep no transitions; leave routing.record at 0");
+    throw ConfigError("marginal cost: forks record no transitions; set routing.record=0");
   if (net.whole_packets && net.router.flit_by_flit)
-    throw ConfigError("marginal cost: not with router.packet_stepping=flit, which is a check; use train");
+    throw ConfigError("marginal cost: router.packet_stepping=flit is only for checking; use train");
   copy_ = listing_network(net);
   listing_ = copy_ ? copy_.get() : &net;
 
   branching_ = rule.others == Ahead::kKnown && !rule.whole && branches_can_follow(net);
-  // More may be under way when the network is full. Branches have a run beside them, from a state that was kept.
+  // Adds a quarter because a full network has more packets than this state. Branches need a trunk as well, which starts
+  // from a kept state.
   const u64 each = std::max(state_bytes(simulation.state()), net.memory_bytes) * 5 / 4,
             running = (branching_ ? 2 : 1) * rule.threads + 1;
   const u64 bytes = each * (rule.forks + running), free = available_memory();
   if (bytes > free) {
     const u64 fit = free / each;
     const auto gb = [](u64 b) { return gigabytes(static_cast<double>(b)); };
-    throw ConfigError("forks: " + std::to_string(rule.forks) + " states that wait and " + std::to_string(running) +
-                      " that run take " + gb(bytes) + " of memory, " + gb(each) + " each; this machine has " +
-                      gb(free) + " free: " +
-                      (fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " fit"
-                                     : "none fits beside those that run"));
+    throw ConfigError("forks: " + std::to_string(rule.forks) + " waiting states and " + std::to_string(running) +
+                      " running states need " + gb(bytes) + " of memory (" + gb(each) + " each); this machine has " +
+                      gb(free) + " free, enough for " +
+                      (fit > running ? std::to_string(std::min<u64>(fit - running, kMostForks)) + " waiting states"
+                                     : "none besides the running states"));
   }
   claim_memory(bytes, "forks", std::to_string(rule.forks) + " states");
   own_ = std::make_unique<Simulation>(simulation);
@@ -169,13 +169,13 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
                                       const KeepGoing& keep_going) {
   const State& s = simulation.state();
   if (&simulation.network() != &own_->network())
-    throw ConfigError("label(): this simulation is not the one that marginal costs were set up for, nor a fork of it");
+    throw ConfigError("label(): the simulation must be the one that MarginalCost was created for, or a fork of it");
   if (!(part > 0 && part <= 1)) throw ConfigError("part: " + std::to_string(part) + " is not in (0, 1]");
   if (decisions == 0) throw ConfigError("decisions: 0; give at least one");
-  if (s.part.totals.collected) throw CoreError("label() between collect() and apply(): apply the choices first");
+  if (s.part.totals.collected) throw CoreError("label() was called between collect() and apply(); call apply() first");
   const u64 begin = s.part.totals.now;
   if (begin + rule_.horizon >= kEndOfTime)
-    throw CoreError("the forks would pass cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
+    throw CoreError("the forks would run past cycle " + std::to_string(kEndOfTime) + ", the end of simulated time");
   const u64 end = std::min(begin + most_cycles, u64{kEndOfTime} - rule_.horizon);
 
   const LimitScope scope(keep_going);
@@ -189,11 +189,11 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
     run_.clear();
     ways_.clear();
     run_from_ = s.part.totals.now;
-    // Each thread has a share of the branches, and not less to do than the others.
+    // Gives each thread an equal share of the branches.
     const u64 left = u64{decisions - out.count} * (out.slots - 1);
     const auto share = static_cast<u32>((std::min<u64>(left, rule_.forks) + rule_.threads - 1) / rule_.threads);
     while (!full(share) && out.count < decisions && s.part.totals.now < end && ways_.noted() < kMostWays) {
-      if (used_ == 0) {  // nothing before the first moment is needed
+      if (used_ == 0) {  // cycles before the first moment are not needed
         run_.clear();
         run_from_ = s.part.totals.now;
       }
@@ -221,20 +221,20 @@ MarginalCost::Moment& MarginalCost::next_moment(const State& s) {
   return moment;
 }
 
-// Whole forks begin with a state of their own; branches go along with a run that begins where their share does.
+// A whole fork begins with its own state. Branches share a trunk that begins with the state of their share.
 void MarginalCost::keep_share(const State& s, u32 share) {
   const auto trials = static_cast<u32>(trials_.size());
   if (used_ > 0) {
     const Moment& last = *moments_[used_ - 1];
     const bool first = trials == last.trials;
     if (first ? s.part.totals.now - last.state.part.totals.now < kLookAgain : trials - last.trials < share) return;
-    if (first) used_--;  // nothing was found since
+    if (first) used_--;  // no decision was found since then
     if (trials == 0) ways_.clear();
   }
   next_moment(s);
 }
 
-// One cycle of the simulation, with a look at what is decided in it.
+// Simulates one cycle and samples its decisions.
 void MarginalCost::sample(Simulation& simulation, u32 most, double part, LabelledDecisions& out) {
   const Network& net = own_->network();
   simulation.collect();
@@ -268,7 +268,7 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
   if (!found.empty() && !branching_) {
     Moment& moment = next_moment(s);
     copy_requests(b, moment.batch);
-    moment.delivered = packets_delivered(s);  // some in this very cycle
+    moment.delivered = packets_delivered(s);  // includes deliveries of this cycle
   }
   simulation.apply(nullptr, 0);
   note_ways(s, b);
@@ -294,7 +294,7 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
   }
 }
 
-// Asks for the candidates of the listed requests. What it may do to their packets on the way is undone.
+// Lists the candidates of the requests. Changes that the listing makes to their packets are undone.
 void MarginalCost::list(State& s) {
   const Network& net = own_->network();
   std::vector<Saved> saved;
@@ -332,4 +332,4 @@ void MarginalCost::note_decision(const State& s, const Batch& b, const Found& on
   out.count++;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

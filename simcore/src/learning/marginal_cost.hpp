@@ -1,24 +1,24 @@
-// What a choice costs everybody: a state is forked at a decision, one fork for each candidate, and all run on with the
-// same packets from the same sources. The difference of all packets' delays is the marginal cost of the choice, in
-// packet-cycles.
+// Marginal cost of a choice: its effect on the delay of all packets, in packet-cycles. The state is forked at a
+// decision, once per candidate, and all forks run on with the same packets from the same sources. The difference in the
+// total delay is the marginal cost.
 //
-// By Little's law (Dally & Towles, 23.1) that is the difference of the areas under the number of packets that are due
-// and not delivered; what is due is the same in all forks (learning/demand.hpp), so packets delivered are counted,
-// cycle by cycle. Draws belong to packets and to the clocks of sources (rng.hpp), not to an order of events: forks draw
-// alike whatever was chosen.
+// By Little's law (Dally & Towles, 23.1), this difference is the difference of the areas under the number of packets
+// that are due and not delivered. The due packets are the same in all forks (learning/demand.hpp), so only delivered
+// packets are counted per cycle. Random draws belong to packets and to the clocks of sources (rng.hpp), not to an order
+// of events. Forks therefore draw the same numbers whatever was chosen.
 //
-// The other packets either keep the ways that they take in the run, which is what marginal cost means in the economics
-// of traffic (Beckmann, McGuire, Winsten 1956): the difference is the queueing that the choice causes. Or the routing
-// decides on them anew, by what it sees then: that includes how others make way, and that a network is chaotic. One
-// detour more or less moves queues, these turn later decisions, and after some round trips the difference is mostly
-// noise.
+// The other packets may keep the routes that they take in the run. This is marginal cost as in traffic economics
+// (Beckmann, McGuire, Winsten 1956), and the difference is the queueing that the choice causes. Alternatively the
+// routing decides their routes again from the state it then sees. The result then includes the reactions of other
+// packets. The network is chaotic: one deroute shifts queues, and queues change later decisions. After some round trips
+// the difference is mostly noise.
 //
-// The run that goes on as it was is one for all decisions, and gives the taken candidate's side of each difference. A
-// fork ends after `horizon` cycles, or once its future is that of the run: from there on the difference is 0.
+// The unchanged run serves as the reference for all decisions, because it takes the chosen candidate of each. A fork
+// ends after `horizon` cycles, or once its future equals that of the run, because later differences are 0.
 //
-// Where the others keep their ways, forks hold no more than the routers at which they differ from the run
-// (learning/branches.hpp), if the network lets them; else each is a whole state that is looked at now and then
-// (learning/future.hpp). Both come to the same labels.
+// If the other packets keep their routes, forks hold only the routers that differ from the run (learning/branches.hpp),
+// where the network allows it. Otherwise each fork is a whole state, which is compared with the run at intervals
+// (learning/future.hpp). Both give the same labels.
 #pragma once
 
 #include <memory>
@@ -32,16 +32,20 @@
 #include "simcore/simulation.hpp"
 
 namespace flitgym {
+class Team;
+}
+
+namespace flitgym::learning {
 
 struct MarginalCostRule {
-  u32 horizon = 0;  // cycles that a fork runs at most
-  u32 slots = 8;    // candidates of a decision that are tried: the minimal one, the one taken, and others drawn
+  u32 horizon = 0;  // maximum number of cycles of a fork
+  u32 slots = 8;    // candidates tried per decision: the minimal one, the taken one, and randomly drawn others
   u32 threads = 1;
-  u32 forks = 128;               // kept at once, to be tried together
-  u32 check = 64;                // cycles between two looks whether a whole fork's future is the run's; 0: none
-  u64 seed = 0;                  // of the sample
-  Ahead others = Ahead::kKnown;  // keep their ways of the run, or are routed anew
-  bool whole = false;            // forks hold the whole network also where branches would do
+  u32 forks = 128;               // forks kept at a time and tried together
+  u32 check = 64;                // cycles between comparisons of a whole fork with the run; 0: none
+  u64 seed = 0;                  // of the sampling of decisions
+  Ahead others = Ahead::kKnown;  // other packets keep their routes of the run, or are routed again
+  bool whole = false;            // use whole forks even where branches are possible
 };
 
 // Parallel arrays, one row per decision.
@@ -49,36 +53,36 @@ struct LabelledDecisions {
   u32 count = 0, slots = 0, width = 0;
   std::vector<Cycle> cycle;
   std::vector<u32> router, source, destination, sequence, hops;
-  std::vector<u8> came_by;          // PortKind of the channel by which the packet came
-  std::vector<u32> candidates;      // that there were, tried or not
-  std::vector<u32> tried, taken;    // slots in use; the slot of what the routing took
+  std::vector<u8> came_by;          // PortKind of the channel by which the packet arrived
+  std::vector<u32> candidates;      // number of candidates, tried or not
+  std::vector<u32> tried, taken;    // number of slots in use; slot of the candidate that the routing took
   std::vector<u16> port, vc_class;  // [count, slots] router-local
-  std::vector<double> cost;         // [count, slots] packet-cycles more than the taken slot; 0 there and where none is
-  std::vector<u8> settled;          // [count, slots] the fork's future became the run's: no horizon says otherwise
-  std::vector<u32> cycles;          // [count, slots] that the fork has run
-  std::vector<float> observation;   // [count, width] of a learning seam; else width is 0
+  std::vector<double> cost;        // [count, slots] packet-cycles more than the taken slot; 0 there and in unused slots
+  std::vector<u8> settled;         // [count, slots] the fork ended equal to the run, so any longer horizon agrees
+  std::vector<u32> cycles;         // [count, slots] cycles that the fork has run
+  std::vector<float> observation;  // [count, width] observation of the seam; without a seam width is 0
 };
 
 class MarginalCost {
  public:
-  // Throws ConfigError where this simulation's decisions cannot be tried, or so many states do not fit.
+  // Throws ConfigError if decisions of this simulation cannot be tried, or if the states do not fit in memory.
   MarginalCost(const Simulation& simulation, const MarginalCostRule& rule);
   ~MarginalCost();
   MarginalCost(const MarginalCost&) = delete;
   MarginalCost& operator=(const MarginalCost&) = delete;
 
-  // Runs the simulation on until `decisions` have been sampled, each with probability `part`, or `most_cycles` have
-  // passed, and tries their candidates. The simulation goes its way as if nobody looked.
+  // Continues the simulation until `decisions` were sampled, each with probability `part`, or `most_cycles` have
+  // passed. Then tries their candidates. Sampling does not affect the simulation.
   LabelledDecisions label(Simulation& simulation, u32 decisions, double part, u64 most_cycles,
                           const KeepGoing& keep_going = {});
 
  private:
-  // A cycle in which decisions were sampled, cut where they are made: the state, and the requests.
+  // A cycle with sampled decisions, between its two halves: the state and the requests.
   struct Moment {
     State state;
     Batch batch;
-    u64 delivered = 0;  // before
-    u32 trials = 0;     // number of the first that begins here or later
+    u64 delivered = 0;  // packets delivered before
+    u32 trials = 0;     // index of the first trial that begins here or later
   };
   struct Worker {
     State state;
@@ -91,7 +95,7 @@ class MarginalCost {
     u32 row, slot, moment, request, input_vc;
     Cycle at;
   };
-  // The run at the beginning of a cycle: packets delivered so far and under way; of some cycles also hashes.
+  // The run at the beginning of a cycle: packets delivered and in the network, and in some cycles hashes.
   struct RunPoint {
     u64 delivered, in_network, loads, future;
   };
@@ -113,15 +117,15 @@ class MarginalCost {
   void try_branches(Worker& worker, u32 moment, LabelledDecisions& out) const;
 
   const MarginalCostRule rule_;
-  std::unique_ptr<Simulation> own_;  // holds the network; the run goes on in its state
+  std::unique_ptr<Simulation> own_;  // owns the network; its state continues the run
   std::unique_ptr<const Network> copy_;
-  const Network* listing_;  // whose candidates() says what there is to choose from
+  const Network* listing_;  // network whose candidates() lists the choices
   bool can_meet_ = false, branching_ = false;
   Batch listed_;
-  std::vector<std::unique_ptr<Moment>> moments_;  // buffers; the first used_ are in use
+  std::vector<std::unique_ptr<Moment>> moments_;  // buffers, of which the first used_ are in use
   u32 used_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<class Team> team_;
+  std::unique_ptr<Team> team_;
   std::vector<Trial> trials_;
   Cycle run_from_ = 0;
   std::vector<RunPoint> run_;  // from cycle run_from_ on
@@ -131,4 +135,4 @@ class MarginalCost {
 void copy_requests(const Batch& from, Batch& to);
 u64 packets_delivered(const State& state);
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -1,15 +1,15 @@
-// The forks of marginal costs: the run as they are held against it, and each candidate tried.
+// Forks for marginal cost: the reference run, and the trial of each candidate.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-#include "decision.hpp"
 #include "learning/future.hpp"
 #include "learning/marginal_cost.hpp"
 #include "simcore/rng.hpp"
+#include "stage/route_computation.hpp"
 #include "team.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 u64 packets_delivered(const State& s) {
   u64 accepted = 0;
@@ -19,7 +19,7 @@ u64 packets_delivered(const State& s) {
 
 namespace {
 
-// What stands and is under way at each port: told apart at once, most states are.
+// Flits queued and in transit per port. Most different states already differ in this cheap hash.
 u64 loads_hash(const Network& net, const State& s) {
   u64 sum = 0;
   for (u32 p = 0; p < net.port_count; p++) {
@@ -29,7 +29,7 @@ u64 loads_hash(const Network& net, const State& s) {
   return sum;
 }
 
-// Puts a candidate in the place of what was decided for request i, of whose packet the state before is at hand.
+// Replaces the decision of request i by a candidate, starting from the packet in the state before the decision.
 void force(const Network& net, State& s, Batch& b, u32 i, const State& before, u16 port, u16 vc_class) {
   const u32 id = b.packet[i];
   s.packets[id] = before.packets[id];
@@ -58,9 +58,9 @@ void copy_requests(const Batch& from, Batch& to) {
   copy(from.in_vc, to.in_vc);
 }
 
-// At the beginning of a cycle of the run.
+// Called at the beginning of a cycle of the run.
 void MarginalCost::note_run(const State& s) {
-  if (branching_) return;  // no sums are needed
+  if (branching_) return;  // branches need no sums
   const Network& net = own_->network();
   RunPoint point{packets_delivered(s), totals(s).packets_in_network, 0, 0};
   if (looks_at(s.part.totals.now)) {
@@ -74,7 +74,7 @@ void MarginalCost::note_ways(const State& s, const Batch& b) {
   if (rule_.others == Ahead::kKnown && used_ > 0) ways_.note(own_->network(), s, b);
 }
 
-// The run goes on in a copy until the last fork's end.
+// Continues the run in a copy until the end of the last fork.
 void MarginalCost::finish_run(const State& now) {
   const Network& net = own_->network();
   State& s = own_->state();
@@ -111,7 +111,7 @@ void MarginalCost::try_all(LabelledDecisions& out) {
   });
 }
 
-// Those that begin with a moment, up to the next one.
+// Tries the branches that begin with moment k, up to the next moment.
 void MarginalCost::try_branches(Worker& worker, u32 k, LabelledDecisions& out) const {
   const Moment& moment = *moments_[k];
   const u32 first = moment.trials, end = k + 1 < used_ ? moments_[k + 1]->trials : static_cast<u32>(trials_.size());
@@ -140,7 +140,7 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
   s = moment.state;
   for (u32 k = 0; k < net.partitions(); k++) {
     partition(s, k).window = Window{};
-    partition(s, k).window.open = 1;  // it counts what is delivered
+    partition(s, k).window.open = 1;  // counts deliveries
   }
   copy_requests(moment.batch, w.batch);
   w.routes.clear();
@@ -149,8 +149,9 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
   apply(net, s, w);
 
   const u32 forced = moment.batch.packet[trial.request];
-  const u64 but = Ways::key_of(s.packets[forced]);  // while it waits for room it may be asked again
-  const RunPoint* const run = run_.data() + (moment.state.part.totals.now - run_from_);  // by cycles since the decision
+  const u64 but = Ways::key_of(s.packets[forced]);  // the packet may ask again while it waits for space
+  // Indexed by cycles since the decision.
+  const RunPoint* const run = run_.data() + (moment.state.part.totals.now - run_from_);
   i64 behind = 0;
   u32 cycles = 1;
   for (;; cycles++) {
@@ -177,4 +178,4 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
   out.cycles[at] = cycles;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

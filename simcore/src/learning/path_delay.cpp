@@ -1,6 +1,6 @@
-// What each candidate of a decision would cost, seen from above: the time to the destination if every queue stood still
-// as it is at this instant. No router can know it; a reward may, since it is a teacher's, and it is known at once,
-// where the true delay is not before thousands of other decisions have been made.
+// Estimated cost of each candidate with global knowledge: the time to the destination if every queue kept its present
+// length. No router can know it, but a reward may use it, because only the trainer sees rewards. It is available at
+// once, while the true delay is known only after thousands of other decisions.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -10,8 +10,8 @@ namespace flitgym {
 
 namespace {
 
-// Flits that stand between a packet and the far end of a channel: those queued for it, and those in the buffers behind
-// it.
+// Queueing ahead of a packet that takes a channel: flits queued for the channel and flits in the buffers at its far
+// end.
 double queueing_ns(const Network& net, const State& s, u32 port) {
   const Channel& channel = net.channels[port];
   u32 flits = s.ports[port].queued;

@@ -1,5 +1,5 @@
-// The network of a policy. Sums run over the inputs in order, output by output, so the bits do not depend on the width
-// of the machine's vectors.
+// The policy network. Each output is summed over the inputs in order, so results are bitwise independent of the vector
+// width of the machine.
 #include "learning/perceptron.hpp"
 
 #include <algorithm>
@@ -25,10 +25,10 @@ constexpr u32 kLanes = 4;
 #endif
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
-constexpr u32 kPad = 16;  // the layout is the same whatever the lanes
+constexpr u32 kPad = 16;  // the memory layout does not depend on kLanes
 inline u32 padded(u32 outputs) { return (outputs + kPad - 1) / kPad * kPad; }
 
-// kRows rows by kPad outputs at once: the sums stay in registers, each weight is read once for all rows.
+// Computes kRows rows by kPad outputs at a time. The sums stay in registers, and each weight is read once for all rows.
 template <u32 kRows>
 inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight, u32 width, const float* bias,
                  float* out, u32 out_stride, bool rectify) {
@@ -74,8 +74,8 @@ void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* we
 
 constexpr std::size_t kScratch = 1 << 22;  // floats
 
-// Returns the scores [rows, padded outputs]. Many rows go through a wide network in parts, so that the scratch stays
-// small.
+// Returns the scores [rows, padded outputs]. Many rows go through a wide network in parts, which bounds the scratch
+// memory.
 const float* forward(const PolicyShape& shape, const float* weights, const float* in, u32 in_stride, u32 rows,
                      std::vector<float>& a, std::vector<float>& b) {
   u32 widest = 0;
@@ -106,17 +106,18 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
 
 // --- A network that scores slots ---
 //
-// The slots of a decision go through it together. They have their general features in common, so the first layer's sums
-// over those are taken once. And from layer to layer only those units are passed on that some slot has made active,
-// half of them or fewer: a product with 0 changes no finite sum. (A sum that is -0 may come out as 0; to what follows,
-// both are the same.)
+// The slots of a decision are computed together. They share their general features, so the first layer computes the
+// sums over those once. Each layer passes on only the units that are active in some slot, half of them or fewer,
+// because a product with 0 changes no finite sum. A sum of -0 may become 0, which is equivalent for later layers.
 
-constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;  // so that the sums of a tile fit the registers
+// Rows per tile, chosen so that its sums fit the registers.
+constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;
 typedef int Bits __attribute__((vector_size(kLanes * sizeof(int)), aligned(4), may_alias));
 constexpr u32 kParts = kPad / kLanes;
-constexpr u32 kWide = kLanes == 16 ? 2 : 1;  // times kPad units at once, where there are so many and registers for them
+// Units computed at a time, in multiples of kPad, if the layer is wide enough.
+constexpr u32 kWide = kLanes == 16 ? 2 : 1;
 
-// What rows have in `at[0 .. count-1]` of their inputs.
+// Selects the inputs at[0 .. count-1] of each row.
 struct Inputs {
   const float* rows;
   u32 stride;
@@ -124,9 +125,9 @@ struct Inputs {
   u32 count;
 };
 
-// kRows rows by kLanes times kOwn units: each sum begins with `start` and takes the inputs in order. `active`: the
-// units are rectified, and the bits of those above 0 are gathered there. `times`: behind that they are multiplied by
-// it, unit by unit.
+// Computes kRows rows by kLanes * kOwn units. Each sum begins with `start` and adds the inputs in order. If `active` is
+// given, the units are rectified, and `active` collects the bits of all units above 0. If `times` is given, the units
+// are then multiplied by it element by element.
 template <u32 kRows, u32 kOwn = kParts>
 void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active,
            const float* times) {
@@ -157,7 +158,7 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
     }
 }
 
-// The single unit of the last layer, whose products have been taken.
+// The single unit of the last layer. Its products were computed by the layer before.
 template <u32 kRows>
 void score(const Inputs& in, const float* start, float* out) {
   float sum[kRows];
@@ -167,7 +168,7 @@ void score(const Inputs& in, const float* start, float* out) {
   for (u32 r = 0; r < kRows; r++) out[r] = sum[r];
 }
 
-// The same for any number of rows; kOwn = 0: of the single unit.
+// The same for any number of rows. kOwn = 0 computes the single unit.
 template <u32 kOwn, u32 kRows = kMostRows>
 inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active,
                      const float* times) {
@@ -183,7 +184,8 @@ inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const 
   if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times);
 }
 
-// Appends which of the units first .. first + kPad - 1 have a bit; returns how many are listed now. Writes kPad places.
+// Appends the units first .. first + kPad - 1 that have a bit set, and returns the new length of the list. May write
+// kPad entries.
 u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 #if defined(__AVX512F__)
   const __m512i bits = _mm512_loadu_si512(active);
@@ -202,17 +204,17 @@ u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 #endif
 }
 
-// Scores the first `count` slots of a row of an observation. `last_weights`: those of the last layer's unit, side by
-// side. `scratch`: two of [slots, widest layer, padded].
+// Scores the first `count` slots of an observation row. `last_weights` holds the weights of the last layer's unit,
+// contiguously. `scratch` holds two buffers of [slots, widest layer, padded].
 void score_slots(const Seam& seam, const float* weights, const float* last_weights, const float* row, u32 count,
                  float* const (&scratch)[2], float* scores) {
   const PolicyShape& shape = seam.policy;
-  u32 lists[2][kMostUnits + kPad];
+  u32 lists[2][learning::kMostUnits + kPad];
   const u32 inputs = shape.layers[0], last = static_cast<u32>(shape.layers.size()) - 2;
   const auto layer_of = [&](u32 l) { return weights + shape.offsets[l]; };
   for (u32 i = 0; i < std::max(seam.general, seam.per_slot); i++) lists[1][i] = i;
 
-  // The first layer's sums over what the slots have in common are where those over the rest begin.
+  // The sums over the shared features of the first layer are the start values of the sums over the slots' own features.
   const u32 first_width = padded(shape.layers[1]);
   float* const shared = scratch[1];
   for (u32 o = 0; o < first_width; o += kPad)
@@ -221,7 +223,7 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
   Inputs in{row + seam.general, seam.per_slot, lists[1], seam.per_slot};
   const float *start = shared, *weight = layer_of(0) + std::size_t{seam.general} * first_width;
 
-  if (last == 0) {  // nothing is hidden
+  if (last == 0) {  // no hidden layer
     for (u32 r = 0; r < count; r++) {
       scores[r] = *shared;
       for (u32 i = 0; i < in.count; i++)
@@ -251,7 +253,7 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
   all_rows<0>(count, in, nullptr, 0, start, scores, nullptr, nullptr);
 }
 
-// The slot of the highest score, the first of equals; or one at random.
+// Selects the slot with the highest score (the first of equal ones), or a random slot.
 void choose_slot(const Network& net, const State& s, const Packet& p, const float* scores, u32 count, u32& chosen,
                  float& log_probability) {
   u32 best = 0;
@@ -264,9 +266,9 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
   double part[kMostSlots], sum = 0;
   for (u32 k = 0; k < count; k++)
     sum += part[k] = temperature > 0 ? std::exp((double{scores[k]} - double{scores[best]}) / temperature) : k == best;
-  double left = unit(route_draw(net, p, 1)) * sum;
-  if (epsilon > 0 && unit(route_draw(net, p, 0)) < epsilon) {
-    chosen = below(route_draw(net, p, 2), count);
+  double left = unit(routing::route_draw(net, p, 1)) * sum;
+  if (epsilon > 0 && unit(routing::route_draw(net, p, 0)) < epsilon) {
+    chosen = below(routing::route_draw(net, p, 2), count);
   } else if (temperature > 0) {
     for (chosen = 0; chosen + 1 < count && left >= part[chosen]; chosen++) left -= part[chosen];
   }

@@ -1,10 +1,10 @@
-// Bounds of a seam and of the network of a policy.
+// Limits shared by the seam and the policy network.
 #pragma once
 
 #include "simcore/types.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
-inline constexpr u32 kMostUnits = 4096;  // of a hidden layer
+inline constexpr u32 kMostUnits = 4096;  // maximum size of a hidden layer
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -1,5 +1,5 @@
 // Reads a policy from a safetensors file: eight bytes with the length of a JSON header, the header, then plain numbers.
-// Nothing in such a file can run. Everything is checked, for it may come from a stranger.
+// The format cannot contain code. Everything is checked, because the file may come from an untrusted source.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace flitgym {
 
 namespace {
 
-// As much of JSON as a header has: objects, strings, whole numbers and lists of them.
+// The part of JSON that a header needs: objects, strings, whole numbers and lists of them.
 class Header {
  public:
   Header(const std::string& path, const std::string& text) : path_(path), text_(text) {}
@@ -27,7 +27,7 @@ class Header {
     return true;
   }
   void expect(char c) {
-    if (!take(c)) fail(std::string("its header is broken: no '") + c + "' at byte " + std::to_string(at_));
+    if (!take(c)) fail(std::string("its header is invalid: expected '") + c + "' at byte " + std::to_string(at_));
   }
   std::string word() {
     expect('"');
@@ -35,7 +35,7 @@ class Header {
     for (; at_ < text_.size() && text_[at_] != '"'; at_++) {
       if (static_cast<u8>(text_[at_]) < ' ') fail("its header has a control character at byte " + std::to_string(at_));
       if (text_[at_] == '\\' && (++at_ >= text_.size() || std::string("\"\\/").find(text_[at_]) == std::string::npos))
-        fail("its header has an escape that no policy needs");
+        fail("its header has an unsupported escape sequence");
       out += text_[at_];
     }
     expect('"');
@@ -46,11 +46,11 @@ class Header {
     u64 value = 0;
     const std::size_t from = at_;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; at_++) {
-      if (value > std::numeric_limits<u64>::max() / 16) fail("its header has a number beyond all sizes");
+      if (value > std::numeric_limits<u64>::max() / 16) fail("its header has a number that is too large");
       value = value * 10 + static_cast<u64>(text_[at_] - '0');
     }
     if (at_ == from || (text_[from] == '0' && at_ > from + 1))
-      fail("its header is broken: no number at byte " + std::to_string(from));
+      fail("its header is invalid: expected a number at byte " + std::to_string(from));
     return value;
   }
   std::vector<u64> numbers() {
@@ -69,16 +69,16 @@ class Header {
     if (take('}')) return;
     do {
       const std::string key = word();
-      if (!keys.insert(key).second) fail("'" + key + "' stands in its header twice");
+      if (!keys.insert(key).second) fail("'" + key + "' appears twice in its header");
       expect(':');
       each(key);
     } while (take(','));
     expect('}');
   }
-  // Writers fill a header up with blanks.
+  // Writers pad the header with blanks.
   void end() {
     skip_blanks();
-    if (at_ < text_.size()) fail("its header goes on behind its last brace");
+    if (at_ < text_.size()) fail("its header has text after the last brace");
   }
 
  private:
@@ -96,7 +96,7 @@ PolicyFile read_policy_file(const std::string& path) {
   u64 length = 0;
   const auto cut = [&]() -> ConfigError {
     return ConfigError("policy file " + path + ": " + std::to_string(bytes.size()) +
-                       " bytes are no safetensors file, or one that is cut short");
+                       " bytes; it is truncated or not a safetensors file");
   };
   if (bytes.size() < 8) throw cut();
   std::memcpy(&length, bytes.data(), 8);
@@ -106,9 +106,9 @@ PolicyFile read_policy_file(const std::string& path) {
   const u64 size = bytes.size() - 8 - length;
 
   PolicyFile policy;
-  std::map<u64, std::pair<u64, std::string>> spans;  // from, to and whose
+  std::map<u64, std::pair<u64, std::string>> spans;  // begin, end and name of the tensor
   Header header(path, text);
-  if (text.empty() || text[0] != '{') header.fail("its header begins with no brace");
+  if (text.empty() || text[0] != '{') header.fail("its header does not begin with a brace");
   header.members([&](const std::string& name) {
     if (name == "__metadata__") {
       header.members([&](const std::string& key) { policy.metadata[key] = header.word(); });
@@ -122,14 +122,14 @@ PolicyFile read_policy_file(const std::string& path) {
       else if (key == "data_offsets") span = header.numbers();
       else header.fail("tensor '" + name + "' has the unknown entry '" + key + "'");
     });
-    if (type != "F32") header.fail("tensor '" + name + "' is of type " + type + ", the core reads F32");
+    if (type != "F32") header.fail("tensor '" + name + "' has type " + type + "; expected F32");
     u64 count = 1;
     for (const u64 n : shape) {
       if (n > 0 && count > (u64{1} << 32) / n) header.fail("tensor '" + name + "' is too large");
       count *= n;
     }
     if (span.size() != 2 || span[0] > span[1] || span[1] - span[0] != 4 * count)
-      header.fail("the shape of tensor '" + name + "' does not fit its bytes");
+      header.fail("the shape of tensor '" + name + "' does not match its number of bytes");
     if (span[1] > size) throw cut();
     if (count == 0) header.fail("tensor '" + name + "' is empty");
     if (!spans.emplace(span[0], std::pair{span[1], name}).second)
@@ -147,7 +147,7 @@ PolicyFile read_policy_file(const std::string& path) {
     end = rest.first;
   }
   if (end < size) header.fail(gap(size));
-  // No byte belongs to two of them, so all of them together are no larger than the file.
+  // The tensors do not overlap, so together they are no larger than the file.
   for (const auto& [from, rest] : spans) {
     PolicyFile::Tensor& tensor = policy.tensors[rest.second];
     tensor.values.resize((rest.first - from) / 4);

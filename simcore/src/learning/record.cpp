@@ -1,5 +1,6 @@
-// The course of a decision: opened when it is made, closed when the packet comes to its next one or is delivered, filed
-// as a transition when the news is back at the router that made it (the time of an empty path back).
+// Record of a decision. It is opened when the decision is made, and closed when the packet reaches its next decision or
+// is delivered. It becomes a transition when the feedback has reached the router that decided, after the flight time of
+// an empty path back.
 #include <algorithm>
 #include <cstring>
 
@@ -27,8 +28,8 @@ u32 new_entry(const Seam& seam, State& s) {
   return id;
 }
 
-// The packet is at router `here`; the news goes back from there. What lies further ahead than the wheel is looked at
-// again.
+// The packet is at router `here`, and the feedback returns from there. Records due beyond the span of the wheel are
+// pushed again later.
 void send_news(const Network& net, State& s, u32 id, u32 here) {
   OpenDecision& open = s.open_decisions[id];
   open.due = s.part.totals.now + 1 +
@@ -36,7 +37,7 @@ void send_news(const Network& net, State& s, u32 id, u32 here) {
   s.part.news.push(std::min(open.due, s.part.totals.now + s.part.news.longest()), id);
 }
 
-// From the last router into the terminal, to the packet's tail.
+// Time from the last router to the terminal, until the tail has arrived.
 float last_hop_ns(const Network& net, const Packet& p) {
   const u32 port = net.port(net.terminal_router[p.destination], net.terminal_port[p.destination]);
   return net.seam->hop_ns[port] + static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
@@ -45,7 +46,7 @@ float last_hop_ns(const Network& net, const Packet& p) {
 void close(const Network& net, State& s, u32 id, const Packet& p, u32 here, bool delivered) {
   OpenDecision& open = s.open_decisions[id];
   Closing closing{p, open.decided, s.part.totals.now, 0};
-  // Until now the reward's place has held the time of the way from the decision to the destination (open_record).
+  // Until now the reward field holds the path time from the decision to the destination (open_record).
   if (net.seam->reward->tolled)
     closing.way_ns = delivered ? open.reward + last_hop_ns(net, p)
                                : open.reward - flight(net, graph_now(net, s), here, net.terminal_router[p.destination]);
@@ -157,7 +158,7 @@ void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
     const std::size_t row = s.part.learning.transitions++ % seam.capacity, from = id;
     std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width],
                 seam.width * sizeof(float));
-    const bool followed = !open.done;  // closed by the packet's next decision, whose row stands beside it
+    const bool followed = !open.done;  // the packet's next decision closed it and left its row
     if (followed)
       std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width],
                   seam.width * sizeof(float));

@@ -1,4 +1,4 @@
-// From the candidates of a cycle to the decisions of an agent, and back.
+// Turns the candidates of a cycle into decisions of an agent, and the choices back into routes.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -37,7 +37,7 @@ const Spec& named(const std::string& where, const std::string& name) {
   return noted(found->second);
 }
 
-// What leads where, and how fast.
+// Measures the time and the next router of every port.
 void measure_hops(const Network& net, Seam& seam) {
   seam.hop_ns.assign(net.router_ports, 0);
   seam.next_router.assign(net.router_ports, kNone);
@@ -59,7 +59,7 @@ void measure_hops(const Network& net, Seam& seam) {
   for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
 }
 
-// Of more candidates than slots, the first stays and the others are drawn.
+// If there are more candidates than slots, keeps the first and draws the others.
 void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots,
                 u16* slot_ports, u16* slot_classes) {
   if (candidates <= slots) {
@@ -70,7 +70,7 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
   u16 order[kMaxRadix * 2];
   const u32 n = std::min<u32>(candidates, std::size(order));
   for (u32 k = 0; k < n; k++) order[k] = static_cast<u16>(k);
-  const u64 bits = route_draw(net, p, 3);
+  const u64 bits = routing::route_draw(net, p, 3);
   slot_ports[0] = ports[0];
   slot_classes[0] = classes[0];
   for (u32 k = 1; k < slots; k++) {
@@ -80,9 +80,9 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
   }
 }
 
-// Of more candidates than slots, the first stays; of the others local and global links take turns, each with its least
-// estimates, of equals any. Without the turns the short links of a large Dragonfly would leave no room for a way around
-// another group, which always seems longer at first sight.
+// If there are more candidates than slots, keeps the first. Then local and global links alternate, each with its lowest
+// estimates; ties are broken at random. Without alternation, the short links of a large Dragonfly would leave no slot
+// for a path through another group, whose estimate is always higher.
 void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports,
                 const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
   const Graph& graph = graph_now(net, s);
@@ -91,13 +91,13 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
   const u32* const next_router = &net.seam->next_router[first_port];
   const Channel* const channels = &net.channels[first_port];
   const Port* const queues = &s.ports[first_port];
-  // What each seems to take at first sight, the way without queueing and the flits before its link; its turn; its
-  // place: one number, and the least of them is the next to be taken. Times are not negative, so their bits are in
-  // their order. No branch hangs on them.
+  // Each candidate has one key: its estimated time (path without queueing plus flits ahead on its link), then its
+  // position, rotated at random, for ties. The candidate with the lowest key is taken next. Times are not negative, so
+  // their bit patterns have their order. The loop has no conditional jumps.
   constexpr u32 kBlock = 8;
   u64 keys[2][kMaxRadix * 2 + kBlock];
   u32 counts[2] = {0, 0};
-  const u32 n = candidates - 1, turn = below(route_draw(net, p, 3), n);
+  const u32 n = candidates - 1, turn = below(routing::route_draw(net, p, 3), n);
   for (u32 k = 1; k < candidates; k++) {
     const u32 local = ports[k], place = k - 1 >= turn ? k - 1 - turn : k - 1 - turn + n;
     const auto ahead = static_cast<float>(queues[local].load * channels[local].flit_cycles * net.cycle_ns);
@@ -109,7 +109,7 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
   slot_ports[0] = ports[0];
   slot_classes[0] = classes[0];
   u32 left[2] = {counts[0], counts[1]};
-  u64 taken[2] = {0, 0};  // the last key of each kind
+  u64 taken[2] = {0, 0};  // last key taken, per kind
   for (u32 k = 1, kind = 1; k < slots; k++, kind ^= 1) {
     kind ^= left[kind] == 0;
     const u64 above = taken[kind];
@@ -127,18 +127,19 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
 }  // namespace
 
 std::vector<ParamSpec> seam_params() {
-  std::vector<ParamSpec> specs = relation_params();
+  std::vector<ParamSpec> specs = routing::relation_params();
   const std::vector<ParamSpec> own = {
       integer("slots", 8, 2, kMostSlots, "",
-              "candidates that an agent sees at most: the minimal one, and others where there are more (slots_by)"),
-      choice("slots_by", "random", {"random", "estimate"},
-             "which others: any, or those whose way and queues seem the shortest at first sight, local and global "
-             "links in turn"),
+              "maximum number of candidates that an agent sees: the minimal one, and others selected by slots_by"),
+      choice(
+          "slots_by", "random", {"random", "estimate"},
+          "selection of the other candidates if there are more than slots: random, or the lowest estimate of path and "
+          "queueing time, alternating between local and global links"),
       choice("observation", "progress+router+queues+path+q_values", {}, "blocks of features, joined by +"),
-      choice("reward", "hop_delay", {}, "what a decision is paid"),
-      real("toll", 1, 0, 100, "", "of reward=relative_delay: how many times more the time lost to queues counts"),
-      integer("record", 0, 0, 1 << 24, "transitions", "room in the ring of transitions; 0 = none are kept"),
-      real("record_part", 1, 0, 1, "", "part of the packets whose decisions are kept"),
+      choice("reward", "hop_delay", {}, "reward of a decision"),
+      real("toll", 1, 0, 100, "", "for reward=relative_delay: extra weight of the time lost to queueing"),
+      integer("record", 0, 0, 1 << 24, "transitions", "capacity of the ring buffer of transitions; 0 = record none"),
+      real("record_part", 1, 0, 1, "", "fraction of the packets whose decisions are recorded"),
   };
   specs.insert(specs.end(), own.begin(), own.end());
   return specs;
@@ -146,12 +147,12 @@ std::vector<ParamSpec> seam_params() {
 
 RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   const std::string where = "routing." + net.routing_name;
-  const RoutingFacts facts = take_relation(params, net);
+  const RoutingFacts facts = routing::take_relation(params, net);
   seam.slots = params.count("slots");
   for (const std::string& name : split(params.text("observation"), '+')) {
     const auto& block = named<ObservationSpec>(where + ".observation", name);
     if (std::find(seam.blocks.begin(), seam.blocks.end(), &block) != seam.blocks.end())
-      throw ConfigError(where + ".observation: '" + name + "' stands there twice");
+      throw ConfigError(where + ".observation: '" + name + "' is given twice");
     seam.blocks.push_back(&block);
     seam.general += static_cast<u32>(block.general.size());
     seam.per_slot += static_cast<u32>(block.per_slot.size());
@@ -160,8 +161,8 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.reward = &named<RewardSpec>(where + ".reward", params.text("reward"));
   seam.toll = static_cast<float>(params.real("toll"));
   if (!seam.reward->tolled && params.real("toll") != 1)
-    throw ConfigError(where + ".toll: " + std::to_string(params.real("toll")) +
-                      " means nothing to reward=" + seam.reward->name);
+    throw ConfigError(where + ".toll: reward=" + seam.reward->name +
+                      " does not use it; leave it at 1 (given: " + std::to_string(params.real("toll")) + ")");
   seam.by_estimate = params.text("slots_by") == "estimate";
   seam.capacity = params.count("record");
   seam.record_part = params.real("record_part");
@@ -169,7 +170,7 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   measure_hops(net, seam);
   for (const ObservationSpec* block : seam.blocks) {
     if (block->learn && net.learn)
-      throw ConfigError(where + ".observation: two of its blocks learn from feedback; one can");
+      throw ConfigError(where + ".observation: two blocks learn from feedback; only one may");
     seam.block_data.push_back(block->setup ? block->setup(net) : nullptr);
     if (block->learn) net.learn = block->learn;
   }
@@ -182,7 +183,7 @@ void own_rows(const Network& net, Batch& b) {
   const Seam& seam = *net.seam;
   const float* const rows = d.observation;
   const u8* const mask = d.mask;
-  // Sized once: there may be views of them.
+  // Sized once, because views of the arrays may exist.
   d.own_observation.resize(b.input_vc.size() * seam.width);
   d.own_mask.resize(b.input_vc.size() * seam.slots);
   if (rows && rows != d.own_observation.data())
@@ -241,8 +242,8 @@ void make_decisions(const Network& net, State& s, Batch& b) {
   for (std::size_t k = 0; k < seam.blocks.size(); k++)
     if (seam.blocks[k]->prepare) seam.blocks[k]->prepare(net, s, b, seam.block_data[k].get());
 
-  // What a decision looks at lies anywhere in memory: it is asked for when its slots are known, and looked at some
-  // decisions later.
+  // The data of a decision is scattered in memory. It is prefetched when its slots are known and read some decisions
+  // later.
   constexpr u32 kAhead = 3;
   d.count = 0;
   u32 observed = 0;
@@ -283,7 +284,7 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
     if (seam.capacity) open_record(net, s, b, j);
   }
   s.part.learning.decisions += d.count;
-  for (u32 i = 0; net.chosen && i < b.count; i++) net.chosen(net, s, b, i);  // those with one candidate, too
+  for (u32 i = 0; net.chosen && i < b.count; i++) net.chosen(net, s, b, i);  // including those with a single candidate
 }
 
 }  // namespace flitgym

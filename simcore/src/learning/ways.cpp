@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "decision.hpp"
 #include "simcore/rng.hpp"
+#include "stage/route_computation.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 void Ways::clear() {
   steps_.assign(std::max<std::size_t>(steps_.size(), 1024), Step{});
@@ -89,4 +89,4 @@ void Ways::follow(const Network& net, State& s, Batch& b, u64 but) const {
   }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

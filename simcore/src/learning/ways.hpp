@@ -1,45 +1,46 @@
-// The ways that packets take in a run: what was decided on each at its n-th router, and what the routing kept of it.
+// Routes that packets take in a run: the decision for each packet at its n-th router, and the memories the routing kept
+// with it.
 #pragma once
 
 #include <vector>
 
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::learning {
 
 class Ways {
  public:
-  // A packet with so many hops behind it; never 0.
+  // Identifies a packet after this number of hops. Never 0.
   static u64 key_of(const Packet& p) { return (u64{p.source} << 40 | u64{p.sequence} << 8 | p.hops) + 1; }
 
   void clear();
   u32 noted() const { return used_; }
-  // What a batch was decided, once it has been applied. One that has found no room asks again at the same router: what
-  // it took in the end stands.
+  // Records the decisions of a batch after they were applied. A packet that found no space asks again at the same
+  // router, and its last decision counts.
   void note(const Network&, const State&, const Batch&);
-  // Decides on a batch as the run did, but for the packet `but` (key; 0: none) and those that the run has not seen at
-  // that router with so many hops behind them: these the routing decides on. Where the packet whose way was forced
-  // comes to a router as in the run, it goes on as in the run, too: so what a fork would do is known once it has become
-  // equal to the run, whatever a routing's tables hold.
+  // Decides on a batch as the run did. The routing itself decides for the packet with key `but` (0: none), and for
+  // packets that the run has not seen at that router after as many hops. If the packet whose route was forced reaches a
+  // router as in the run, it continues as in the run. The actions of a fork are therefore known once it has become
+  // equal to the run, whatever the tables of the routing hold.
   void follow(const Network&, State&, Batch&, u64 but) const;
 
  private:
   struct Step {
-    u64 key;           // 0: free
-    u32 router, kept;  // where its memories stand in kept_
+    u64 key;           // 0: unused entry
+    u32 router, kept;  // kept: offset of the packet's memories in kept_
     u16 port, vc_class;
     u8 phase, nonminimal;
-    u32 row;  // what it answers upstream, as in PacketDetail
+    u32 row;  // feedback sent upstream, as in PacketDetail
     float value;
-    Cycle arrived;  // likewise: a routing may start the clock anew when it decides
+    Cycle arrived;  // as in PacketDetail; a routing may restart this clock when it decides
   };
 
   Step& place_of(u64 key);
   const Step* find(u64 key) const;
 
-  std::vector<Step> steps_;  // open addressing, a power of two
+  std::vector<Step> steps_;  // hash table with open addressing; its size is a power of two
   u32 used_ = 0;
   std::vector<u8> kept_;
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::learning

@@ -7,21 +7,21 @@
 #include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
 constexpr u64 kStream = u64{0x62697365} << 32;
-constexpr u32 kSmall = 48;  // vertices below which nothing is contracted
-constexpr u32 kStarts = 8;  // vertices that halves of the smallest graph are grown from
-constexpr u32 kPasses = 8;  // at most, at each level
-constexpr u32 kTries = 3;   // of everything; the best is taken
+constexpr u32 kSmall = 48;  // contraction ends at this number of vertices
+constexpr u32 kStarts = 8;  // start vertices from which halves of the smallest graph are grown
+constexpr u32 kPasses = 8;  // most passes at each level
+constexpr u32 kTries = 3;   // complete runs; the best is kept
 
 struct Level {
   WeightedGraph graph;
   std::vector<u32> size;
   std::vector<double> bias;
-  std::vector<u32> coarse;  // [vertices] which vertex of the next, smaller level each is part of
+  std::vector<u32> coarse;  // [vertices] the vertex of the next coarser level that contains each vertex
 
   u64 total() const { return std::accumulate(size.begin(), size.end(), u64{0}); }
   u32 largest() const { return size.empty() ? 0 : *std::max_element(size.begin(), size.end()); }
@@ -34,11 +34,12 @@ std::vector<u32> shuffled(u32 n, u64 seed) {
   return order;
 }
 
-// Each vertex with the neighbour that it has the heaviest edge to, of those that are left.
+// Contracts each vertex with the unmatched neighbour to which it has the heaviest edge.
 Level contracted(Level& fine, u64 seed) {
   const WeightedGraph& g = fine.graph;
   const u32 n = g.vertices();
-  const u64 most = std::max<u64>(fine.total() / 12, 2);  // no vertex may become so large that no balance is left
+  // Larger vertices could make a balance impossible.
+  const u64 most = std::max<u64>(fine.total() / 12, 2);
   fine.coarse.assign(n, kNone);
   Level small;
   for (const u32 v : shuffled(n, seed)) {
@@ -65,7 +66,7 @@ Level contracted(Level& fine, u64 seed) {
   return small;
 }
 
-// The sides of one level while vertices change them.
+// The sides of the vertices of one level. Improving them moves vertices between the sides.
 class Balance {
  public:
   Balance(const Level& level, u64 target, std::vector<u8>& side)
@@ -76,7 +77,8 @@ class Balance {
   double cost() const { return cost_; }
   u64 off() const { return static_cast<u64>(off_ < 0 ? -off_ : off_); }
 
-  // Passes until one gains nothing. A state counts as balanced where side 0 is off by `tolerance` at most.
+  // Runs passes until a pass gains nothing. A state counts as balanced if the size of side 0 is off by at most
+  // `tolerance`.
   void improve(u64 tolerance) {
     for (u32 k = 0; k < kPasses; k++)
       if (!pass(static_cast<i64>(tolerance))) break;
@@ -109,7 +111,7 @@ class Balance {
     return gain;
   }
 
-  // How far a state is from what is wanted; less is better.
+  // Rank of a state: imbalance beyond the tolerance, then cost; less is better.
   std::pair<i64, double> worth(i64 tolerance) const { return {std::max(std::abs(off_), tolerance), cost_}; }
 
   bool pass(i64 tolerance) {
@@ -126,7 +128,7 @@ class Balance {
     auto best = before;
     std::vector<u32> moved;
     std::size_t kept = 0;
-    const std::size_t patience = 64 + n / 16;  // moves without a better state after which a pass ends
+    const std::size_t patience = 64 + n / 16;  // a pass ends after this many moves without a better state
     while (moved.size() - kept < patience) {
       for (u32 s : {0u, 1u})
         while (!queues[s].empty() &&
@@ -170,7 +172,8 @@ class Balance {
   i64 off_ = 0;  // size of side 0 above the target
 };
 
-// Side 0 grows from a vertex: always by the vertex that has most to say to it, until it is large enough.
+// Grows side 0 from a vertex. Each step adds the vertex with the heaviest edges to side 0, until the side is large
+// enough.
 std::vector<u8> grown(const Level& level, u64 target, u32 start) {
   const WeightedGraph& g = level.graph;
   const u32 n = g.vertices();
@@ -196,14 +199,14 @@ std::vector<u8> grown(const Level& level, u64 target, u32 start) {
   return side;
 }
 
-// How far the size of side 0 is from the target, and the weight; less is better.
+// Distance of the size of side 0 from the target, then the cost; less is better.
 using Worth = std::pair<u64, double>;
 
 Worth bisect_once(const Level& whole, u64 target, u64 seed, std::vector<u8>& side) {
   std::vector<Level> levels(1, whole);
   while (levels.back().graph.vertices() > kSmall) {
     Level small = contracted(levels.back(), draw(seed, kStream, levels.size()));
-    if (small.graph.vertices() > levels.back().graph.vertices() * 19 / 20) break;  // no edges are left
+    if (small.graph.vertices() > levels.back().graph.vertices() * 19 / 20) break;  // hardly any edges are left
     levels.push_back(std::move(small));
   }
 
@@ -255,4 +258,4 @@ Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 targ
   return halves;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

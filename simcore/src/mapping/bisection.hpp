@@ -1,24 +1,24 @@
-// Two parts of a graph with little weight between them.
+// Splits a graph into two parts with little weight between them.
 #pragma once
 
 #include "mapping/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 struct Halves {
   std::vector<u8> side;  // [vertices] 0 or 1
-  u64 size0 = 0;         // of the vertices on side 0
+  u64 size0 = 0;         // size of the vertices on side 0
   double cut = 0;        // weight of the edges between the sides
 };
 
-// Multilevel bisection: heaviest edges are contracted until the graph is small, its halves are grown from a vertex, and
-// on the way back vertices change sides as C. M. Fiduccia and R. M. Mattheyses have it (DAC 1982), the best state of
-// each pass being kept.
+// Multilevel bisection. The heaviest edges are contracted until the graph is small, and one half of that graph is grown
+// from a vertex. On the way back to the full graph, vertices change sides by the method of C. M. Fiduccia and R. M.
+// Mattheyses (DAC 1982). The best state of each pass is kept.
 //
-// Side 0 gets vertices whose sizes add up to `target`, exactly where all sizes are 1 (or 0), else as near as it was
-// found. `bias`: what a vertex adds to the weight that is made small where it stands on side 1 (may be negative);
-// empty: nothing.
+// The sizes of the vertices on side 0 add up to `target`: exactly if all sizes are 0 or 1, else as nearly as the search
+// found. The search minimises the weight of the edges between the sides plus the `bias` of the vertices on side 1. A
+// bias may be negative; an empty `bias` means none.
 Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 target, const std::vector<double>& bias,
               u64 seed);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -5,7 +5,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 double WeightedGraph::weight_of(u32 v) const {
   return std::accumulate(weight.begin() + static_cast<std::ptrdiff_t>(first[v]),
@@ -13,7 +13,7 @@ double WeightedGraph::weight_of(u32 v) const {
 }
 
 WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges) {
-  // Each edge in both directions, by a counting sort over the vertices; then each vertex's own in order.
+  // A counting sort lists each edge at both of its vertices. Then the edges of each vertex are sorted.
   std::vector<u64> begin(vertices + 1, 0);
   for (const WeightedEdge& e : edges)
     if (e.from != e.to) begin[e.from + 1]++, begin[e.to + 1]++;
@@ -46,7 +46,7 @@ WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges) {
   return graph;
 }
 
-WeightedGraph application_graph(const CommunicationMatrix& matrix) {
+WeightedGraph application_graph(const workload::CommunicationMatrix& matrix) {
   std::vector<WeightedEdge> edges;
   edges.reserve(matrix.peer.size());
   for (u32 rank = 0; rank < matrix.ranks; rank++)
@@ -83,4 +83,4 @@ WeightedGraph quotient(const WeightedGraph& graph, const std::vector<u32>& part,
   return undirected(parts, std::move(edges));
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -1,5 +1,4 @@
-// Graphs with weights, as whoever maps ranks to a network sees both sides: what ranks exchange, and how routers are
-// joined.
+// Weighted graphs for the mapping of ranks: the communication between ranks, and the cables between routers.
 #pragma once
 
 #include <span>
@@ -8,9 +7,9 @@
 #include "simcore/types.hpp"
 #include "workload/communication_matrix.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
-// Undirected: an edge stands with both of its vertices, and none leads back to its own.
+// An undirected graph without self-loops. Each edge is listed at both of its vertices.
 struct WeightedGraph {
   std::vector<u64> first = {0};  // [vertices + 1]
   std::vector<u32> peer;         // [2 edges] ascending within a vertex
@@ -19,7 +18,7 @@ struct WeightedGraph {
   u32 vertices() const { return static_cast<u32>(first.size() - 1); }
   u64 begin(u32 v) const { return first[v]; }
   u64 end(u32 v) const { return first[v + 1]; }
-  double weight_of(u32 v) const;  // of all its edges
+  double weight_of(u32 v) const;  // sum over the edges of v
 };
 
 struct WeightedEdge {
@@ -27,17 +26,17 @@ struct WeightedEdge {
   double weight;
 };
 
-// Edges in any order; those between the same two vertices become one, those of a vertex to itself are left out.
+// Takes edges in any order. Edges between the same two vertices are merged, and self-loops are dropped.
 WeightedGraph undirected(u32 vertices, std::vector<WeightedEdge>&& edges);
 
-// The bytes both ways between two ranks.
-WeightedGraph application_graph(const CommunicationMatrix& matrix);
+// The ranks; an edge has the bytes that two ranks exchange in both directions.
+WeightedGraph application_graph(const workload::CommunicationMatrix& matrix);
 
-// What some of the vertices have among themselves, numbered as in `chosen`. `number` has room for every vertex of the
-// graph, all kNone before and after.
+// The `chosen` vertices with the edges among them, numbered as in `chosen`. `number` is scratch space with an entry per
+// vertex of the graph, all kNone before and after.
 WeightedGraph subgraph(const WeightedGraph& graph, std::span<const u32> chosen, std::vector<u32>& number);
 
-// Every vertex of a part becomes one.
+// Merges the vertices of each part into one vertex.
 WeightedGraph quotient(const WeightedGraph& graph, const std::vector<u32>& part, u32 parts);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

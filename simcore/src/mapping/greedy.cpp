@@ -1,7 +1,7 @@
-// Greedy mapping (Hoefler & Snir, ICS 2011): begin anywhere; the rank with the heaviest connection to
-// those that are placed goes as near as possible. The paper takes the free place nearest to the last one taken; this
-// takes the one that adds the fewest bytes x hops to all partners that are placed, of equal ones the one with the
-// fewest free neighbours, so that no holes stay behind.
+// Greedy mapping (Hoefler & Snir, ICS 2011). The first rank goes anywhere. Then the rank with the heaviest connection
+// to the placed ranks goes as near to them as possible. The paper takes the free place nearest to the last one taken.
+// Deviation: this version takes the place that adds the fewest bytes x hops to all placed partners. A tie goes to the
+// place with the fewest free neighbours, so that no holes are left.
 #include "mapping/greedy.hpp"
 
 #include <queue>
@@ -9,15 +9,15 @@
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, std::vector<u32> room,
                                 const std::vector<u32>& vertex_kind, const std::vector<u32>& site_kind) {
   const u32 n = graph.vertices();
   std::vector<u32> at(n, kNone);
-  std::vector<double> pull(n, 0.0);  // weight towards those that are placed
+  std::vector<double> pull(n, 0.0);  // weight of the edges to placed vertices
   std::vector<double> cost(sites.count);
-  std::vector<u32> free_neighbors(sites.fabric.vertices(), 0);  // by router: slots at routers next to it
+  std::vector<u32> free_neighbors(sites.fabric.vertices(), 0);  // [routers] free slots at neighbouring routers
   std::vector<u32> site_at(sites.fabric.vertices(), kNone);
   for (u32 s = 0; s < sites.count; s++) site_at[sites.router[s]] = s;
   const auto neighbors = [&](u32 s, auto&& visit) {
@@ -33,8 +33,8 @@ std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, 
       return pull != other.pull ? pull < other.pull : vertex > other.vertex;
     }
   };
-  std::priority_queue<Waiting> queue;  // with entries that are out of date
-  std::vector<u32> starts(n);          // for a part that nobody placed talks to: the heaviest vertex of all
+  std::priority_queue<Waiting> queue;  // may hold outdated entries
+  std::vector<u32> starts(n);          // vertices by weight; the next one starts a part without placed partners
   std::vector<double> heavy(n);
   for (u32 v = 0; v < n; v++) starts[v] = v, heavy[v] = graph.weight_of(v);
   std::stable_sort(starts.begin(), starts.end(), [&](u32 a, u32 b) { return heavy[a] > heavy[b]; });
@@ -95,8 +95,9 @@ Mapping greedy(const MappingProblem& p) {
 }
 
 const Register<MapperSpec> registration{
-    {"greedy", "the rank with the most to say to those that are placed goes where that costs the fewest hops", greedy}};
+    {"greedy", "the rank with the heaviest connection to the placed ranks goes where it adds the fewest bytes x hops",
+     greedy}};
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

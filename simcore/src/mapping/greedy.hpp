@@ -1,16 +1,17 @@
-// Placing one vertex after the other, the one with the most to say to those that are placed, where that costs the
-// fewest hops.
+// Places one vertex after the other. The next vertex is the one with the heaviest connection to the placed vertices. It
+// goes where it adds the least weight x hops.
 #pragma once
 
 #include "mapping/problem.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
-// The site of every vertex. `kind`s, where given, say which vertices may have which sites; there must be room for all.
+// Returns the site of every vertex. With kinds, a vertex may only have a site of its own kind. There must be room for
+// all vertices.
 std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, std::vector<u32> room,
                                 const std::vector<u32>& vertex_kind = {}, const std::vector<u32>& site_kind = {});
 
 // A slot for every vertex at its site, in the order of the vertices.
 Mapping slots_at(const Sites& sites, const std::vector<u32>& site_of_vertex);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -1,5 +1,4 @@
-// The i-th rank on the i-th of the terminals, as they were given: what a mapping is compared with, and a start to
-// refine.
+// The i-th rank on the i-th of the given terminals. This is the baseline of other mappings and a start for refinement.
 #include "mapping/problem.hpp"
 #include "simcore/registry.hpp"
 
@@ -11,7 +10,7 @@ Mapping in_order(const MappingProblem& p) {
   return {p.sites.in_order.begin(), p.sites.in_order.begin() + p.application.vertices()};
 }
 
-const Register<MapperSpec> registration{{"in_order", "ranks as they come, on terminals as they come", in_order}};
+const Register<MapperSpec> registration{{"in_order", "ranks in order, on the terminals in the given order", in_order}};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// Multicore mapping (Hoefler & Snir, ICS 2011): ranks are cut into as many parts as there are routers with
-// terminals to fill (there: nodes with cores), by METIS; what exceeds a router's terminals moves to a part with room;
-// and the parts are mapped as if they were ranks, greedily.
+// Multicore mapping (Hoefler & Snir, ICS 2011). METIS cuts the ranks into as many parts as there are routers with
+// terminals to fill (in the paper, nodes with cores). Ranks beyond a router's terminals move to a part with room. The
+// parts are then mapped greedily, as if they were ranks.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,8 @@ namespace flitgym::mapping::multicore {
 
 namespace {
 
-// From the parts that are too large the vertex that loses least, to the part with room that it has most to say to.
+// Moves vertices out of parts that are too large. The vertex that loses least goes to the part with room to which it
+// has the heaviest connection.
 void rebalance(const WeightedGraph& g, const std::vector<u32>& sizes, std::vector<u32>& part) {
   std::vector<i64> room(sizes.begin(), sizes.end());
   for (const u32 k : part) room[k]--;
@@ -48,9 +49,8 @@ void rebalance(const WeightedGraph& g, const std::vector<u32>& sizes, std::vecto
 Mapping multicore(const MappingProblem& p) {
   if (!mapping_library().partition)
     throw ConfigError(
-        "workload.mapping: multicore takes its parts from METIS, which the core alone does not have; use greedy or "
-        "recursive");
-  // Full routers, the largest first; the last part may be smaller than its router.
+        "workload.mapping: multicore needs METIS, which the core alone does not have; use greedy or recursive");
+  // Parts fill whole routers, the largest first; the last part may be smaller than its router.
   std::vector<u32> by_room(p.sites.count), sizes, kinds, room(p.sites.count), site_kind(p.sites.count);
   std::iota(by_room.begin(), by_room.end(), 0u);
   std::stable_sort(by_room.begin(), by_room.end(), [&](u32 a, u32 b) { return p.sites.room(a) > p.sites.room(b); });
@@ -64,7 +64,7 @@ Mapping multicore(const MappingProblem& p) {
     left -= sizes.back();
   }
   std::vector<u32> part;
-  if (kinds.size() == p.application.vertices()) {  // one rank each
+  if (kinds.size() == p.application.vertices()) {  // one rank per part
     part.resize(kinds.size());
     std::iota(part.begin(), part.end(), 0u);
   } else {
@@ -79,7 +79,7 @@ Mapping multicore(const MappingProblem& p) {
 }
 
 const Register<MapperSpec> registration{
-    {"multicore", "ranks in parts as large as routers have terminals (METIS), the parts greedily", multicore}};
+    {"multicore", "ranks in parts as large as the routers (METIS); the parts are placed greedily", multicore}};
 
 }  // namespace
 

@@ -7,11 +7,11 @@
 #include "simcore/limits.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
-// Weighted by cables: each appears once from either end.
+// The graph of routers, weighted by cables. Every cable is visited from both of its ends and added once.
 WeightedGraph fabric_of(const Network& net) {
   std::vector<WeightedEdge> edges;
   for (u32 r = 0; r < net.routers; r++)
@@ -77,7 +77,7 @@ Sites sites_of(const Network& net, const std::vector<u32>& terminals) {
       const u32 hops = known ? distance(net, g, sites.router[a], sites.router[b]) : walked[sites.router[b]];
       if (hops > std::numeric_limits<u16>::max())
         throw ConfigError(
-            "workload.placement: mapped needs a way between any two terminals; there is none from router " +
+            "workload.placement: mapped needs a path between any two terminals; there is none from router " +
             net.router_name(sites.router[a]) + " to router " + net.router_name(sites.router[b]));
       sites.hops[std::size_t{a} * sites.count + b] = static_cast<u16>(hops);
     }
@@ -97,4 +97,4 @@ double hop_bytes(const MappingProblem& problem, const Mapping& mapping) {
   return sum / 2;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -1,6 +1,6 @@
-// Mapping: which rank runs on which terminal, so that what ranks exchange goes over few hops. The application is a
-// graph of ranks, weighted by bytes; the network is its sites, routers with terminals that ranks may have, and the hops
-// between them.
+// Mapping assigns ranks to terminals so that their communication takes few hops. The application is a graph of ranks,
+// weighted by bytes. The network is a set of sites, which are routers with terminals for ranks, and the hops between
+// the sites.
 //
 // Formulas: T. Hoefler, M. Snir, "Generic topology mapping strategies for large-scale parallel architectures" (ICS
 // 2011).
@@ -13,7 +13,7 @@
 #include "mapping/graph.hpp"
 #include "simcore/network.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 struct Sites {
   u32 count = 0;
@@ -23,27 +23,27 @@ struct Sites {
   std::vector<u32> in_order;    // [slots] the slots in the order in which their terminals were given
   std::vector<u32> site_of;     // [slots]
   std::vector<u16> hops;        // [sites, sites] router-to-router hops of a minimal path
-  WeightedGraph fabric;         // routers, weighted by the links between two
+  WeightedGraph fabric;         // all routers, weighted by the links between two routers
 
   u32 slots() const { return static_cast<u32>(terminal.size()); }
   u32 room(u32 site) const { return first_slot[site + 1] - first_slot[site]; }
   const u16* hops_from(u32 site) const { return &hops[std::size_t{site} * count]; }
 };
 
-// The sites of some terminals; routers become sites in the order in which their first terminals come.
+// The sites of the given terminals, in the order of the first terminal of each router.
 Sites sites_of(const Network& net, const std::vector<u32>& terminals);
 
-// What is made outside the core, by libraries that Python has: whoever brings the core to Python fills it in
-// (bindings/mapping.cpp). Each throws where its library is missing.
+// Functions of Python libraries, which the core alone does not have. The Python binding sets them
+// (bindings/mapping.cpp). Each throws if its library is missing.
 struct MappingLibrary {
-  // Makes what a mapper takes from a library ready; its time is not the mapper's.
+  // Loads the library of a mapper beforehand, so that the load time is not counted as the mapper's time.
   std::function<void(const std::string& mapper)> load;
   // The vertices of a graph in reverse Cuthill-McKee order.
   std::function<std::vector<u32>(const WeightedGraph&)> reverse_cuthill_mckee;
-  // A part 0 .. sizes.size() - 1 for each vertex, of about those sizes, with little weight between parts.
+  // A part 0 .. sizes.size() - 1 for each vertex. Parts have about the given sizes, with little weight between them.
   std::function<std::vector<u32>(const WeightedGraph&, const std::vector<u32>& sizes, u64 seed)> partition;
 };
-MappingLibrary& mapping_library();  // empty functions: the core is alone
+MappingLibrary& mapping_library();  // empty functions if the core runs without Python
 
 struct MappingProblem {
   WeightedGraph application;
@@ -51,26 +51,26 @@ struct MappingProblem {
   u64 seed = 0;
 };
 
-using Mapping = std::vector<u32>;  // [ranks] slot of each; no two have the same
+using Mapping = std::vector<u32>;  // [ranks] slot of each rank; slots are distinct
 
-// One file each in src/mapping/.
+// Each mapper has one file in this folder.
 struct MapperSpec {
   std::string name, summary;
   Mapping (*map)(const MappingProblem&);
-  std::string plugin = {};  // that brought it; empty: flitgym itself
+  std::string plugin = {};  // plugin that registered it; empty: flitgym itself
 };
 
-// Bytes x hops of all that is exchanged, both ways.
+// Bytes x hops of the whole communication, in both directions.
 double hop_bytes(const MappingProblem& problem, const Mapping& mapping);
 
-// Threshold accepting (G. Dueck, T. Scheuer, J. Comput. Phys. 90, 1990): ranks change places, or move to free ones, as
-// long as that costs less than a threshold, which falls to zero. Ends after `steps` trials, or, where `seconds` are
-// more than 0, after that much time: then another run may end elsewhere. What it returns is never worse than what it
-// was given.
+// Threshold accepting (G. Dueck, T. Scheuer, J. Comput. Phys. 90, 1990). Ranks exchange places, or move to free places,
+// as long as that costs less than a threshold, which falls to zero. The search ends after `steps` trials. If `seconds`
+// is above 0 it ends after that time instead, and two runs may end differently. The result is never worse than the
+// start.
 struct Refinement {
   u64 steps = 0;
   double seconds = 0;
 };
 Mapping threshold_accepting(const MappingProblem& problem, const Mapping& start, const Refinement& how);
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

@@ -7,17 +7,17 @@
 #include "tables/walk.hpp"
 #include "topology/graph.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
-// Distances, wherever they come from.
+// Distances: from the network if it has them, else from breadth-first search.
 class Hops {
  public:
   explicit Hops(const Network& net)
       : net_(net), g_(*net.graphs[0]), known_(!g_.hops.empty() || (net.topology->closed && !net.damaged)) {}
 
-  // To router `to`, from all.
+  // Hops from every router to router `to`.
   void towards(u32 to, std::vector<u32>& hops) const {
     if (known_) {
       for (u32 r = 0; r < net_.routers; r++) hops[r] = distance(net_, g_, r, to);
@@ -35,7 +35,7 @@ class Hops {
       });
   }
 
-  // visit(port) for each port of a shortest path, given the hops towards its end.
+  // visit(port) for each port of a shortest path, given the hops to the end of the path.
   template <class Visit>
   void each_nearer(u32 router, u32 to, const std::vector<u32>& hops, Visit&& visit) const {
     if (known_) {
@@ -54,7 +54,7 @@ class Hops {
   const bool known_;
 };
 
-// From what passes each port.
+// Computes the quality from the bytes on each port.
 void weigh(const Network& net, const std::vector<double>& load, double hop_bytes, MappingQuality& q) {
   if (q.bytes > 0) q.dilation = hop_bytes / q.bytes;
   u32 links = 0;
@@ -70,18 +70,18 @@ void weigh(const Network& net, const std::vector<double>& load, double hop_bytes
 
 }  // namespace
 
-MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationMatrix& matrix,
+MappingQuality quality_on_minimal_paths(const Network& net, const workload::CommunicationMatrix& matrix,
                                         const std::vector<u32>& rank_terminal) {
   MappingQuality q;
   const Hops distances(net);
-  // What each router sends to each other one, by receiver.
+  // The traffic between two routers, sorted by receiver.
   struct Flow {
     u32 to, from;
     double bytes;
   };
   std::vector<Flow> flows;
   claim_memory(matrix.peer.size() * sizeof(Flow) + 8 * net.router_ports, "workload.jobs",
-               "what routers send to each other");
+               "the traffic between routers");
   for (u32 r = 0; r < matrix.ranks; r++)
     for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++) {
       const u32 from = net.terminal_router[rank_terminal[r]], to = net.terminal_router[rank_terminal[matrix.peer[e]]];
@@ -103,14 +103,14 @@ MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationM
     for (end = at; end < flows.size() && flows[end].to == to; end++) {
       const u32 from = flows[end].from;
       if (hops[from] == kNone)
-        throw ConfigError("workload: there is no way from router " + net.router_name(from) + " to router " +
+        throw ConfigError("workload: there is no path from router " + net.router_name(from) + " to router " +
                           net.router_name(to));
       through[from] += flows[end].bytes;
       hop_bytes += flows[end].bytes * hops[from];
       farthest = std::max(farthest, hops[from]);
     }
-    // Routers by their hops: the shortest paths of each are counted from the receiver outwards, the bytes divided
-    // inwards.
+    // Routers in the order of their hops. Shortest paths are counted from the receiver outwards. Then the bytes are
+    // divided from the senders inwards.
     begin.assign(farthest + 2, 0);
     for (u32 r = 0; r < net.routers; r++)
       if (hops[r] <= farthest) begin[hops[r] + 1]++;
@@ -144,10 +144,10 @@ MappingQuality quality_on_minimal_paths(const Network& net, const CommunicationM
   return q;
 }
 
-MappingQuality quality_under_table(const Network& net, const ForwardingTable& table, const CommunicationMatrix& matrix,
-                                   const std::vector<u32>& rank_terminal) {
-  const ChannelGraph g = channel_graph(net);
-  check_table(g, table);
+MappingQuality quality_under_table(const Network& net, const tables::ForwardingTable& table,
+                                   const workload::CommunicationMatrix& matrix, const std::vector<u32>& rank_terminal) {
+  const tables::ChannelGraph g = tables::channel_graph(net);
+  tables::check_table(g, table);
   MappingQuality q;
   std::vector<double> load(net.router_ports, 0.0);
   double hop_bytes = 0;
@@ -159,7 +159,7 @@ MappingQuality quality_under_table(const Network& net, const ForwardingTable& ta
       if (from == net.terminal_router[to]) continue;
       const double each = matrix.bytes[e] / addresses;
       for (u32 k = 0; k < addresses; k++)
-        each_channel(g, table, from, to << table.lmc | k, [&](u32 channel) {
+        tables::each_channel(g, table, from, to << table.lmc | k, [&](u32 channel) {
           load[net.port(g.from[channel], g.port[channel])] += each;
           hop_bytes += each;
           worked(4);
@@ -169,4 +169,4 @@ MappingQuality quality_under_table(const Network& net, const ForwardingTable& ta
   return q;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

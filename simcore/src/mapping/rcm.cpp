@@ -1,5 +1,5 @@
-// Reverse Cuthill-McKee (Hoefler & Snir, ICS 2011): both graphs are put in an order in which neighbours
-// stand near each other, and the i-th rank goes to the i-th slot. The order is a library's.
+// Reverse Cuthill-McKee (Hoefler & Snir, ICS 2011). Both graphs are put in an order in which neighbours are near each
+// other, and the i-th rank goes to the i-th slot. A library computes the order.
 #include "mapping/problem.hpp"
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
@@ -10,9 +10,7 @@ namespace {
 
 Mapping rcm(const MappingProblem& p) {
   if (!mapping_library().reverse_cuthill_mckee)
-    throw ConfigError(
-        "workload.mapping: rcm takes its order from SciPy, which the core alone does not have; use greedy or "
-        "recursive");
+    throw ConfigError("workload.mapping: rcm needs SciPy, which the core alone does not have; use greedy or recursive");
   std::vector<u32> site_at(p.sites.fabric.vertices(), kNone), slots;
   for (u32 s = 0; s < p.sites.count; s++) site_at[p.sites.router[s]] = s;
   for (const u32 router : mapping_library().reverse_cuthill_mckee(p.sites.fabric))

@@ -1,7 +1,7 @@
-// Recursive bisection (Hoefler & Snir, ICS 2011): the network is cut in two with few links between the
-// halves, the ranks with few bytes between them, and so on with each half. What a rank exchanges with those that are
-// elsewhere already pulls it to the half that is nearer to them (F. Pellegrini, "Static mapping by dual recursive
-// bipartitioning", SHPCC 1994), so that the halves are matched and not just numbered.
+// Recursive bisection (Hoefler & Snir, ICS 2011). The network is cut in two with few links between the halves, and the
+// ranks with few bytes between them. Each half is cut again in the same way. A rank's traffic with ranks outside the
+// region pulls the rank to the half that is nearer to them (F. Pellegrini, "Static mapping by dual recursive
+// bipartitioning", SHPCC 1994). So the halves are matched to each other, not just numbered.
 #include <numeric>
 
 #include "mapping/bisection.hpp"
@@ -59,7 +59,7 @@ class Recursion {
     for (const u32 s : sites(region)) sum += p_.sites.room(s);
     return sum;
   }
-  // The site from which the others of a region are nearest.
+  // The site with the fewest hops to all other sites of the region.
   u32 center(const Region& region) const {
     const std::vector<u32> own = sites(region);
     u32 best = own[0];
@@ -77,8 +77,8 @@ class Recursion {
     Region half[2];
     split_network(region, half);
     const u64 rooms[2] = {room(half[0]), room(half[1])}, wanted = region.ranks.size();
-    // One half is enough: the smaller one that is. Those that stay together are nearer to each other than those that
-    // are spread.
+    // If one half has room for all ranks, the smaller such half gets them. Ranks that stay together are nearer to each
+    // other than ranks that are spread.
     const u32 small = rooms[1] < rooms[0] ? 1 : 0;
     for (const u32 h : {small, 1 - small})
       if (wanted <= rooms[h]) {
@@ -102,7 +102,8 @@ class Recursion {
                                  draw(p_.seed, kStream, round_++));
     for (u32 k = 0; k < region.routers.size(); k++) half[halves.side[k]].routers.push_back(region.routers[k]);
     if (halves.size0 > 0 && halves.size0 < total) return;
-    // Routers of very different size: those with terminals in two halves by number.
+    // If routers differ much in size, the cut may leave all terminals on one side. Then the routers are divided in the
+    // order of their numbers.
     half[0].routers.clear(), half[1].routers.clear();
     u64 seen = 0;
     for (u32 k = 0; k < region.routers.size(); k++) {
@@ -115,7 +116,7 @@ class Recursion {
     const u32 centers[2] = {center(half[0]), center(half[1])};
     const double apart = std::max<double>(1, p_.sites.hops_from(centers[0])[centers[1]]);
     for (const u32 r : ranks) number_[r] = 0;
-    std::vector<double> bias;  // per hop between the halves, as the edges between them count
+    std::vector<double> bias;  // pull of outside partners, per hop between the halves, in the unit of the edges
     const WeightedGraph& g = p_.application;
     for (const u32 r : ranks) {
       double more = 0;
@@ -135,16 +136,16 @@ class Recursion {
   }
 
   const MappingProblem& p_;
-  std::vector<u32> site_at_;  // [routers]
-  std::vector<u32> number_;   // room for subgraph(), all kNone
-  std::vector<u32> center_;   // [ranks] a site in the middle of the region that each is in
+  std::vector<u32> site_at_;  // [routers] site of each router, or kNone
+  std::vector<u32> number_;   // scratch space of subgraph(), all kNone
+  std::vector<u32> center_;   // [ranks] central site of each rank's region
   u64 round_ = 0;
 };
 
 Mapping recursive(const MappingProblem& p) { return slots_at(p.sites, Recursion(p).run()); }
 
 const Register<MapperSpec> registration{
-    {"recursive", "network and ranks are cut in two with little between the halves, again and again", recursive}};
+    {"recursive", "network and ranks are repeatedly cut in two, with little traffic between the halves", recursive}};
 
 }  // namespace
 

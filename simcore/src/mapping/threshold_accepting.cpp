@@ -5,21 +5,21 @@
 #include "simcore/limits.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::mapping {
 
 namespace {
 
 constexpr u64 kAcceptingStream = u64{0x74687265} << 32;
 constexpr u32 kRounds = 100;  // thresholds on the way to zero; the last tenth of them are zero
-constexpr u64 kClock = 64;    // trials between two looks at how far it is
-// Two descents: one that begins high enough to leave any start behind, and one that keeps what is good about the better
-// of the start and what the first came to. On a good start, or a fat tree with its steps of two hops, the first may
-// come to nothing.
+constexpr u64 kClock = 64;    // trials between two checks of the progress
+// Two descents. The first begins with a threshold high enough to move away from any start. The second begins lower,
+// from the better of the start and the first result, and keeps the merits of that mapping. The first descent may gain
+// nothing if the start is good, or on a fat tree, where distances change in steps of two hops.
 struct Part {
-  double share, height;  // of the budget, and of the threshold that it begins with
+  double share, height;  // fraction of the budget, and of the first threshold
 };
 constexpr Part kParts[] = {{0.85, 1}, {0.15, 0.1}};
-constexpr u32 kSample = 2000;  // trials that tell how large the first threshold is
+constexpr u32 kSample = 2000;  // trials that determine the first threshold
 
 class Search {
  public:
@@ -35,7 +35,7 @@ class Search {
 
   const Mapping& mapping() const { return slot_; }
 
-  // A rank and a slot that it might move to: any, or one beside a rank that it talks to.
+  // Proposes a move: a rank, and any slot or a slot near one of its partners. False if the rank would stay at its site.
   bool propose(u64 trial, u32& rank, u32& slot) const {
     const u64 bits = draw(seed_, kAcceptingStream, trial), more = mix64(bits);
     rank = below(bits, static_cast<u32>(slot_.size()));
@@ -52,7 +52,7 @@ class Search {
     return sites_.site_of[slot] != site_[rank];
   }
 
-  // What the move would add to bytes x hops.
+  // The bytes x hops that the move would add.
   double change(u32 rank, u32 slot) const {
     const u32 other = rank_[slot], from = site_[rank], to = sites_.site_of[slot];
     double sum = moved(rank, from, to, other);
@@ -82,7 +82,7 @@ class Search {
     return sum;
   }
 
-  // The sites nearest to each, and itself where there is room for two.
+  // Finds the nearest sites of each site. A site with room for two is also near itself.
   void find_near() {
     first_near_.push_back(0);
     for (u32 s = 0; s < sites_.count; s++) {
@@ -107,13 +107,14 @@ class Search {
   const u64 seed_;
 };
 
-// The threshold, as a part of the first one: down to zero, and slower the lower it is; zero for the last tenth.
+// The threshold as a fraction of the first threshold. It falls to zero, more slowly towards the end, and the last tenth
+// is zero.
 double falling(double done) {
   const double left = std::max(0.0, 1 - done / 0.9);
   return left * left;
 }
 
-// Half of what a trial that is for the worse costs in the mean.
+// Half of the mean cost of a trial that makes the mapping worse.
 double first_threshold(const Search& search, u64 steps) {
   double sum = 0;
   u32 worse = 0;
@@ -126,8 +127,8 @@ double first_threshold(const Search& search, u64 steps) {
   return worse ? 0.5 * sum / worse : 0;
 }
 
-// One descent of the threshold from `first` to zero, while progress() goes from 0 to 1. Only what stands at the end of
-// a round is looked at: the cost of every state is not counted.
+// One descent from the first threshold to zero, while progress() goes from 0 to 1. The cost is only computed at the end
+// of each round.
 class Descent {
  public:
   Descent(const MappingProblem& problem, const Mapping& start, u64 seed)
@@ -135,7 +136,7 @@ class Descent {
 
   const Mapping& best() const { return best_; }
 
-  // `threshold` of the first one that the start suggests.
+  // `threshold`: factor for the first threshold that the start suggests.
   template <class Progress>
   void run(u64 steps, double threshold, Progress&& progress) {
     const double first = threshold * first_threshold(search_, steps);
@@ -148,7 +149,7 @@ class Descent {
         if (const u32 next = static_cast<u32>(done * kRounds); next != round) {
           round = next;
           now = first * falling(done);
-          look();
+          keep_if_better();
         }
       }
       worked(16);
@@ -156,11 +157,11 @@ class Descent {
       if (!search_.propose(trial, rank, slot)) continue;
       if (const double change = search_.change(rank, slot); change < now || change < 0) search_.apply(rank, slot);
     }
-    look();
+    keep_if_better();
   }
 
  private:
-  void look() {
+  void keep_if_better() {
     const double cost = hop_bytes(problem_, search_.mapping());
     if (cost < least_) least_ = cost, best_ = search_.mapping();
   }
@@ -190,4 +191,4 @@ Mapping threshold_accepting(const MappingProblem& problem, const Mapping& start,
   return best;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::mapping

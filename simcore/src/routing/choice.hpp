@@ -1,12 +1,12 @@
-// What routings share on the way to a decision: random draws, and the decision itself.
+// Random draws and the decision itself, shared by all routings.
 #pragma once
 
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
-// A stream per packet and hop.
+// Draw k of the random stream of this packet at this hop.
 inline u64 route_draw(const Network& net, const Packet& p, u32 k) {
   return draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRoute + 16u * p.hops + k);
 }
@@ -16,7 +16,7 @@ struct Hop {
   u32 vc_class;
 };
 
-// The terminal takes whatever comes, so any VC may lead there.
+// A terminal accepts every flit, so any VC may lead to it.
 inline Hop ejection(const Network& net, const Packet& p) { return {net.terminal_port[p.destination], kAnyClass}; }
 
 inline void choose(Batch& b, u32 i, const Hop& hop) {
@@ -24,7 +24,8 @@ inline void choose(Batch& b, u32 i, const Hop& hop) {
   b.out_class[i] = static_cast<u16>(hop.vc_class);
 }
 
-// The router or group by way of which a packet of two legs goes, where its phase says so.
+// Declares the intermediate router (or group) of each packet. It is valid while the phase says that the packet takes
+// two legs.
 inline Kept<u32> declare_intermediate(Network& net, bool by_group = false) {
   MemoryShape shape;
   shape.name = "intermediate";
@@ -36,4 +37,4 @@ inline Kept<u32> declare_intermediate(Network& net, bool by_group = false) {
 
 inline void take_detour(Packet& p) { p.phase = kToIntermediate; }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

@@ -1,49 +1,50 @@
-// How congested is an output? The one place that answers, for every adaptive routing on every topology.
+// The congestion of an output, as every adaptive routing on every topology measures it.
 #pragma once
 
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
-// `auto` is for those that ask for it as their default: what a packet waits for at this router. Before a link with an
-// output queue that is the port's queue, whatever the classes; without one it is slots downstream, and those of its own
-// class.
+// A routing may ask for `auto` as its default: the flits that a packet waits for at this router. With output queues
+// these are the flits in the port's queue, of all classes. Without output queues they are the slots in use downstream,
+// of the packet's own class.
 inline ParamSpec congestion_param(std::string fallback = "both") {
   const bool automatic = fallback == "auto";
   ParamSpec spec = choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
-                          "flits in the output queue plus downstream slots used, or one of the two (an input-queued "
-                          "router has no output queue)");
-  if (automatic) spec.choices.push_back("auto"), spec.doc += "; auto = output_queue, or credits where there is none";
+                          "both = flits in the output queue plus slots in use downstream; output_queue = only the "
+                          "former; credits = only the latter (an input-queued router has no output queue)");
+  if (automatic)
+    spec.choices.push_back("auto"), spec.doc += "; auto = output_queue, or credits on a router without output queues";
   return spec;
 }
 inline ParamSpec congestion_scope_param(std::string fallback) {
   const bool automatic = fallback == "auto";
-  ParamSpec spec = choice(
-      "congestion_scope", std::move(fallback), {"port", "class", "vc"},
-      "summed over all VCs of the port, over those of the packet's VC class, or of the class's emptiest VC alone");
+  ParamSpec spec = choice("congestion_scope", std::move(fallback), {"port", "class", "vc"},
+                          "VCs that count: port = all VCs of the port, class = the VCs of the packet's VC class, vc = "
+                          "the emptiest VC of that class");
   if (automatic)
     spec.choices.push_back("auto"), spec.doc += "; auto = port, or class on a router without output queues";
   return spec;
 }
-// Of those that compare two paths, which may share a port.
+// For routings that compare two paths, which may leave by the same port.
 inline ParamSpec congestion_scope_of_paths_param(std::string fallback) {
   ParamSpec spec = congestion_scope_param(std::move(fallback));
   spec.choices.push_back("hybrid");
-  spec.doc += "; hybrid = ports, but classes where both paths share a port (UGAL-L_VCH)";
+  spec.doc += "; hybrid = port, but class where both paths leave by the same port (UGAL-L_VCH)";
   return spec;
 }
 
-// Flits over all VCs of a port.
+// Congestion of a port in flits, over all its VCs.
 inline u32 port_congestion(const State& s, Occupancy measure, u32 port) {
   const Port& o = s.ports[port];
   return measure == Occupancy::kBoth ? o.load : measure == Occupancy::kCredits ? o.load - o.queued : o.queued;
 }
 
-// The same of one VC of a port to another router; nobody weighs those of terminals.
+// Congestion of one VC in flits, for a port to another router. Ports to terminals are never weighed.
 inline u32 vc_congestion(const Network& net, const State& s, Occupancy measure, u32 port, u32 vc) {
   const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
   const u32 used = net.router.input_depth - out.credits;
@@ -54,9 +55,9 @@ struct CongestionMeasure {
   Occupancy parts = Occupancy::kBoth;
   Scope scope = Scope::kPort;
 
-  // Are a port's classes told apart? `shared`: the path it is compared with has the same port.
+  // Does the measure distinguish the VC classes of a port? `shared`: both compared paths leave by the same port.
   bool by_class(bool shared) const { return scope != Scope::kPort && (scope != Scope::kHybrid || shared); }
-  // What State keeps side by side for a routing that goes by this measure alone.
+  // The part of the congestion that State keeps in Network::sensed for a routing that uses this measure alone.
   Occupancy senses() const { return scope == Scope::kClass || scope == Scope::kVc ? parts : Occupancy::kNothing; }
   // Flits ahead of a packet that would leave by `port` in `vc_class`.
   u32 of(const Network& net, const State& s, u32 port, u32 vc_class, bool shared = false) const {
@@ -72,7 +73,7 @@ struct CongestionMeasure {
   }
 };
 
-// Refuses to look at what the router does not have: to an adaptive routing every port would seem idle.
+// Throws if the router lacks the queue to measure: every port would look idle to an adaptive routing.
 inline Occupancy congestion_of(const Params& params, const Network& net) {
   const std::string& name = params.text("congestion");
   const bool queues = net.router.output_depth > 0;
@@ -92,4 +93,4 @@ inline CongestionMeasure measure_of(const Params& params, const Network& net) {
                                                          : Scope::kHybrid};
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

@@ -1,6 +1,6 @@
-// What the table-learning routings share: a table of estimated times per router, its minimum, and its update.
-// Column c of a router's table is the port c behind its first link. Ports that are no links and the
-// padding up to the stride hold infinity, so that no minimum ever lands there.
+// Shared by the routings that learn a table: estimated times per router, the least value of a row, and the update.
+// Column c of a router's table is port first_link + c. Ports that are not links, and the padding up to the stride, hold
+// infinity, so the least value is never found there.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 #include "routing/choice.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 struct QRule : ComponentData {
   double alpha = 0, beta = 0, epsilon = 0, q_thld1 = 0, q_thld2 = 0;
@@ -21,7 +21,7 @@ struct QRule : ComponentData {
   std::vector<u16> port_count;  // [routers]
 };
 
-// The parameters that both table routings have, by the same names.
+// Reads the parameters that all table routings share.
 inline void read_rates(const Params& params, QRule& rule) {
   rule.alpha = params.real("alpha");
   rule.beta = params.real("beta");
@@ -30,12 +30,12 @@ inline void read_rates(const Params& params, QRule& rule) {
   rule.integer_ns = params.boolean("integer_ns");
 }
 
-// What q_adaptive takes on any topology.
+// The parameters of q_adaptive on every topology.
 inline std::vector<ParamSpec> q_adaptive_params() {
   return {
-      real("alpha", 0.2, 0, 1, "", "learning rate of good news (the path was faster than thought)"),
-      real("beta", 0.04, 0, 1, "", "learning rate of bad news"),
-      real("epsilon", 0.001, 0, 1, "", "probability of a random port where the table is consulted"),
+      real("alpha", 0.2, 0, 1, "", "learning rate if the path was faster than estimated"),
+      real("beta", 0.04, 0, 1, "", "learning rate if the path was slower than estimated"),
+      real("epsilon", 0.001, 0, 1, "", "probability of a random port at a router that consults the table"),
       real("q_thld1", 0.2, 0, 1e9, "",
            "relative gain below which the minimal port is kept (Dragonfly: at the source router)"),
       flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
@@ -65,8 +65,8 @@ inline u32 q_argmin(const float* row, u32 stride, float least) {
   return c;
 }
 
-// Hysteretic update (Matignon et al. 2007): good news is learned at rate alpha, bad news at rate beta. With integer_ns
-// the value is truncated to whole ns, as the Q-adaptive authors' 64-bit integers are.
+// Hysteretic update (Matignon et al. 2007): a lower target is learned at rate alpha, a higher one at rate beta. With
+// integer_ns the value is truncated to whole ns, because the Q-adaptive authors use 64-bit integers.
 inline void q_update(float& value, const QRule& rule, float target) {
   const double delta = static_cast<double>(target) - static_cast<double>(value);
   const double next = static_cast<double>(value) + (delta < 0 ? rule.alpha : rule.beta) * delta;
@@ -89,12 +89,12 @@ inline bool is_column(const Network& net, u32 router, u32 column) {
   return k < net.radix && net.is_link(net.port(router, k));
 }
 
-// A table that somebody else has written to may lead to any column.
+// Is anything connected to the port? A table written from outside may hold its least value in any column.
 inline bool is_used(const Network& net, u32 router, u32 port) {
   return port < net.radix && net.channels[net.port(router, port)].peer != kNone;
 }
 
-// Shape of the table and list of used ports; called from a routing's setup. `initialise` calls fill_table().
+// Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
                         void (*initialise)(const Network&, State&)) {
   MemoryShape shape;
@@ -126,4 +126,4 @@ void fill_table(const Network& net, State& s, Estimate estimate) {
     }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

@@ -5,7 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/plugins.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 namespace {
 
@@ -13,7 +13,7 @@ bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
   return std::any_of(specs.begin(), specs.end(), [&](const ParamSpec& p) { return p.key == key; });
 }
 
-// What a relation is, whichever registry it stands in.
+// A relation, from either registry.
 struct Found {
   std::string name, plugin;
   std::vector<ParamSpec> params;
@@ -33,10 +33,11 @@ std::string widest(const Network& net) {
   return own.empty() ? any : own;
 }
 
-// Those of a network, by name. Of several of a name, the one that names the topology goes before the one for any.
+// The relations of a network, by name. If several have the same name, one for this topology takes precedence over one
+// for any topology.
 std::map<std::string, Found> relations(const Network& net) {
   std::map<std::string, Found> all;
-  std::map<std::string, bool> of_topology;  // the entry found names the topology
+  std::map<std::string, bool> of_topology;  // true: the entry is for this topology
   const auto add = [&](const auto& name, const auto& spec, std::vector<ParamSpec> params, auto chosen) {
     const bool own = !spec.topologies.empty();
     if (all.contains(name) && (of_topology[name] || !own)) return;
@@ -46,12 +47,12 @@ std::map<std::string, Found> relations(const Network& net) {
   for (const auto& [name, spec] : registry<RoutingSpec>())
     if (spec.candidates && spec.agent_can_choose && spec.decider == Decider::kRouting && runs_on(spec, net))
       add(name, spec, params_of(spec), spec.chosen);
-  std::map<std::string, Found> apart;
-  std::swap(apart, all);
+  std::map<std::string, Found> of_routings;
+  std::swap(of_routings, all);
   of_topology.clear();
   for (const auto& [name, spec] : registry<RelationSpec>())
     if (runs_on(spec, net)) add(name, spec, spec.params, nullptr);
-  all.merge(apart);  // a relation of its own goes before a routing of that name
+  all.merge(of_routings);  // a registered relation takes precedence over a routing of the same name
   return all;
 }
 
@@ -60,23 +61,24 @@ std::map<std::string, Found> relations(const Network& net) {
 std::vector<ParamSpec> relation_params() {
   return {
       choice("relation", "widest", {},
-             "whose candidates are offered: a routing of this topology that lists them, or the widest there is"),
+             "relation that lists the candidates: the name of a relation or routing of this topology; widest = the "
+             "relation with the most candidates"),
       integer("deroutes", -1, -1, kMaxVcs, "per packet",
-              "of relations that bound them: hops that lead no nearer; -1 = as the relation has it"),
+              "most hops that lead no nearer, for a relation that bounds them; -1 = the relation's default"),
       integer("max_hops", 2, 1, 16, "hops",
-              "of relation=q_routing: any port at routers reached by fewer hops, then the minimal one"),
+              "for relation=q_routing: any port at routers reached in fewer hops, then the minimal port"),
   };
 }
 
 RoutingFacts take_relation(const Params& params, Network& net) {
-  const std::string where = "routing." + net.routing_name, given = params.text("relation");
+  const std::string key = "routing." + net.routing_name, given = params.text("relation");
   const std::map<std::string, Found> all = relations(net);
   const std::string name = given == "widest" ? widest(net) : given;
   const auto found = all.find(name);
   if (found == all.end()) {
     std::vector<std::string> valid = {"widest"};
     for (const auto& [known, relation] : all) valid.push_back(known);
-    throw ConfigError(where + ".relation: unknown value '" + given + "'" + did_you_mean(given, valid) +
+    throw ConfigError(key + ".relation: unknown value '" + given + "'" + did_you_mean(given, valid) +
                       "; on topology '" + net.topology_name + "'" + (net.damaged ? " with failed links" : "") +
                       " there are " + join(valid));
   }
@@ -86,15 +88,16 @@ RoutingFacts take_relation(const Params& params, Network& net) {
     if (p.key == "relation") continue;
     if (takes(relation.params, p.key)) values[p.key] = params.integer(p.key);
     else if (Value{params.integer(p.key)} != p.fallback)
-      throw ConfigError(where + "." + p.key + ": " + std::to_string(params.integer(p.key)) +
-                        " means nothing to relation=" + name + " on topology '" + net.topology_name + "'");
+      throw ConfigError(key + "." + p.key + ": " + std::to_string(params.integer(p.key)) +
+                        " has no effect with relation=" + name + " on topology '" + net.topology_name +
+                        "'; leave it out");
   }
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;
-  RoutingFacts facts = relation.setup(Params(where, relation.params, values), net, net.relation);
-  facts.marks = false;                 // it does not decide
-  facts.senses = Occupancy::kNothing;  // somebody else chooses
+  RoutingFacts facts = relation.setup(Params(key, relation.params, values), net, net.relation);
+  facts.marks = false;                 // the relation does not decide
+  facts.senses = Occupancy::kNothing;  // another component chooses
   return facts;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

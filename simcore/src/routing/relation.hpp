@@ -1,18 +1,19 @@
-// The relation of somebody who only selects (external, agent, policy, random, biased): found in the registry by its
-// name, on any topology, and any routing that lists its candidates is one.
+// The relation of a routing that only selects (external, agent, policy, random, biased). The registry finds it by name,
+// on any topology. Any routing that lists its candidates also serves as a relation.
 #pragma once
 
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::routing {
 
 std::vector<ParamSpec> relation_params();  // relation, deroutes, max_hops
 
-// Reads them and sets up the network's relation; returns its facts.
+// Reads these parameters and sets up the network's relation; returns its facts.
 RoutingFacts take_relation(const Params&, Network&);
 
-// Does an entry of the registry run on this network? What goes by closed forms does not where links are missing.
+// Does a registered component run on this network? A component that relies on closed forms does not run where links are
+// missing.
 template <class Spec>
 inline bool runs_on(const Spec& spec, const Network& net) {
   if (net.damaged && !spec.graph) return false;
@@ -22,11 +23,11 @@ inline bool runs_on(const Spec& spec, const Network& net) {
   return false;
 }
 
-// list(i, offer) for every request i of the batch: what it offers, offer(port, vc_class), are the request's candidates.
+// Calls list(i, offer) for every request i of the batch. Each call of offer(port, vc_class) adds a candidate.
 template <class List>
 inline void list_candidates(const Network& net, Batch& b, List&& list) {
   b.offsets.resize(b.count + 1);
-  const u32 most = 2 * net.radix;  // of one request: each port, in two classes at most
+  const u32 most = 2 * net.radix;  // candidates of one request: each port, in two classes at most
   u32 n = 0;
   b.offsets[0] = 0;
   for (u32 i = 0; i < b.count; i++) {
@@ -44,11 +45,11 @@ inline void list_candidates(const Network& net, Batch& b, List&& list) {
   }
 }
 
-// Of a routing that has no choice: what it takes.
+// The candidate of a routing without a choice: the hop that it takes.
 template <void (*kRoute)(const Network&, State&, Batch&)>
 void only_candidate(const Network& net, State& s, Batch& b) {
   kRoute(net, s, b);
   list_candidates(net, b, [&](u32 i, auto&& offer) { offer(b.out_port[i], b.out_class[i]); });
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::routing

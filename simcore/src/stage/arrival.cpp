@@ -39,7 +39,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     if (kSingleFlit || (e.flit & kHead)) {
       const u32 id = packet_of(e.flit);
       if (channels[e.vc >> vc_shift].kind != PortKind::kTerminal) {
-        if (!kPlain && net.accounted_jobs) account_queued(f, e.vc, id);
+        if (!kPlain && net.accounted_jobs) workload::account_queued(f, e.vc, id);
         packets[id].hops++;
       }
       if (kLearns) {
@@ -57,16 +57,10 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   line.first = due;
 }
 
-template <bool... kKnown>
+template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive_all(Frame& f) {
-  if constexpr (sizeof...(kKnown) == 3) {
-    for (auto& line : f.part.flit_lines.lines)
-      if (line.first != line.due(f.now)) arrive<kKnown...>(f, line);
-  } else {
-    const bool facts[3] = {plain(f), f.net.most_packet_flits == 1, f.net.learns};
-    if (facts[sizeof...(kKnown)]) arrive_all<kKnown..., true>(f);
-    else arrive_all<kKnown..., false>(f);
-  }
+  for (auto& line : f.part.flit_lines.lines)
+    if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
 }
 
 // kPlain: nobody looks on or senses how full VCs are.
@@ -91,7 +85,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     const u32 port = e.vc >> vc_shift;
     OutputVc& out = output_vcs[e.vc];
     Port& o = ports[port];
-    if (!kPlain && net.accounted_jobs) account_credit(f, e);
+    if (!kPlain && net.accounted_jobs) workload::account_credit(f, e);
     out.credits = static_cast<u16>(out.credits + e.flits);
     o.load -= e.flits;
     if (!kPlain && sensed && port < router_ports)
@@ -125,14 +119,14 @@ void credit_all(Frame& f) {
 }  // namespace
 
 void arrivals(Frame& f) {
-  if (f.net.whole_packets) arrivals_of_packets(f);
-  else arrive_all<>(f);
+  if (f.net.whole_packets) return arrivals_of_packets(f);
+  specialise([&](auto plain_run, auto single_flit, auto learns) { arrive_all<plain_run, single_flit, learns>(f); },
+             plain(f), f.net.most_packet_flits == 1, f.net.learns);
 }
 
 void credits(Frame& f) {
-  const bool simple = plain(f) && !f.sensed;
-  if (f.net.router.output_depth > 0) simple ? credit_all<true, true>(f) : credit_all<false, true>(f);
-  else simple ? credit_all<true, false>(f) : credit_all<false, false>(f);
+  specialise([&](auto plain_run, auto output_buffers) { credit_all<plain_run, output_buffers>(f); },
+             plain(f) && !f.sensed, f.net.router.output_depth > 0);
 }
 
 void feedback(Frame& f) {

@@ -98,7 +98,7 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   Port& o = s.ports[nic];
   const u32 vc = injection_vc(net, s, nic);
   OutputVc& out = s.output_vcs[net.vc_id(nic, vc)];
-  if (!kPlain && net.accounted_jobs) account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
+  if (!kPlain && net.accounted_jobs) workload::account_queued(f, net.vc_id(net.channels[nic].peer, vc), id);
   if (net.whole_packets) {
     s.packets[id].tail = f.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
@@ -180,7 +180,7 @@ u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle gene
 }
 
 void fill_nic(Frame& f, u32 terminal, bool backlogged) {
-  if (f.net.workload) return fill_from_outbox(f, terminal);
+  if (f.net.workload) return workload::fill_from_outbox(f, terminal);
   Terminal& x = f.s.terminals[terminal];
   plain(f) ? fill<true>(f, x, terminal, backlogged) : fill<false>(f, x, terminal, backlogged);
 }
@@ -193,6 +193,14 @@ void start_sources(Frame& f) {
     x.next_tick = first_tick(f.net, x, t);
     schedule(f, x, t);
   }
+}
+
+void stop_sources(const Network& net, State& s) {
+  for (u32 k = 0; k < net.partitions(); k++) {
+    partition(s, k).totals.sources_stopped = 1;
+    partition(s, k).totals.backlogged = 0;
+  }
+  for (Terminal& x : s.terminals) x.left = 0;
 }
 
 void injection(Frame& f) {

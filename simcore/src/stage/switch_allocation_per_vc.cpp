@@ -45,7 +45,7 @@ void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
   x.mask(router)[bit / 64] &= ~(u64{1} << (bit % 64));
   if (!x.net.routing_facts.reroutes || in.sent > 0) return park(x.f, out, v);
   in.routed = 0;
-  if (x.net.accounted_jobs) account_unrouted(x.f, v, x.net.port(router, in.out_port));
+  if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, x.net.port(router, in.out_port));
   x.f.part.route_list.push_back(v);
 }
 
@@ -104,7 +104,7 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
   if (head && net.learns) answer(f, back, packet);
   if (tail) {
     in.routed = 0;
-    if (net.accounted_jobs) account_left(f, v, output, packet);
+    if (net.accounted_jobs) workload::account_left(f, v, output, packet);
     x.mask(router)[bit / 64] &= ~(u64{1} << (bit % 64));
     if (in.count > 0) {
       __builtin_prefetch(&x.packets[packet_of(in.front)], 1);

@@ -34,7 +34,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     if (in.front == kNone) request_route(f, e.vc, f.now);
     push_packet(in, s.next.data(), e.flit & ~(kHead | kTail), p.flits);
     if (net.channels[port].kind != PortKind::kTerminal) {
-      if (net.accounted_jobs) account_queued(f, e.vc, id);
+      if (net.accounted_jobs) workload::account_queued(f, e.vc, id);
       p.hops++;
     }
     if (learns) {

@@ -8,19 +8,19 @@
 #include "simcore/limits.hpp"
 #include "topology/torus.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
-constexpr u32 kMostDimensions = 6;  // 3^6 lists of directions
+constexpr u32 kMostDimensions = 6;  // there are 3^6 lists of directions
 
-// The rule as written: a state is a vertex of the routing graph at any node. A step may lead to several.
+// The rule as written. A state is a vertex of the routing graph at any node. One step may lead to several states.
 class Rule {
  public:
   explicit Rule(u32 dimensions) : n_(dimensions) {
     for (u32 k = 0; k < n_; k++) lists_ *= 3;
   }
-  u32 states() const { return 1 + n_ + (lists_ - 1) + n_; }  // without the end
+  u32 states() const { return 1 + n_ + (lists_ - 1) + n_; }  // the end of a route is no state
   u32 came(u32 state) const {
     if (state == 0) return 2 * n_;
     if (state <= n_) return state - 1;
@@ -37,7 +37,7 @@ class Rule {
   }
 
  private:
-  // A list is the set of its directions, for their order is given: per dimension a ternary digit, 1 for +, 2 for -.
+  // The order is given, so a list is a set of directions: one ternary digit per dimension, 1 for + and 2 for -.
   u32 power(u32 k) const { return k == 0 ? 1 : 3 * power(k - 1); }
   u32 digit(u32 list, u32 k) const { return list / power(k) % 3; }
   u32 with(u32 list, u32 d) const { return list + (digit(list, d % n_) == 0 ? (1 + d / n_) * power(d % n_) : 0); }
@@ -48,10 +48,10 @@ class Rule {
     return last;
   }
   const u32 n_;
-  u32 lists_ = 1;  // and the empty one
+  u32 lists_ = 1;  // including the empty list
 };
 
-// Sets of the rule's states that the same steps lead to.
+// Subset construction: a state is a set of the rule's states that the same steps lead to.
 struct Automaton {
   std::vector<u8> came;
   std::vector<u16> next;
@@ -79,8 +79,8 @@ Automaton determined(const Rule& rule, u32 directions) {
   return a;
 }
 
-// States from which the same steps are possible, for ever, become one (Moore 1956), unless they came by different
-// directions.
+// Merges states from which the same sequences of steps are possible (Moore 1956), unless their previous directions
+// differ.
 Automaton reduced(const Automaton& a, u32 directions) {
   const std::size_t states = a.came.size();
   std::vector<u16> part(a.came.begin(), a.came.end());
@@ -101,7 +101,7 @@ Automaton reduced(const Automaton& a, u32 directions) {
     if (seen.size() == parts) break;
     parts = seen.size();
   }
-  // Numbered in the order of their first states: the beginning stays 0.
+  // Merged states are numbered in the order of their first states, so state 0 remains the beginning.
   Automaton small;
   small.came.resize(parts);
   small.next.resize(parts * directions);
@@ -115,7 +115,7 @@ Automaton reduced(const Automaton& a, u32 directions) {
   return small;
 }
 
-// Which channel leaves a node in which direction.
+// Finds the channel that leaves each node in each direction.
 void find_directions(const std::string& engine, const ChannelGraph& g, const Torus& t, AngaraGraph& a) {
   const u32 n = a.dimensions;
   a.out.assign(std::size_t{g.switches} * a.directions, kNone);
@@ -123,8 +123,7 @@ void find_directions(const std::string& engine, const ChannelGraph& g, const Tor
   for (u32 k = 0; k < n; k++)
     if (t.links[k] != 1)
       throw ConfigError(engine + ": " + std::to_string(t.links[k]) + " parallel links along dimension " +
-                        std::to_string(k) + " (" + t.key.substr(0, t.key.rfind('.')) +
-                        ".links); its routes know of one");
+                        std::to_string(k) + " (" + t.key.substr(0, t.key.rfind('.')) + ".links); valid is one link");
   for (u32 c = 0; c < g.channels; c++) {
     const u32 k = t.dimension_of_port[g.port[c]];
     const bool ascends = t.widths[k] == 2 ? t.coordinate(g.from[c], k) == 0 : g.port[c] == t.base[k];
@@ -134,8 +133,8 @@ void find_directions(const std::string& engine, const ChannelGraph& g, const Tor
   }
 }
 
-// Turns by the order, then those of theorem 2 until none can be added any more. ahead[c]: directions of the channels
-// that can be reached from channel c (the source's UD set).
+// Adds the turns of the order, then those of theorem 2 until no more can be added. The set ahead[c] holds the
+// directions of all channels that can be reached from channel c (the UD set of the source).
 class Augmentation {
  public:
   Augmentation(const ChannelGraph& g, AngaraGraph& a) : g_(g), a_(a), ahead_(g.channels, 0) {
@@ -158,7 +157,7 @@ class Augmentation {
 
  private:
   u32& turns(u32 node, u32 from) { return a_.turns[std::size_t{node} * (a_.directions + 1) + from]; }
-  // Channel c is or was told of something ahead: so are those that lead to it.
+  // Propagates what channel c can reach to the channels that lead to it.
   void spread(u32 c) {
     pending_.assign(1, c);
     while (!pending_.empty()) {
@@ -174,7 +173,7 @@ class Augmentation {
       }
     }
   }
-  // After channel c, of direction d: it is a first step, or what comes is a last one.
+  // Adds turns after channel c of direction d. Channel c is then a first step, or the next channel is a last step.
   bool extend(u32 c, u32 d) {
     const u32 v = g_.to[c];
     bool added = false;
@@ -199,10 +198,11 @@ class Augmentation {
 
 AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool augment) {
   const auto* t = dynamic_cast<const Torus*>(g.topology.get());
-  if (!t) throw ConfigError(engine + ": topology '" + g.topology_name + "' has no directions; valid are torus, mesh");
+  if (!t)
+    throw ConfigError(engine + ": topology '" + g.topology_name + "' has no directions; valid topologies: torus, mesh");
   if (t->dimensions > kMostDimensions)
     throw ConfigError(engine + ": " + std::to_string(t->dimensions) + " dimensions (" + t->key +
-                      "); its routes take at most " + std::to_string(kMostDimensions));
+                      "); valid are at most " + std::to_string(kMostDimensions));
   AngaraGraph a;
   a.dimensions = t->dimensions;
   a.directions = 2 * a.dimensions;
@@ -221,4 +221,4 @@ AngaraGraph angara_graph(const std::string& engine, const ChannelGraph& g, bool 
   return a;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -5,7 +5,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 AngaraPaths::AngaraPaths(const ChannelGraph& g, const AngaraGraph& rules) : g_(g), rules_(rules) {
   const u64 vertices = u64{rules.nodes} * rules.states;
@@ -25,8 +25,8 @@ u32 AngaraPaths::vertex(u32 at_node, u32 state) {
   return number;
 }
 
-// Breadth first, until every node has been found or nothing is left. With `bound` nothing is followed that has taken
-// more steps to a node than there are hops. True if every node was found, and within its bound.
+// Breadth-first search until every node is found or no vertex is left. With `bound`, steps are skipped that reach a
+// node later than its bound allows. Returns true if every node was found within its bound.
 bool AngaraPaths::search(u32 source, const std::vector<u32>* bound) {
   for (std::size_t v = 0; v < node.size(); v++) number_[std::size_t{node[v]} * rules_.states + state_[v]] = kNone;
   for (auto* list : {&node, &state_, &level_}) list->clear();
@@ -34,7 +34,7 @@ bool AngaraPaths::search(u32 source, const std::vector<u32>* bound) {
   hops.assign(rules_.nodes, kNone);
   hops[source] = 0;
   level_[vertex(source, 0)] = 0;
-  u32 found = 1, last = kNone;  // level at which the last node was found
+  u32 found = 1, last = kNone;  // level of the last node found
   for (u32 v = 0; v < node.size() && level_[v] != last; v++) {
     const u32 here = node[v], state = state_[v], level = level_[v] + 1;
     worked(rules_.directions);
@@ -60,7 +60,7 @@ bool AngaraPaths::search(u32 source, const std::vector<u32>* bound) {
 }
 
 void AngaraPaths::from(u32 source) {
-  // Mostly every node is reached in as many hops as the network has, and then only such routes need be looked at.
+  // Most often every node is reached in as many hops as the network allows. Then only such routes need to be searched.
   std::vector<u32> bound;
   hops_to(g_, source, bound);
   if (!search(source, &bound)) search(source, nullptr);
@@ -76,8 +76,8 @@ void AngaraPaths::only(const std::vector<u32>& targets) {
   trim(useful);
 }
 
-// `useful` are the ends that count; what leads to none of them goes, but keeps its number (and thereby its place in
-// number_).
+// `useful` marks the ends of wanted routes. Arcs that lead to none of them are removed. Vertices keep their numbers
+// because number_ refers to them.
 void AngaraPaths::trim(std::vector<u8>& useful) {
   first_end.assign(rules_.nodes + 1, 0);
   for (std::size_t v = 0; v < node.size(); v++) first_end[node[v] + 1] += useful[v];
@@ -133,7 +133,7 @@ AngaraRoutes::AngaraRoutes(const std::string& engine, const ChannelGraph& g, con
     throw ConfigError(engine + ": no route from switch " + example +
                       " keeps to the order of directions and the direction bits, even with a first and a last step" +
                       (missing == 1 ? "" : " (nor for " + std::to_string(missing - 1) + " other pairs)") +
-                      "; an engine with virtual layers (dfsssp, lash, nue) routes such a network");
+                      "; take an engine with virtual layers (dfsssp, lash, nue) for such a network");
   for (u64 p = 0; p < pairs; p++) first_[p + 1] += first_[p];
   claim_memory(first_.back() * sizeof(u16), key, "routes of " + std::to_string(first_.back()) + " steps");
   port_.resize(first_.back());
@@ -166,7 +166,7 @@ ForwardingTable AngaraRoutes::table(const ChannelGraph& g) && {
   table.engine = engine_;
   table.fingerprint = g.fingerprint;
   table.bubble = std::any_of(g.ring.begin(), g.ring.end(), [](u16 ring) { return ring != kNoRing; });
-  // A terminal at every switch, in their order: routes between switches are routes to terminals.
+  // With one terminal per switch, in the order of switches, routes between switches are routes to terminals.
   bool alike = g.terminals == nodes_;
   for (u32 t = 0; alike && t < g.terminals; t++) alike = g.terminal_switch[t] == t;
   if (alike) {
@@ -194,4 +194,4 @@ ForwardingTable AngaraRoutes::table(const ChannelGraph& g) && {
   return table;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

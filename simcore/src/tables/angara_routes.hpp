@@ -1,5 +1,4 @@
-// What the three Angara engines share: the shortest routes from one node that the routing graph has, and the routes
-// chosen so far.
+// Shared by the three Angara engines: the shortest routes from one node in the routing graph, and the chosen routes.
 #pragma once
 
 #include <limits>
@@ -9,28 +8,28 @@
 #include "tables/angara_graph.hpp"
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// All shortest routes from one node: a vertex is a node and a state of the automaton, an arc leads from one level
-// (steps from the source) to the next. Every route is one path. Vertices from which no shortest route ends are left
-// out.
+// All shortest routes from one node. A vertex is a node and a state of the automaton. An arc leads from one level, the
+// number of steps from the source, to the next. Each route is exactly one path. Vertices that are on no shortest route
+// are left out.
 class AngaraPaths {
  public:
   struct Arc {
-    u32 from, to, channel;  // vertices
+    u32 from, to, channel;  // from and to are vertices
   };
   AngaraPaths(const ChannelGraph& g, const AngaraGraph& rules);
   void from(u32 source);
-  void only(const std::vector<u32>& targets);  // leaves out what leads to none of these
+  void only(const std::vector<u32>& targets);  // keeps only the arcs that lead to these nodes
 
-  std::vector<u32> hops;       // [nodes] of the shortest routes, kNone: there is none
-  std::vector<Arc> arcs;       // by level
-  std::vector<u32> node;       // [vertices] the source is vertex 0
-  std::vector<u32> ends;       // vertices at which a shortest route to their node ends, by node
+  std::vector<u32> hops;       // [nodes] length of the shortest routes; kNone: there is none
+  std::vector<Arc> arcs;       // ordered by level
+  std::vector<u32> node;       // [vertices] node of each vertex; the source is vertex 0
+  std::vector<u32> ends;       // vertices at which a shortest route to their node ends, grouped by node
   std::vector<u32> first_end;  // [nodes + 1]
 
-  std::vector<double> counts() const;  // [nodes] shortest routes
-  std::vector<u32> turns() const;      // [nodes] changes of direction, of the route with the fewest; kNone
+  std::vector<double> counts() const;  // [nodes] number of shortest routes
+  std::vector<u32> turns() const;      // [nodes] fewest changes of direction among the shortest routes; kNone: no route
 
  private:
   bool search(u32 source, const std::vector<u32>* bound);
@@ -40,13 +39,13 @@ class AngaraPaths {
   const ChannelGraph& g_;
   const AngaraGraph& rules_;
   std::vector<u32> state_, level_;  // [vertices]
-  std::vector<u32> number_;         // [nodes, states] vertex, kNone
+  std::vector<u32> number_;         // [nodes, states] vertex; kNone: not found
 };
 
-// The cheapest of the shortest routes: relaxation, level by level.
+// Finds the cheapest of the shortest routes by relaxing the arcs level by level.
 class AngaraCheapest {
  public:
-  // cost(channel) is what a step costs.
+  // cost(channel) returns the cost of a step.
   template <class Cost>
   void run(const AngaraPaths& paths, Cost&& cost) {
     best.assign(paths.node.size(), std::numeric_limits<double>::infinity());
@@ -68,20 +67,22 @@ class AngaraCheapest {
     return at;
   }
   std::vector<double> best;  // [vertices]
-  std::vector<u32> arc;      // [vertices] by which the cheapest route comes
+  std::vector<u32> arc;      // [vertices] last arc of the cheapest route
 };
 
-// A route for every pair of nodes with terminals, all of the shortest: their lengths are known before the routes are.
+// One route for each pair of nodes with terminals. All routes are shortest, so their lengths are known before they are
+// chosen.
 class AngaraRoutes {
  public:
-  // Throws ConfigError, with a pair, where the routing graph has no route.
+  // Throws ConfigError, which names a pair, if the routing graph has no route for that pair.
   AngaraRoutes(const std::string& engine, const ChannelGraph& g, const AngaraGraph& rules, const Demand& demand);
 
   u32 length(u32 from, u32 to) const { return static_cast<u32>(first_[pair(from, to) + 1] - first_[pair(from, to)]); }
   u16* ports(u32 from, u32 to) { return &port_[first_[pair(from, to)]]; }
-  // How much a pair sends, the mean of all pairs being 1.
+  // Traffic of a pair, relative to the mean of all pairs.
   double weight(u32 from, u32 to) const { return weight_.empty() ? 1.0 : double{weight_[pair(from, to)]}; }
-  // The route of `paths` that ends at a vertex, following arcs back; visit(channel) from its end to its beginning.
+  // Stores the route of `paths` that ends at vertex `end`, following arcs backwards. visit(channel) is called from the
+  // last channel of the route to the first.
   template <class Visit>
   void set(const ChannelGraph& g, const AngaraPaths& paths, const std::vector<u32>& arc, u32 source, u32 end,
            Visit&& visit) {
@@ -94,7 +95,7 @@ class AngaraRoutes {
       end = step.from;
     }
   }
-  ForwardingTable table(const ChannelGraph& g) &&;  // takes the routes along
+  ForwardingTable table(const ChannelGraph& g) &&;  // moves the routes into the table
 
  private:
   std::size_t pair(u32 from, u32 to) const { return std::size_t{from} * nodes_ + to; }
@@ -103,7 +104,7 @@ class AngaraRoutes {
   const u32 nodes_;
   std::vector<u64> first_;  // [pairs + 1]
   std::vector<u16> port_;
-  std::vector<float> weight_;  // [pairs], empty: all alike
+  std::vector<float> weight_;  // [pairs]; empty: uniform demand
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -5,12 +5,12 @@
 #include "simcore/limits.hpp"
 #include "topology/torus.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
-// Rings of more than three routers: in shorter ones nobody goes on in the same direction, unless a link is missing
-// elsewhere.
+// Marks the rings of more than three routers. On shorter rings no minimal route takes two hops in the same direction,
+// unless a link is missing elsewhere.
 void find_rings(const Torus& t, ChannelGraph& g) {
   for (u32 c = 0; c < g.channels; c++) {
     const u8 k = t.dimension_of_port[g.port[c]];
@@ -72,11 +72,11 @@ void hops_to(const ChannelGraph& g, u32 to, std::vector<u32>& hops) {
   hops[to] = 0;
   worked(g.channels);
   for (std::size_t head = 0; head < queue.size(); head++)
-    for (u32 c = g.first[queue[head]]; c < g.first[queue[head] + 1]; c++)  // every cable goes both ways
+    for (u32 c = g.first[queue[head]]; c < g.first[queue[head] + 1]; c++)  // every cable has both directions
       if (const u32 s = g.to[c]; hops[s] == kNone) {
         hops[s] = hops[queue[head]] + 1;
         queue.push_back(s);
       }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,12 +7,13 @@
 #include "tables/layering.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 ParamSpec edge_param() {
-  return choice("edge", "weakest", {"weakest", "heaviest", "first"},
-                "which dependency of a cycle gives way, its routes going to the next layer: that of fewest routes, of "
-                "most, or the one by which it was found");
+  return choice(
+      "edge", "weakest", {"weakest", "heaviest", "first"},
+      "dependency that breaks a cycle and whose routes move to the next layer: the one with the fewest routes, "
+      "the one with the most, or the one that closed the cycle in the search");
 }
 
 BreakEdge edge_of(const Params& params) {
@@ -22,8 +23,9 @@ BreakEdge edge_of(const Params& params) {
 
 namespace {
 
-// One layer after the other: all routes that are not in an earlier one, less those of a dependency of each cycle. The
-// routes that have a dependency are not stored but found in the table: towards one destination they are a subtree.
+// Processes one layer after the other. Each layer begins with the routes that no earlier layer holds. For each cycle it
+// gives up the routes of one dependency. Routes of a dependency are not stored. They are looked up in the table, where
+// the routes towards one destination form a subtree.
 class Breaking {
  public:
   Breaking(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table)
@@ -36,7 +38,7 @@ class Breaking {
   }
 
   bool run() {
-    for (layer_ = 0; layer_ < 255; layer_++) {  // a layer is a byte
+    for (layer_ = 0; layer_ < 255; layer_++) {  // a layer is stored in one byte
       if (layer_ == 0) count_all();
       else count_moved();
       moved_ = 0;
@@ -49,7 +51,7 @@ class Breaking {
 
  private:
   u8& layer(u32 s, u32 d) { return table_.layer[std::size_t{s} * destinations_ + d]; }
-  bool goes_by(u32 c, u32 d) const { return table_.at(g_.from[c], d) == g_.port[c]; }
+  bool uses(u32 c, u32 d) const { return table_.at(g_.from[c], d) == g_.port[c]; }
 
   void count_all() {
     Tree tree(g_);
@@ -86,7 +88,7 @@ class Breaking {
 
   enum : u8 { kWhite, kGrey, kBlack };
 
-  // Depth first. What is black reaches no cycle, and dependencies only go.
+  // Depth-first search. Black channels reach no cycle. They remain black because the search only removes dependencies.
   void search() {
     std::fill(colour_.begin(), colour_.end(), kWhite);
     for (u32 start = 0; start < g_.channels; start++) {
@@ -115,7 +117,7 @@ class Breaking {
     worked();
   }
 
-  // The top of the stack waits for channel `back` further down.
+  // The top of the stack depends on channel `back` further down, which closes a cycle.
   void break_cycle(u32 back) {
     const auto begin = static_cast<std::size_t>(std::find(stack_.begin(), stack_.end(), back) - stack_.begin());
     worked(stack_.size() - begin);
@@ -126,8 +128,8 @@ class Breaking {
         if (rule_ == BreakEdge::kWeakest ? count < least : count > least) best = stack_[k], best_next = stack_[k + 1];
       }
     move_routes(best, best_next);
-    // Dependencies of the stack may be gone: what hangs on one is left, and looked at anew when something else leads to
-    // it.
+    // Moving routes may have removed dependencies along the stack. The search then drops the part above the first
+    // removed one. It visits those channels again if another dependency leads to them.
     for (std::size_t k = 0; k + 1 < stack_.size(); k++)
       if (count_[index_.at(stack_[k], stack_[k + 1])] == 0) {
         for (std::size_t i = k + 1; i < stack_.size(); i++) colour_[stack_[i]] = kWhite;
@@ -136,7 +138,7 @@ class Breaking {
       }
   }
 
-  // All routes of this layer that go from channel c to channel `next` go to the next layer.
+  // Moves all routes of this layer that continue from channel c to channel `next` to the next layer.
   void move_routes(u32 c, u32 next) {
     const u16* const by = &table_.port[std::size_t{g_.from[c]} * destinations_];
     const u16* const then = &table_.port[std::size_t{g_.to[c]} * destinations_];
@@ -149,7 +151,7 @@ class Breaking {
   }
 
   struct Below {
-    u32 channel, parent, moved;  // of the subtree; its place there; routes that come by this channel
+    u32 channel, parent, moved;  // channel of the subtree; index of its parent; routes moved off it
   };
   void move_subtree(u32 c, u32 next, u32 d) {
     below_.assign(1, {c, 0, 0});
@@ -161,7 +163,7 @@ class Breaking {
       }
       for (u32 out = g_.first[s]; out < g_.first[s + 1]; out++) {
         const u32 in = g_.reverse[out];
-        if (count_[index_.at(in, below_[k].channel)] && goes_by(in, d)) below_.push_back({in, k, 0});
+        if (count_[index_.at(in, below_[k].channel)] && uses(in, d)) below_.push_back({in, k, 0});
       }
     }
     worked(below_.size());
@@ -187,11 +189,11 @@ class Breaking {
   const DependencyIndex index_;
   const u32 destinations_;
   u32 layer_ = 0;
-  u64 moved_ = 0;            // routes that go to the next layer
-  std::vector<u32> count_;   // [dependencies] routes of this layer
+  u64 moved_ = 0;            // routes that move to the next layer
+  std::vector<u32> count_;   // [dependencies] routes of this layer that have it
   std::vector<u8> colour_;   // [channels]
-  std::vector<u32> cursor_;  // [channels] the dependency to look at next
-  std::vector<u32> stack_;   // grey channels, each waiting for the next
+  std::vector<u32> cursor_;  // [channels] next dependency to visit
+  std::vector<u32> stack_;   // grey channels; each depends on the one above it
   std::vector<Below> below_;
 };
 
@@ -205,4 +207,4 @@ bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table)
   return Breaking(g, rule, table).run();
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -1,22 +1,22 @@
-// Virtual layers for a table that is there: the offline algorithm of DFSSSP (Domke, Hoefler, Nagel, "Deadlock-Free
+// Assigns virtual layers to an existing table by the offline algorithm of DFSSSP (Domke, Hoefler, Nagel, "Deadlock-Free
 // Oblivious Routing for Arbitrary Topologies", IPDPS 2011).
 #pragma once
 
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// Which dependency of a cycle is given up, that is: whose routes go to the next layer.
+// The dependency that breaks a cycle. Its routes move to the next layer.
 enum class BreakEdge : u8 {
-  kWeakest,   // the one of fewest routes
-  kHeaviest,  // of most
-  kFirst,     // the one that closed the cycle in the search
+  kWeakest,   // the dependency with the fewest routes
+  kHeaviest,  // the dependency with the most routes
+  kFirst,     // the dependency that closed the cycle in the search
 };
 ParamSpec edge_param();
 BreakEdge edge_of(const Params& params);
 
-// Gives every route from a switch with terminals to a destination of a table of ports a layer (LayerBy::kSwitch), so
-// that each layer's dependencies are acyclic. False: 255 layers are too few for it.
+// Assigns a layer to every route from a switch with terminals to a destination (LayerBy::kSwitch). The table must have
+// ports, not source routes. The dependencies within each layer are acyclic. Returns false if 255 layers are too few.
 bool break_cycles(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

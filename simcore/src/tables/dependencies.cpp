@@ -6,12 +6,12 @@
 #include "simcore/limits.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
-// Which lanes of which channel wait for which of the next: a word of lanes for every pair of channels that meet at a
-// switch, and, where packets change lanes, for every lane of the first of them.
+// Dependencies between lanes of consecutive channels. Each pair of channels that meet at a switch has one word of
+// lanes. If packets change lanes, each lane of the first channel has its own word.
 class Waits {
  public:
   Waits(const ChannelGraph& g, u32 lanes, bool change) : g_(g), lanes_(lanes), change_(change) {
@@ -24,7 +24,7 @@ class Waits {
   }
   void same_lane(u32 c, u32 next, u64 lanes) { word_[at(c, next)] |= lanes; }
   void change(u32 c, u32 lane, u32 next, u32 next_lane) { word_[at(c, next) * lanes_ + lane] |= u64{1} << next_lane; }
-  // Lanes of channel first[to[c]] + k for which lane `lane` of channel c waits.
+  // Lanes of channel first[to[c]] + k on which lane `lane` of channel c depends.
   u64 waits(u32 c, u32 k, u32 lane) const {
     return change_ ? word_[(first_[c] + k) * lanes_ + lane] : word_[first_[c] + k] & u64{1} << lane;
   }
@@ -37,7 +37,7 @@ class Waits {
   std::vector<u64> first_, word_;
 };
 
-// The layers in which the terminals of a switch send to a destination.
+// Layers in which the terminals of a switch send to a destination.
 u64 layers_from(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 d) {
   if (table.layer_by != LayerBy::kTerminal) return g.terminals_at(s) ? u64{1} << table.layer_of(s, 0, d) : 0;
   u64 layers = 0;
@@ -70,7 +70,7 @@ void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& wai
           if (in != kNone) waits.same_lane(in, c, layers);
           in = c;
         });
-      // The first lane may go by the terminal's port.
+      // The first lane may depend on the port of the terminal.
       for (u32 k = g.first_terminal[s]; table.lanes && k < g.first_terminal[s + 1]; k++) {
         const u32 source = g.terminal_of[k], layer = table.layer_of(s, source, d);
         u32 lane = 0;
@@ -86,9 +86,10 @@ void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& wai
     }
 }
 
-// Channels of one ring wait for each other without harm: they count as one. Where one of them is missing those that are
-// left stand in a row, and close no circle by themselves.
-std::vector<u32> joined(const ChannelGraph& g, const ForwardingTable& table) {
+// Returns a representative per channel. Channels of one complete ring share a representative, because bubble flow
+// control makes waiting along it safe. If a channel of the ring is missing, the remaining channels form a line, which
+// closes no cycle.
+std::vector<u32> ring_representatives(const ChannelGraph& g, const ForwardingTable& table) {
   std::vector<u32> whole(g.channels);
   for (u32 c = 0; c < g.channels; c++) whole[c] = c;
   const auto next = [&](u32 c) { return g.channel(g.to[c], g.port[c]); };
@@ -120,10 +121,11 @@ class Search {
 
  private:
   struct Level {
-    u32 channel, lane;  // of the node: `whole` of its channels
-    u32 member, k;      // whose successors are looked at: the node's own channel, then members_[member - 1] ...
-    u64 left;           // lanes of successor k not looked at yet
-    u32 by;             // channel of the node that waits
+    u32 channel, lane;  // of the node; `channel` is the representative
+    u32 member, k;      // current channel of the node (0: the representative, else members_[member - 1] ...) and its
+                        // current successor
+    u64 left;           // lanes of successor k that were not visited yet
+    u32 by;             // channel through which the search entered the node
   };
   std::size_t node(u32 c, u32 lane) const { return std::size_t{c} * lanes_ + lane; }
   std::size_t first_member(u32 whole) const {
@@ -131,7 +133,7 @@ class Search {
         std::lower_bound(members_.begin(), members_.end(), whole, [&](u32 a, u32 w) { return whole_[a] < w; }) -
         members_.begin());
   }
-  // Depth first; grey nodes (1) are on the stack, black ones (2) done.
+  // Depth-first search. Grey nodes (1) are on the stack, black nodes (2) are finished.
   std::vector<LaneChannel> from(u32 start, u32 start_lane) {
     stack_.assign(1, {start, start_lane, 0, 0, 0, start});
     seen_[node(start, start_lane)] = 1;
@@ -146,7 +148,7 @@ class Search {
         continue;
       }
       const u32 whole = whole_[next];
-      if (whole == at.channel && lane == at.lane) continue;  // along its ring
+      if (whole == at.channel && lane == at.lane) continue;  // the dependency stays within its ring
       u8& seen = seen_[node(whole, lane)];
       if (seen == 2) continue;
       if (seen == 1) {
@@ -164,7 +166,7 @@ class Search {
     }
     return {};
   }
-  // The next (channel, lane) that the node waits for.
+  // Finds the next (channel, lane) on which the node depends.
   bool advance(Level& at, u32& next, u32& lane) {
     const std::size_t first = first_member(at.channel);
     for (;;) {
@@ -197,9 +199,9 @@ class Search {
   const std::vector<u32> whole_;
   const u32 lanes_;
   std::vector<u8> seen_;
-  std::vector<u32> members_;  // channels of rings but each one's first, ring by ring
+  std::vector<u32> members_;  // channels of rings without the representatives, ring by ring
   std::vector<Level> stack_;
-  bool fresh_ = false;  // the top of the stack has not looked at its present channel yet
+  bool fresh_ = false;  // the top of the stack has just moved to another channel
 };
 
 }  // namespace
@@ -214,7 +216,7 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
     std::vector<u64> passing(g.switches);
     for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
   }
-  return Search(g, waits, joined(g, table), lanes).cycle();
+  return Search(g, waits, ring_representatives(g, table), lanes).cycle();
 }
 
 std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle) {
@@ -229,4 +231,4 @@ std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cy
   return cycle.empty() ? text : text + (one_lane ? " in lane " + std::to_string(cycle.front().lane) : "");
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

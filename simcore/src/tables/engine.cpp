@@ -7,7 +7,7 @@
 #include "simcore/plugins.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, std::vector<double>& by_switch) {
   by_switch.assign(g.switches, 0);
@@ -43,24 +43,27 @@ const EngineSpec& find_engine(const std::string& key, const std::string& name, c
   for (const auto& [other, at] : registry<EngineSpec>())
     if (at.topologies.empty() || std::count(at.topologies.begin(), at.topologies.end(), g.topology_name))
       others.push_back(other);
-  throw ConfigError(key + ": " + name + " makes no table of topology '" + g.topology_name + "'; it accepts " +
-                    join(spec.topologies) + ". On " + g.topology_name + " there are " + join(others));
+  throw ConfigError(key + ": " + name + " does not support topology '" + g.topology_name + "'; it supports " +
+                    join(spec.topologies) + "; engines for " + g.topology_name + ": " + join(others));
 }
 
 void check_demand(const std::string& where, const EngineSpec& spec, const Demand& demand, const ChannelGraph& g) {
-  if (!spec.balances) throw ConfigError(where + ".demand: engine " + spec.name + " does not balance by demand");
+  if (!spec.balances)
+    throw ConfigError(where + ".demand: engine " + spec.name +
+                      " does not use a demand; remove it or take an engine that balances load");
   if (demand.terminals != g.terminals)
-    throw ConfigError(where + ".demand: a matrix of " + std::to_string(demand.terminals) + " x " +
-                      std::to_string(demand.terminals) + " for " + std::to_string(g.terminals) + " terminals");
+    throw ConfigError(where + ".demand: the matrix is " + std::to_string(demand.terminals) + " x " +
+                      std::to_string(demand.terminals) + ", but the network has " + std::to_string(g.terminals) +
+                      " terminals");
 }
 
-// No engine finds a way where there is none: the network is to blame, not the table.
+// Checks the network first, so that an engine is not blamed for missing links.
 void check_reachable(const std::string& where, const ChannelGraph& g) {
   std::vector<u32> hops;
   hops_to(g, g.terminal_switch[0], hops);
   for (u32 t = 1; t < g.terminals; t++)
     if (hops[g.terminal_switch[t]] == kNone)
-      throw ConfigError(where + ": the network has come apart: there is no way from terminal " + g.terminal_name(0) +
+      throw ConfigError(where + ": the network is not connected: there is no path from terminal " + g.terminal_name(0) +
                         " (switch " + g.switch_name(g.terminal_switch[0]) + ") to terminal " + g.terminal_name(t) +
                         " (switch " + g.switch_name(g.terminal_switch[t]) + ")");
 }
@@ -81,7 +84,7 @@ std::vector<ParamSpec> all_engine_params() {
 ForwardingTable make_table(const std::string& where, const EngineChoice& choice, const ChannelGraph& g,
                            const std::string& engine_key) {
   const EngineSpec& spec = find_engine(where + "." + engine_key, choice.name, g);
-  // A parameter of another engine may be given at its default.
+  // A parameter of another engine is accepted at its default value.
   Values own;
   const auto all = all_engine_params();
   for (const auto& [key, value] : choice.values) {
@@ -93,8 +96,8 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
       std::vector<std::string> takers;
       for (const auto& [name, at] : registry<EngineSpec>())
         if (std::any_of(at.params.begin(), at.params.end(), named)) takers.push_back(name);
-      throw ConfigError(where + "." + key + ": " + to_string(value) + " means nothing to engine " + spec.name +
-                        ", only to " + join(takers));
+      throw ConfigError(where + "." + key + ": engine " + spec.name + " does not use it (given: " + to_string(value) +
+                        "); engines that use it: " + join(takers));
     }
   }
   const Params params(where, spec.passes_on ? all : spec.params, own);
@@ -104,7 +107,7 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
   try {
     table = spec.make(params, g, choice.demand ? *choice.demand : Demand{});
   } catch (const ConfigError& error) {
-    // An engine calls its parameters as the routing `table` does.
+    // Engines write "routing.table" in messages. Here the caller's key replaces it.
     std::string text = error.what();
     if (text.rfind(kOfRouting, 0) == 0) text.replace(0, kOfRouting.size(), where);
     throw ConfigError(text);
@@ -114,8 +117,9 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
 }
 
 ParamSpec layers_param() {
-  return integer("layers", 0, 0, kMaxVcs, "",
-                 "virtual layers the engine may use, each a VC class of its own; 0 = as many as it needs");
+  return integer(
+      "layers", 0, 0, kMaxVcs, "",
+      "maximum number of virtual layers; each layer needs its own VC class; 0 = as many as the engine needs");
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -8,11 +8,11 @@
 #include "tables/layering.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
-constexpr u32 kMostLayers = 255;  // of a byte
+constexpr u32 kMostLayers = 255;  // a layer is stored in one byte
 constexpr u64 kAny = ~u64{0};
 
 class FirstFit {
@@ -22,8 +22,8 @@ class FirstFit {
     const u64 pairs = u64{g.switches} * destinations_;
     claim_memory(pairs * 7, "topology." + g.topology_name, "the order of " + std::to_string(pairs) + " routes");
     if (pairs > kNone)
-      throw ConfigError("topology." + g.topology_name + ": routes of " + std::to_string(pairs) +
-                        " pairs are too many to be put into layers");
+      throw ConfigError("topology." + g.topology_name + ": " + std::to_string(pairs) +
+                        " routes cannot be assigned to layers; the maximum is " + std::to_string(kNone));
     length_.assign(pairs, 0);
     Tree tree(g);
     for (u32 d = 0; d < destinations_; d++) {
@@ -37,24 +37,24 @@ class FirstFit {
 
   u64 routes() const { return routes_; }
   u32 layers() const { return layers_; }
-  u64 effort() const { return effort_; }  // channels looked at so far
+  u64 effort() const { return effort_; }  // channels visited so far
 
-  // False, and nothing has changed, where that takes more than `most` in all.
+  // Returns false and changes nothing if the total effort exceeds `most`.
   bool fit(RouteOrder order, u64 most = kAny) {
     arrange(order);
     layer_.assign(pair_.size(), 0);
     layers_ = 1;
     return again({0}, most);
   }
-  // Layer by layer as the table has them.
+  // Starts from the layers of the table.
   void take(RouteOrder order) {
     arrange(order);
     layer_.resize(pair_.size());
     for (std::size_t i = 0; i < pair_.size(); i++) layer_[i] = table_.layer[pair_[i]];
     layers_ = table_.layers;
   }
-  // Puts in the routes of one layer after the other. Those of one layer go together, so there are as many at most as
-  // before.
+  // Places the routes of one layer after the other. Routes of one layer still fit together, so the number of layers
+  // cannot grow.
   bool again(const std::vector<u32>& order, u64 most = kAny) {
     for (AcyclicLayer& layer : made_) layer.clear();
     next_.resize(layer_.size());
@@ -71,7 +71,7 @@ class FirstFit {
     layers_ = used;
     return true;
   }
-  // Which of its layers goes first in a round.
+  // Order in which the layers are placed again in a round.
   std::vector<u32> orders(u32 round) const {
     std::vector<u32> order(layers_);
     std::iota(order.begin(), order.end(), 0u);
@@ -105,7 +105,7 @@ class FirstFit {
         if (length_[pair]) pair_.push_back(static_cast<u32>(pair));
       return;
     }
-    std::vector<u64> first(256, 0), count(256, 0);  // where the routes of a length begin, and how many there are
+    std::vector<u64> first(256, 0), count(256, 0);  // first index and number of the routes of each length
     for (const u8 length : length_) count[length]++;
     u64 before = 0;
     for (u32 k = 1; k < 256; k++) {
@@ -118,7 +118,7 @@ class FirstFit {
       if (length_[pair]) pair_[first[length_[pair]]++] = static_cast<u32>(pair);
   }
 
-  // Layer of route i of the order.
+  // Places route i of the order and returns its layer.
   u32 put(std::size_t i) {
     const u32 s = pair_[i] / destinations_, d = pair_[i] % destinations_;
     route_.clear();
@@ -147,10 +147,10 @@ class FirstFit {
   const u32 destinations_;
   u64 routes_ = 0, effort_ = 0;
   u32 layers_ = 0;
-  // [switches * destinations] channels, 255 = that many or more; 0: no route to be put anywhere
+  // [switches * destinations] length in channels, 255 = 255 or more; 0: no route, nothing to place
   std::vector<u8> length_;
-  std::vector<u32> pair_;         // [routes] switch * destinations + destination, in the order in which they are put
-  std::vector<u8> layer_, next_;  // [routes] of the last round, of this one
+  std::vector<u32> pair_;         // [routes] switch * destinations + destination, in placing order
+  std::vector<u8> layer_, next_;  // [routes] layer after the last round, and in this round
   std::vector<AcyclicLayer> made_;
   std::vector<u32> route_;
 };
@@ -162,7 +162,7 @@ void give_layers(const ChannelGraph& g, ForwardingTable& table) {
   table.layer.assign(pairs, 0);
 }
 
-// Halves the fullest layer until there are as many as wanted. Fewer dependencies close no new circles.
+// Halves the fullest layer until there are `layers` layers. Removing dependencies cannot close a cycle.
 void spread_layers(const ChannelGraph& g, u32 layers, ForwardingTable& table) {
   if (table.layer.empty()) give_layers(g, table);
   const u32 destinations = table.destinations();
@@ -205,7 +205,8 @@ void save_layers(const ChannelGraph& g, ForwardingTable& table) {
     if (fit.layers() < table.layers) fit.store(table);
     return table.layers <= kLeast;
   };
-  // Seconds, or a minute where the routes are many; unless no network could use the table as it is.
+  // The limit corresponds to seconds, or to a minute for many routes. It does not apply to a table with more layers
+  // than VC classes exist, because no network could use it.
   const u64 patience = std::clamp<u64>(256 * fit.routes(), 50'000'000, 2'000'000'000);
   const auto most = [&] { return table.layers > kMaxVcs ? kAny : patience; };
   for (const RouteOrder order : {RouteOrder::kShortFirst, RouteOrder::kLongFirst, RouteOrder::kBySource})
@@ -218,23 +219,22 @@ void save_layers(const ChannelGraph& g, ForwardingTable& table) {
 std::vector<ParamSpec> layer_params() {
   return {
       layers_param(),
-      flag("fewest", true,
-           "look for fewer virtual layers than the published rule finds, the routes staying as they are"),
-      flag("spread", false, "spread the routes over all of `layers`, where fewer are needed"),
+      flag("fewest", true, "search for fewer virtual layers than the published rule needs; the routes do not change"),
+      flag("spread", false, "spread the routes over all `layers`, even if fewer suffice"),
   };
 }
 
 void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable& table) {
   const u32 most = params.count("layers"), limit = most ? most : kMaxVcs;
   if (params.boolean("spread") && most == 0)
-    throw ConfigError("spread: true of engine " + table.engine +
-                      " needs the number of layers to spread over: layers=2 or more");
+    throw ConfigError("spread: engine " + table.engine +
+                      " needs the number of layers to spread over; set layers=2 or more, or spread=false");
   if (params.boolean("fewest")) save_layers(g, table);
   if (table.layers > limit)
     throw ConfigError("layers: engine " + table.engine + " needs " + std::to_string(table.layers) +
-                      " virtual layers here, may use " + std::to_string(limit) +
-                      "; give it more (0 = as many as it needs, up to " + std::to_string(kMaxVcs) +
-                      "), or take an engine that makes do with any number (nue)");
+                      " virtual layers for this network, but may use " + std::to_string(limit) +
+                      "; raise layers (0 = as many as it needs, up to " + std::to_string(kMaxVcs) +
+                      ") or take engine nue, which works with any number");
   if (params.boolean("spread") && table.layers < most) spread_layers(g, most, table);
   if (table.layers == 1) {
     table.layer_by = LayerBy::kOne;
@@ -242,4 +242,4 @@ void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable&
   }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

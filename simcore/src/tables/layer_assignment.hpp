@@ -1,27 +1,27 @@
-// Routes of a table that is there, put into virtual layers one by one; few layers; and what the engines with layers
-// have in common.
+// Moves the routes of an existing table into virtual layers one by one, and reduces the number of layers. Also holds
+// the parameters that engines with layers share.
 #pragma once
 
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// Which route is put first. Those of kShort and kLong of one length come by source.
+// Order in which routes are placed. In kShortFirst and kLongFirst, routes of equal length are ordered by source.
 enum class RouteOrder : u8 { kByDestination, kBySource, kShortFirst, kLongFirst };
 
-// Each route from a switch with terminals to a destination of a table of ports goes into the first layer that stays
-// acyclic with it, as LASH does: LayerBy::kSwitch.
+// Places each route from a switch with terminals to a destination in the first layer that stays acyclic with it, as
+// LASH does (LayerBy::kSwitch). The table must have ports, not source routes.
 void first_fit(const ChannelGraph& g, RouteOrder order, ForwardingTable& table);
 
-// The same routes in fewer layers, where a search that is bounded by their number finds that: first fit in several
-// orders, then again and again layer by layer, which never needs more ("iterated greedy", Culberson, for the colouring
-// of graphs, to which the problem is equal in difficulty). Layers of before stay where none is saved. Two layers are
-// the least of a table that needs any.
+// Searches for fewer layers with the same routes. First fit is tried in several orders. Then the routes are placed
+// again layer by layer, which never needs more layers. That is "iterated greedy" (Culberson), known from graph
+// colouring, and minimizing layers is as hard as graph colouring. The effort is bounded by the number of routes. The
+// layers stay as they are if none is saved. A table that needs layers needs at least two.
 void save_layers(const ChannelGraph& g, ForwardingTable& table);
 
 std::vector<ParamSpec> layer_params();  // layers, fewest, spread
-// As these parameters say. Throws ConfigError: more layers are needed than `layers`. A table of one layer needs no
-// layers (LayerBy::kOne).
+// Applies these parameters. Throws ConfigError if more than `layers` layers are needed. A table with one layer stores
+// no layers (LayerBy::kOne).
 void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

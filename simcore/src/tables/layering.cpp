@@ -5,7 +5,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 DependencyIndex::DependencyIndex(const ChannelGraph& g) : g_(g) {
   first_.reserve(g.channels + 1);
@@ -60,7 +60,7 @@ void AcyclicLayer::clear() {
 
 bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
   effort_ += channels.size();
-  // What is known to fail alone need not be tried; most routes that are refused end here.
+  // A dependency that was refused alone cannot be added. Most refused routes end here.
   for (std::size_t k = 1; k < channels.size(); k++)
     if (refused_[index_->at(channels[k - 1], channels[k])] == epoch_) return false;
   bool fits = true;
@@ -71,14 +71,14 @@ bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
     if (count_[at]) continue;
     if (place_[c] > place_[next] && !make_room(c, next)) {
       fits = false;
-      if (added_.empty()) refused_[at] = epoch_;  // else this route's own dependencies may be to blame
+      if (added_.empty()) refused_[at] = epoch_;  // otherwise dependencies of the same route may cause the cycle
     } else {
       count_[at] = 1;
       added_.push_back(static_cast<u32>(k));
     }
   }
   for (const u32 k : added_) count_[index_->at(channels[k - 1], channels[k])] = 0;
-  if (!fits) return false;  // the order holds for fewer dependencies, too
+  if (!fits) return false;  // the order is also valid without the removed dependencies
   dependencies_ += added_.size();
   for (std::size_t k = 1; k < channels.size(); k++) count_[index_->at(channels[k - 1], channels[k])] += times;
   return true;
@@ -88,9 +88,8 @@ void AcyclicLayer::remove_route(std::span<const u32> channels, u32 times) {
   for (std::size_t k = 1; k < channels.size(); k++) remove(channels[k - 1], channels[k], times);
 }
 
-// Pearce and Kelly's algorithm: what `next` leads to and stands before c, and what leads to c and stands after `next`,
-// exchange places; all else stays where it is. Both are sought in turns, so that two that meet, which is a circle, do
-// so early.
+// Algorithm of Pearce and Kelly. The channels that `next` reaches before c, and the channels after `next` that reach c,
+// exchange positions. All others stay. The two searches alternate, so that a cycle, where they meet, is found early.
 bool AcyclicLayer::make_room(u32 c, u32 next) {
   const u32 low = place_[next], high = place_[c];
   ahead_.assign(1, next);
@@ -118,7 +117,7 @@ bool AcyclicLayer::make_room(u32 c, u32 next) {
   return true;
 }
 
-// Collects what c waits for, up to place `bound`; false if the other search has been there.
+// Collects the channels on which c depends, up to position `bound`. Returns false on meeting the other search.
 bool AcyclicLayer::forward(u32 c, u32 bound) {
   const ChannelGraph& g = index_->graph();
   const u32 begin = g.first[g.to[c]], end = g.first[g.to[c] + 1];
@@ -132,7 +131,7 @@ bool AcyclicLayer::forward(u32 c, u32 bound) {
   return true;
 }
 
-// Collects what waits for c, down to place `bound`; false if the other search has been there.
+// Collects the channels that depend on c, down to position `bound`. Returns false on meeting the other search.
 bool AcyclicLayer::backward(u32 c, u32 bound) {
   const ChannelGraph& g = index_->graph();
   const u32 s = g.from[c];
@@ -146,4 +145,4 @@ bool AcyclicLayer::backward(u32 c, u32 bound) {
   return true;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

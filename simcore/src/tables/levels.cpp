@@ -6,13 +6,13 @@
 #include "simcore/limits.hpp"
 #include "topology/fat_tree.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 std::vector<ParamSpec> root_params() {
   return {
       integer_list("roots", {}, 0, 1 << 24, "",
-                   "switches of the top level; empty = those of root_names, else the engine looks for them"),
-      choice("root_names", "", {}, "the same by their names, with commas between"),
+                   "numbers of the switches at the top level; empty = use root_names or let the engine find them"),
+      choice("root_names", "", {}, "names of the switches at the top level, separated by commas"),
   };
 }
 
@@ -24,8 +24,7 @@ std::vector<u32> given_roots(const std::string& engine, const Params& params, co
                         "; they are 0 to " + std::to_string(g.switches - 1));
   const std::string& names = params.text("root_names");
   if (!names.empty() && !roots.empty())
-    throw ConfigError("engine " + engine +
-                      ", root_names: roots are given by their numbers already; give one of the two");
+    throw ConfigError("engine " + engine + ", root_names: roots are given as well; set only one of the two");
   if (names.empty()) return roots;
   std::vector<std::string> valid;
   for (u32 s = 0; s < g.switches; s++) valid.push_back(g.switch_name(s));
@@ -37,7 +36,7 @@ std::vector<u32> given_roots(const std::string& engine, const Params& params, co
     const auto found = std::find(valid.begin(), valid.end(), name);
     if (found == valid.end())
       throw ConfigError("engine " + engine + ", root_names: there is no switch '" + name + "'" +
-                        did_you_mean(name, valid) + "; expected names of switches with commas between");
+                        did_you_mean(name, valid) + "; expected names of switches, separated by commas");
     roots.push_back(static_cast<u32>(found - valid.begin()));
     at = comma + 1;
   }
@@ -91,4 +90,4 @@ bool find_levels(const std::string& engine, const Params& params, const ChannelG
   return true;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

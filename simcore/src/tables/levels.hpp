@@ -1,5 +1,5 @@
-// Which way is up: how far from the top of the network each switch is, for the engines that route up first and then
-// down.
+// Levels of the switches, that is, their distance from the top of the network. Engines that route up and then down use
+// them.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 #include "simcore/params.hpp"
 #include "tables/channel_graph.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// `roots` and `root_names`, the same for all engines that take them.
+// Parameters `roots` and `root_names`, shared by the engines that use roots.
 std::vector<ParamSpec> root_params();
 
 struct Levels {
@@ -18,21 +18,22 @@ struct Levels {
     kRoots,
     kTopology,
     kTerminals
-  } from = From::kRoots;  // told by the user, by a FatTree, by where terminals hang
+  } from = From::kRoots;  // given by the user, by a FatTree, or by the switches with terminals
   std::vector<u32> rank;  // [switches] 0 = top
 };
 
-// Hops from the next of `roots`; kNone: no way.
+// Hops from the nearest of `roots`. kNone: not connected.
 std::vector<u32> ranks_below(const ChannelGraph& g, const std::vector<u32>& roots);
 
-// What the user gave as roots, none if nothing. Throws ConfigError naming `engine`: no such switch.
+// Roots that the user gave; empty if none. Throws ConfigError, which names `engine`, if a switch does not exist.
 std::vector<u32> given_roots(const std::string& engine, const Params& params, const ChannelGraph& g);
 
-// Hops to the next switch with terminals, for every switch.
+// Hops from every switch to the nearest switch with terminals.
 std::vector<u32> heights(const ChannelGraph& g);
 
-// The levels of a tree: below the roots given; or those of a fat tree topology; or counted from the switches with
-// terminals up, if every channel then joins neighbouring levels. False: there are none.
+// Levels of a tree. They are counted from given roots, else taken from a fat-tree topology, else counted upwards from
+// the switches with terminals. The last case requires that every channel joins neighbouring levels. Returns false if
+// there are no levels.
 bool find_levels(const std::string& engine, const Params& params, const ChannelGraph& g, Levels& levels);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

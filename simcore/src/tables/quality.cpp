@@ -9,17 +9,17 @@
 #include "simcore/rng.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 namespace {
 
-// All that is summed over the routes to one destination after the other.
+// Adds up loads over the routes to one destination at a time.
 class Sums {
  public:
   Sums(const ChannelGraph& g, const ForwardingTable& table, Loads& loads)
       : g_(g), table_(table), loads_(loads), tree_(g), passing_(g.switches) {}
 
-  // `sent`: by the terminals of each switch.
+  // sent: [switches] traffic of the terminals of each switch.
   void add(u32 destination, const std::vector<double>& sent) {
     if (table_.source_routed()) {
       for (u32 s = 0; s < g_.switches; s++)
@@ -27,7 +27,7 @@ class Sums {
       worked(g_.switches);
       return;
     }
-    // What passes a channel is all that is sent in the tree behind it.
+    // The load of a channel is the traffic of the subtree that sends through it.
     tree_.follow(table_, destination);
     std::copy(sent.begin(), sent.end(), passing_.begin());
     for (const u32 s : tree_.order) {
@@ -37,7 +37,7 @@ class Sums {
       passing_[g_.to[c]] += passing_[s];
     }
   }
-  // After add(): channels from a switch that has terminals.
+  // Channels from a switch with terminals to the destination. Call it after add().
   u32 hops(u32 s, u32 destination) const {
     if (!table_.source_routed()) return tree_.depth[s];
     const std::size_t at = std::size_t{s} * table_.destinations() + destination;
@@ -54,8 +54,9 @@ class Sums {
 
 void check_demand(const ChannelGraph& g, const Demand& demand) {
   if (!demand.empty() && demand.terminals != g.terminals)
-    throw ConfigError("demand: a matrix of " + std::to_string(demand.terminals) + " x " +
-                      std::to_string(demand.terminals) + " for " + std::to_string(g.terminals) + " terminals");
+    throw ConfigError("demand: the matrix is " + std::to_string(demand.terminals) + " x " +
+                      std::to_string(demand.terminals) + ", but the network has " + std::to_string(g.terminals) +
+                      " terminals");
 }
 
 Loads no_loads(const ChannelGraph& g) {
@@ -81,7 +82,7 @@ void add_terminals(const ChannelGraph& g, const Demand& demand, Loads& loads) {
       }
 }
 
-// each(switch with terminals, terminal of it, what each switch sends to the terminal)
+// Calls each(switch with terminals, one of its terminals, traffic of each switch to that terminal).
 template <class Each>
 void each_terminal(const ChannelGraph& g, const Demand& demand, Each&& each) {
   std::vector<double> sent;
@@ -96,7 +97,7 @@ double greatest(const std::vector<double>& values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
-// The moments of the loads, of which all else was found.
+// Computes the summary fields from the loads.
 void summarise(const ChannelGraph& g, double shortest, Quality& q) {
   const std::vector<double>& load = q.loads.channel;
   const double sum = std::accumulate(load.begin(), load.end(), 0.0);
@@ -163,7 +164,7 @@ Quality quality(const ChannelGraph& g, const ForwardingTable& table, const Deman
 
 namespace {
 
-// visit(channel) for each channel of the routes of a pair, to all addresses of the destination.
+// Calls visit(channel) for each channel of the routes of a pair, to all addresses of the destination.
 template <class Visit>
 void each_of_pair(const ChannelGraph& g, const ForwardingTable& table, u32 source, u32 destination, Visit&& visit) {
   const u32 addresses = 1u << table.lmc, from = g.terminal_switch[source];
@@ -180,7 +181,7 @@ void check_flow(const ChannelGraph& g, const Flow& f, std::size_t number) {
   if (f.source == f.destination)
     throw ConfigError(name + ": terminal " + g.terminal_name(f.source) + " sends to itself");
   if (!(f.weight > 0) || !std::isfinite(f.weight))
-    throw ConfigError(name + ": weight " + std::to_string(f.weight) + "; valid are finite ones above 0");
+    throw ConfigError(name + ": weight " + std::to_string(f.weight) + "; valid are finite numbers above 0");
 }
 
 }  // namespace
@@ -194,7 +195,7 @@ FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const 
     check_flow(g, flows[k], k);
     sum += flows[k].weight;
   }
-  if (!std::isfinite(sum)) throw ConfigError("flows: their weights add up to more than a number can be");
+  if (!std::isfinite(sum)) throw ConfigError("flows: the sum of their weights overflows; scale the weights down");
   for (const Flow& f : flows) {
     out[f.source] += f.weight;
     in[f.destination] += f.weight;
@@ -202,7 +203,7 @@ FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const 
   }
   for (double& x : all.channel) x /= 1u << table.lmc;
   for (const Flow& f : flows) {
-    double fullest = f.weight;  // its own terminal's link carries as much
+    double fullest = f.weight;  // the link of its terminal carries at least this
     each_of_pair(g, table, f.source, f.destination, [&](u32 c) { fullest = std::max(fullest, all.channel[c]); });
     all.flow.push_back(fullest);
     all.endpoint.push_back(std::max(out[f.source], in[f.destination]));
@@ -216,8 +217,8 @@ void check_order(const ChannelGraph& g, const u32* order, std::size_t number, st
   std::fill(seen.begin(), seen.end(), 0);
   for (u32 k = 0; k < g.terminals; k++)
     if (order[k] >= g.terminals || seen[order[k]]++)
-      throw ConfigError("orders: number " + std::to_string(number) + " is no order of the terminals 0 to " +
-                        std::to_string(g.terminals - 1));
+      throw ConfigError("orders: number " + std::to_string(number) + " does not contain each of the terminals 0 to " +
+                        std::to_string(g.terminals - 1) + " exactly once");
 }
 
 }  // namespace
@@ -225,11 +226,11 @@ void check_order(const ChannelGraph& g, const u32* order, std::size_t number, st
 std::vector<double> bisection_bandwidth(const ChannelGraph& g, const ForwardingTable& table,
                                         const std::vector<u32>& orders, bool both_ways) {
   const u32 half = g.terminals / 2, addresses = 1u << table.lmc;
-  if (half == 0) throw ConfigError("effective bisection bandwidth: a single terminal has nobody to send to");
+  if (half == 0) throw ConfigError("effective bisection bandwidth: the network needs at least two terminals");
   if (orders.size() % g.terminals)
-    throw ConfigError("orders: " + std::to_string(orders.size()) + " places are no whole number of orders of " +
-                      std::to_string(g.terminals) + " terminals");
-  std::vector<u32> count(g.channels);  // of routes, one per pair and address
+    throw ConfigError("orders: " + std::to_string(orders.size()) +
+                      " entries are not a multiple of the number of terminals, " + std::to_string(g.terminals));
+  std::vector<u32> count(g.channels);  // [channels] number of routes, one per pair and address
   std::vector<u8> seen(g.terminals);
   std::vector<double> bandwidth;
   for (std::size_t first = 0; first < orders.size(); first += g.terminals) {
@@ -257,4 +258,4 @@ void draw_order(u64 seed, u64 pattern, u32 terminals, u32* order) {
   for (u32 k = terminals; k > 1; k--) std::swap(order[k - 1], order[below(draw(seed, pattern, k), k)]);
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

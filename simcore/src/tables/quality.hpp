@@ -1,5 +1,5 @@
-// How good a table is, by itself: what passes each channel when everybody sends to everybody (or as a demand says), how
-// long the routes are, and what random pairs of terminals leave each other of the bandwidth.
+// Quality of a table without simulation: the load of each channel under uniform traffic or a demand, the lengths of
+// routes, and the effective bisection bandwidth.
 #pragma once
 
 #include <vector>
@@ -7,32 +7,32 @@
 #include "tables/dependencies.hpp"
 #include "tables/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// Routes per channel, over the ordered pairs of different terminals; under a demand, the sum of the weights of those
-// that pass. Where a terminal has several addresses each takes an equal part.
+// Number of routes per channel over all ordered pairs of different terminals. Under a demand, the sum of the weights of
+// these routes. If a terminal has several addresses, each carries an equal part.
 struct Loads {
   std::vector<double> channel;                     // [channels]
-  std::vector<double> from_terminal, to_terminal;  // [terminals] of the links that join terminals to their switches
+  std::vector<double> from_terminal, to_terminal;  // [terminals] of the links between terminals and switches
 };
 
 struct Quality {
   Loads loads;
-  double routes = 0;                     // ordered pairs of different terminals; under a demand its sum
-  double edge_forwarding_index = 0;      // of the fullest channel (Heydemann, Meyer, Sotteau, Discr. Appl. Math. 1989)
-  double terminal_forwarding_index = 0;  // of the fullest link of a terminal
+  double routes = 0;                 // ordered pairs of different terminals; under a demand, its sum
+  double edge_forwarding_index = 0;  // load of the fullest channel (Heydemann, Meyer, Sotteau, Discr. Appl. Math. 1989)
+  double terminal_forwarding_index = 0;  // load of the fullest link of a terminal
   double load_mean = 0, load_least = 0;  // over all channels
   double load_deviation = 0;             // sqrt(mean over channels of (load - mean)^2)
-  double load_mean_minimal = 0;          // mean were all routes shortest: no routing has a lower edge forwarding index
+  double load_mean_minimal = 0;          // mean if all routes were shortest; lower bound of the edge forwarding index
   u32 channels_unused = 0;
   double hops_mean = 0;  // channels per route
   u32 hops_max = 0;
-  bool minimal = true;             // every route is as short as can be
-  u32 layers = 1;                  // VC classes it needs
-  std::vector<LaneChannel> cycle;  // of its dependencies; empty: it has none
+  bool minimal = true;             // every route is a shortest path
+  u32 layers = 1;                  // VC classes the table needs
+  std::vector<LaneChannel> cycle;  // one cycle of its channel dependencies; empty: there is none
 };
 
-// Of a table that was checked. A demand without entries: all alike.
+// Both require a checked table. An empty demand is uniform.
 Loads loads(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand);
 Quality quality(const ChannelGraph& g, const ForwardingTable& table, const Demand& demand);
 
@@ -41,24 +41,24 @@ struct Flow {
   double weight;
 };
 
-// What flows that run at the same time do to each other.
+// Loads of flows that are active at the same time.
 struct FlowLoads {
-  std::vector<double> flow;      // [flows] load of the fullest channel of its route, and at least its own weight
-  std::vector<double> endpoint;  // [flows] the greater of what its source sends and what its destination receives
-  std::vector<double> channel;   // [channels] weight that passes
+  std::vector<double> flow;      // [flows] load of the fullest channel of its route, at least its own weight
+  std::vector<double> endpoint;  // [flows] greater of the weights that its source sends and its destination receives
+  std::vector<double> channel;   // [channels] weight of the flows on the channel
 };
 FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const std::vector<Flow>& flows);
 
-// Effective bisection bandwidth as ORCS has it (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion
-// Simulator", 2009): for each order of the terminals, place k of its first half sends to place k of its second half
-// (with `both_ways` also back; one is idle where their number is odd). A pair gets 1 / c, c the number of pairs on the
-// fullest channel of its route, and 1 where the route has no channel. Of a pair with 2^k addresses each takes an equal
-// part, and the fullest channel of all its routes counts. Returns the mean over the pairs of each order.
-// `orders`: [patterns, terminals].
+// Effective bisection bandwidth as in ORCS (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion
+// Simulator", 2009). In each order of the terminals, entry k of the first half sends to entry k of the second half.
+// With `both_ways` the second also sends to the first. One terminal is idle if their number is odd. A pair gets 1 / c,
+// where c is the number of pairs on the fullest channel of its route. It gets 1 if the route has no channel. Each of
+// the 2^k addresses of a destination carries an equal part, and c counts the fullest channel of all its routes. Returns
+// the mean over the pairs for each order. `orders`: [patterns, terminals].
 std::vector<double> bisection_bandwidth(const ChannelGraph& g, const ForwardingTable& table,
                                         const std::vector<u32>& orders, bool both_ways);
 
 // Random order number `pattern` of a seed.
 void draw_order(u64 seed, u64 pattern, u32 terminals, u32* order);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

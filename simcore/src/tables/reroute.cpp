@@ -6,14 +6,14 @@
 #include "tables/dependencies.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand& demand)
     : g_(g), table_(std::move(start)), demand_(demand), index_(g), load_(g.channels, 0) {
   const u32 destinations = table_.destinations();
   const std::size_t pairs = std::size_t{g.switches} * destinations;
   claim_memory(pairs * 12, "topology." + g.topology_name,
-               "what goes through " + std::to_string(g.switches) + " switches to " + std::to_string(destinations) +
+               "the traffic through " + std::to_string(g.switches) + " switches to " + std::to_string(destinations) +
                    " destinations");
   flow_.assign(pairs, 0);
   mask_.assign(pairs, 0);
@@ -39,7 +39,7 @@ Rerouting::Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand&
   }
 }
 
-// The layers of what begins at switch s.
+// Set of layers of the routes that start at switch s.
 u32 Rerouting::own_layers(u32 s, u32 d) const {
   if (g_.terminals_at(s) == 0) return 0;
   if (table_.layer_by != LayerBy::kTerminal) return 1u << table_.layer_of(s, 0, d);
@@ -67,11 +67,11 @@ bool Rerouting::plan(u32 s, u32 d, u32 c, Change& change) const {
   for (u32 v = g_.to[old]; v != last; v = g_.to[change.lost.back()]) change.lost.push_back(next(v, d));
   for (u32 v = g_.to[c]; v != last; v = g_.to[change.gained.back()]) {
     const u32 on = v == s ? kNone : next(v, d);
-    // entries that nobody follows may lead anywhere
+    // A table entry that no route uses may lead anywhere.
     if (on == kNone || change.gained.size() > g_.switches) return false;
     change.gained.push_back(on);
   }
-  // From where they meet both go on alike.
+  // The two paths share their channels after the switch where they join.
   while (change.lost.size() > 1 && change.gained.size() > 1 && change.lost.back() == change.gained.back()) {
     change.lost.pop_back();
     change.gained.pop_back();
@@ -80,7 +80,7 @@ bool Rerouting::plan(u32 s, u32 d, u32 c, Change& change) const {
   return true;
 }
 
-// What is no dependency any more, and what becomes one; and the sets of layers that change with it.
+// Lists the dependencies that a change removes and adds, and the sets of layers that it changes.
 void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<Step>& come) {
   gone.clear();
   come.clear();
@@ -95,8 +95,8 @@ void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<
   const auto following = [&](const std::vector<u32>& way, std::size_t k) {
     return k + 1 < way.size() ? way[k + 1] : beyond;
   };
-  // Along the old way each switch keeps what other switches and its own terminals send.
-  u32 left = moved;  // layers that the switch before has lost
+  // Along the old path each switch keeps the routes of other switches and of its own terminals.
+  u32 left = moved;  // layers that the previous switch has lost
   for (std::size_t k = 0; left && k < change.lost.size(); k++) {
     const u32 v = g_.from[change.lost[k]];
     if (k > 0) {
@@ -123,7 +123,7 @@ void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<
   }
 }
 
-// All or none of it.
+// Applies all changes or none.
 bool Rerouting::renew(const std::vector<Step>& gone, const std::vector<Step>& come) {
   const auto each = [&](const std::vector<Step>& steps, auto&& visit) {
     for (const Step& step : steps)
@@ -166,4 +166,4 @@ bool Rerouting::apply(const Change& change) {
   return true;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

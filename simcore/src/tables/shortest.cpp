@@ -4,7 +4,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
   worked(g.channels);
@@ -13,11 +13,11 @@ void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
   place[destination] = 0;
   first.assign(2, 0);
   step.clear();
-  // Level by level: whoever stands in `order` before `level` is nearer to the destination than those from there on.
+  // Level by level. Switches in `order` before `level` are nearer to the destination than all later ones.
   std::size_t level = 1;
   for (std::size_t head = 0; head < order.size();) {
     for (; head < level; head++)
-      for (u32 c = g.first[order[head]]; c < g.first[order[head] + 1]; c++)  // every cable goes both ways
+      for (u32 c = g.first[order[head]]; c < g.first[order[head] + 1]; c++)  // every cable has both directions
         if (const u32 s = g.to[c]; place[s] == kNone) {
           place[s] = static_cast<u32>(order.size());
           order.push_back(s);
@@ -34,11 +34,13 @@ void ShortestWays::towards(const ChannelGraph& g, u32 destination) {
 std::vector<ParamSpec> balance_params() {
   return {
       choice("update", "source", {"source", "pair"},
-             "when weights grow: after all sources of a destination (P-SSSP), or after every pair (P^2-SSSP: slower; "
-             "more even where there is no symmetry)"),
-      choice("order", "best", {"best", "by_switch", "in_turn"},
-             "of destinations: all of a switch, those of most terminals first; or of every switch the first, then the "
-             "second, ...; best = whichever gives the least edge forwarding index, under a demand with and without it"),
+             "when weights grow: source = after all sources of a destination (P-SSSP), pair = after every pair "
+             "(P^2-SSSP: slower, but more even on irregular networks)"),
+      choice(
+          "order", "best", {"best", "by_switch", "in_turn"},
+          "order of the destinations: by_switch = all terminals of a switch, switches with most terminals first; "
+          "in_turn = the first terminal of every switch, then the second of every switch, and so on; best = try both "
+          "orders, with and without the demand, and keep the lowest edge forwarding index"),
   };
 }
 
@@ -46,9 +48,9 @@ namespace {
 
 enum class Update : u8 { kSource, kPair };
 
-// The terminals in the order in which their routes are made: those that receive most first, where all are alike those
-// at the switches of most terminals; of equal ones switch by switch, or of every switch the first, then of every switch
-// the second, and so on.
+// Terminals in the order in which their routes are made. Terminals that receive most come first. Under a uniform
+// demand, terminals at the switches with most terminals come first. Ties are ordered switch by switch. With in_turn,
+// the first terminal of every switch comes first, then the second of every switch, and so on.
 std::vector<u32> destinations_in_order(const ChannelGraph& g, const Demand& demand, bool in_turn) {
   std::vector<double> weight(g.terminals);
   std::vector<u32> turn(g.terminals), order(g.terminal_of);
@@ -68,36 +70,36 @@ std::vector<u32> destinations_in_order(const ChannelGraph& g, const Demand& dema
 class Balance {
  public:
   Balance(const ChannelGraph& g, const Demand& demand, ForwardingTable& table)
-      : g_(g), demand_(demand), table_(table), load_(g.channels, 0), felt_(g.channels, 0), cost_(g.switches),
+      : g_(g), demand_(demand), table_(table), load_(g.channels, 0), demand_load_(g.channels, 0), cost_(g.switches),
         passing_(g.switches), taken_(g.switches), seen_(g.switches) {}
 
-  // `alike`: as if there were no demand.
-  void make(Update update, const std::vector<u32>& destinations, bool alike) {
+  // `uniform` balances as if the demand were uniform.
+  void make(Update update, const std::vector<u32>& destinations, bool uniform) {
     std::fill(load_.begin(), load_.end(), 0);
-    std::fill(felt_.begin(), felt_.end(), 0);
+    std::fill(demand_load_.begin(), demand_load_.end(), 0);
     u32 at = kNone;
     for (const u32 t : destinations) {
       const u32 s = g_.terminal_switch[t];
       if (s != at) ways_.towards(g_, s);
       at = s;
-      demand_towards(g_, alike ? Demand{} : demand_, t, weight_);
+      demand_towards(g_, uniform ? Demand{} : demand_, t, weight_);
       worked(ways_.step.size() + g_.switches);
       if (update == Update::kSource) all_sources(t);
       else pair_by_pair(t);
-      if (alike && !demand_.empty()) feel(t);
+      if (uniform && !demand_.empty()) add_demand_load(t);
     }
-    if (!alike || demand_.empty()) felt_ = load_;
+    if (!uniform || demand_.empty()) demand_load_ = load_;
   }
-  // How uneven the loads under the demand are: the greatest first, then the sum of their squares.
+  // Unevenness of the loads under the demand: the highest load first, then the sum of squares.
   std::pair<double, double> unevenness() const {
     double most = 0, squares = 0;
-    for (const double load : felt_) most = std::max(most, load), squares += load * load;
+    for (const double load : demand_load_) most = std::max(most, load), squares += load * load;
     return {most, squares};
   }
 
  private:
-  // One tree for all sources. Hops come first: a level's costs are final before the next one's begin, so no queue is
-  // needed.
+  // One tree for all sources. Hops are compared first, so the costs of a level are final before the next level begins
+  // and no priority queue is needed.
   void all_sources(u32 t) {
     const u32 reached = static_cast<u32>(ways_.order.size());
     cost_[0] = 0;
@@ -109,21 +111,21 @@ class Balance {
     }
     send(load_);
   }
-  // What goes on from each place passes all channels from there on.
+  // Adds the traffic of every place to all channels of its route.
   void send(std::vector<double>& load) {
     for (u32 k = static_cast<u32>(ways_.order.size()); k-- > 1;) {
       load[taken_[k].channel] += passing_[k];
       passing_[taken_[k].place] += passing_[k];
     }
   }
-  void feel(u32 t) {
+  void add_demand_load(u32 t) {
     demand_towards(g_, demand_, t, weight_);
     for (u32 k = 1; k < ways_.order.size(); k++) passing_[k] = weight_[ways_.order[k]];
-    send(felt_);
+    send(demand_load_);
   }
   void pair_by_pair(u32 t);
   void add_pair(u32 source, double weight);
-  // The step of least cost, of equal ones that of the lowest port.
+  // The step of least cost. Ties go to the lowest port.
   ShortestWays::Step best_step(u32 k) const {
     ShortestWays::Step best{kNone, 0};
     double least = 0;
@@ -139,24 +141,24 @@ class Balance {
   const Demand& demand_;
   ForwardingTable& table_;
   ShortestWays ways_;
-  std::vector<double> load_;               // [channels] of the routes made so far, which the next ones avoid
-  std::vector<double> felt_;               // [channels] under the demand
-  std::vector<double> weight_;             // [switches] what each sends to the destination
-  std::vector<double> cost_, passing_;     // [places] loads on the way; what goes on from there
+  std::vector<double> load_;               // [channels] of the routes made so far; the next routes avoid it
+  std::vector<double> demand_load_;        // [channels] load under the demand
+  std::vector<double> weight_;             // [switches] traffic of each switch to the destination
+  std::vector<double> cost_, passing_;     // [places] sum of loads along the route; traffic that passes
   std::vector<ShortestWays::Step> taken_;  // [places]
-  std::vector<u32> open_;                  // places that one pair looks at
-  std::vector<u32> seen_;                  // [places] the source for which it was looked at last
+  std::vector<u32> open_;                  // places that one pair visits
+  std::vector<u32> seen_;                  // [places] source of the last visit
 };
 
-// The nearest sources first. A switch that has its port for this destination keeps it, so a route is free only up to
-// the first of those.
+// The nearest sources come first. A switch keeps its port for this destination once it has one. A route is therefore
+// free only up to the first such switch.
 void Balance::pair_by_pair(u32 t) {
   const u32 reached = static_cast<u32>(ways_.order.size());
   taken_.assign(g_.switches, {kNone, 0});
   std::fill(seen_.begin(), seen_.end(), kNone);
   for (u32 k = 1; k < reached; k++)
     if (g_.terminals_at(ways_.order[k])) add_pair(k, weight_[ways_.order[k]]);
-  // Where nobody passes: as good as the others.
+  // Switches that no route passes get the cheapest step as well.
   for (u32 k = 1; k < reached; k++) {
     if (taken_[k].channel == kNone) taken_[k] = best_step(k);
     cost_[k] = cost_[taken_[k].place] + load_[taken_[k].channel];
@@ -165,7 +167,8 @@ void Balance::pair_by_pair(u32 t) {
 }
 
 void Balance::add_pair(u32 source, double weight) {
-  // What can be on the way to a switch that has its port, and these switches' costs, which change with every pair.
+  // Collects the places that can be on the route, up to the first ones that have a port. The costs of these change with
+  // every pair, so they are computed again.
   open_.assign(1, source);
   std::size_t looked = 0;
   for (std::size_t head = 0; head < open_.size(); head++) {
@@ -202,14 +205,14 @@ void Balance::add_pair(u32 source, double weight) {
 void balance_shortest(const Params& params, const ChannelGraph& g, const Demand& demand, ForwardingTable& table) {
   const Update update = params.text("update") == "pair" ? Update::kPair : Update::kSource;
   const std::string& order = params.text("order");
-  // Destination by destination nobody knows what is to come: now and then the routes for no demand are better for this
-  // one.
+  // The balancing does not know the destinations that are still to come. For some demands the routes made for a uniform
+  // demand are therefore better, and both are tried.
   std::vector<std::pair<std::vector<u32>, bool>> tries;
-  for (const bool alike : {false, true}) {
-    if (alike && (demand.empty() || order != "best")) continue;
+  for (const bool uniform : {false, true}) {
+    if (uniform && (demand.empty() || order != "best")) continue;
     for (const bool in_turn : {false, true}) {
       if (order != "best" && in_turn != (order == "in_turn")) continue;
-      std::pair<std::vector<u32>, bool> next{destinations_in_order(g, alike ? Demand{} : demand, in_turn), alike};
+      std::pair<std::vector<u32>, bool> next{destinations_in_order(g, uniform ? Demand{} : demand, in_turn), uniform};
       if (std::find(tries.begin(), tries.end(), next) == tries.end()) tries.push_back(std::move(next));
     }
   }
@@ -223,4 +226,4 @@ void balance_shortest(const Params& params, const ChannelGraph& g, const Demand&
   if (best + 1 < tries.size()) balance.make(update, tries[best].first, tries[best].second);
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -4,7 +4,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 std::vector<u32> destination_switches(const ChannelGraph& g) {
   std::vector<u32> order;
@@ -42,4 +42,4 @@ void shortest_candidates(const ChannelGraph& g, u32 to, std::vector<u32>& hops, 
   }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

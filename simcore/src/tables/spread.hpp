@@ -1,30 +1,31 @@
-// How the engines that look at one switch at a time share out destinations: of the channels that lead on, each
-// destination leaves by the one that the fewest have got so far.
+// Distributes destinations over ports, for the engines that look at one switch at a time. Each destination leaves a
+// switch by the candidate channel with the fewest destinations so far.
 #pragma once
 
 #include <vector>
 
 #include "tables/table.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// Channels by which a packet for one switch may leave each other switch.
+// Channels by which packets to one switch may leave every other switch.
 struct Candidates {
-  std::vector<u32> first, channel;  // [switches + 1], [first.back()] of each switch, by port
+  std::vector<u32> first, channel;  // [switches + 1]; [first.back()] channels of each switch, ordered by port
 
   void begin() { first.assign(1, 0), channel.clear(); }
   void next_switch() { first.push_back(static_cast<u32>(channel.size())); }
 };
 
-// The switches with terminals, those with the most of them first: what comes late has less left to choose from.
+// The switches with terminals, those with most terminals first. Switches with few terminals come last because the
+// remaining choice is smaller.
 std::vector<u32> destination_switches(const ChannelGraph& g);
 
-// Every terminal of switch `to`, in order, gets at every other switch the candidate that is least `used` ([channels])
-// so far, of several the one of the lowest port. A switch without candidates keeps its hole.
+// Assigns to each terminal of switch `to`, in order, the least used candidate at every other switch. `used` counts per
+// channel. Ties go to the lowest port. A switch without candidates keeps its hole.
 void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::vector<u32>& used,
             ForwardingTable& table);
 
-// What the shortest paths to switch `to` begin with; `hops` is scratch.
+// First channels of the shortest paths to switch `to`. `hops` is scratch memory.
 void shortest_candidates(const ChannelGraph& g, u32 to, std::vector<u32>& hops, Candidates& candidates);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,7 +7,7 @@
 #include "simcore/rng.hpp"
 #include "tables/walk.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 ForwardingTable empty_table(const ChannelGraph& g, const std::string& engine, u32 lmc) {
   ForwardingTable table;
@@ -38,7 +38,7 @@ std::string where(const ForwardingTable& table) { return "table '" + table.engin
 }  // namespace
 
 void Tree::follow(const ForwardingTable& table, u32 d) {
-  constexpr u32 kUnderWay = kNone - 1;
+  constexpr u32 kVisiting = kNone - 1;
   const u32 terminal = d >> table.lmc, last = g_.terminal_switch[terminal];
   std::fill(depth.begin(), depth.end(), kNone);
   std::fill(next.begin(), next.end(), kNone);
@@ -47,10 +47,10 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
   depth[last] = 0;
   if (table.at(last, d) != g_.terminal_port[terminal])
     throw ConfigError(where(table) + "switch " + g_.switch_name(last) + " sends " + destination_name(g_, table, d) +
-                      ", which hangs on its port " + std::to_string(g_.terminal_port[terminal]) + ", to " +
+                      ", which is attached to its port " + std::to_string(g_.terminal_port[terminal]) + ", to " +
                       (table.at(last, d) == kNoPort ? "no port" : "port " + std::to_string(table.at(last, d))));
   u32 deepest = 0;
-  std::vector<u32>& path = order;  // until it is needed
+  std::vector<u32>& path = order;  // reuses the memory of `order` until the sort below
   for (u32 from = 0; from < g_.switches; from++) {
     if (g_.terminals_at(from) == 0 || depth[from] != kNone) continue;
     u32 s = from;
@@ -60,29 +60,29 @@ void Tree::follow(const ForwardingTable& table, u32 d) {
       if (port == kNoPort)
         throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " has no port for " +
                           destination_name(g_, table, d) +
-                          (s == from ? "" : ", to which switch " + g_.switch_name(from) + " sends by way of it"));
+                          (s == from ? "" : ", although the route from switch " + g_.switch_name(from) + " passes it"));
       const u32 c = g_.channel(s, port);
       if (c == kNone)
         throw ConfigError(where(table) + "switch " + g_.switch_name(s) + " sends " + destination_name(g_, table, d) +
                           " to port " + std::to_string(port) + ", which leads to no other switch");
-      depth[s] = kUnderWay;
+      depth[s] = kVisiting;
       next[s] = c;
       path.push_back(s);
       s = g_.to[c];
     }
-    if (depth[s] == kUnderWay) {
+    if (depth[s] == kVisiting) {
       std::string loop;
       for (auto at = std::find(path.begin(), path.end(), s); at != path.end(); ++at)
         loop += g_.switch_name(*at) + " -> ";
       throw ConfigError(where(table) + "packets for " + destination_name(g_, table, d) +
-                        " go round in a loop: " + loop + g_.switch_name(s));
+                        " circulate in a loop: " + loop + g_.switch_name(s));
     }
     u32 hops = depth[s];
     for (std::size_t k = path.size(); k-- > 0;) depth[path[k]] = ++hops;
     deepest = std::max(deepest, hops);
   }
   order.clear();
-  // Counting sort: those that are `deepest` away first.
+  // Counting sort: the switches farthest from the destination come first.
   std::vector<u32> start(deepest + 2, 0);
   for (u32 s = 0; s < g_.switches; s++)
     if (depth[s] != kNone) start[deepest - depth[s] + 1]++;
@@ -99,9 +99,9 @@ void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
                           " terminals",
                     there = std::to_string(g.switches) + " and " + std::to_string(g.terminals);
   if (table.switches != g.switches || table.terminals != g.terminals)
-    throw ConfigError(where(table) + "it is of another network: it has " + own + ", the topology " + there);
+    throw ConfigError(where(table) + "it belongs to another network: it has " + own + ", the topology has " + there);
   if (!table.fingerprint.empty() && table.fingerprint != g.fingerprint)
-    throw ConfigError(where(table) + "it was made for another network:\n  " + table.fingerprint + "\n  and not\n  " +
+    throw ConfigError(where(table) + "it was made for another network:\n  " + table.fingerprint + "\n  instead of\n  " +
                       g.fingerprint);
   const u64 entries = u64{table.switches} * table.destinations();
   const u64 rows = table.layer_by == LayerBy::kOne           ? 0
@@ -111,24 +111,25 @@ void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
   if (table.source_routed() ? table.route_first.size() != entries + 1 ||
                                   table.route_first.back() != table.route_port.size() || !table.port.empty()
                             : table.port.size() != entries)
-    throw ConfigError(where(table) + "its arrays are not those of " + own + " with " + std::to_string(1u << table.lmc) +
-                      " addresses each");
+    throw ConfigError(where(table) + "the sizes of its arrays do not match " + own + " with " +
+                      std::to_string(1u << table.lmc) + " addresses each");
   if (table.layer.size() != rows * table.destinations())
-    throw ConfigError(where(table) + std::to_string(table.layer.size()) + " layers for " +
-                      std::to_string(rows * table.destinations()) + " pairs");
+    throw ConfigError(where(table) + "it has " + std::to_string(table.layer.size()) + " layer entries; expected " +
+                      std::to_string(rows * table.destinations()));
   if (table.layers < 1 || table.classes() > 64)
     throw ConfigError(where(table) + std::to_string(table.classes()) + " layers; valid are 1 to 64");
   for (const u8 layer : table.layer)
     if (layer >= table.layers)
-      throw ConfigError(where(table) + "layer " + std::to_string(layer) + " of " + std::to_string(table.layers) +
-                        "; they are numbered from 0");
+      throw ConfigError(where(table) + "layer " + std::to_string(layer) + " does not exist; valid are 0 to " +
+                        std::to_string(table.layers - 1));
   if (!table.lanes) return;
   if (table.lane_ports != g.ports || table.lane.size() != std::size_t{g.switches} * g.ports * g.ports * table.layers)
-    throw ConfigError(where(table) + "its lanes are not those of " + std::to_string(g.ports) + " ports");
+    throw ConfigError(where(table) + "the size of its lanes does not match " + std::to_string(g.ports) +
+                      " ports per switch");
   for (const u8 lane : table.lane)
     if (lane >= table.lanes)
-      throw ConfigError(where(table) + "lane " + std::to_string(lane) + " of " + std::to_string(table.lanes) +
-                        "; they are numbered from 0");
+      throw ConfigError(where(table) + "lane " + std::to_string(lane) + " does not exist; valid are 0 to " +
+                        std::to_string(table.lanes - 1));
 }
 
 void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
@@ -140,7 +141,7 @@ void check_routes(const ChannelGraph& g, const ForwardingTable& table) {
           where(table) + "the route from switch " + g.switch_name(s) + " to " + destination_name(g, table, d);
       if (table.route_first[at] > table.route_first[at + 1] ||
           table.route_first[at + 1] - table.route_first[at] > g.switches)
-        throw ConfigError(pair + " is longer than there are switches");
+        throw ConfigError(pair + " is longer than the number of switches");
       u32 here = s;
       worked(1 + table.route_first[at + 1] - table.route_first[at]);
       for (u64 k = table.route_first[at]; k < table.route_first[at + 1]; k++) {
@@ -201,4 +202,4 @@ Lengths route_lengths(const ChannelGraph& g, const ForwardingTable& table) {
   return lengths;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -7,7 +7,7 @@
 #include "tables/levels.hpp"
 #include "tables/quality.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
 UpDown::UpDown(const ChannelGraph& g, std::vector<u32> rank) : g_(g), order_(g.switches), place_(g.switches) {
   std::iota(order_.begin(), order_.end(), 0u);
@@ -62,7 +62,7 @@ bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, Forwardi
 
 std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& candidate) {
   std::vector<u32> hops;
-  std::vector<u64> far(g.switches, 0);  // hops to all terminals together, kNone each where there is no way
+  std::vector<u64> far(g.switches, 0);  // total hops to all terminals; kNone for each one not connected
   for (u32 to = 0; to < g.switches; to++) {
     if (g.terminals_at(to) == 0) continue;
     hops_to(g, to, hops);
@@ -101,4 +101,4 @@ bool best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32
   return least >= 0;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

@@ -1,4 +1,4 @@
-// Routes that go up and then down, in whichever order of the switches (Autonet's up*/down*: Schroeder et al., IEEE JSAC
+// Routes that go up and then down, for any ranking of the switches (up*/down* of Autonet: Schroeder et al., IEEE JSAC
 // 9(8), 1991).
 #pragma once
 
@@ -6,42 +6,44 @@
 
 #include "tables/spread.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// A channel leads up if its end comes before its beginning in the order of (rank, number). No route turns from down to
-// up, so no circle of channels can wait for itself: on it some switch would come after both of its neighbours, and to
-// pass it is such a turn.
+// A channel leads up if its end precedes its beginning in the order of (rank, number). No route turns from down to up,
+// so no cycle of dependencies exists. On every cycle some switch follows both of its neighbours in the order, and
+// passing it would be such a turn.
 //
-// A table looks at the destination alone, not at how a packet came, so legal routes joined at a switch need not make a
-// legal one. Here they do: a switch from which channels down alone lead to the destination takes the shortest way of
-// those, so whoever came down goes on down; all others have not come down yet, and take the shortest way up to where it
-// goes down.
+// A table looks up the destination alone, not the input port. Legal routes that join at a switch need not form a legal
+// route. Here they do. A switch that reaches the destination by down channels alone takes the shortest of these paths,
+// so a packet that came down continues down. At every other switch no packet has gone down yet, and packets take the
+// shortest path up to the switch where the route turns down.
 class UpDown {
  public:
   UpDown(const ChannelGraph& g, std::vector<u32> rank);
-  // The candidates towards switch `to`. False: some switch with terminals has no legal way, unreached() tells which.
+  // Finds the candidates towards switch `to`. Returns false if a switch with terminals has no legal path; unreached()
+  // returns that switch.
   bool towards(u32 to, Candidates& candidates);
   u32 unreached() const { return unreached_; }
 
  private:
   bool up(u32 c) const { return place_[g_.to[c]] < place_[g_.from[c]]; }
   const ChannelGraph& g_;
-  std::vector<u32> order_, place_;       // switches from the top down, and where each stands
-  std::vector<u32> down_, way_, queue_;  // [switches] hops of the way down, and of the way taken; kNone: none
+  std::vector<u32> order_, place_;       // switches from the top down; position of each switch
+  std::vector<u32> down_, way_, queue_;  // [switches] hops of the path down; hops of the path taken (kNone: none)
   u32 unreached_ = kNone;
 };
 
-// A table of them in which each switch shares out destinations as min_hop does. False: as above, `from` and `to` have
-// no way.
+// Makes a table of such routes in which each switch distributes destinations as min_hop does. Returns false if there is
+// no legal path from switch `from` to switch `to`.
 bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, ForwardingTable& table, u32& from, u32& to);
 
-// A few switches that may serve as the only root, of those with candidate[s]: the one from which all terminals together
-// are nearest (of several the one with the most channels), the one farthest from it, and the first. On a mesh the
-// corner is better than the middle, through which everything would go; elsewhere it is the other way round.
+// A few switches that may serve as the only root, among those with candidate[s]. The first is the switch with the
+// smallest total distance to all terminals; ties go to the most channels. The others are the switch farthest from it
+// and the candidate with the lowest number. On a mesh a corner is better than the centre, because all traffic would
+// pass the centre. On other networks the centre is better.
 std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& candidate);
 
-// The table, of those that these ranks give, whose fullest channel has the fewest routes; of several the one with the
-// shortest routes, then the first. False: none of them reaches everybody.
+// Selects the table with the lowest edge forwarding index among those of the given ranks. Ties go to the shortest
+// routes, then to the first rank. Returns false if no rank connects all terminals.
 bool best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32>>& ranks, ForwardingTable& table);
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

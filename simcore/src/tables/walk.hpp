@@ -1,32 +1,32 @@
-// Following a table. Towards one destination the routes are a tree: what passes a channel is a sum over a subtree, so
-// sums over all routes cost (switches x destinations), not x hops.
+// Follows the routes of a table. The routes towards one destination form a tree, and the load of a channel is a sum
+// over a subtree. Sums over all routes therefore cost (switches x destinations), independent of hops.
 #pragma once
 
 #include <vector>
 
 #include "tables/table.hpp"
 
-namespace flitgym {
+namespace flitgym::tables {
 
-// The routes of a table (not of source routes) towards one destination after the other.
+// Routes of a table towards one destination at a time. The table must not be source-routed.
 class Tree {
  public:
   explicit Tree(const ChannelGraph& g) : g_(g), next(g.switches), depth(g.switches) { order.reserve(g.switches); }
-  // Throws ConfigError where a switch with terminals, or one that is passed on the way, has a hole, a port that leads
-  // nowhere or to another terminal, or a loop. Switches without terminals that nobody passes stay out.
+  // Throws ConfigError if a route meets a hole, a port that leads to no switch, a wrong terminal, or a loop. Switches
+  // without terminals are left out unless a route passes them.
   void follow(const ForwardingTable& table, u32 destination);
 
  private:
   const ChannelGraph& g_;
 
  public:
-  std::vector<u32> next;   // [switches] channel by which it goes on, kNone at the last switch and where nobody goes
-  std::vector<u32> depth;  // [switches] channels to the last switch, kNone where nobody goes
-  // switches that are on a route, the farthest from the destination first; the last one is its own
+  std::vector<u32> next;   // [switches] channel of the next hop; kNone at the last switch and off all routes
+  std::vector<u32> depth;  // [switches] channels to the last switch; kNone off all routes
+  // Switches on a route, the farthest from the destination first. The last entry is the destination's switch.
   std::vector<u32> order;
 };
 
-// visit(channel) for each channel of the route from a switch to a destination. The table was checked.
+// Calls visit(channel) for each channel of the route from a switch to a destination. Requires a checked table.
 template <class Visit>
 inline void each_channel(const ChannelGraph& g, const ForwardingTable& table, u32 s, u32 destination, Visit&& visit) {
   if (table.source_routed()) {
@@ -46,7 +46,7 @@ inline void each_channel(const ChannelGraph& g, const ForwardingTable& table, u3
   }
 }
 
-// The lane on channel `out` of a packet of a layer that came in by channel `in` (kNone: from the terminal `source`).
+// Lane on channel `out` of a packet of this layer that arrived by channel `in`. kNone: it came from terminal `source`.
 inline u32 lane_of(const ChannelGraph& g, const ForwardingTable& table, u32 layer, u32 in, u32 source, u32 out) {
   if (!table.lanes) return layer;
   const u32 s = g.from[out], in_port = in == kNone ? g.terminal_port[source] : g.port[g.reverse[in]];
@@ -54,4 +54,4 @@ inline u32 lane_of(const ChannelGraph& g, const ForwardingTable& table, u32 laye
       .lane[((std::size_t{s} * table.lane_ports + in_port) * table.lane_ports + g.port[out]) * table.layers + layer];
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::tables

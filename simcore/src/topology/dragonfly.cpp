@@ -12,17 +12,17 @@ namespace flitgym::topology::dragonfly {
 
 namespace {
 
-// A group's global links are numbered q = k (g-1) + d: the k-th link to its d-th other group. The arrangement says
-// which group that is, and on which of the group's global ports the link hangs.
+// The global links of a group have the numbers q = k (g-1) + d: the k-th link to its d-th other group. The arrangement
+// determines which group that is, and which global port of the group the link takes.
 struct Arrangement {
   u32 g;
   std::string name;
   u32 other(u32 group, u32 d) const {
     if (name == "relative") return (group + d + 1) % g;
     if (name == "palmtree") return (group + g - d - 1) % g;  // Camarero et al., ACM TACO 11(4), 2014
-    return d < group ? d : d + 1;                            // absolute (consecutive), also the pairs of `random`
+    return d < group ? d : d + 1;                            // absolute (consecutive); `random` has the same pairs
   }
-  // The d under which `other(group, d)` sees the same link.
+  // The d by which the group `other(group, d)` numbers the same link.
   u32 back(u32 group, u32 d) const {
     if (name == "relative" || name == "palmtree") return g - 2 - d;
     return group < other(group, d) ? group : group - 1;
@@ -37,12 +37,12 @@ void wire(const Params& params, Wiring& w) {
   df->closed = df->estimates = true;
   if (g > a * h + 1)
     throw ConfigError("topology.dragonfly.groups: " + std::to_string(g) +
-                      " groups are more than routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
-                      ", with which every pair of groups still has a link");
+                      " groups; at most routers_per_group * global_ports + 1 = " + std::to_string(a * h + 1) +
+                      " groups have a link between every pair");
   const u32 most = g > 1 ? a * h / (g - 1) : 0, wanted = params.count("links_per_group_pair");
   if (wanted > most)
     throw ConfigError("topology.dragonfly.links_per_group_pair: " + std::to_string(wanted) +
-                      " links per pair of groups, but the ports allow " + std::to_string(most));
+                      " links per pair of groups, but the ports allow at most " + std::to_string(most));
   const u32 links = wanted ? wanted : most;
   const Arrangement arrangement{g, params.text("arrangement")};
 
@@ -50,7 +50,7 @@ void wire(const Params& params, Wiring& w) {
   w.resize(a * g, radix);
   df->links = std::max(1u, links);
   claim_memory(u64{w.routers} * g * df->links + u64{w.routers} * (4 * h + 4), "topology.dragonfly",
-               "the ways from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
+               "the first hops from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
   for (u32 r = 0; r < a * g; r++) {
     df->group_of.push_back(static_cast<u16>(r / a));
     df->place_of.push_back(static_cast<u16>(r % a));
@@ -64,7 +64,7 @@ void wire(const Params& params, Wiring& w) {
       w.connect({r, df->local_port(r, to)}, {to, df->local_port(to, r)}, {PortKind::kLocal});
   }
 
-  // Where a link hangs: in order, or shuffled per group.
+  // The place of each link on the global ports: in order, or shuffled per group.
   std::vector<std::vector<u32>> place(g, std::vector<u32>(std::size_t{a} * h));
   for (u32 group = 0; group < g; group++) {
     worked(2 * a * h);
@@ -87,8 +87,8 @@ void wire(const Params& params, Wiring& w) {
                     {PortKind::kGlobal});
       }
 
-  // First hop towards each group by the k-th link: an own link if there is one (the packets take turns if there are
-  // several), else to the router that has the k-th.
+  // First hop towards each group by the k-th link. A router with links to that group uses one of them, in turns if it
+  // has several. Any other router forwards to the router that has the k-th link.
   df->exit_port.assign(std::size_t{w.routers} * g * df->links, 0);
   std::vector<Wiring::End> ports(links), own;
   for (u32 group = 0; group < g; group++)
@@ -112,7 +112,7 @@ void wire(const Params& params, Wiring& w) {
 
 const Register<TopologySpec> entry({
     .name = "dragonfly",
-    .summary = "groups of fully connected routers, fully connected by global links (Kim et al., ISCA 2008)",
+    .summary = "groups of fully connected routers; global links fully connect the groups (Kim et al., ISCA 2008)",
     .params =
         {
             integer("terminals_per_router", 4, 1, 64, "", "p"),
@@ -120,9 +120,9 @@ const Register<TopologySpec> entry({
             integer("global_ports", 4, 1, 64, "per router", "h"),
             integer("groups", 33, 2, 4097, "", "g <= a h + 1"),
             choice("arrangement", "absolute", {"absolute", "relative", "palmtree", "random"},
-                   "which global port leads to which group; absolute = consecutive"),
+                   "assignment of global ports to groups; absolute = consecutive"),
             integer("links_per_group_pair", 0, 0, 4096, "", "0 = as many as the ports allow"),
-            integer("arrangement_seed", 1, 0, 1ll << 40, "", "of the random arrangement"),
+            integer("arrangement_seed", 1, 0, 1ll << 40, "", "seed of arrangement=random"),
         },
     .wire = wire,
     .small =

@@ -1,4 +1,4 @@
-// What every Dragonfly routing asks of the topology.
+// The Dragonfly: numbering, ports and minimal paths.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ struct Dragonfly final : Topology {
   u32 p = 0, a = 0, h = 0, g = 0;
   std::vector<u16> group_of, place_of;  // [routers] group, and number within it
   u32 links = 1;                        // parallel links per pair of groups
-  // [routers, g, links] local port of the first hop towards that group; own group: 0, unused
+  // [routers, g, links] router-local port of the first hop towards that group; own group: 0, unused
   std::vector<u8> exit_port;
 
-  // Which of the parallel links a packet takes: in turn, so that all carry the same share.
+  // The parallel link that a packet takes. Packets use the links in turns, so all links carry the same share.
   u32 link_of(const Packet& packet) const { return links == 1 ? 0 : (packet.source + packet.sequence) % links; }
   u32 exit(u32 router, u32 group, u32 link) const {
     return exit_port[(std::size_t{router} * g + group) * links + link];
@@ -33,7 +33,7 @@ struct Dragonfly final : Topology {
     const u32 group_to = group(to);
     return group(router) == group_to ? local_port(router, to) : exit(router, group_to, link);
   }
-  // First hop of a packet's minimal path (the terminal's own port at the last router).
+  // First hop of a packet's minimal path (at the last router, the terminal's port).
   u32 own_minimal_port(const Network& net, u32 router, const Packet& packet) const {
     const u32 to = net.terminal_router[packet.destination];
     return to == router ? net.terminal_port[packet.destination] : towards(router, to, link_of(packet));
@@ -41,7 +41,7 @@ struct Dragonfly final : Topology {
   u32 minimal_port(const Network& net, const Graph& graph, u32 router, const Packet& packet) const override {
     return net.damaged ? Topology::minimal_port(net, graph, router, packet) : own_minimal_port(net, router, packet);
   }
-  // Each of the parallel links is on a minimal path of its own, whatever the hops on either side of it.
+  // Every parallel link lies on a minimal path, whatever the number of hops on either side of it.
   bool is_minimal(const Network& net, const Graph& graph, u32 router, u32 port, u32 to) const override {
     if (!net.damaged)
       for (u32 link = 0; link < links; link++)
@@ -49,8 +49,8 @@ struct Dragonfly final : Topology {
           return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
-  // Nearly all packets take their own minimal port. Where that is, is looked up for all three cases and one is kept, as
-  // in minimal.cpp.
+  // Nearly all packets take their own minimal port. As in minimal.cpp, all three cases are computed and one is selected
+  // without a branch.
   void mark_nonminimal(const Network& net, State& s, const Batch& b) const override {
     if (net.damaged || net.routing_facts.reroutes) return mark_batch(*this, net, s, b);
     const u32 count = b.count;
@@ -70,25 +70,25 @@ struct Dragonfly final : Topology {
         mark_detour(net, packet, router, ports[i]);
     }
   }
-  // A packet is sent by another port than its own minimal one. Nothing is missing here.
+  // Called for a packet that leaves by another port than its own minimal port, on a network without failures.
   void mark_detour(const Network& net, Packet& packet, u32 router, u32 port) const {
     if (packet.nonminimal || port >= net.radix || net.channels[net.port(router, port)].peer == kNone) return;
     const u32 to = net.terminal_router[packet.destination];
-    // Where one link joins two groups, no other local hop leads nearer, nor any other hop within the destination's
-    // group.
+    // With one link between two groups, no other local hop leads nearer. In the destination's group no other hop at all
+    // leads nearer.
     if (router == to || (links == 1 && (group(router) == group(to) || !is_global(port))) ||
         !is_minimal(net, *net.graphs[0], router, port, to))
       packet.nonminimal = 1;
   }
   u32 regions(const Network&) const override { return g; }
   u32 region(u32 router) const override { return group(router); }
-  // The first values of the Q-adaptive authors' Q-routing (dragonfly.cc 1851-1878).
+  // Initial values as in the Q-adaptive authors' Q-routing (dragonfly.cc 1851-1878).
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override {
     const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
     if (group(to) != group(router)) return global + 2 * local;
     return is_global(port) ? 2 * global : 2 * local;
   }
-  // Router-to-router channels of the minimal path.
+  // Router-to-router hops of the minimal path.
   u32 minimal_hops(const Network& net, u32 router, u32 to, u32 link) const {
     u32 hops = 0;
     for (; router != to; hops++)
@@ -98,6 +98,6 @@ struct Dragonfly final : Topology {
   u32 hops_between(const Network& net, u32 router, u32 to) const override { return minimal_hops(net, router, to, 0); }
 };
 
-inline const Dragonfly& dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }
+inline const Dragonfly& as_dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }
 
 }  // namespace flitgym

@@ -22,7 +22,7 @@ void fail(const Source& source, u32 line, const std::string& what) {
 std::string shown(std::string_view word) {
   constexpr std::size_t kMost = 80;
   std::size_t length = std::min(word.size(), kMost);
-  while (length < word.size() && length > 0 && (word[length] & 0xc0) == 0x80) length--;  // not within a character
+  while (length < word.size() && length > 0 && (word[length] & 0xc0) == 0x80) length--;  // whole characters
   return "'" + std::string(word.substr(0, length)) + (length < word.size() ? "..." : "") + "'";
 }
 
@@ -58,7 +58,7 @@ u32 whole_number(const Source& source, u32 line, const std::string& what, std::s
     if (!digits) break;
   }
   const std::string range = std::to_string(least) + " .. " + std::to_string(most);
-  if (!digits) fail(source, line, shown(text) + " is no number for " + what + "; expected " + range);
+  if (!digits) fail(source, line, shown(text) + " is not a number for " + what + "; expected " + range);
   if (value < least || value > most)
     fail(source, line, std::string(text.substr(0, 40)) + " is out of range for " + what + "; expected " + range);
   return static_cast<u32>(value);
@@ -66,8 +66,8 @@ u32 whole_number(const Source& source, u32 line, const std::string& what, std::s
 
 namespace {
 
-// Digits with a point among them or without: exact where the digits and the power of ten both are (Clinger 1990),
-// which is nearly always, and much faster than a stream. False for anything else.
+// Reads digits with an optional point, which is much faster than a stream. Up to 15 digits the result is exact, because
+// the digits and the power of ten are both exact (Clinger 1990). False for any other text.
 bool plain_number(std::string_view text, double& value) {
   static constexpr double kPowers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -97,7 +97,7 @@ double real_number(const Source& source, u32 line, const std::string& what, std:
   if (known && value >= least && value <= most) return value;
   std::ostringstream range;
   range << "; expected " << least << " .. " << most;
-  fail(source, line, shown(text) + (known ? " is out of range for " : " is no number for ") + what + range.str());
+  fail(source, line, shown(text) + (known ? " is out of range for " : " is not a number for ") + what + range.str());
 }
 
 void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value) {
@@ -118,15 +118,15 @@ void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::st
 
 u32 Builder::node(std::string_view name, u32 line) {
   if (const u32 known = find(name); known != kNone) return known;
-  if (name.empty()) fail(source_, line, "a node without a name; expected one");
+  if (name.empty()) fail(source_, line, "a node has no name; expected a name");
   for (const char c : name)
     if (static_cast<u8>(c) < 32 || c == 127)
       fail(source_, line,
-           "a name with a line break, a tab or another character that cannot be seen; expected one without");
+           "a name contains a line break, a tab or another invisible character; expected visible characters");
   const u32 id = static_cast<u32>(fabric.nodes.size());
   if (fabric.nodes.size() == fabric.nodes.capacity()) {
     const std::size_t more = std::max<std::size_t>(64, 2 * fabric.nodes.size());
-    // With its name, twice.
+    // Bytes of a node and of its name, which is stored twice.
     claim_memory((more - fabric.nodes.size()) * 200, source_.path, std::to_string(more) + " nodes");
     fabric.nodes.reserve(more);
   }
@@ -181,7 +181,7 @@ void Builder::add(const Fabric::Cable& cable, u32 most) {
 
 namespace {
 
-// The length of the UTF-8 character that begins here, 0 where none does (RFC 3629).
+// The length of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
 std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<u8>(text[k]) : u8{0}; };
   const u8 first = byte(0);
@@ -192,21 +192,21 @@ std::size_t character(std::string_view text) {
                                                              : 0;
   for (std::size_t k = 1; k < length; k++)
     if ((byte(k) & 0xc0) != 0x80) return 0;
-  const bool too_long = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool no_character = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
-  return too_long || no_character ? 0 : length;
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool invalid = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+  return overlong || invalid ? 0 : length;
 }
 
-// Names go into results and to Python: they have to be text.
+// Names appear in results and in Python, so the file must be valid text.
 void check_text(const Source& source) {
   const std::string_view text = source.text;
-  if (text.substr(0, 2) == "\x1f\x8b") fail(source, 0, "the file is compressed (gzip); expected it unpacked");
+  if (text.substr(0, 2) == "\x1f\x8b") fail(source, 0, "the file is compressed (gzip); expected an unpacked file");
   u32 line = 1;
   for (std::size_t at = 0, length; at < text.size(); at += length) {
     const u8 byte = static_cast<u8>(text[at]);
     length = character(text.substr(at, 4));
     if (length == 0 || byte == 127 || (byte < 32 && byte != '\n' && byte != '\r' && byte != '\t' && byte != '\f'))
-      fail(source, line, "byte " + std::to_string(byte) + " is not of a text in UTF-8; expected a text file");
+      fail(source, line, "byte " + std::to_string(byte) + " is not valid in UTF-8 text; expected a text file");
     line += byte == '\n';
     if ((at & 0xfff) < length) worked(0x1000);
   }
@@ -215,7 +215,7 @@ void check_text(const Source& source) {
 Source read_source(const std::string& path) {
   Source source{path, read_plain_file(path, path, "; expected a file that describes a network", 2)};
   if (source.text.empty()) fail(source, 0, "the file is empty; expected nodes and cables");
-  // The mark that some editors begin UTF-8 with.
+  // The byte order mark that some editors write before UTF-8 text.
   if (source.text.compare(0, 3, "\xef\xbb\xbf") == 0) source.text.erase(0, 3);
   check_text(source);
   return source;
@@ -223,7 +223,7 @@ Source read_source(const std::string& path) {
 
 const std::vector<std::string> kFormats = {"auto", "csv", "dot", "ibnetdiscover", "ibsim"};
 
-// By the end of the file's name, or else by the first line that says something.
+// The format of a file, from the extension of its name or else from its first informative line.
 std::string format_of(const Source& source) {
   const auto lower = [](std::string_view text) {
     std::string out(text);
@@ -247,7 +247,7 @@ std::string format_of(const Source& source) {
     for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"})
       records |= starts_with_word(line, word);
     if (records || line.empty() || line[0] == '#' || line.substr(0, 2) == "//") continue;
-    const std::string begin = lower(line.substr(0, 8));  // GraphViz takes its keywords in any case
+    const std::string begin = lower(line.substr(0, 8));  // GraphViz keywords are case-insensitive
     for (const char* const word : {"strict", "graph", "digraph"})
       if (starts_with_word(begin, word)) return "dot";
     if (line.substr(0, 2) == "/*") return "dot";
@@ -255,7 +255,7 @@ std::string format_of(const Source& source) {
     if (!starts_with_word(line, "Chassis") && !starts_with_word(line, "Non")) break;
   }
   fail(source, 0,
-       "it does not say what it is; expected a name that ends in .csv, .dot or .gv, or the format: csv, dot, "
+       "the format of the file is unknown; expected a name that ends in .csv, .dot or .gv, or the format csv, dot, "
        "ibnetdiscover or ibsim");
 }
 
@@ -277,7 +277,8 @@ Fabric read_fabric(const std::string& path, const std::string& format) {
                 : known == "dot"           ? fabric::read_dot(source)
                 : known == "ibnetdiscover" ? fabric::read_ibnetdiscover(source)
                                            : fabric::read_ibsim(source);
-  if (read.cables.empty()) fabric::fail(source, 0, "no cable in it; expected at least one (or the file is cut short)");
+  if (read.cables.empty())
+    fabric::fail(source, 0, "the file has no cable; expected at least one (or the file is cut short)");
   check_connected(read, path);
   return read;
 }
@@ -288,15 +289,16 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
   const auto& cables = fabric.cables;
   const auto name = [&](u32 node) { return shown(nodes[node].name); };
   const auto fail = [&](u32 line, const std::string& what) { fabric::fail(source, line, what); };
-  if (nodes.empty()) fail(0, "no node in it; expected switches, and cables between them");
+  if (nodes.empty()) fail(0, "the network has no node; expected switches, and cables between them");
 
   for (const Fabric::Node& node : nodes)
     if (node.ports > kMaxRadix)
       fail(node.line, shown(node.name) + " has " + std::to_string(node.ports) + " ports; expected at most " +
                           std::to_string(kMaxRadix));
 
-  std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);  // cables of each node, and the line of the first
-  std::vector<std::pair<u64, u32>> used;                           // (node, port) and the cable
+  // Per node: the number of its cables, and the line of the first one.
+  std::vector<u32> ends(nodes.size(), 0), first(nodes.size(), 0);
+  std::vector<std::pair<u64, u32>> used;  // (node, port), and index of the cable
   claim_memory(8 * u64{nodes.size()} + 32 * u64{cables.size()}, path,
                "checking " + std::to_string(cables.size()) + " cables");
   used.reserve(2 * cables.size());
@@ -314,24 +316,23 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
         if (port >= most)
           fail(cable.line, "port " + std::to_string(port) + " of " + name(node) + ", which has " +
                                (nodes[node].ports ? "" : "at most ") + std::to_string(most) +
-                               "; expected a port 0 .. " + std::to_string(most - 1));
+                               " ports; expected a port 0 .. " + std::to_string(most - 1));
         used.emplace_back(u64{node} << 32 | port, k);
       }
       if (ends[node]++ == 0) {
         first[node] = cable.line;
       } else if (nodes[node].host) {
-        fail(cable.line,
-             "host " + name(node) + hosts_are + " has a second cable here, its first one is" +
-                 (first[node] == cable.line ? " the one before" : " on line " + std::to_string(first[node])) +
-                 "; expected one cable, for the core attaches a terminal by one port");
+        fail(cable.line, "host " + name(node) + hosts_are + " has a second cable here; its first cable is on " +
+                             (first[node] == cable.line ? "the same line" : "line " + std::to_string(first[node])) +
+                             "; expected one cable, because a terminal has one port");
       }
       if (ends[node] > most)
-        fail(cable.line, name(node) + " has " + std::to_string(ends[node]) + " cables or more, and " +
-                             (nodes[node].ports ? "" : "may have ") + std::to_string(most) + " ports");
+        fail(cable.line, name(node) + " has " + std::to_string(ends[node]) + " cables or more, but " +
+                             (nodes[node].ports ? "" : "may have at most ") + std::to_string(most) + " ports");
     }
   }
 
-  // Of all ports with two cables the one that comes first in the file.
+  // Reports the port with two cables that comes first in the file.
   std::sort(used.begin(), used.end());
   u32 second = kNone;
   std::size_t at = 0;
@@ -352,8 +353,8 @@ void check_fabric(const Fabric& fabric, const std::string& path, const std::stri
 
 void check_connected(const Fabric& fabric, const std::string& path) {
   const u32 count = static_cast<u32>(fabric.nodes.size());
-  claim_memory(8 * u64{count}, path, "looking whether " + std::to_string(count) + " nodes are connected");
-  std::vector<u32> root(count);  // trees of nodes that are connected; the root is the node that comes first in the file
+  claim_memory(8 * u64{count}, path, "checking whether " + std::to_string(count) + " nodes are connected");
+  std::vector<u32> root(count);  // trees of connected nodes; the root is the node that comes first in the file
   for (u32 node = 0; node < count; node++) root[node] = node;
   const auto root_of = [&](u32 node) {
     while (root[node] != node) node = root[node] = root[root[node]];
@@ -368,14 +369,14 @@ void check_connected(const Fabric& fabric, const std::string& path) {
   for (u32 node = 0; node < count; node++)
     if (size[root_of(node)]++ == 0) parts.push_back(node);
   if (parts.size() < 2) return;
-  // The smallest part is what is in the wrong, most likely.
+  // The smallest part is most likely the mistake, so the message names one of its nodes.
   std::sort(parts.begin(), parts.end(), [&](u32 a, u32 b) { return std::pair(size[b], a) < std::pair(size[a], b); });
   const Fabric::Node &most = fabric.nodes[parts.front()], &least = fabric.nodes[parts.back()];
   fabric::fail({path, {}}, least.line,
                shown(least.name) + " cannot be reached from " + shown(most.name) + fabric::at_line(most.line) +
-                   ": the network is in " + std::to_string(parts.size()) + " parts, the largest of " +
-                   std::to_string(size[parts.front()]) + " nodes, the smallest of " +
-                   std::to_string(size[parts.back()]) + "; expected one");
+                   ": the network has " + std::to_string(parts.size()) + " parts, the largest with " +
+                   std::to_string(size[parts.front()]) + " nodes, the smallest with " +
+                   std::to_string(size[parts.back()]) + "; expected one connected network");
 }
 
 }  // namespace flitgym

@@ -1,6 +1,5 @@
-// A network as a file tells it: nodes with their names, and the cables between their ports. Plain data that knows
-// nothing of the rest of the core; which formats there are and what each of them says stands at the top of its
-// fabric_FORMAT.cpp.
+// A network as a file describes it: named nodes, and the cables between their ports. This plain data does not depend on
+// the rest of the core. Each fabric_FORMAT.cpp documents its format at the top.
 #pragma once
 
 #include <string>
@@ -14,33 +13,33 @@ struct Fabric {
   struct Node {
     std::string name;
     bool host = false;  // a terminal; otherwise a switch
-    u32 ports = 0;      // how many ports the file says it has; 0 = as many as its cables need
-    u32 line = 0;       // where the file names it first, from 1 on; 0 = it came from no file
+    u32 ports = 0;      // number of ports in the file; 0 = as many as the cables need
+    u32 line = 0;       // first line that names the node, from 1 on; 0 = not from a file
   };
-  // From port to port, full duplex. Ports count from 0; kNone where the file names none: such a cable takes the next
-  // port that no other names, in the order of `cables`.
+  // A full-duplex cable between two ports. Ports count from 0. A port is kNone if the file gives none. The cable then
+  // takes the next port that no other cable names, in the order of `cables`.
   struct Cable {
     u32 a = 0, a_port = kNone, b = 0, b_port = kNone;
-    double latency_ns = -1, bandwidth_gb_per_s = -1;  // -1 = as the kind of the channel has it
-    std::string kind;                                 // "" (not said), "local" or "global"
+    double latency_ns = -1, bandwidth_gb_per_s = -1;  // -1 = value of the channel's kind
+    std::string kind;                                 // "" (not given), "local" or "global"
     u32 line = 0;
   };
   std::vector<Node> nodes;    // in the order in which the file names them
-  std::vector<Cable> cables;  // the same
+  std::vector<Cable> cables;  // in the order of the file
 };
 
-// The network in the file `path`. `format` is csv, dot, ibnetdiscover, ibsim, or auto: told by the file's name or else
-// its beginning. What is read has passed check_fabric and check_connected. Throws ConfigError "path:line: ..." with
-// the names of what is wrong.
+// Reads the network in the file `path`. `format` is csv, dot, ibnetdiscover, ibsim or auto (from the file's name, or
+// else from its beginning). The result has passed check_fabric and check_connected. Throws ConfigError "path:line: ..."
+// that names the nodes and ports in question.
 Fabric read_fabric(const std::string& path, const std::string& format);
 
-// Throws where this is no network that can be built: nothing in it, a node cabled to itself, a host with another
-// number of cables than one, two hosts on one cable, a port used twice or beyond its node's number, more than
-// kMaxRadix ports. `path` is what errors begin with; `hosts_are` is said where being a host is what is wrong: why a
-// node is taken for one.
+// Throws if the network cannot be built. It must have nodes, and at most kMaxRadix ports per node. A node must not be
+// cabled to itself. A host has exactly one cable, which leads to a switch. A port has one cable, and its number lies
+// within its node's ports. Messages begin with `path`. Messages about hosts contain `hosts_are`: why a node is taken
+// for a host.
 void check_fabric(const Fabric& fabric, const std::string& path, const std::string& hosts_are = "");
 
-// Throws where a node cannot be reached from another, naming one node of each part.
+// Throws if a node cannot be reached from another, and names a node of the largest and of the smallest part.
 void check_connected(const Fabric& fabric, const std::string& path);
 
 }  // namespace flitgym

@@ -1,22 +1,22 @@
-// Edge lists: one line per cable, under a line that names the columns (in any order).
+// Edge lists: a line that names the columns (in any order), then one line per cable.
 //
 //     a,b,a_type,kind,latency_ns
 //     h0,s0,host,,
 //     h1,s1,host,,
 //     s0,s1,,global,100
 //
-//   a, b                  the two nodes; a node is there once a line names it
-//   a_type, b_type        host or switch. Empty says nothing; one line that says it is enough. What no line calls a
-//                         host is a switch, whatever its name; without any, topology.terminals_per_router attaches some
-//   a_port, b_port        the ports, from 0 on as in results; empty = the next port that no line names
-//   latency_ns            time of flight, 0 .. 1e6; empty = as the kind of the channel has it
-//   bandwidth_gb_per_s    1e-6 .. 1e6 GB/s; empty = the same
-//   kind                  local or global; empty = not said. The cable of a host is neither, there it says nothing
-//   links                 so many parallel cables (1); without ports, which belong to one cable each
+//   a, b                  the two nodes; a node exists if a line names it
+//   a_type, b_type        host or switch; one line that gives the type is enough, other lines may leave it empty.
+//                         A node without a type is a switch, whatever its name. If the file has no hosts,
+//                         topology.terminals_per_router attaches terminals
+//   a_port, b_port        ports, counted from 0 as in results; empty = the next port that no line names
+//   latency_ns            time of flight, 0 .. 1e6; empty = value of the channel's kind
+//   bandwidth_gb_per_s    1e-6 .. 1e6 GB/s; empty = value of the channel's kind
+//   kind                  local or global; empty = not given; ignored for the cable of a host
+//   links                 number of parallel cables (1); excludes ports, because a port has one cable
 //
-// Only a and b are needed. Fields may stand in double quotes (RFC 4180, without line breaks in them), blanks around
-// them do not count; empty lines and lines that begin with # are comments. The number of ports of a node is what its
-// cables need.
+// Only a and b are required. Fields may be in double quotes (RFC 4180, without line breaks in them). Blanks around
+// fields, empty lines and lines that begin with # are ignored. A node has as many ports as its cables need.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -30,7 +30,7 @@ enum Column { kA, kB, kAPort, kBPort, kAType, kBType, kLatency, kBandwidth, kKin
 const std::vector<std::string> kNames = {
     "a", "b", "a_port", "b_port", "a_type", "b_type", "latency_ns", "bandwidth_gb_per_s", "kind", "links"};
 
-// The fields of one line, without the quotes and blanks around them.
+// Splits one line into its fields, without the quotes and blanks around them.
 void split(const Source& source, u32 number, std::string_view line, std::vector<std::string>& fields) {
   std::size_t count = 0;
   const auto field = [&]() -> std::string& {
@@ -56,7 +56,7 @@ void split(const Source& source, u32 number, std::string_view line, std::vector<
       const std::size_t quote = line.find('"');
       if (quote == line.npos)
         fail(source, number,
-             "a double quote is not closed in this line; expected \" behind " + shown(out + std::string(line)));
+             "a double quote is not closed in this line; expected \" after " + shown(out + std::string(line)));
       out += line.substr(0, quote);
       line.remove_prefix(quote + 1);
       if (line.empty() || line[0] != '"') break;
@@ -65,13 +65,13 @@ void split(const Source& source, u32 number, std::string_view line, std::vector<
     line = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
     if (line.empty()) break;
     if (line[0] != ',')
-      fail(source, number, shown(line) + " behind a closing quote; expected a comma or the end of the line");
+      fail(source, number, shown(line) + " after a closing quote; expected a comma or the end of the line");
     line.remove_prefix(1);
   }
   fields.resize(count);
 }
 
-// Which column of the file is which of ours; kNone where it is not there.
+// The position of each known column in the file; kNone if the file lacks it.
 std::vector<u32> columns_of(const Source& source, u32 line, const std::vector<std::string>& header) {
   std::vector<u32> place(kColumns, kNone);
   for (u32 k = 0; k < header.size(); k++) {
@@ -82,7 +82,7 @@ std::vector<u32> columns_of(const Source& source, u32 line, const std::vector<st
                "; expected a line that names the columns: a, b and any of " + join({kNames.begin() + 2, kNames.end()}) +
                ", with commas between");
     u32& at = place[static_cast<std::size_t>(known - kNames.begin())];
-    if (at != kNone) fail(source, line, "column " + shown(header[k]) + " stands here twice; expected it once");
+    if (at != kNone) fail(source, line, "column " + shown(header[k]) + " appears twice; expected it once");
     at = k;
   }
   for (const Column needed : {kA, kB})
@@ -113,8 +113,8 @@ Fabric read_csv(const Source& source) {
     if (fields.size() != columns)
       fail(source, line,
            "this line has " + std::to_string(fields.size()) + (fields.size() == 1 ? " field" : " fields") +
-               ", the first one names " + std::to_string(columns) +
-               " columns; expected as many (or the file is cut short)");
+               ", but the first line names " + std::to_string(columns) +
+               " columns; expected the same number (or the file is cut short)");
     Fabric::Cable cable;
     cable.line = line;
     for (const Column column : {kA, kB})
@@ -132,7 +132,7 @@ Fabric read_csv(const Source& source) {
     if (links > 1 && (cable.a_port != kNone || cable.b_port != kNone))
       fail(source, line,
            std::to_string(links) + " links between " + shown(value(kA)) + " and " + shown(value(kB)) +
-               " at one port; expected a line for each, or no port");
+               " at one port; expected one line per link, or no port");
     for (u32 k = 0; k < links; k++) out.add(cable);
   }
   check_fabric(out.fabric, source.path);

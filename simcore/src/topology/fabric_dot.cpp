@@ -1,17 +1,17 @@
-// GraphViz (its DOT language), also as the network files of ORCS and LogGOPSim have it:
+// GraphViz (the DOT language), also as in the network files of ORCS and LogGOPSim:
 //
 //     graph { node [type=switch]; s0; s1 [ports=36]; node [type=host]; h0; h1
 //             h0 -- s0:0; h1 -- s1:0; s0:1 -- s1:1 [kind=global, latency_ns=100] }
 //
-//   graph      an edge is a cable; several between the same nodes are parallel cables
-//   digraph    each cable stands there in both directions, or every cable in one only; a mixture is refused
-//   NODE:PORT  the port, from 0 on as in results, also with a p before it (p0); compass points say nothing
-//   nodes      type: host or switch; ports: how many it has. Where no node of the file has a type, those called H or h
-//              and a number (H12) are hosts, as in the files of ORCS and Mininet; every other one is a switch
-//   edges      latency_ns, bandwidth_gb_per_s, kind (local or global), as in fabric_csv.cpp
+//   graph      an edge is a cable; several edges between the same nodes are parallel cables
+//   digraph    every cable appears in both directions, or every cable in one direction; a mixture is refused
+//   NODE:PORT  port, counted from 0 as in results, also with a p before it (p0); compass points are ignored
+//   nodes      attributes type (host or switch) and ports (their number). If no node of the file has a type, the nodes
+//              named H or h and a number (H12) are hosts, as in the files of ORCS and Mininet; all others are switches
+//   edges      attributes latency_ns, bandwidth_gb_per_s and kind (local or global), as in fabric_csv.cpp
 //
-// Defaults (node [...], edge [...]), subgraphs, also as ends of edges, and all ways to write a name are read as
-// GraphViz does; other attributes, such as the destinations that ORCS keeps in comment, say nothing here.
+// Defaults (node [...], edge [...]), subgraphs (also as ends of edges) and all forms of names are read as GraphViz
+// reads them. Other attributes are ignored, such as the destinations that ORCS keeps in `comment`.
 #include <algorithm>
 #include <utility>
 
@@ -25,12 +25,12 @@ namespace {
 
 struct Token {
   enum class Kind { kEnd, kName, kMark, kEdge } kind = Kind::kEnd;
-  std::string text;     // of a name, without its quotes; otherwise the characters themselves
-  bool quoted = false;  // a name in quotes is no keyword
+  std::string text;     // a name without its quotes, or the characters of another token
+  bool quoted = false;  // a quoted name is not a keyword
   u32 line = 1;
 
   bool is(std::string_view mark) const { return kind != Kind::kName && text == mark; }
-  bool keyword(std::string_view word) const {  // in any case
+  bool keyword(std::string_view word) const {  // case-insensitive
     return kind == Kind::kName && !quoted && text.size() == word.size() &&
            std::equal(text.begin(), text.end(), word.begin(),
                       [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
@@ -84,7 +84,7 @@ class Lexer {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<u8>(c) >= 0x80;
   }
 
-  // Blanks and comments: //, /* */ and, as for the C preprocessor, lines that begin with #.
+  // Skips blanks and comments: //, /* */ and lines that begin with #, as for the C preprocessor.
   void blanks() {
     for (; at_ < text_.size(); at_++) {
       const char c = text_[at_];
@@ -105,7 +105,7 @@ class Lexer {
     return static_cast<u32>(std::count(text_.begin() + std::ptrdiff_t(from), text_.begin() + std::ptrdiff_t(to), '\n'));
   }
 
-  // "...", in which \" is a quote and \ at the end of a line joins it with the next one; + joins two of them.
+  // Reads "...". In it \" is a quote, and \ at the end of a line joins it with the next line. A + joins two strings.
   std::string quoted_string() {
     std::string out;
     for (;;) {
@@ -124,7 +124,7 @@ class Lexer {
       const auto [back, back_line] = std::pair(at_, line_);
       if (blanks(); at(0) == '+') {
         at_++;
-        if (blanks(); at(0) != '"') fail(source_, line_, "no string behind +; expected one in double quotes");
+        if (blanks(); at(0) != '"') fail(source_, line_, "no string after +; expected one in double quotes");
         continue;
       }
       at_ = back, line_ = back_line;
@@ -173,12 +173,12 @@ class DotReader {
     Members none;
     read_body({}, 0, none);
     if (token_.kind != Token::Kind::kEnd)
-      fail(source_, token_.line, here() + " behind the graph; expected the end of the file");
+      fail(source_, token_.line, here() + " after the graph; expected the end of the file");
     join_directions();
     const bool by_name = !out_.any_type() && take_hosts_by_name();
     check_fabric(
         out_.fabric, source_.path,
-        by_name ? " (taken for one because it is called H and a number and no node of this file has a type)" : "");
+        by_name ? " (taken for a host because its name is H and a number, and no node of this file has a type)" : "");
     return std::move(out_.fabric);
   }
 
@@ -187,7 +187,7 @@ class DotReader {
     u32 node, port = kNone;
   };
   using Members = std::vector<End>;
-  // What new nodes and edges are given where they stand.
+  // Default attributes of new nodes and edges in the present scope.
   struct Defaults {
     Attributes node;  // at most one of each key
     Fabric::Cable edge;
@@ -210,10 +210,10 @@ class DotReader {
     return text;
   }
 
-  // What stands between { and }; the nodes in it go to `members`.
+  // Reads the statements between { and }; their nodes go to `members`.
   void read_body(Defaults defaults, u32 depth, Members& members) {
     if (depth > kDeepest)
-      fail(source_, token_.line, "subgraphs are in each other more than " + std::to_string(kDeepest) + " deep");
+      fail(source_, token_.line, "subgraphs are nested more than " + std::to_string(kDeepest) + " deep");
     const u32 begin = token_.line;
     expect("{");
     while (!take("}")) {
@@ -222,7 +222,7 @@ class DotReader {
       read_statement(defaults, depth, members);
       take(";");
     }
-    // A subgraph has a node once.
+    // A subgraph contains a node once.
     std::sort(members.begin(), members.end(),
               [](const End& a, const End& b) { return std::pair(a.node, a.port) < std::pair(b.node, b.port); });
     members.erase(
@@ -242,7 +242,7 @@ class DotReader {
     const Token first = token_;
     std::vector<Members> chain(1);
     std::vector<u32> lines;
-    if (read_end(defaults, depth, chain[0])) return;  // ID = ID, about the graph
+    if (read_end(defaults, depth, chain[0])) return;  // ID = ID: an attribute of the graph
     const bool one_node = chain[0].size() == 1 && first.kind == Token::Kind::kName && !first.keyword("subgraph");
     while (token_.kind == Token::Kind::kEdge) {
       if (token_.is("->") != directed_)
@@ -255,7 +255,7 @@ class DotReader {
     const Attributes given = read_attributes();
     if (lines.empty()) {
       if (!one_node && !given.empty())
-        fail(source_, given[0].line, "attributes behind a subgraph; expected them behind a node or an edge");
+        fail(source_, given[0].line, "attributes after a subgraph; expected them after a node or an edge");
       if (one_node) describe(chain[0][0].node, given, false);
     }
     Fabric::Cable cable = defaults.edge;
@@ -264,16 +264,16 @@ class DotReader {
       for (const End& a : chain[k])
         for (const End& b : chain[k + 1]) {
           cable.a = a.node, cable.a_port = a.port, cable.b = b.node, cable.b_port = b.port, cable.line = lines[k];
-          // A digraph may have each cable twice.
+          // A digraph may list each cable twice.
           out_.add(cable, directed_ ? 2 * kMaxRadix : kMaxRadix);
         }
+    // The ports of an edge belong to that edge alone.
     if (depth > 0)
       for (const Members& ends : chain)
-        for (const End& end : ends)
-          members.push_back({end.node, lines.empty() ? end.port : kNone});  // the ports of an edge are its own
+        for (const End& end : ends) members.push_back({end.node, lines.empty() ? end.port : kNone});
   }
 
-  // A node or a subgraph. True where it is an assignment instead, which is taken.
+  // Reads a node or a subgraph. True if it is an assignment instead, which is skipped.
   bool read_end(const Defaults& defaults, u32 depth, Members& ends) {
     if (token_.keyword("subgraph")) {
       advance();
@@ -324,9 +324,10 @@ class DotReader {
     return out;
   }
 
-  // ---- what it means ----
+  // ---- the meaning of attributes and edges ----
 
-  // Attributes are GraphViz's own by the hundred; but one that nearly says what is read here is no decoration.
+  // Is the attribute one of `ours`? GraphViz has hundreds of other attributes, which are ignored. A misspelt latency or
+  // bandwidth is an error.
   bool is_ours(const Attribute& attribute, const std::vector<std::string>& ours) const {
     if (std::find(ours.begin(), ours.end(), attribute.key) != ours.end()) return true;
     if (attribute.key.rfind("latency", 0) == 0 || attribute.key.rfind("bandwidth", 0) == 0)
@@ -370,8 +371,8 @@ class DotReader {
     return any;
   }
 
-  // Edges between the same ports lie together in `order`, in the order of the file; `forward`: from the lower node to
-  // the higher.
+  // The sort key of an edge. In `order`, edges between the same ports are adjacent, in the order of the file.
+  // `forward`: from the lower node to the higher node.
   static bool forward(const Fabric::Cable& c) { return c.a < c.b; }
   static std::pair<u64, u64> place(const Fabric::Cable& c) {
     const u64 a = u64{c.a} << 32 | c.b, b = u64{c.b} << 32 | c.a, ab = u64{c.a_port} << 32 | c.b_port,
@@ -379,7 +380,7 @@ class DotReader {
     return forward(c) ? std::pair(a, ab) : std::pair(b, ba);
   }
 
-  // Two edges, there and back, are one cable, unless no edge of the whole file has another that leads back.
+  // Merges two edges, there and back, into one cable. If no edge of the file has an edge back, every edge is a cable.
   void join_directions() {
     std::vector<Fabric::Cable>& edges = out_.fabric.cables;
     claim_memory(8 * u64{edges.size()}, source_.path, std::to_string(edges.size()) + " edges in order");
@@ -398,9 +399,9 @@ class DotReader {
     if (strict_) check_strict(order, text);
     if (!directed_) return;
 
-    u32 odd = kNone, both = kNone;  // the first edge without one back, and the first pair
+    u32 odd = kNone, both = kNone;  // the first edge without an edge back; the first edge of a pair
     for (std::size_t from = 0, to; from < order.size(); from = to) {
-      std::size_t there = from, here = from;  // the next of each direction
+      std::size_t there = from, here = from;  // the next edge of each direction
       for (to = from; to < order.size() && place(edges[order[to]]) == place(edges[order[from]]);) to++;
       const auto next = [&](std::size_t& k, bool direction) {
         while (k < to && forward(edges[order[k]]) != direction) k++;
@@ -418,7 +419,7 @@ class DotReader {
     if (odd != kNone)
       fail(source_, edges[odd].line,
            text(odd) + " has no edge back, but " + text(both) + " (line " + std::to_string(edges[both].line) +
-               ") has; expected every cable in both directions, or every cable in one");
+               ") has one; expected every cable in both directions, or every cable in one direction");
     u32 kept = 0;
     for (u32 k = 0; k < edges.size(); k++) {
       if (back[k] != kNone && back[k] < k) continue;
@@ -432,21 +433,21 @@ class DotReader {
   template <class Text>
   void check_strict(const std::vector<u32>& order, Text text) const {
     const auto& edges = out_.fabric.cables;
-    u32 last[2] = {kNone, kNone};  // of either direction; between two nodes they lie together
+    u32 last[2] = {kNone, kNone};  // the last edge of each direction; edges between two nodes are adjacent
     for (std::size_t k = 0; k < order.size(); k++) {
       if (k > 0 && place(edges[order[k]]).first != place(edges[order[k - 1]]).first) last[0] = last[1] = kNone;
       u32& before = last[directed_ && forward(edges[order[k]])];
       if (before != kNone) {
         const u32 one = std::min(order[k], before), other = std::max(order[k], before);
         fail(source_, edges[other].line,
-             text(other) + " is there twice (line " + std::to_string(edges[one].line) +
-                 "), and the graph is strict; expected parallel cables without the word strict");
+             text(other) + " appears twice (also on line " + std::to_string(edges[one].line) +
+                 "), but the graph is strict; expected no parallel cables, or a graph without the word strict");
       }
       before = order[k];
     }
   }
 
-  // Where no two edges are one cable, edges there and back between two nodes are most likely one of which the ports do
+  // If the file has one edge per cable, edges there and back between two nodes are most likely one cable whose ports do
   // not agree.
   template <class Text>
   void check_one_way(const std::vector<u32>& order, Text text) const {
@@ -465,7 +466,7 @@ class DotReader {
       if (mine >= 0 && other >= 0 && mine != other)
         fail(source_, back.line,
              text + " has another " + what + " in this direction than on line " + std::to_string(cable.line) +
-                 "; expected the same, or one of the two");
+                 "; expected the same value, or only one of the two");
       mine = std::max(mine, other);
     };
     merge(cable.latency_ns, back.latency_ns, "latency_ns");
@@ -473,7 +474,7 @@ class DotReader {
     if (!cable.kind.empty() && !back.kind.empty() && cable.kind != back.kind)
       fail(source_, back.line,
            text + " is " + cable.kind + " on line " + std::to_string(cable.line) + " and " + back.kind +
-               " here; expected the same kind, or one of the two");
+               " here; expected the same kind, or only one of the two");
     if (cable.kind.empty()) cable.kind = back.kind;
   }
 

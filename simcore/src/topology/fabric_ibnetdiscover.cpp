@@ -1,5 +1,5 @@
-// What the InfiniBand diagnostic `ibnetdiscover` prints of a fabric (its manual page, "Topology file format"), also
-// with its options -g (grouped by chassis), -f and -s:
+// The output of the InfiniBand diagnostic `ibnetdiscover` (its manual page, "Topology file format"), also with its
+// options -g (grouped by chassis), -f and -s:
 //
 //     Switch	36 "S-ec0d9a0300ec8240"		# "edge 1" base port 0 lid 48 lmc 0
 //     [1]	"H-506b4b03003fa9b6"[1](506b4b03003fa9b6) 		# "node018 HCA-1" lid 67 4xEDR
@@ -7,12 +7,13 @@
 //     Ca	1 "H-506b4b03003fa9b6"		# "node018 HCA-1"
 //     [1](506b4b03003fa9b6) 	"S-ec0d9a0300ec8240"[1]		# lid 67 lmc 0 "edge 1" lid 48 4xEDR
 //
-// A record per node, each cable on both of its sides, and the two have to agree. `Ca` is a host; so is `Rt`, a router
-// to another subnet, for here its subnet ends. Ports count from 1 there and from 0 in a Fabric. A node is called by
-// its description, the comment of its first line, where no other node has the same, and otherwise by its type and GUID
-// ("S-ec0d9a0300ec8240"). Widths and speeds (4xEDR) are not read: channels have the bandwidth of their kind.
+// Every node has a record. Every cable appears in the records of both its nodes, which must agree. `Ca` is a host.
+// `Rt`, a router to another subnet, is also a host, because the simulated subnet ends there. Ports count from 1 in the
+// file and from 0 in a Fabric. The name of a node is its description, the comment of its first line. If another node
+// has the same description, the name is the type and GUID ("S-ec0d9a0300ec8240"). Widths and speeds (4xEDR) are
+// ignored: channels have the bandwidth of their kind.
 //
-// The file of ibsim is near: fabric_ibsim.cpp reads it by what is written here, with other words.
+// The format of ibsim is similar: fabric_ibsim.cpp reads it with this reader and other keywords.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -59,12 +60,12 @@ class RecordReader {
 
   void blanks() { rest_ = rest_.substr(std::min(rest_.find_first_not_of(" \t"), rest_.size())); }
   std::string here() const { return rest_.empty() ? "the line ends here" : "unexpected " + shown(rest_); }
-  // What stands between two characters, the first of which comes next.
+  // Reads the text between two characters, of which `first` comes next.
   std::string_view between(char first, char last, const char* what) {
     blanks();
     if (rest_.empty() || rest_[0] != first) fail(source_, line_, here() + "; expected " + what);
     const std::size_t end = rest_.find(last, 1);
-    if (end == rest_.npos) fail(source_, line_, here() + "; expected " + what + ", and " + last + " behind it");
+    if (end == rest_.npos) fail(source_, line_, here() + "; expected " + what + ", and " + last + " after it");
     const std::string_view inside = rest_.substr(1, end - 1);
     rest_.remove_prefix(end + 1);
     return inside;
@@ -105,12 +106,12 @@ class RecordReader {
     descriptions_.emplace_back();
     blanks();
     if (!rest_.empty() && rest_[0] != '#')
-      fail(source_, line_, here() + " behind the name of a node; expected a comment or the end of the line");
+      fail(source_, line_, here() + " after the name of a node; expected a comment or the end of the line");
     const std::size_t first = rest_.find('"'), last = rest_.rfind('"');
     if (first != rest_.npos && last > first) descriptions_.back() = trimmed(rest_.substr(first + 1, last - first - 1));
   }
 
-  // [1](GUID)	"PEER"[1](GUID) 	# comment; the GUIDs, [ext 1] and w=4 say nothing about the cabling
+  // [1](GUID)	"PEER"[1](GUID) 	# comment; the GUIDs, [ext 1] and w=4 are ignored
   void read_port() {
     if (node_ == kNone)
       fail(source_, line_, "a port that belongs to no node; expected it right below the line of its node");
@@ -124,7 +125,7 @@ class RecordReader {
     }
     skip_details(true);
     if (!rest_.empty() && rest_[0] != '#')
-      fail(source_, line_, here() + " behind the other end; expected a comment or the end of the line");
+      fail(source_, line_, here() + " after the other end; expected a comment or the end of the line");
     const auto [at, fresh] = at_.try_emplace(u64{end.node} << 32 | end.port, static_cast<u32>(ends_.size()));
     if (!fresh)
       fail(source_, line_,
@@ -162,14 +163,14 @@ class RecordReader {
       if (peer == kNone)
         fail(source_, line_,
              from + did_you_mean(std::string(end.peer), out_.names()) +
-                 ", which is no node of this file; expected a record of it (or the file is cut short)");
+                 ", which is not a node of this file; expected a record of it (or the file is cut short)");
       const Fabric::Node& other = out_.fabric.nodes[peer];
       const std::string where = " (line " + std::to_string(other.line) + ")";
       if (end.peer_port > other.ports)
         fail(source_, line_,
-             from + where + ", which has " + std::to_string(other.ports) + "; expected 1 .. " +
+             from + where + ", which has " + std::to_string(other.ports) + " ports; expected 1 .. " +
                  std::to_string(other.ports));
-      if (peer == end.node) fail(source_, line_, from + ", the same node; expected a cable to another one");
+      if (peer == end.node) fail(source_, line_, from + ", the same node; expected a cable to another node");
       const auto back = at_.find(u64{peer} << 32 | end.peer_port);
       if (back == at_.end())
         fail(source_, line_,
@@ -179,13 +180,13 @@ class RecordReader {
       const End& there = ends_[back->second];
       if (out_.find(there.peer) != end.node || there.peer_port != end.port)
         fail(source_, line_,
-             from + ", and that one to port " + std::to_string(there.peer_port) + " of " + shown(there.peer) +
+             from + ", which leads to port " + std::to_string(there.peer_port) + " of " + shown(there.peer) +
                  " (line " + std::to_string(there.line) + "); expected two sides that agree");
       if (k < back->second) out_.add({end.node, end.port - 1, peer, end.peer_port - 1, -1, -1, "", end.line});
     }
   }
 
-  // A description names a node where it is the only one, and no other node's name.
+  // Names a node by its description, if no other node has the same description or name.
   void take_descriptions() {
     std::unordered_map<std::string_view, u32> count;
     for (const std::string_view description : descriptions_) count[description]++;
@@ -200,10 +201,10 @@ class RecordReader {
   const Source& source_;
   const Records& words_;
   Builder out_;
-  std::vector<std::string_view> descriptions_;  // of each node
+  std::vector<std::string_view> descriptions_;  // [nodes]
   std::vector<End> ends_;
-  std::unordered_map<u64, u32> at_;  // the end at (node, port)
-  std::string_view rest_;            // of the line
+  std::unordered_map<u64, u32> at_;  // index in ends_ of the end at (node, port)
+  std::string_view rest_;            // rest of the line
   u32 line_ = 0, node_ = kNone;      // the node whose ports follow
 };
 
@@ -217,7 +218,7 @@ Fabric read_ibnetdiscover(const Source& source) {
       {"ibnetdiscover",
        {"Ca", "Rt"},
        {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid", "Chassis", "Non-Chassis", "Hostname"},
-       {{"Hca", "'Hca' is a word of ibsim's files; expected Switch, Ca or Rt, or the format ibsim"}},
+       {{"Hca", "'Hca' is a keyword of ibsim's files; expected Switch, Ca or Rt, or the format ibsim"}},
        false});
 }
 

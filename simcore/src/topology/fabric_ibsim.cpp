@@ -7,10 +7,10 @@
 //     Hca	2 "Hca1"
 //     [1]	"Switch1"[1]
 //
-// As the output of ibnetdiscover (fabric_ibnetdiscover.cpp, which reads both), but: a host may be called Hca, a node
-// has any name, the port at the other end is 1 where it is not given. As ibsim does, this refuses a cable that stands
-// on one side only. Unlike ibsim, it refuses lines it does not know, and what would need more than this one file:
-// include, do, module and aliases (@).
+// The format is that of ibnetdiscover (fabric_ibnetdiscover.cpp reads both), with three differences. A host may be
+// called Hca, a node may have any name, and the port at the other end is 1 if it is not given. As ibsim does, this
+// reader refuses a cable that appears on one side only. Unlike ibsim, it refuses unknown lines, and lines that need
+// more than this one file: include, do, module and aliases (@).
 #include "topology/fabric_reader.hpp"
 
 namespace flitgym::fabric {

@@ -1,5 +1,4 @@
-// What the readers of network files share: the text and its lines, names, numbers, attributes, and how an error is
-// told.
+// Shared by the readers of network files: text, lines, names, numbers, attributes and error messages.
 #pragma once
 
 #include <string>
@@ -17,9 +16,9 @@ struct Source {
 };
 
 [[noreturn]] void fail(const Source& source, u32 line, const std::string& what);
-std::string shown(std::string_view word);  // for a message, in quotes; a word without end is cut
+std::string shown(std::string_view word);  // in quotes, for a message; a long word is cut
 std::string_view trimmed(std::string_view text);
-bool starts_with_word(std::string_view line, std::string_view word);  // and no letter, digit or _ behind it
+bool starts_with_word(std::string_view line, std::string_view word);  // no letter, digit or _ may follow the word
 
 // The lines of a text, without their ends (\n, \r\n or \r).
 class Lines {
@@ -34,12 +33,13 @@ class Lines {
   u32 number_ = 0;
 };
 
-// Whole decimal numbers and reals; anything else, or one out of range, is refused as a wrong `what`.
+// Read a whole decimal number or a real number. Any other text, or a number out of range, is an error that names
+// `what`.
 u32 whole_number(const Source& source, u32 line, const std::string& what, std::string_view text, u32 least, u32 most);
 double real_number(const Source& source, u32 line, const std::string& what, std::string_view text, double least,
                    double most);
 
-// Sets what `key` names of a cable: latency_ns, bandwidth_gb_per_s or kind. An empty value says nothing.
+// Sets the attribute `key` of a cable: latency_ns, bandwidth_gb_per_s or kind. An empty value is ignored.
 void set_attribute(const Source& source, u32 line, Fabric::Cable& cable, std::string_view key, std::string_view value);
 inline const std::vector<std::string> kCableAttributes = {"latency_ns", "bandwidth_gb_per_s", "kind"};
 
@@ -48,13 +48,13 @@ class Builder {
  public:
   explicit Builder(const Source& source) : source_(source) {}
 
-  u32 node(std::string_view name, u32 line);  // the node of this name, a new one where there is none
-  u32 find(std::string_view name) const;      // kNone where there is none
-  std::vector<std::string> names() const;     // of all nodes, for did_you_mean
-  // host or switch; refused where another line says it is the other one. A default is no such line.
+  u32 node(std::string_view name, u32 line);  // the node of this name; creates it if there is none
+  u32 find(std::string_view name) const;      // kNone if there is none
+  std::vector<std::string> names() const;     // names of all nodes, for did_you_mean
+  // Sets host or switch. It is an error if another line gives the other type. A default does not count as a line.
   void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
   bool any_type() const { return any_type_; }
-  // `most`: ends that one node may have. It bounds what a short text can make of many cables.
+  // `most`: largest number of cables at one node. It bounds the number of cables that a short text can create.
   void add(const Fabric::Cable& cable, u32 most = kMaxRadix);
 
   const Source& source() const { return source_; }
@@ -67,17 +67,18 @@ class Builder {
   };
   const Source& source_;
   std::unordered_map<std::string, u32, Hash, std::equal_to<>> ids_;
-  std::vector<u32> typed_, ends_;  // of each node: the line that tells its type (0 = none does), and its cables
+  std::vector<u32> typed_, ends_;  // per node: the line that gives its type (0 = none), and the number of its cables
   bool any_type_ = false;
 };
 
-// One record per node, as `ibnetdiscover` writes and `ibsim` reads them; the words in which the two differ.
+// The keywords in which the formats of `ibnetdiscover` and `ibsim` differ. Both have one record per node.
 struct Records {
   std::string format;
-  std::vector<std::string> hosts;                            // what the record of a host begins with
-  std::vector<std::string> ignored;                          // beginnings of lines that say nothing about the cabling
-  std::vector<std::pair<std::string, std::string>> refused;  // beginnings of lines, and why they cannot be read
-  bool peer_port_may_lack;                                   // [1] "peer" stands for [1] "peer"[1]
+  std::vector<std::string> hosts;    // first words of a host's record
+  std::vector<std::string> ignored;  // first words of lines that are ignored
+  // First words of lines that are refused, and the error message.
+  std::vector<std::pair<std::string, std::string>> refused;
+  bool peer_port_may_lack;  // [1] "peer" means [1] "peer"[1]
 };
 Fabric read_records(const Source& source, const Records& words);
 

@@ -10,7 +10,8 @@ namespace flitgym::topology::fat_tree {
 
 namespace {
 
-// Of switches. So a switch's digits fit into 64 bits: their ranges multiply to less than 2^52, each up to a power of 2.
+// The most levels of switches. With ten levels a switch's digits fit into 64 bits. Their ranges multiply to less than
+// 2^52, and rounding each range up to a power of 2 adds less than one bit per level.
 constexpr u32 kMostLevels = 10;
 constexpr u64 kMostPorts = u64{1} << 26;
 
@@ -20,30 +21,32 @@ constexpr u64 kMostPorts = u64{1} << 26;
 
 std::string shown(const Params& params, const std::string& key) { return to_string(Value{params.reals(key)}); }
 
-// m, w and p with the level for an index: nothing at 0, and nothing above the top.
+// Reads m, w and p, indexed by level; the entries at level 0 and above the top are 0.
 void read_numbers(const Params& params, FatTree& tree) {
   std::vector<u32> m = params.counts("children"), w = params.counts("parents"), p = params.counts("links");
   const auto levels = static_cast<u32>(m.size());
   if (levels < 2 || levels > kMostLevels)
-    refuse(".children", shown(params, "children") + " gives " + std::to_string(levels) + " levels of switches; 2 to " +
-                            std::to_string(kMostLevels) + " fit, leaves first, such as [4, 4, 4]");
+    refuse(".children", shown(params, "children") + " gives " + std::to_string(levels) +
+                            " levels of switches; valid are 2 to " + std::to_string(kMostLevels) +
+                            " levels, leaves first, such as [4, 4, 4]");
   const std::string wanted =
       std::to_string(levels) + " numbers, one per level as in children = " + shown(params, "children");
   if (w.size() != levels)
-    refuse(".parents", shown(params, "parents") + " must have " + wanted + ", the first of them 1");
-  if (w[0] != 1) refuse(".parents", shown(params, "parents") + " must begin with 1: a terminal hangs on one switch");
+    refuse(".parents", shown(params, "parents") + " must have " + wanted + ", the first of which is 1");
+  if (w[0] != 1)
+    refuse(".parents", shown(params, "parents") + " must begin with 1: a terminal is attached to one switch");
   if (p.size() == 1) p.assign(levels, p[0]), p[0] = 1;
   if (p.size() != levels)
     refuse(".links", shown(params, "links") + " must have " + wanted +
-                         ", the first of them 1, or one number that holds above the terminals");
+                         ", the first of which is 1, or one number for all levels above the terminals");
   if (p[0] != 1) refuse(".links", shown(params, "links") + " must begin with 1: a terminal has one cable");
   for (u32 l = 1; l < levels; l++)
     if (m[l] < 2)
-      refuse(".children", shown(params, "children") + " leaves a switch of level " + std::to_string(l + 1) +
-                              " one child; from level 2 on there must be 2 or more");
+      refuse(".children", shown(params, "children") + " gives a switch of level " + std::to_string(l + 1) +
+                              " one child; from level 2 on a switch needs 2 or more");
   const i64 local = params.integer("local_levels");
   if (local >= i64{levels})
-    refuse(".local_levels", std::to_string(local) + " of the " + std::to_string(levels - 1) +
+    refuse(".local_levels", std::to_string(local) + " is more than the " + std::to_string(levels - 1) +
                                 " levels of cables between switches; -1 = all");
 
   tree.levels = levels;
@@ -56,7 +59,8 @@ void read_numbers(const Params& params, FatTree& tree) {
     if (const u32 ports = tree.downs(l) + tree.ups(l); ports > kMaxRadix)
       refuse("", "a switch of level " + std::to_string(l) + " would have " + std::to_string(tree.downs(l)) +
                      " ports down (children x links) and " + std::to_string(tree.ups(l)) +
-                     " up (parents x links), the core takes at most " + std::to_string(kMaxRadix) + " in all");
+                     " up (parents x links), but the core supports at most " + std::to_string(kMaxRadix) +
+                     " ports in all");
 }
 
 // Nodes of level l: w_1 .. w_l m_(l+1) .. m_h.
@@ -66,14 +70,14 @@ u32 nodes_of(const FatTree& tree, u32 l) {
     nodes *= i <= l ? tree.parents[i] : tree.children[i];
     if (nodes >= kMostPorts)
       refuse("", "level " + std::to_string(l) + " would have " + std::to_string(nodes) +
-                     (l ? " switches" : " terminals") + " or more, the core numbers fewer than " +
+                     (l ? " switches" : " terminals") + " or more, but the core supports fewer than " +
                      std::to_string(kMostPorts) + " ports");
   }
   return static_cast<u32>(nodes);
 }
 
 void name_switches(FatTree& tree, u32 routers) {
-  claim_memory(u64{routers} * 9, "topology.fat_tree", "the names of " + std::to_string(routers) + " switches");
+  claim_memory(u64{routers} * 9, "topology.fat_tree", "the digits of " + std::to_string(routers) + " switches");
   tree.field.assign(tree.levels + 2, 0);
   for (u32 l = 2; l <= tree.levels; l++) {
     const auto bits = static_cast<u32>(std::bit_width(std::max(tree.children[l], tree.parents[l]) - 1));
@@ -106,12 +110,12 @@ void wire(const Params& params, Wiring& w) {
     ports += u64{switches} * (tree->downs(l) + tree->ups(l));
     if (ports >= kMostPorts)
       refuse("", "the switches up to level " + std::to_string(l) + " would have " + std::to_string(ports) +
-                     " ports, the core numbers fewer than " + std::to_string(kMostPorts));
+                     " ports, but the core supports fewer than " + std::to_string(kMostPorts));
     tree->first.push_back(tree->first[l] + switches);
     tree->spread.push_back(tree->spread[l - 1] * tree->parents[l]);
   }
   const u32 routers = tree->first[levels + 1], leaves = tree->first[2];
-  // Between leaves, and no two switches are further apart: a path passes no level below 1 or above h.
+  // The distance between two leaves. No two switches are further apart, because a path stays between levels 1 and h.
   tree->diameter = 2 * (levels - 1);
   tree->closed = true;
   name_switches(*tree, routers);
@@ -136,7 +140,7 @@ void wire(const Params& params, Wiring& w) {
     }
   }
 
-  // Groups are the subtrees below the top, which shares its switches out among them.
+  // A group is a subtree below the top. The switches of the top level are divided among the groups.
   w.groups = tree->children[levels];
   for (u32 l = 1; l <= levels; l++) {
     const u32 switches = tree->first[l + 1] - tree->first[l];
@@ -153,13 +157,15 @@ const Register<TopologySpec> entry({
     .params =
         {
             integer_list("children", {4, 4, 4}, 1, kMaxRadix, "per switch",
-                         "m, leaf level first: terminals of a leaf, leaves of a switch above, ..."),
+                         "m, leaf level first: terminals per leaf, leaves per switch above, ..."),
             integer_list("parents", {1, 4, 4}, 1, kMaxRadix, "per node",
-                         "w: of a terminal (1), of a leaf, of a switch above, ..."),
+                         "w, in the same order: parents of a terminal (1), of a leaf, of a switch above, ..."),
             integer_list("links", {1}, 1, kMaxRadix, "per node and parent",
-                         "cables in parallel, as parents; one number = the same above the terminals"),
+                         "parallel cables to each parent, in the same order; one number = the same on all levels above "
+                         "the terminals"),
             integer("local_levels", -1, -1, kMostLevels, "",
-                    "the cables above so many levels of switches are local, those above them global; -1 = all local"),
+                    "number of lower levels of cables between switches that are local; higher levels are global; -1 = "
+                    "all local"),
         },
     .wire = wire,
     .small = {{"children", std::vector<double>{2, 2, 3}}, {"parents", std::vector<double>{1, 2, 2}}},

@@ -1,4 +1,4 @@
-// What up_down routing asks of the extended generalised fat tree.
+// The extended generalised fat tree: numbering, ports and minimal paths.
 #pragma once
 
 #include <bit>
@@ -10,15 +10,16 @@
 
 namespace flitgym {
 
-// XGFT(h; m_1 .. m_h; w_1 .. w_h) of Oehring, Ibel, Das and Kumar (IPPS 1995), with p_l cables in parallel between a
-// node of level l - 1 and each of its w_l parents (Zahavi's PGFT). Level 0 are the terminals, levels 1 .. h switches;
-// m_l children per switch. A node of level l is named by the digits x_1 .. x_h: those up to x_l count parents (below
-// w_i), those above it children (below m_i). Going up to level l replaces the digit x_l and no other, and so does going
-// down from it.
+// XGFT(h; m_1 .. m_h; w_1 .. w_h) of Oehring, Ibel, Das and Kumar (IPPS 1995). A node of level l - 1 has p_l parallel
+// cables to each of its w_l parents (Zahavi's PGFT). Level 0 holds the terminals, levels 1 .. h the switches, and a
+// switch of level l has m_l children. The digits x_1 .. x_h name a node of level l. Digits up to x_l count parents
+// (below w_i), and higher digits count children (below m_i). A step up to level l, or down from it, replaces the digit
+// x_l and no other.
 //
-// Terminal x_1 + m_1 (x_2 + m_2 (x_3 + ...)). Routers level by level, leaves first; within level l
-// x_1 + w_1 (x_2 + ... w_l (x_(l+1) + m_(l+1) (x_(l+2) + ...))): the switches of a subtree stand together.
-// Router-local ports: downwards child + m_l cable (at a leaf the terminals), then upwards parent + w_(l+1) cable.
+// Terminal  x_1 + m_1 (x_2 + m_2 (x_3 + ...))
+// Router    level by level, leaves first; within level l
+//           x_1 + w_1 (x_2 + ... w_l (x_(l+1) + m_(l+1) (x_(l+2) + ...))), so a subtree's switches are adjacent
+// Port      router-local: first down, child + m_l cable (at a leaf the terminals), then up, parent + w_(l+1) cable
 struct FatTree final : Topology {
   u32 levels = 0;             // h
   std::vector<u32> children;  // [h + 2] m_l at index l
@@ -27,8 +28,8 @@ struct FatTree final : Topology {
   std::vector<u32> spread;    // [h + 1] w_1 w_2 .. w_l: switches of level l that share their children
   std::vector<u32> first;     // [h + 2] the first router of the level; [1] = 0
 
-  // A switch's digits x_2 .. x_h in one word (x_1 of a switch is 0, for w_1 is 1), so that what two switches differ in
-  // comes out of one XOR.
+  // The digits x_2 .. x_h of a switch in one word, so that one XOR gives the digits in which two switches differ. Digit
+  // x_1 of a switch is 0, because w_1 is 1.
   std::vector<u64> place;  // [routers]
   std::vector<u8> level;   // [routers]
   std::vector<u32> field;  // [h + 2] lowest bit of the digit x_l; [h + 1]: one past the last digit
@@ -42,29 +43,31 @@ struct FatTree final : Topology {
   // Is the leaf `to` below the router (or the router itself)?
   bool above(u32 router, u32 to) const { return (place[router] ^ place[to]) >> field[level[router] + 1u] == 0; }
 
-  // Ports that do equally well: first, first + stride, ...
+  // Equivalent ports: first, first + stride, ...
   struct Ports {
     u32 first, stride, count;
     u32 operator[](u32 k) const { return first + k * stride; }
   };
-  // Every port on a minimal path from the router to a leaf other than itself: up, or the cables down to the one child.
+  // Every port on a minimal path from the router to a leaf other than itself: all up ports, or the cables down to one
+  // child.
   Ports towards(u32 router, u32 to) const {
     const u32 l = level[router];
     if (above(router, to)) return {digit(to, l), children[l], links[l]};
     return {downs(l), 1, ups(l)};
   }
-  // Which of them is the destination's own (Zahavi 2010, D-Mod-K on real life fat trees): destinations take turns at
-  // the up ports of a level after they have taken turns at those below it, and come down by the cable by which packets
-  // for them go up.
+  // Index of the destination's own port among them (Zahavi 2010, D-Mod-K on real life fat trees). Consecutive
+  // destinations rotate over the up ports of the lower levels first, then over those of this level. Packets come down
+  // by the cable by which packets for the same destination go up.
   u32 own_turn(u32 router, u32 to, u32 destination) const {
     const u32 l = level[router];
     if (above(router, to)) return destination / spread[l - 1] % ups(l - 1) / parents[l];
     return destination / spread[l] % ups(l);
   }
 
-  // A path from level a to level b >= a changes the digits in which the two differ, each by passing between the levels
-  // on its two sides: it goes down to just below the lowest of those up to a, then up to the highest of those above b,
-  // then down to b. Digits between a and b change on the way, and all that it passes can be set as it likes.
+  // A path from level a to level b >= a changes the digits in which the two switches differ. Digit x_l changes between
+  // levels l - 1 and l. So the path goes down to just below the lowest differing digit up to a, then up to the highest
+  // differing digit above b, then down to b. Digits between a and b change on the way. The path can set every digit
+  // that it passes to any value.
   u32 hops_between(const Network&, u32 router, u32 to) const override {
     u32 a = level[router], b = level[to];
     if (a > b) std::swap(a, b);
@@ -80,6 +83,6 @@ struct FatTree final : Topology {
   }
 };
 
-inline const FatTree& fat_tree(const Network& net) { return static_cast<const FatTree&>(*net.topology); }
+inline const FatTree& as_fat_tree(const Network& net) { return static_cast<const FatTree&>(*net.topology); }
 
 }  // namespace flitgym

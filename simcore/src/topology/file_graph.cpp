@@ -1,5 +1,4 @@
-// A network as somebody has it: read from a file, or given as arrays. What its distances are comes from breadth-first
-// search.
+// A network from a file or from arrays. Breadth-first search gives its distances.
 #include <algorithm>
 #include <bit>
 #include <set>
@@ -19,13 +18,14 @@ struct FileGraph final : Topology {};
 // Routers 0 .. n-1; a link per pair of entries, a terminal per entry of `terminals`.
 Fabric from_arrays(const std::vector<u32>& links, const std::vector<u32>& terminals) {
   if (links.size() % 2)
-    throw ConfigError("topology.graph.links: " + std::to_string(links.size()) + " numbers are no pairs of routers");
+    throw ConfigError("topology.graph.links: " + std::to_string(links.size()) +
+                      " numbers do not form pairs of routers");
   u32 routers = 0;
   for (const auto* list : {&links, &terminals})
     for (const u32 r : *list) routers = std::max(routers, r + 1);
   if (routers > 1u << 24)
     throw ConfigError("topology.graph.links: router " + std::to_string(routers - 1) +
-                      " is more than the core can number");
+                      " is too large; the core supports routers 0 .. 16777215");
   Fabric fabric;
   for (u32 r = 0; r < routers; r++) fabric.nodes.push_back({std::to_string(r), false, 0, 0});
   for (std::size_t k = 0; k < links.size(); k += 2) {
@@ -42,7 +42,7 @@ Fabric from_arrays(const std::vector<u32>& links, const std::vector<u32>& termin
   return fabric;
 }
 
-// Every router gets so many terminals on the ports behind its links.
+// Attaches `per_router` terminals to every router, on the ports after its links.
 void add_terminals(Fabric& fabric, u32 per_router) {
   const auto routers = static_cast<u32>(fabric.nodes.size());
   std::set<std::string> names;
@@ -52,13 +52,13 @@ void add_terminals(Fabric& fabric, u32 per_router) {
       worked();
       fabric.cables.push_back({static_cast<u32>(fabric.nodes.size()), kNone, r, kNone, -1, -1, "", 0});
       std::string name = fabric.nodes[r].name + "." + std::to_string(k);
-      while (!names.insert(name).second) name += "'";  // a switch is called so
+      while (!names.insert(name).second) name += "'";  // a switch has this name
       fabric.nodes.push_back({name, true, 0, 0});
       if (fabric.nodes[r].ports > 0) fabric.nodes[r].ports++;
     }
 }
 
-// The cables that name no port take those that are left, in order.
+// Gives cables without a port number the free ports, in order.
 void number_ports(Fabric& fabric) {
   std::vector<std::vector<u8>> taken(fabric.nodes.size());
   const auto take = [&](u32 node, u32 port) {
@@ -94,19 +94,19 @@ void wire(const Params& params, Wiring& w) {
     throw ConfigError(
         "topology.graph.file: give a file, or the arrays topology.links and topology.terminals, and not both");
   Fabric fabric = path.empty() ? from_arrays(links, terminals) : read_fabric(path, params.text("format"));
-  const std::string where = path.empty() ? "topology.graph.links" : path;
+  const std::string origin = path.empty() ? "topology.graph.links" : path;
   const bool has_hosts =
       std::any_of(fabric.nodes.begin(), fabric.nodes.end(), [](const auto& node) { return node.host; });
   if (has_hosts && per_router > 0)
-    throw ConfigError("topology.graph.terminals_per_router: " + std::to_string(per_router) + ", but " + where +
+    throw ConfigError("topology.graph.terminals_per_router: " + std::to_string(per_router) + ", but " + origin +
                       " names its terminals; leave it out");
   if (!has_hosts && per_router == 0)
-    throw ConfigError(where +
-                      ": it names switches alone, no hosts; set topology.terminals_per_router, or name them "
+    throw ConfigError(origin +
+                      ": it names switches but no hosts; set topology.terminals_per_router, or name hosts "
                       "(topology.terminals, or the type of a node)");
-  if (path.empty()) check_fabric(fabric, where);
+  if (path.empty()) check_fabric(fabric, origin);
   if (!has_hosts) add_terminals(fabric, per_router);
-  if (path.empty()) check_connected(fabric, where);
+  if (path.empty()) check_connected(fabric, origin);
   number_ports(fabric);
 
   std::vector<u32> id(fabric.nodes.size(), kNone), ports;
@@ -138,7 +138,7 @@ void wire(const Params& params, Wiring& w) {
                       {PortKind::kTerminal, c.latency_ns, c.bandwidth_gb_per_s});
     w.terminal_names.push_back(fabric.nodes[node].name);
   }
-  if (path.empty()) w.router_names.clear(), w.terminal_names.clear();  // numbers
+  if (path.empty()) w.router_names.clear(), w.terminal_names.clear();  // numbers serve as names
   w.digest = digest;
   w.data = std::make_shared<FileGraph>();
 }
@@ -147,13 +147,14 @@ const Register<TopologySpec> entry({
     "graph",
     "any network, from a file or from arrays; distances by breadth-first search",
     {
-        choice("file", "", {}, "edge list (CSV), GraphViz dot, output of ibnetdiscover, ibsim net file"),
+        choice("file", "", {}, "edge list (CSV), GraphViz dot, output of ibnetdiscover, or ibsim net file"),
         choice("format", "auto", {"auto", "csv", "dot", "ibnetdiscover", "ibsim"},
-               "of the file; auto = by its name, else its beginning"),
-        integer_list("links", {}, 0, 1 << 24, "", "instead of a file: routers joined, pair after pair"),
+               "format of the file; auto = by its name, or else by its beginning"),
+        integer_list("links", {}, 0, 1 << 24, "",
+                     "instead of a file: the routers that each link joins, pair after pair"),
         integer_list("terminals", {}, 0, 1 << 24, "", "with links: the router of each terminal"),
         integer("terminals_per_router", 0, 0, 511, "",
-                "where there are no terminals otherwise: so many on each router"),
+                "terminals to attach to each router, if the file or the arrays name none"),
     },
     wire,
     {{"links",

@@ -17,7 +17,7 @@ bool Topology::is_minimal(const Network& net, const Graph& g, u32 router, u32 po
 
 void Topology::mark_nonminimal(const Network& net, State& s, const Batch& b) const { mark_batch(*this, net, s, b); }
 
-// Of several minimal ports the packets take turns.
+// Packets use several minimal ports in turns.
 u32 Topology::minimal_port(const Network& net, const Graph& g, u32 router, const Packet& p) const {
   const u32 to = net.terminal_router[p.destination];
   if (router == to) return net.terminal_port[p.destination];
@@ -32,7 +32,7 @@ float Topology::first_estimate_ns(const Network& net, u32 router, u32 port, u32 
   return static_cast<float>(hop_ns(net, out)) + flight(net, *net.graphs[0], net.next_router(out), to);
 }
 
-// Behind a crossbar a flit waits for the output to wake, a cycle at least.
+// After the crossbar a flit waits until the output wakes, at least one cycle.
 double hop_ns(const Network& net, u32 port) {
   const RouterParams& r = net.router;
   const u32 switched = (r.separate_vc_allocation ? 1 : 0) + (r.output_depth > 0 ? std::max(r.wake_cycles, 1u) : 0);
@@ -43,13 +43,13 @@ namespace {
 
 constexpr u8 kFar = 255;  // not reached
 
-// Where the links of each router lead, each neighbour once; of links that run side by side the fastest.
+// The neighbours of each router, each listed once. The fastest of parallel links counts.
 struct Neighbors {
   struct Edge {
     u32 next;
     float ns;
   };
-  std::vector<u32> first;  // [routers + 1] in edges
+  std::vector<u32> first;  // [routers + 1] indices into edges
   std::vector<Edge> edges;
   float least_ns = std::numeric_limits<float>::max(), most_ns = 0;
 };
@@ -57,7 +57,7 @@ struct Neighbors {
 Neighbors neighbors_of(const Network& net, const Graph& g, bool timed) {
   Neighbors all;
   all.first.push_back(0);
-  std::vector<u32> seen(net.routers, kNone);  // edge of this router that leads there
+  std::vector<u32> seen(net.routers, kNone);  // edge of this router to that neighbour
   for (u32 r = 0; r < net.routers; r++) {
     worked(net.radix);
     const auto mine = static_cast<u32>(all.edges.size());
@@ -112,8 +112,8 @@ void count_hops(const Network& net, Graph& g) {
   }
 }
 
-// The time of the fastest of the paths of fewest hops. On a Dragonfly two global hops by a third group may be fewer
-// than local, global, local: they are no minimal path, and take longer.
+// The time of the fastest path among those with the fewest hops. On a Dragonfly, two global hops through a third group
+// may be fewer hops than local, global, local. They are not a minimal path, and they take longer.
 void time_flights(const Network& net, Graph& g) {
   const u32 n = net.routers;
   claim_square(net, sizeof(float), "the times");
@@ -127,13 +127,13 @@ void time_flights(const Network& net, Graph& g) {
         own[from] = static_cast<u8>(net.topology->hops_between(net, from, to));
     const u8* const hops = g.hops.empty() ? own.data() : &g.hops[std::size_t{to} * n];
     float* const flight = &g.flight_ns[std::size_t{to} * n];
-    // Routers by their hops, so that what lies behind one is known.
+    // Routers in the order of their hops, so that nearer routers are done first.
     std::fill(begin.begin(), begin.end(), 0u);
     for (u32 from = 0; from < n; from++) begin[hops[from] + 2u]++;
     for (u32 h = 2; h < begin.size(); h++) begin[h] += begin[h - 1];
-    for (u32 from = 0; from < n; from++) by_hops[begin[hops[from] + 1u]++] = from;  // leaves the begin of h at begin[h]
+    for (u32 from = 0; from < n; from++) by_hops[begin[hops[from] + 1u]++] = from;  // afterwards h begins at begin[h]
     flight[to] = 0;
-    float nearest = 0;  // of the routers one hop nearer
+    float nearest = 0;  // least time of the routers one hop nearer
     for (u32 h = 1; h < kFar && begin[h] < n; h++) {
       float least = std::numeric_limits<float>::max();
       for (u32 k = begin[h]; k < begin[h + 1]; k++) {
@@ -143,7 +143,7 @@ void time_flights(const Network& net, Graph& g) {
           const auto [next, ns] = all.edges[e];
           if (hops[next] != h - 1) continue;
           best = std::min(best, ns + flight[next]);
-          if (best <= all.least_ns + nearest) break;  // none is faster
+          if (best <= all.least_ns + nearest) break;  // no path is faster
         }
         g.longest_flight_ns = std::max(g.longest_flight_ns, best);
         flight[from] = best;
@@ -155,14 +155,14 @@ void time_flights(const Network& net, Graph& g) {
   }
 }
 
-// Larger networks whose hops all take the same time do without a table of times.
+// Above this size, a network whose hops all take the same time needs no table of times.
 constexpr u32 kTableRouters = 2048;
 
 template <class Make>
 void remake(Network& net, Make make) {
   for (std::size_t e = 0; e < net.graphs.size(); e++) {
     bool made = false;
-    for (std::size_t k = 0; k < e && !made; k++)  // a link that has come up again
+    for (std::size_t k = 0; k < e && !made; k++)  // the same links are down, as after a repair
       if (net.graphs[k]->down == net.graphs[e]->down) {
         auto same = std::make_shared<Graph>(*net.graphs[k]);
         same->from = net.graphs[e]->from;
@@ -223,7 +223,7 @@ void check_connected(const Network& net, const Graph& g, const std::string& what
     });
   for (u32 t = 0; t < net.terminals; t++)
     if (!reached[net.terminal_router[t]])
-      throw ConfigError(what + ": there is no way from terminal " + net.terminal_name(0) + " (router " +
+      throw ConfigError(what + ": there is no path from terminal " + net.terminal_name(0) + " (router " +
                         net.router_name(start) + ") to terminal " + net.terminal_name(t) + " (router " +
                         net.router_name(net.terminal_router[t]) + ")");
 }
@@ -234,8 +234,8 @@ u32 longest_path(const Network& net) {
   return most;
 }
 
-// A packet that has `more` hops to spare may have gone all but the last of its way when a link is lost, and then has a
-// whole way before it again.
+// The most hops of a packet that may take `more` hops beyond a minimal path. When a link fails, the packet may be one
+// hop from its destination and need another whole path.
 u32 hops_in_all(const Network& net, u32 more) {
   u32 hops = more;
   for (const auto& g : net.graphs) hops += g->diameter;

@@ -1,5 +1,5 @@
-// How far routers are from each other: in closed form where the topology has one and nothing is missing, else from a
-// table made by breadth-first search over the links that are there.
+// Distances between routers. A topology may give them in closed form, which holds while no link is missing. Otherwise
+// breadth-first search over the present links makes a table.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace flitgym {
 
-// The graph that holds at this instant.
+// The graph of the present cycle.
 inline const Graph& graph_now(const Network& net, const State& s) {
   return *net.graphs[net.graphs.size() == 1 ? 0 : s.part.totals.epoch];
 }
@@ -18,13 +18,13 @@ inline u32 distance(const Network& net, const Graph& g, u32 from, u32 to) {
   return g.hops.empty() ? net.topology->hops_between(net, from, to) : g.hops[std::size_t{to} * net.routers + from];
 }
 
-// ns without queueing on the fastest minimal path; needs need_flights().
+// Time in ns without queueing on the fastest minimal path; requires need_flights().
 inline float flight(const Network& net, const Graph& g, u32 from, u32 to) {
   return g.flight_ns.empty() ? static_cast<float>(distance(net, g, from, to)) * g.one_hop_ns
                              : g.flight_ns[std::size_t{to} * net.routers + from];
 }
 
-// visit(port) for each usable port of the router (router-local) that leads to another one.
+// visit(port) for each usable port of the router (router-local) that leads to another router.
 template <class Visit>
 inline void each_link(const Network& net, const Graph& g, u32 router, Visit&& visit) {
   const u32 end = std::min(net.radix, net.first_link[router] + net.link_span);
@@ -51,21 +51,22 @@ inline void each_minimal(const Network& net, const Graph& g, u32 router, u32 to,
 // The time of a hop without queueing, from one input buffer to the next.
 double hop_ns(const Network& net, u32 port);
 
-// What a learned table begins with: ns without queueing from `router` by `port` to router `to`.
+// Initial value of a learned table: time in ns without queueing from `router` by `port` to router `to`.
 inline float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) {
   return net.damaged ? net.topology->Topology::first_estimate_ns(net, router, port, to)
                      : net.topology->first_estimate_ns(net, router, port, to);
 }
 
-// Called while the network is built, by whoever asks for what they make.
+// Called while the network is built, by components that need the results.
 void need_distances(Network& net);  // distance(), Graph::diameter
 void need_flights(Network& net);    // flight(), Graph::longest_flight_ns
 void need_estimates(Network& net);  // first_estimate_ns()
 
-// Throws ConfigError with the names of two terminals where some cannot reach each other; `what` begins the sentence.
+// Throws ConfigError with the names of two terminals that cannot reach each other. The message begins with `what`.
 void check_connected(const Network& net, const Graph& g, const std::string& what);
 
-// The longest minimal path at any time, and the most hops of a packet whose way is cut by every change it may meet.
+// longest_path: hops of the longest minimal path at any time. hops_in_all: most hops of a packet if every change of the
+// network cuts its path.
 u32 longest_path(const Network& net);
 u32 hops_in_all(const Network& net, u32 more);
 

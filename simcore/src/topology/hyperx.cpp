@@ -21,8 +21,8 @@ void wire(const Params& params, Wiring& w) {
   hx->closed = hx->estimates = true;
   const i64 local = params.integer("local_dimensions");
   if (local > i64{dimensions})
-    throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " of " +
-                      std::to_string(dimensions) + " dimensions");
+    throw ConfigError("topology.hyperx.local_dimensions: " + std::to_string(local) + " is more than the " +
+                      std::to_string(dimensions) + " dimensions; -1 = all");
 
   u64 routers = 1, ports = terminals;
   for (u32 k = 0; k < dimensions; k++) {
@@ -32,11 +32,11 @@ void wire(const Params& params, Wiring& w) {
     ports += u64{hx->widths[k] - 1} * hx->links[k];
     if (routers >= (u64{1} << 26))
       throw ConfigError("topology.hyperx.widths: " + std::to_string(routers) +
-                        " routers or more are more than the core can number");
+                        " routers or more, but the core supports fewer than 67108864");
   }
   if (ports > kMaxRadix)
     throw ConfigError("topology.hyperx: a router would have " + std::to_string(ports) +
-                      " ports, the core takes at most " + std::to_string(kMaxRadix));
+                      " ports, but the core supports at most " + std::to_string(kMaxRadix));
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
 
   hx->dimension_of_port.assign(ports, HyperX::kNoDimension);
@@ -75,16 +75,18 @@ void wire(const Params& params, Wiring& w) {
 
 const Register<TopologySpec> entry({
     .name = "hyperx",
-    .summary = "every pair of routers that differ in one coordinate is joined (Ahn et al., SC 2009); 1 dimension = "
-               "full mesh, widths 2 = hypercube",
+    .summary = "a grid in which every pair of routers that differ in one coordinate is joined (Ahn et al., SC 2009); 1 "
+               "dimension = full mesh, widths 2 = hypercube",
     .params =
         {
-            integer_list("widths", {8, 8, 8}, 2, 64, "routers", "S, per dimension, x first; their number is L"),
+            integer_list("widths", {8, 8, 8}, 2, 64, "routers",
+                         "S, one width per dimension, x first; L is the number of dimensions"),
             integer_list("links", {1}, 1, 63, "per pair of routers",
-                         "K, trunking per dimension; one number = the same in all"),
+                         "K, parallel links (trunking) per dimension; one number = the same in all"),
             integer("terminals_per_router", 8, 1, 63, "", "T"),
-            integer("local_dimensions", -1, -1, 26, "",
-                    "the first so many dimensions have local channels, the others global ones; -1 = all local"),
+            integer(
+                "local_dimensions", -1, -1, 26, "",
+                "number of leading dimensions with local channels; the others have global channels; -1 = all local"),
         },
     .wire = wire,
     .small = {{"widths", std::vector<double>{3, 2, 2}}, {"terminals_per_router", i64{1}}},
@@ -92,7 +94,7 @@ const Register<TopologySpec> entry({
 
 }  // namespace
 
-// Links alone: the first hop, and one per dimension that is unaligned behind it.
+// Link latencies alone: the first hop, and one hop per dimension that is unaligned after it.
 float HyperX::first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const {
   const Channel& first = net.channels[net.port(router, port)];
   double ns = net.link_ns(net.port(router, port));

@@ -1,4 +1,4 @@
-// What every HyperX routing and pattern asks of the topology.
+// The HyperX: numbering, ports and minimal paths.
 #pragma once
 
 #include <bit>
@@ -12,17 +12,18 @@ namespace flitgym {
 
 // Ahn et al., SC 2009. L dimensions; S_k routers along dimension k, each pair of which is joined by K_k links
 // (trunking); T terminals per router. Router x + S_0 (y + S_1 (z + ...)); terminal = router * T + slot. Router-local
-// ports: 0..T-1 terminals; then per dimension the offsets 1..S-1 (to coordinate own + offset mod S), K links each.
+// ports: 0..T-1 terminals, then per dimension the offsets 1..S-1, K links each. An offset leads to the coordinate own +
+// offset (mod S).
 struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
   std::vector<u32> links;             // [L] K_k
   std::vector<u32> base;              // [L] first port of the dimension
   std::vector<u8> dimension_of_port;  // [radix] kNoDimension for terminals
-  std::vector<u8> offset_of_port;     // [radix] coordinate behind it - own (mod S_k), 1 .. S_k - 1; 0 for terminals
+  std::vector<u8> offset_of_port;     // [radix] neighbour's coordinate - own (mod S_k), 1 .. S_k - 1; 0 for terminals
 
-  // All coordinates of a router in one word, so that what two routers differ in comes out of one XOR.
+  // All coordinates of a router in one word, so that one XOR gives the coordinates in which two routers differ.
   std::vector<u64> place;       // [routers]
   std::vector<u32> field;       // [L] lowest bit of the coordinate
-  std::vector<u64> field_mask;  // [L] of the coordinate, at bit 0
+  std::vector<u64> field_mask;  // [L] mask of the coordinate, shifted to bit 0
   u8 dimension_of_bit[64] = {};
 
   static constexpr u8 kNoDimension = 0xff;
@@ -31,11 +32,11 @@ struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
     return static_cast<u32>(place[router] >> field[k] & field_mask[k]);
   }
   u64 difference(u32 a, u32 b) const { return place[a] ^ place[b]; }
-  // The lowest dimension in which the routers behind `difference` are unaligned; the difference must not be 0.
+  // The lowest unaligned dimension of a difference, which must not be 0.
   u32 first_unaligned(u64 difference) const { return dimension_of_bit[std::countr_zero(difference)]; }
   u64 without(u64 difference, u32 k) const { return difference & ~(field_mask[k] << field[k]); }
   bool unaligned(u64 difference, u32 k) const { return (difference >> field[k] & field_mask[k]) != 0; }
-  // Bit per dimension; `count` is set to how many they are.
+  // The unaligned dimensions, one bit each; `count` is set to their number.
   u32 unaligned_in(u64 difference, u32& count) const {
     const u64* const masks = field_mask.data();
     const u32* const fields = field.data();
@@ -54,20 +55,20 @@ struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
     return n;
   }
 
-  // Router-local port of a link of dimension k to the router at coordinate `to`, which is not the own one.
+  // Router-local port of a link of dimension k to the router at coordinate `to`, which differs from the own coordinate.
   u32 port_to(u32 router, u32 k, u32 to, u32 link) const {
     const u32 own = coordinate(router, k), offset = to > own ? to - own : to + widths[k] - own;
     return base[k] + (offset - 1) * links[k] + link;
   }
-  // Towards router `to`, of which the dimension k is unaligned.
+  // The same towards router `to`, which must be unaligned in dimension k.
   u32 port_towards(u32 router, u32 to, u32 k, u32 link) const { return port_to(router, k, coordinate(to, k), link); }
-  // The coordinate in dimension k that a port of it leads to.
+  // The coordinate in dimension k to which a port of that dimension leads.
   u32 coordinate_behind(u32 router, u32 k, u32 port) const {
     const u32 at = coordinate(router, k) + offset_of_port[port];
     return at >= widths[k] ? at - widths[k] : at;
   }
   u32 end_of(u32 k) const { return base[k] + (widths[k] - 1) * links[k]; }  // one past its last port
-  // Parallel links take turns, packet by packet, where nothing else decides.
+  // Packets use parallel links in turns, where nothing else decides.
   u32 link_of(const Packet& p, u32 k) const { return links[k] == 1 ? 0 : (p.source + p.sequence) % links[k]; }
   u32 dor_port(u32 router, u32 to, const Packet& p) const {
     const u32 k = first_unaligned(difference(router, to));
@@ -81,7 +82,7 @@ struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
   u32 minimal_port(const Network& net, const Graph& g, u32 router, const Packet& p) const override {
     return net.damaged ? Topology::minimal_port(net, g, router, p) : own_minimal_port(net, router, p);
   }
-  // A hop is minimal that ends aligned in its dimension.
+  // A hop is minimal if it ends aligned in its dimension.
   bool is_minimal(const Network& net, const Graph& g, u32 router, u32 port, u32 to) const override {
     if (net.damaged) return Topology::is_minimal(net, g, router, port, to);
     const u32 k = dimension_of_port[port];
@@ -92,6 +93,6 @@ struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override;
 };
 
-inline const HyperX& hyperx(const Network& net) { return static_cast<const HyperX&>(*net.topology); }
+inline const HyperX& as_hyperx(const Network& net) { return static_cast<const HyperX&>(*net.topology); }
 
 }  // namespace flitgym

@@ -1,12 +1,12 @@
-// Which packets leave the minimal paths: one meaning, for every routing.
+// Marks the packets that leave the minimal paths, with the same meaning for every routing.
 #pragma once
 
 #include "topology/graph.hpp"
 
 namespace flitgym {
 
-// A packet that is sent by a port from which the way is no shorter goes a non-minimal way. Where a head that finds no
-// room chooses again, what counts is the hop that it has made. With the topology's own type its is_minimal() is no
+// A packet is non-minimal if it leaves by a port that leads no nearer to its destination. With `reroutes` a head may
+// choose again, so its last hop is checked instead of its choice. With the concrete type T, is_minimal() is not a
 // virtual call.
 template <class T>
 inline void mark_batch(const T& topology, const Network& net, State& s, const Batch& b) {
@@ -32,7 +32,7 @@ inline void mark_batch(const T& topology, const Network& net, State& s, const Ba
     const bool leaves =
         router == to ? port != net.terminal_port[p.destination] : !topology.is_minimal(net, graph, router, port, to);
     if (leaves) [[unlikely]]
-      p.nonminimal = 1;  // a store of 8 bits may alias anything: only where it must be
+      p.nonminimal = 1;  // an 8-bit store may alias anything, so it is made only where needed
   }
 }
 

@@ -1,7 +1,7 @@
 // Jellyfish (Singla, Hong, Popa, Godfrey, NSDI 2012): a random regular graph. Random pairs of routers with free ports
-// that are not yet neighbours are joined; where no such pair is left, a random link makes room for two (the paper's
-// section 3). A graph in more than one piece is thrown away and the next begun. Router-local ports: terminals, then
-// links by the number of the router they lead to.
+// are joined if they are not yet neighbours. If no such pair is left, a random link is removed to make room for two
+// links (the paper's section 3). A graph that is not connected is discarded, and the next graph is drawn. Router-local
+// ports: terminals, then links by the number of the router to which they lead.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -18,7 +18,7 @@ struct Draft {
   u32 degree;
   std::vector<std::vector<u32>> next;  // [routers] neighbours
   std::vector<std::pair<u32, u32>> links;
-  std::vector<u32> stubs;  // a router once for each of its free ports
+  std::vector<u32> stubs;  // each router once per free port
   u64 draws = 0;
 
   u32 random(std::size_t n) { return below(draw(seed, stream, draws++), static_cast<u32>(n)); }
@@ -39,7 +39,7 @@ struct Draft {
     for (u32 r = 0; r < routers; r++) stubs.insert(stubs.end(), degree, r);
   }
 
-  // A free port of a and one of b, in place of the link x - y: a - x and b - y.
+  // Uses a free port of a and of b: replaces a random link x - y by the links a - x and b - y.
   bool make_room(u32 a, u32 b) {
     for (u32 tries = 0; tries < 64 * degree; tries++) {
       worked(degree);
@@ -59,7 +59,7 @@ struct Draft {
   }
   bool fill() {
     while (!stubs.empty()) {
-      // Among n stubs of which hardly any two can be joined, some n draws show it.
+      // If hardly any two of n stubs can be joined, about n draws are enough to show it.
       bool done = false;
       for (std::size_t tries = 0, n = stubs.size(); tries < n && !done; tries++) {
         worked(degree);
@@ -91,16 +91,15 @@ struct Draft {
 void wire(const Params& params, Wiring& w) {
   const u32 routers = params.count("routers"), degree = params.count("degree"),
             terminals = params.count("terminals_per_router");
-  const std::string where = "topology.random_regular",
+  const std::string key = "topology.random_regular",
                     size = std::to_string(degree) + " links at each of " + std::to_string(routers) + " routers";
   if (degree >= routers)
-    throw ConfigError(where + ".degree: " + size + " are more than one to each of the others; at most " +
+    throw ConfigError(key + ".degree: " + size + " are more than one link to each other router; valid are at most " +
                       std::to_string(routers - 1));
   if (u64{degree} * routers % 2)
-    throw ConfigError(where + ".degree: " + size +
-                      " leave an end without another; one of the two numbers must be even");
+    throw ConfigError(key + ".degree: " + size + " leave a link end without a partner; degree or routers must be even");
   w.resize(routers, terminals + degree);
-  claim_memory(u64{routers} * (degree * 24 + 32), where, "the links of " + std::to_string(routers) + " routers");
+  claim_memory(u64{routers} * (degree * 24 + 32), key, "the links of " + std::to_string(routers) + " routers");
   constexpr u32 kAttempts = 100;
   for (u32 attempt = 0; attempt < kAttempts; attempt++) {
     Draft draft(static_cast<u64>(params.integer("graph_seed")), attempt, routers, degree);
@@ -118,19 +117,20 @@ void wire(const Params& params, Wiring& w) {
     w.data = std::make_shared<const Topology>();
     return;
   }
-  throw ConfigError(where + ".degree: " + std::to_string(kAttempts) + " random graphs of " + size +
-                    " were in pieces; take another degree or graph_seed");
+  throw ConfigError(key + ".degree: " + std::to_string(kAttempts) + " random graphs of " + size +
+                    " were not connected; use another degree or graph_seed");
 }
 
 const Register<TopologySpec> entry({
     .name = "random_regular",
-    .summary = "a random graph in which every router has as many links (Jellyfish; Singla et al., NSDI 2012)",
+    .summary =
+        "a random graph in which every router has the same number of links (Jellyfish; Singla et al., NSDI 2012)",
     .params =
         {
             integer("routers", 32, 4, 1 << 20, "", "switches"),
             integer("degree", 6, 3, kMaxRadix, "links per router", "to other routers"),
             integer("terminals_per_router", 4, 1, kMaxRadix, "per switch", "hosts"),
-            integer("graph_seed", 1, 0, 1ll << 40, "", "which of the random graphs"),
+            integer("graph_seed", 1, 0, 1ll << 40, "", "seed of the random graph"),
         },
     .wire = wire,
     .small = {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},

@@ -1,10 +1,11 @@
 // Slim Fly (Besta & Hoefler, SC 2014): the graphs of McKay, Miller and Siran, of diameter 2 and near the Moore bound.
-// For a prime power q = 4w + delta, delta in {-1, 0, 1}, two subgraphs of q groups of q routers, over the field of q
-// elements with the primitive element xi:
+// Parameter: a prime power q = 4w + delta, delta in {-1, 0, 1}. Two subgraphs have q groups of q routers each, over the
+// field of q elements with the primitive element xi:
 //   (0, x, y) ~ (0, x, y') if y - y' is in X;  (1, m, c) ~ (1, m, c') if c - c' is in X';
 //   (0, x, y) ~ (1, m, c) if y = m x + c.
-// Router ((2 x + s) q + y) of subgraph s: the x-th groups of both subgraphs are one group, as the paper's racks. Ports:
-// terminals, the links of the own subgraph in order of the powers of xi, one to each group of the other subgraph.
+// Router (2 x + s) q + y belongs to subgraph s. The x-th groups of both subgraphs form one group, like the paper's
+// racks. Ports: terminals, then the links of the own subgraph in the order of the powers of xi, then one link to each
+// group of the other subgraph.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -15,10 +16,11 @@ namespace flitgym::topology::slim_fly {
 
 namespace {
 
-// The field of q = p^n elements: polynomials over the integers mod p, as numbers with their coefficients for digits.
+// The field of q = p^n elements: polynomials over the integers mod p, stored as numbers whose digits (base p) are the
+// coefficients.
 struct Field {
   u32 q, p = 2;
-  std::vector<u32> power, log;  // of a primitive element; log[0] is unused
+  std::vector<u32> power, log;  // powers and logarithms of a primitive element; log[0] is unused
 
   u32 add(u32 a, u32 b, u32 times = 1) const {  // a + times b
     u32 sum = 0;
@@ -31,7 +33,7 @@ struct Field {
   explicit Field(u32 size) : q(size) {
     while (q % p) p++;
   }
-  // False where q is no power of a prime. Of the polynomials c the first is taken with which x^n = c makes x primitive.
+  // False if q is not a power of a prime. Takes the first polynomial c with which x^n = c makes x primitive.
   bool find_primitive() {
     u32 top = 1;  // p^(n-1)
     while (top * p < q) top *= p;
@@ -71,8 +73,9 @@ void wire(const Params& params, Wiring& w) {
     u32 low = q, high = q;
     while (low > 3 && !fits(low)) low--;
     while (!fits(high)) high++;
-    throw ConfigError("topology.slim_fly.q: " + std::to_string(q) + " is no power of a prime; the nearest are " +
-                      std::to_string(low) + " and " + std::to_string(high));
+    throw ConfigError("topology.slim_fly.q: " + std::to_string(q) +
+                      " is not a power of a prime; the nearest valid values are " + std::to_string(low) + " and " +
+                      std::to_string(high));
   }
   const std::vector<u32> own[2] = {generators(field, false), generators(field, true)};
   const auto inside = static_cast<u32>(own[0].size());
@@ -100,13 +103,13 @@ void wire(const Params& params, Wiring& w) {
 
 const Register<TopologySpec> entry({
     .name = "slim_fly",
-    .summary =
-        "graphs of diameter 2 near the most routers there can be (McKay, Miller & Siran; Besta & Hoefler, SC 2014)",
+    .summary = "graphs of diameter 2 with nearly the largest possible number of routers (McKay, Miller & Siran; Besta "
+               "& Hoefler, SC 2014)",
     .params =
         {
-            integer(
-                "q", 5, 3, 227, "",
-                "a power of a prime: 2 q^2 routers of (3 q - delta) / 2 links, q = 4 w + delta, delta = -1, 0 or 1"),
+            integer("q", 5, 3, 227, "",
+                    "a power of a prime, q = 4 w + delta with delta = -1, 0 or 1; gives 2 q^2 routers of (3 q - delta) "
+                    "/ 2 links"),
             integer("terminals_per_router", 0, 0, 256, "",
                     "p; 0 = half the links, rounded up, which balances the network"),
         },

@@ -9,21 +9,21 @@ namespace flitgym {
 
 namespace {
 
-constexpr u32 kMostHops = 254;  // that a packet counts
+constexpr u32 kMostHops = 254;  // highest hop count of a packet
 
-void wire(const std::string& where, const Params& params, Wiring& w) {
+void wire(const std::string& section, const Params& params, Wiring& w) {
   auto t = std::make_shared<Torus>();
-  t->key = where + ".sizes";
+  t->key = section + ".sizes";
   t->widths = params.counts("sizes");
   const u32 dimensions = t->dimensions = static_cast<u32>(t->widths.size());
   if (dimensions == 0) throw ConfigError(t->key + ": empty; give the routers along each dimension, such as [8, 8, 8]");
-  t->links = per_dimension(*t, where + ".links", params.counts("links"));
-  const std::vector<u32> wrap = per_dimension(*t, where + ".wrap", params.counts("wrap"));
+  t->links = per_dimension(*t, section + ".links", params.counts("links"));
+  const std::vector<u32> wrap = per_dimension(*t, section + ".wrap", params.counts("wrap"));
   const u32 terminals = t->terminals = params.count("terminals_per_router");
   const i64 local = params.integer("local_dimensions");
   if (local > i64{dimensions})
-    throw ConfigError(where + ".local_dimensions: " + std::to_string(local) + " of " + std::to_string(dimensions) +
-                      " dimensions");
+    throw ConfigError(section + ".local_dimensions: " + std::to_string(local) + " is more than the " +
+                      std::to_string(dimensions) + " dimensions; -1 = all");
 
   u64 routers = 1, ports = terminals, diameter = 0;
   for (u32 k = 0; k < dimensions; k++) {
@@ -35,15 +35,16 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
     ports += t->ports_of(k);
     diameter += t->ring[k] ? width / 2 : width - 1;
     if (routers >= (u64{1} << 26))
-      throw ConfigError(t->key + ": " + std::to_string(routers) + " routers or more are more than the core can number");
+      throw ConfigError(t->key + ": " + std::to_string(routers) +
+                        " routers or more, but the core supports fewer than 67108864");
   }
   if (ports > kMaxRadix)
-    throw ConfigError(where + ": a router would have " + std::to_string(ports) + " ports (" +
-                      std::to_string(terminals) + " terminals_per_router, the rest links), the core takes at most " +
-                      std::to_string(kMaxRadix));
+    throw ConfigError(
+        section + ": a router would have " + std::to_string(ports) + " ports (" + std::to_string(terminals) +
+        " terminals_per_router, the rest links), but the core supports at most " + std::to_string(kMaxRadix));
   if (diameter > kMostHops)
     throw ConfigError(t->key + ": " + to_string(Value{params.reals("sizes")}) + " has paths of " +
-                      std::to_string(diameter) + " hops, the core counts at most " + std::to_string(kMostHops));
+                      std::to_string(diameter) + " hops, but the core counts at most " + std::to_string(kMostHops));
   w.resize(static_cast<u32>(routers), static_cast<u32>(ports));
   t->diameter = static_cast<u32>(diameter);
   t->closed = t->estimates = true;
@@ -51,7 +52,8 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
   t->dimension_of_port.assign(ports, Torus::kNoDimension);
   for (u32 k = 0; k < dimensions; k++)
     std::fill_n(t->dimension_of_port.begin() + t->base[k], t->ports_of(k), static_cast<u8>(k));
-  claim_memory(routers * dimensions * sizeof(u16), where, "the coordinates of " + std::to_string(routers) + " routers");
+  claim_memory(routers * dimensions * sizeof(u16), section,
+               "the coordinates of " + std::to_string(routers) + " routers");
   t->place.reserve(routers * dimensions);
   for (u32 r = 0; r < w.routers; r++, worked(dimensions))
     for (u32 k = 0; k < dimensions; k++) t->place.push_back(static_cast<u16>(r / t->stride[k] % t->widths[k]));
@@ -77,29 +79,28 @@ void wire(const std::string& where, const Params& params, Wiring& w) {
 
 std::vector<ParamSpec> torus_params(double wrap) {
   return {
-      integer_list("sizes", {8, 8, 8}, 2, 1024, "routers", "per dimension, x first"),
+      integer_list("sizes", {8, 8, 8}, 2, 1024, "routers", "number along each dimension, x first"),
       integer_list("wrap", {wrap}, 0, 1, "",
-                   "per dimension, 1 = the last router is joined to the first; one number = the same in all; means "
-                   "nothing where there are two routers"),
+                   "per dimension, 1 = the last router is joined to the first; one number = the same in all; ignored "
+                   "in a dimension of two routers"),
       integer_list("links", {1}, 1, 256, "per pair of neighbours",
                    "parallel links, per dimension; one number = the same in all"),
       integer("terminals_per_router", 1, 1, 256, "per router", "T"),
       integer("local_dimensions", -1, -1, 26, "",
-              "the first so many dimensions have local channels, the others global ones; -1 = all local"),
+              "number of leading dimensions with local channels; the others have global channels; -1 = all local"),
   };
 }
 
 const Register<TopologySpec> torus_entry({
     .name = "torus",
-    .summary =
-        "a grid of routers whose dimensions close to rings (k-ary n-cube where all sizes are k); sizes 2 = hypercube",
+    .summary = "a grid of routers whose dimensions are rings (k-ary n-cube if all sizes are k); sizes 2 = hypercube",
     .params = torus_params(1),
     .wire = [](const Params& params, Wiring& w) { wire("topology.torus", params, w); },
     .small = {{"sizes", std::vector<double>{4, 3}}},
 });
 const Register<TopologySpec> mesh_entry({
     .name = "mesh",
-    .summary = "a grid of routers, each joined to its neighbours; the torus without its wrap",
+    .summary = "a grid of routers, each joined to its neighbours; a torus without wrap-around links",
     .params = torus_params(0),
     .wire = [](const Params& params, Wiring& w) { wire("topology.mesh", params, w); },
     .small = {{"sizes", std::vector<double>{4, 3}}},
@@ -125,7 +126,7 @@ bool Torus::is_minimal(const Network& net, const Graph& g, u32 router, u32 port,
   return ascending ? twice <= widths[k] : twice >= widths[k];
 }
 
-// In the order of the dimensions.
+// Aligns the dimensions in order.
 u32 Torus::minimal_port(const Network& net, const Graph& g, u32 router, const Packet& p) const {
   if (net.damaged) return Topology::minimal_port(net, g, router, p);
   const u32 to = net.terminal_router[p.destination];
@@ -136,7 +137,7 @@ u32 Torus::minimal_port(const Network& net, const Graph& g, u32 router, const Pa
   return first_port(k, ascends(net, p, k, a[k], b[k])) + link_of(p, k);
 }
 
-// The hops of a dimension all take the same time.
+// All hops of a dimension take the same time.
 float Torus::first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const {
   const u32 out = net.port(router, port);
   const u16 *const a = at(net.next_router(out)), *const b = at(to);

@@ -1,4 +1,4 @@
-// What routings ask of a torus or a mesh.
+// The torus and the mesh: numbering, ports and minimal paths.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace flitgym {
 
-// Dally & Towles, ch. 5. Routers on a grid, each joined to its neighbours in every dimension; a dimension that wraps
-// closes to a ring. One of two routers is a single link (or as many as `links` says) whether it wraps or not, as on
-// Angara: no double cable. Router x + S_0 (y + S_1 (z + ...)); terminal = router * terminals + slot. Router-local
-// ports: the terminals; then per dimension the links towards the next higher coordinate (+), then those towards the
-// next lower one (-); a dimension of two routers has one set for both. The ports that would lead over the edge of a
+// Dally & Towles, ch. 5. Routers on a grid, each joined to its neighbours in every dimension; a dimension that wraps is
+// a ring. A dimension of two routers has a single link (or as many as `links` says), whether it wraps or not, as on
+// Angara. Router x + S_0 (y + S_1 (z + ...)); terminal = router * terminals + slot. Router-local ports: first the
+// terminals. Then follow, per dimension, the links towards the next higher coordinate (+) and those towards the next
+// lower one (-). A dimension of two routers has one set of links for both. Ports that would lead over the edge of a
 // mesh are unused.
 struct Torus final : Lattice {
   static constexpr u8 kNoDimension = 0xff;
 
   std::vector<u32> links;             // [dimensions] parallel links from neighbour to neighbour
   std::vector<u32> base;              // [dimensions] first port
-  std::vector<u8> ring;               // [dimensions] 1: it closes
+  std::vector<u8> ring;               // [dimensions] 1: the dimension is a ring
   std::vector<u16> place;             // [routers, dimensions] coordinates
   std::vector<u8> dimension_of_port;  // [radix] kNoDimension for terminals
 
@@ -28,15 +28,15 @@ struct Torus final : Lattice {
   u32 coordinate(u32 router, u32 k) const override { return at(router)[k]; }
   u32 ports_of(u32 k) const { return (widths[k] == 2 ? 1 : 2) * links[k]; }
 
-  // Along dimension k from coordinate a to b: hops in the direction + where it closes; and of the shorter way.
+  // Hops along dimension k from coordinate a to b: in the + direction of a ring; and in the shorter direction.
   u32 forward(u32 k, u32 a, u32 b) const { return b >= a ? b - a : b + widths[k] - a; }
   u32 hops_along(u32 k, u32 a, u32 b) const {
     const u32 f = forward(k, a, b);
     return ring[k] ? std::min(f, widths[k] - f) : a < b ? b - a : a - b;
   }
-  // Half a ring: both ways are as long.
+  // Half a ring away: both directions are equally long.
   bool tie(u32 k, u32 a, u32 b) const { return ring[k] && 2 * forward(k, a, b) == widths[k]; }
-  // Is the shorter way the one in the direction +? Of a tie a bit decides that the packet keeps for all its way.
+  // Is + the shorter direction? A random bit breaks a tie; the packet keeps the bit on its whole path.
   bool ascends(const Network& net, const Packet& p, u32 k, u32 a, u32 b) const {
     if (!ring[k]) return b > a;
     const u32 twice = 2 * forward(k, a, b);
@@ -44,7 +44,7 @@ struct Torus final : Lattice {
     return twice < widths[k];
   }
   u32 first_port(u32 k, bool ascending) const { return base[k] + (ascending || widths[k] == 2 ? 0 : links[k]); }
-  // Parallel links take turns, packet by packet; a packet keeps to the same one along a dimension.
+  // Packets use parallel links in turns; a packet keeps to the same one along a dimension.
   u32 link_of(const Packet& p, u32 k) const { return links[k] == 1 ? 0 : (p.source + p.sequence) % links[k]; }
 
   u32 hops_between(const Network&, u32 router, u32 to) const override;
@@ -53,6 +53,6 @@ struct Torus final : Lattice {
   float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const override;
 };
 
-inline const Torus& torus(const Network& net) { return static_cast<const Torus&>(*net.topology); }
+inline const Torus& as_torus(const Network& net) { return static_cast<const Torus&>(*net.topology); }
 
 }  // namespace flitgym

@@ -1,4 +1,4 @@
-// ADV+i: every packet to a random terminal of the group `shift` further on; minimal paths of a group share one link.
+// ADV+i: every packet goes to a random terminal of the i-th next group, so the minimal paths of a group share one link.
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
@@ -16,12 +16,12 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   data->per_group = terminals_per_group(net, net.groups);
   if (data->per_group == 0)
     throw ConfigError(
-        "traffic.adversarial: needs two or more groups of one size whose terminals follow each other; topology '" +
+        "traffic.adversarial: needs at least two groups of equal size with consecutive terminals; topology '" +
         net.topology_name + "' has " + std::to_string(net.groups) + " groups for " + std::to_string(net.terminals) +
-        " terminals" + (net.damaged ? ", without what has failed" : ""));
+        " terminals" + (net.damaged ? " after the failures" : ""));
   if (data->shift % net.groups == 0)
     throw ConfigError("traffic.adversarial.shift: " + std::to_string(data->shift) + " is a multiple of the " +
-                      std::to_string(net.groups) + " groups, so that no packet would leave its own");
+                      std::to_string(net.groups) + " groups, so no packet would leave its own group");
   return data;
 }
 
@@ -33,7 +33,7 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
 
 const Register<TrafficSpec> entry({
     .name = "adversarial",
-    .summary = "each packet to a random terminal of the group `shift` further on (ADV+shift)",
+    .summary = "each packet to a random terminal of the group `shift` groups ahead (ADV+shift)",
     .params = {integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i")},
     .setup = setup,
     .destination = destination,

@@ -1,8 +1,7 @@
-// BC: terminal n of N to terminal N - 1 - n. Where N is a power of two, that is the one whose number has every bit
-// inverted; elsewhere it is the mirrored number, which keeps what the pattern is for: on a HyperX every coordinate is
-// mirrored, so that all of a router's traffic shares one link per dimension under minimal routing, and in a fat tree
-// with an even number of subtrees below the top every packet goes over the top. With N odd the terminal in the middle
-// sends to itself.
+// BC: terminal n of N sends to terminal N - 1 - n. If N is a power of two, this inverts every bit of n. For any other N
+// the number is mirrored, which keeps the purpose of the pattern. On a HyperX every coordinate is mirrored, so under
+// minimal routing all traffic of a router shares one link per dimension. In a fat tree with an even number of subtrees
+// below the top, every packet crosses the top. If N is odd, the terminal in the middle sends to itself.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym::traffic::bit_complement {
@@ -15,7 +14,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
 
 const Register<TrafficSpec> entry({
     .name = "bit_complement",
-    .summary = "terminal n of N to N - 1 - n: with N a power of two, every bit of the number inverted (BC)",
+    .summary = "terminal n of N to N - 1 - n, which inverts every bit of n if N is a power of two (BC)",
     .setup = setup,
     .destination = partner,
 });

@@ -1,4 +1,4 @@
-// Patterns that are written in coordinates: of routers on a HyperX, a torus or a mesh.
+// Patterns that are defined by the coordinates of routers on a HyperX, a torus or a mesh.
 #pragma once
 
 #include <bit>
@@ -7,7 +7,7 @@
 #include "topology/lattice.hpp"
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 // A pattern in which every terminal has one partner.
 struct Partners : ComponentData {
@@ -17,7 +17,7 @@ inline u32 partner(const Network& net, u64, u32 terminal, u32, u32, u32) {
   return static_cast<const Partners&>(*net.traffic).to[terminal];
 }
 
-// partner(terminal) for every terminal of the network.
+// Tabulates partner_of(terminal) for every terminal of the network.
 template <class Partner>
 std::shared_ptr<const ComponentData> make_partners(const Network& net, Partner partner_of) {
   auto data = std::make_shared<Partners>();
@@ -25,20 +25,21 @@ std::shared_ptr<const ComponentData> make_partners(const Network& net, Partner p
   return data;
 }
 
-// Refuses a network whose routers have none.
+// Throws if the routers of the network have no coordinates.
 inline const Lattice& need_coordinates(const std::string& pattern, const Network& net) {
   if (const Lattice* grid = find_lattice(net)) return *grid;
   if (dynamic_cast<const Lattice*>(net.topology.get()))
-    throw ConfigError("traffic." + pattern + ": is written in coordinates of terminals, and some of topology '" +
-                      net.topology_name + "' are missing (failures)");
-  throw ConfigError("traffic." + pattern + ": is written in coordinates of routers, which topology '" +
-                    net.topology_name +
+    throw ConfigError("traffic." + pattern +
+                      ": needs all terminals of the grid, but failures have removed some from topology '" +
+                      net.topology_name + "'");
+  throw ConfigError("traffic." + pattern + ": needs routers with coordinates, which topology '" + net.topology_name +
                     "' does not have; hyperx, mesh and torus have them. Patterns without coordinates, such as uniform, "
                     "run on any topology");
 }
 inline const Lattice& lattice(const Network& net) { return static_cast<const Lattice&>(*net.topology); }
 
-// The terminal of the same slot at the router that `map` makes of the own router's coordinates.
+// Partners by router: `map` computes the coordinates of the partner's router from those of the own router. The partner
+// has the same slot there.
 template <class Map>
 std::shared_ptr<const ComponentData> make_partners_by_router(const Network& net, Map map) {
   const Lattice& grid = lattice(net);
@@ -52,21 +53,22 @@ std::shared_ptr<const ComponentData> make_partners_by_router(const Network& net,
   });
 }
 
-// N = 2^b terminals: b. Refuses any other number.
+// Returns b for a network of N = 2^b terminals, and throws for any other N.
 inline u32 bits_of_terminals(const std::string& pattern, const Network& net) {
   if (!std::has_single_bit(net.terminals))
-    throw ConfigError("traffic." + pattern +
-                      ": permutes the bits of a terminal's number, so it needs a power of two of them; topology '" +
-                      net.topology_name + "' has " + std::to_string(net.terminals) + " (between " +
-                      std::to_string(std::bit_floor(net.terminals)) + " and " +
-                      std::to_string(u64{std::bit_floor(net.terminals)} * 2) + ")");
+    throw ConfigError(
+        "traffic." + pattern +
+        ": permutes the bits of a terminal's number, so the number of terminals must be a power of two; topology '" +
+        net.topology_name + "' has " + std::to_string(net.terminals) + " terminals (between " +
+        std::to_string(std::bit_floor(net.terminals)) + " and " +
+        std::to_string(u64{std::bit_floor(net.terminals)} * 2) + ")");
   return static_cast<u32>(std::countr_zero(net.terminals));
 }
 
 inline void need_dimensions(const std::string& pattern, const Lattice& grid, u32 least) {
   if (grid.dimensions < least)
-    throw ConfigError("traffic." + pattern + ": needs " + std::to_string(least) + " dimensions, " + grid.key + " has " +
-                      std::to_string(grid.dimensions));
+    throw ConfigError("traffic." + pattern + ": needs " + std::to_string(least) + " dimensions, but " + grid.key +
+                      " has " + std::to_string(grid.dimensions));
 }
 inline void need_even_width(const std::string& pattern, const Lattice& grid, u32 k) {
   if (grid.widths[k] % 2)
@@ -90,10 +92,10 @@ inline u32 dimension_of(const std::string& pattern, const Params& params, const 
   else if (!given.empty() && given.size() <= 2 && given.find_first_not_of("0123456789") == std::string::npos)
     k = static_cast<u32>(std::stoul(given));
   if (k >= grid.dimensions)
-    throw ConfigError("traffic." + pattern + ".dimension: '" + given + "' is none of the " +
+    throw ConfigError("traffic." + pattern + ".dimension: '" + given + "' is not one of the " +
                       std::to_string(grid.dimensions) + " dimensions of " + grid.key + " (x, y, z, ... or 0 .. " +
                       std::to_string(grid.dimensions - 1) + ")");
   return k;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

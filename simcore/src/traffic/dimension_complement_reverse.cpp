@@ -1,6 +1,6 @@
-// DCR (SC'19): (x, y, z) to (S-1-z, S-1-y, S-1-x); with L dimensions, k and L-1-k are exchanged and mirrored. A line of
-// routers in x has all its destinations in one line in z, and dimension order sends all of that over one link in
-// between.
+// DCR (SC'19): (x, y, z) to (S-1-z, S-1-y, S-1-x); with L dimensions, k and L-1-k are exchanged and mirrored. The
+// destinations of a line of routers in x all lie on one line in z. Dimension order sends all of this traffic over one
+// link in between.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym::traffic::dimension_complement_reverse {

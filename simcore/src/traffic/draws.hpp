@@ -1,17 +1,17 @@
-// Random destinations: a stream per packet.
+// Random destinations, with one random stream per packet.
 #pragma once
 
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 inline u64 traffic_draw(u64 seed, u32 terminal, u32 sequence, u32 k) {
   return draw(seed, u64{terminal} << 32 | sequence, kDrawDestination + k);
 }
 
-// Terminals per group, where the groups (or without groups, the routers) follow each other and are of one size; 0 where
-// not.
+// Terminals per group if all groups have the same size and consecutive terminals, else 0. Without groups, each router
+// counts as a group.
 inline u32 terminals_per_group(const Network& net, u32 groups) {
   if (groups < 2 || net.terminals % groups != 0) return 0;
   const u32 size = net.terminals / groups;
@@ -22,4 +22,4 @@ inline u32 terminals_per_group(const Network& net, u32 groups) {
   return size;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

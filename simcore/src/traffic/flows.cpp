@@ -1,5 +1,5 @@
-// Named flows: some terminals send to one destination each, the others are silent. For small worlds whose best routing
-// is known.
+// Named flows: some terminals send to one destination each, and the others are silent. The pattern serves small
+// networks whose best routing is known.
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 
@@ -19,17 +19,17 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
     for (u32 t = 0; t < net.terminals; t++)
       sources.push_back(t), destinations.push_back((t + net.terminals / 2) % net.terminals);
   if (sources.size() != destinations.size())
-    throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " for " +
+    throw ConfigError("traffic.flows.destinations: " + std::to_string(destinations.size()) + " destinations for " +
                       std::to_string(sources.size()) + " sources; a flow has one of each");
   data->to.assign(net.terminals, kNone);
   for (std::size_t k = 0; k < sources.size(); k++) {
     for (const u32 t : {sources[k], destinations[k]})
       if (t >= net.terminals)
-        throw ConfigError("traffic.flows: terminal " + std::to_string(t) + " of a network of " +
-                          std::to_string(net.terminals));
+        throw ConfigError("traffic.flows: terminal " + std::to_string(t) + " does not exist; the network has " +
+                          std::to_string(net.terminals) + " terminals");
     if (data->to[sources[k]] != kNone)
       throw ConfigError("traffic.flows.sources: terminal " + std::to_string(sources[k]) +
-                        " stands there twice; it has one flow");
+                        " appears twice; a terminal has one flow");
     data->to[sources[k]] = destinations[k];
   }
   data->count = sources.size();
@@ -45,12 +45,12 @@ u32 round_size(const Network& net, u64, u32 terminal, u32) {
 
 const Register<TrafficSpec> entry({
     .name = "flows",
-    .summary = "each of some terminals to one destination; `load` is that of a sending terminal",
+    .summary = "named terminals, each to one destination; `load` is the load of a sending terminal",
     .params =
         {
             integer_list("sources", {}, 0, 1 << 20, "",
-                         "terminals that send; none = every one, to the terminal half the network further on"),
-            integer_list("destinations", {}, 0, 1 << 20, "", "of each source, in order"),
+                         "terminals that send; empty = every terminal, to the terminal half the network ahead"),
+            integer_list("destinations", {}, 0, 1 << 20, "", "destination of each source, in the same order"),
         },
     .setup = setup,
     .destination = destination,

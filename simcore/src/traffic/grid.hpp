@@ -1,10 +1,10 @@
-// A 3-D grid over the terminals, x fastest: by default x = place on the router, y = router in the group, z = group.
+// A 3-D grid over the terminals, x fastest. By default x = slot at the router, y = router in the group, z = group.
 #pragma once
 
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 struct Grid : ComponentData {
   u32 nx = 0, ny = 0, nz = 0;
@@ -13,9 +13,9 @@ struct Grid : ComponentData {
 
 inline std::vector<ParamSpec> grid_params() {
   return {
-      integer("nx", 0, 0, 1 << 20, "", "0 = terminals per router"),
-      integer("ny", 0, 0, 1 << 20, "", "0 = routers per group"),
-      integer("nz", 0, 0, 1 << 20, "", "0 = groups"),
+      integer("nx", 0, 0, 1 << 20, "", "grid size in x; 0 = terminals per router"),
+      integer("ny", 0, 0, 1 << 20, "", "grid size in y; 0 = routers per group"),
+      integer("nz", 0, 0, 1 << 20, "", "grid size in z; 0 = groups"),
   };
 }
 
@@ -34,4 +34,4 @@ inline std::shared_ptr<const ComponentData> make_grid(const std::string& name, c
   return grid;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

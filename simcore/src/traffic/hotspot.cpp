@@ -1,4 +1,4 @@
-// A share of all packets goes to a few hot terminals, the rest uniformly.
+// A share of all packets goes to a few hot terminals; the rest is uniform.
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
@@ -41,9 +41,9 @@ const Register<TrafficSpec> entry({
     .summary = "a share of the packets to a few hot terminals, the rest uniform",
     .params =
         {
-            integer("hot_terminals", 8, 1, 1 << 20, "", "how many"),
-            real("fraction", 0.1, 0, 1, "", "share of the packets that goes to them"),
-            integer("hot_seed", 1, 0, 1ll << 40, "", "which they are"),
+            integer("hot_terminals", 8, 1, 1 << 20, "", "number of hot terminals"),
+            real("fraction", 0.1, 0, 1, "", "share of the packets that goes to hot terminals"),
+            integer("hot_seed", 1, 0, 1ll << 40, "", "seed that selects the hot terminals"),
         },
     .setup = setup,
     .destination = destination,

@@ -1,5 +1,5 @@
-// Many-to-many: per round one packet to each other terminal of the same (x, y) column of the grid, in increasing z (the
-// all-to-all of a 3-D FFT).
+// Many-to-many: per round, one packet to each other terminal of the same (x, y) column of the grid, in increasing z
+// (the all-to-all of a 3-D FFT).
 #include "traffic/grid.hpp"
 
 namespace flitgym::traffic::many_to_many {
@@ -9,7 +9,7 @@ namespace {
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto grid = make_grid("many_to_many", params, net);
   if (static_cast<const Grid&>(*grid).nz < 2)
-    throw ConfigError("traffic.many_to_many.nz: a column of one terminal has nobody to send to");
+    throw ConfigError("traffic.many_to_many.nz: a column of one terminal has no destination; nz must be at least 2");
   return grid;
 }
 
@@ -24,7 +24,7 @@ double mean_round_size(const Network& net) { return static_cast<const Grid&>(*ne
 
 const Register<TrafficSpec> entry({
     .name = "many_to_many",
-    .summary = "all-to-all within each z column of a 3-D grid per round",
+    .summary = "per round, all-to-all within each z column of a 3-D grid",
     .params = grid_params(),
     .setup = setup,
     .destination = destination,

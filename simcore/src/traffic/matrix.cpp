@@ -8,23 +8,23 @@
 #include "tables/engine.hpp"
 #include "traffic/draws.hpp"
 
-namespace flitgym {
+namespace flitgym::traffic {
 
 namespace {
 
 struct Matrix : ComponentData {
-  std::vector<u64> first;        // [terminals + 1] of the entries of each source
+  std::vector<u64> first;        // [terminals + 1] index of the first entry of each source
   std::vector<u32> destination;  // [entries]
   std::vector<double> until;     // [entries] running sum of the source's weights
-  std::vector<double> share;     // [terminals] rate over the greatest rate
+  std::vector<double> share;     // [terminals] rate / greatest rate
 };
 
-[[noreturn]] void refuse(const Demand& demand, const std::string& text) {
+[[noreturn]] void refuse(const tables::Demand& demand, const std::string& text) {
   throw ConfigError("traffic.matrix: " + (demand.name.empty() ? "" : demand.name + ": ") + text);
 }
 
-// `Demand` holds its entries by destination. A source draws from its row, so they are put in the order of rows.
-void order_by_source(const Demand& demand, Matrix& data) {
+// Sorts the entries by source. `Demand` holds them by destination, but a source draws from its row.
+void order_by_source(const tables::Demand& demand, Matrix& data) {
   const u32 n = demand.terminals;
   claim_memory((demand.source.size() + n) * (sizeof(u64) + sizeof(u32)), "traffic.matrix",
                "a matrix with " + std::to_string(demand.source.size()) + " entries");
@@ -42,7 +42,7 @@ void order_by_source(const Demand& demand, Matrix& data) {
       if (s == d)
         refuse(demand, "row " + std::to_string(s) + ", column " + std::to_string(d) + " is " +
                            to_string(Value{demand.weight[k]}) +
-                           "; a terminal sends nothing to itself, so the diagonal has to be 0");
+                           "; a terminal sends nothing to itself, so the diagonal must be 0");
       const u64 at = next[s]++;
       data.destination[at] = d;
       data.until[at] = demand.weight[k] + (at > data.first[s] ? data.until[at - 1] : 0);
@@ -55,10 +55,10 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
     throw ConfigError(
         "traffic.matrix.file: there is no matrix; name a file (.csv, .npz, .npy or .mtx), or in Python give an array "
         "as 'matrix'");
-  const Demand& demand = *net.given_traffic;
+  const tables::Demand& demand = *net.given_traffic;
   if (demand.terminals != net.terminals)
-    refuse(demand, "a matrix of " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) +
-                       " for " + std::to_string(net.terminals) + " terminals");
+    refuse(demand, "the matrix is " + std::to_string(demand.terminals) + " x " + std::to_string(demand.terminals) +
+                       ", but the network has " + std::to_string(net.terminals) + " terminals");
   auto data = std::make_shared<Matrix>();
   order_by_source(demand, *data);
   data->share.assign(net.terminals, 0);
@@ -70,7 +70,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
              "the entries of row " + std::to_string(s) + " sum to more than the largest number; scale them down");
     most = std::max(most, data->share[s]);
   }
-  if (most <= 0) refuse(demand, "every entry is 0; at least one has to be greater");
+  if (most <= 0) refuse(demand, "every entry is 0; at least one entry must be greater");
   for (double& share : data->share) share /= most;
   return data;
 }
@@ -82,12 +82,12 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
   const auto begin = data.until.begin() + static_cast<std::ptrdiff_t>(data.first[terminal]),
              last = data.until.begin() + static_cast<std::ptrdiff_t>(data.first[terminal + 1]) - 1;
   const double drawn = unit(traffic_draw(seed, terminal, sequence, 0)) * *last;
-  // The search leaves the last entry out: it remains where rounding makes the product as large as the sum.
+  // The search excludes the last entry. It is the result if rounding makes the product as large as the sum.
   return data.destination[static_cast<std::size_t>(std::upper_bound(begin, last, drawn) - data.until.begin())];
 }
 
-// All sources have the clock of the busiest one. Another one sends at a tick with the probability of its share, so its
-// Bernoulli trials succeed less often by that factor.
+// All sources have the clock of the busiest source. Any other source sends at a tick with the probability of its share,
+// so its Bernoulli trials succeed less often by that factor.
 u32 round_size(const Network& net, u64 seed, u32 terminal, u32 round) {
   const double share = of(net).share[terminal];
   return share >= 1 || unit(traffic_draw(seed, terminal, round, 1)) < share;
@@ -97,7 +97,7 @@ double share(const Network& net, u32 terminal) { return of(net).share[terminal];
 
 const Register<TrafficSpec> entry({
     .name = "matrix",
-    .summary = "rates from a matrix, [source, destination]; `load` is that of the busiest source",
+    .summary = "rates from a matrix, [source, destination]; `load` is the load of the busiest source",
     .params = {choice("file", "", {},
                       "the matrix: .csv (source,destination,weight), .npz or .npy (an array, or SciPy sparse), .mtx "
                       "(Matrix Market)")},
@@ -109,4 +109,4 @@ const Register<TrafficSpec> entry({
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::traffic

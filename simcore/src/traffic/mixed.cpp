@@ -1,4 +1,4 @@
-// Uniform and adversarial traffic at once: each packet is drawn for one of the two.
+// Uniform and adversarial traffic at once: a draw per packet selects one of the two.
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
@@ -15,18 +15,18 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   auto data = std::make_shared<Mixed>();
   data->part = params.real("adversarial_part");
   data->shift = params.count("shift");
-  // Where there are no groups, the terminals of a router are one.
+  // Without groups, the terminals of each router form a group.
   data->groups = net.groups > 1 ? net.groups : net.routers;
   data->per_group = terminals_per_group(net, data->groups);
   if (data->per_group == 0)
     throw ConfigError(
-        "traffic.mixed: needs two or more groups of one size whose terminals follow each other (without groups, "
-        "routers); topology '" +
+        "traffic.mixed: needs at least two groups of equal size with consecutive terminals (without groups, routers); "
+        "topology '" +
         net.topology_name + "' has " + std::to_string(data->groups) + " for " + std::to_string(net.terminals) +
-        " terminals" + (net.damaged ? ", without what has failed" : ""));
+        " terminals" + (net.damaged ? " after the failures" : ""));
   if (data->shift % data->groups == 0)
     throw ConfigError("traffic.mixed.shift: " + std::to_string(data->shift) + " is a multiple of the " +
-                      std::to_string(data->groups) + " groups, so that no packet would leave its own");
+                      std::to_string(data->groups) + " groups, so no packet would leave its own group");
   return data;
 }
 
@@ -40,10 +40,10 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
 
 const Register<TrafficSpec> entry({
     .name = "mixed",
-    .summary = "part of the packets adversarial (ADV+shift), the rest uniform",
+    .summary = "a share of the packets adversarial (ADV+shift), the rest uniform",
     .params =
         {
-            real("adversarial_part", 0.5, 0, 1, "", "part of the packets that go to the group `shift` further on"),
+            real("adversarial_part", 0.5, 0, 1, "", "share of the packets that goes to the group `shift` groups ahead"),
             integer("shift", 1, 1, 1 << 20, "groups", "i of ADV+i"),
         },
     .setup = setup,

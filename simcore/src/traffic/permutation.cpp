@@ -1,4 +1,4 @@
-// A fixed random permutation: every terminal sends to one other, and receives from one.
+// A fixed random permutation: every terminal sends to one other terminal and receives from one.
 #include <numeric>
 
 #include "traffic/draws.hpp"
@@ -16,7 +16,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   data->to.resize(net.terminals);
   std::iota(data->to.begin(), data->to.end(), 0u);
   const auto seed = static_cast<u64>(params.integer("permutation_seed"));
-  // Sattolo's shuffle gives a single cycle, so that nobody sends to itself.
+  // Sattolo's shuffle gives a single cycle, so no terminal sends to itself.
   for (u32 k = net.terminals; k > 1; k--) std::swap(data->to[k - 1], data->to[below(draw(seed, 0, k), k - 1)]);
   return data;
 }
@@ -27,8 +27,9 @@ u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) {
 
 const Register<TrafficSpec> entry({
     .name = "permutation",
-    .summary = "every terminal to one other, drawn once",
-    .params = {integer("permutation_seed", 1, 0, 1ll << 40, "", "of the permutation, apart from the run's seed")},
+    .summary = "every terminal to one other terminal, drawn once",
+    .params = {integer("permutation_seed", 1, 0, 1ll << 40, "",
+                       "seed of the permutation, independent of the run's seed")},
     .setup = setup,
     .destination = destination,
 });

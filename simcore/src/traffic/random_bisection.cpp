@@ -1,6 +1,6 @@
-// A random bisection: one of the patterns of which the effective bisection bandwidth of a forwarding table is the mean
+// A random bisection. The effective bisection bandwidth of a forwarding table is the mean over such patterns
 // (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion Simulator", 2009). Half of the terminals send
-// to the other half, one to one; with an odd number one stays silent.
+// to the other half, one to one. If the number of terminals is odd, one terminal is silent.
 #include "simcore/registry.hpp"
 #include "tables/quality.hpp"
 
@@ -16,7 +16,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   auto data = std::make_shared<RandomBisection>();
   std::vector<u32> order(net.terminals);
   const auto seed = static_cast<u64>(params.integer("bisection_seed"));
-  draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
+  tables::draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
   data->to.assign(net.terminals, kNone);
   const u32 half = net.terminals / 2;
   for (u32 k = 0; k < half; k++) {
@@ -35,10 +35,11 @@ u32 round_size(const Network& net, u64, u32 terminal, u32) {
 
 const Register<TrafficSpec> entry({
     .name = "random_bisection",
-    .summary = "half of the terminals to the other half, one to one, drawn once; `load` is that of a sending terminal",
+    .summary =
+        "half of the terminals to the other half, one to one, drawn once; `load` is the load of a sending terminal",
     .params =
         {
-            integer("bisection_seed", 1, 0, i64{1} << 62, "", "of the patterns, apart from the run's seed"),
+            integer("bisection_seed", 1, 0, i64{1} << 62, "", "seed of the patterns, independent of the run's seed"),
             integer("pattern", 0, 0, i64{1} << 31, "", "number of the pattern, as flitgym-route counts them"),
             flag("both_ways", false, "each receiver sends back to its sender"),
         },

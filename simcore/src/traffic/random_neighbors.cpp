@@ -1,4 +1,4 @@
-// Random neighbours: per round a random number of packets, each to a terminal drawn uniformly for that round.
+// Random neighbours: per round, a random number of packets, each to a random terminal.
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
@@ -36,9 +36,9 @@ double mean_round_size(const Network& net) {
 
 const Register<TrafficSpec> entry({
     .name = "random_neighbors",
-    .summary = "per round 6 to 20 terminals, drawn anew",
-    .params = {integer("least", 6, 1, 4096, "packets per round", "fewest"),
-               integer("most", 20, 1, 4096, "packets per round", "most, inclusive")},
+    .summary = "per round, one packet to each of 6 to 20 random terminals",
+    .params = {integer("least", 6, 1, 4096, "packets per round", "fewest packets"),
+               integer("most", 20, 1, 4096, "packets per round", "most packets, inclusive")},
     .setup = setup,
     .destination = destination,
     .round_size = round_size,

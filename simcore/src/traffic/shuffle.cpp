@@ -1,4 +1,4 @@
-// Shuffle: the bits of a terminal's number rotated left by one (Dally & Towles, 3.2).
+// Shuffle: the bits of a terminal's number, rotated left by one (Dally & Towles, 3.2).
 #include "traffic/coordinates.hpp"
 
 namespace flitgym::traffic::shuffle {
@@ -14,7 +14,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
 
 const Register<TrafficSpec> entry({
     .name = "shuffle",
-    .summary = "each terminal to the one with the bits of its number rotated left",
+    .summary = "each terminal to the terminal whose number has the same bits rotated left by one",
     .setup = setup,
     .destination = partner,
 });

@@ -1,4 +1,5 @@
-// 3-D stencil: per round one packet to each of the six neighbours in a periodic grid, x-, x+, y-, y+, z-, z+.
+// 3-D stencil: per round, one packet to each of the six neighbours in a periodic grid, in the order x-, x+, y-, y+, z-,
+// z+.
 #include "traffic/grid.hpp"
 
 namespace flitgym::traffic::stencil_3d {
@@ -22,7 +23,7 @@ double mean_round_size(const Network&) { return 6; }
 
 const Register<TrafficSpec> entry({
     .name = "stencil_3d",
-    .summary = "six neighbours of a periodic 3-D grid per round",
+    .summary = "per round, one packet to each of the six neighbours in a periodic 3-D grid",
     .params = grid_params(),
     .setup = setup,
     .destination = destination,

@@ -1,5 +1,5 @@
-// S2 (SC'19): terminals in even slots send half a width away in x, those in odd slots half a width away in y. A
-// permutation that leaves most links idle under minimal routing.
+// S2 (SC'19): terminals in even slots send half a width away in x, terminals in odd slots half a width away in y. This
+// permutation leaves most links idle under minimal routing.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym::traffic::swap2 {
@@ -19,7 +19,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
 
 const Register<TrafficSpec> entry({
     .name = "swap2",
-    .summary = "even slots half a width away in x, odd ones in y (S2)",
+    .summary = "even slots half a width away in x, odd slots half a width away in y (S2)",
     .setup = setup,
     .destination = partner,
 });

@@ -1,4 +1,4 @@
-// Tornado: just under half a width further on, x + floor((S-1)/2), in the dimensions named.
+// Tornado: just under half a width ahead, x + floor((S-1)/2), in the given dimensions.
 #include <set>
 
 #include "traffic/coordinates.hpp"
@@ -12,7 +12,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   const std::vector<u32> dimensions = params.counts("dimensions");
   for (const u32 k : dimensions)
     if (k >= grid.dimensions)
-      throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is none of the " +
+      throw ConfigError("traffic.tornado.dimensions: " + std::to_string(k) + " is not one of the " +
                         std::to_string(grid.dimensions) + " dimensions, 0 .. " + std::to_string(grid.dimensions - 1));
   if (std::set<u32>(dimensions.begin(), dimensions.end()).size() < dimensions.size())
     throw ConfigError("traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")}) +
@@ -25,8 +25,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
 
 const Register<TrafficSpec> entry({
     .name = "tornado",
-    .summary = "just under half a width further on in some dimensions",
-    .params = {integer_list("dimensions", {0}, 0, 25, "", "0 = x")},
+    .summary = "just under half a width ahead, in the given dimensions",
+    .params = {integer_list("dimensions", {0}, 0, 25, "", "dimensions to shift, 0 = x")},
     .setup = setup,
     .destination = partner,
 });

@@ -1,4 +1,4 @@
-// Transpose: x and y exchanged.
+// Transpose: x and y are exchanged.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym::traffic::transpose {

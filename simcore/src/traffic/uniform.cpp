@@ -1,4 +1,5 @@
-// UR: every packet to a terminal drawn uniformly, the sender included (as in the papers' code and in BookSim2) or not.
+// UR: every packet goes to a uniformly random terminal. `self` includes the sender, as the papers' code and BookSim2
+// do.
 #include "traffic/draws.hpp"
 
 namespace flitgym::traffic::uniform {

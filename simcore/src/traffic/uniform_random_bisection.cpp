@@ -1,5 +1,5 @@
-// URB(d): across the middle of one dimension, anywhere in the others (SC'19). Coordinate d is mirrored, the other
-// coordinates are drawn uniformly; slot t sends to slot T-1-t.
+// URB(d): across the middle of one dimension, anywhere in the others (SC'19). Coordinate d is mirrored, and the other
+// coordinates are uniformly random. Slot t sends to slot T-1-t.
 #include "traffic/coordinates.hpp"
 
 namespace flitgym::traffic::uniform_random_bisection {
@@ -21,7 +21,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
 u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   const Lattice& grid = lattice(net);
   const u32 k = static_cast<const Bisection&>(*net.traffic).dimension, own = terminal / grid.terminals;
-  // A router drawn from all of them; its coordinate k is then the mirrored own one.
+  // Draws a router among all, then replaces its coordinate k by the mirrored own coordinate.
   const u32 any = below(traffic_draw(seed, terminal, sequence, 0), net.routers),
             mirrored = grid.widths[k] - 1 - grid.coordinate(own, k);
   const u32 router = any - grid.coordinate(any, k) * grid.stride[k] + mirrored * grid.stride[k];

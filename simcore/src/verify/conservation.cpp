@@ -1,4 +1,4 @@
-// Flits, credits and buffer slots add up.
+// Checks that the counts of flits, credits and buffer slots are consistent.
 #include "simcore/error.hpp"
 #include "stage/follow.hpp"
 #include "verify/verify.hpp"
@@ -7,19 +7,19 @@ namespace flitgym {
 
 namespace {
 
-// What is kept side by side for routings says the same as the queues and credits.
+// Checks that the occupancies kept for routings agree with the queues and credits.
 void check_sensed(const Network& net, const State& s) {
   if (!net.sensed.kept()) return;
   const Sensed& sensed = net.sensed;
   const auto& bytes = s.memory[sensed.memory.memory];
-  if (bytes.size() != sensed.row(net.routers, 0) * sizeof(u16)) throw CoreError("the memory 'sensed' has another size");
+  if (bytes.size() != sensed.row(net.routers, 0) * sizeof(u16)) throw CoreError("the memory 'sensed' has a wrong size");
   const u16* const kept = sensed.memory.of(s);
   for (u32 r = 0; r < net.routers; r++)
     for (u32 vc = 0; vc < net.vcs; vc++)
       for (u32 k = 0; k < 1u << sensed.column_shift; k++) {
         const bool there = k < net.radix && net.channels[net.port(r, k)].peer != kNone;
         u32 flits = 0;
-        if (there) {  // no slot of a terminal is ever in use
+        if (there) {  // slots of terminals are never in use
           const OutputVc& out = s.output_vcs[net.vc_id(net.port(r, k), vc)];
           const bool to_terminal = net.channels[net.port(r, k)].kind == PortKind::kTerminal;
           flits =
@@ -39,14 +39,14 @@ void check_conservation(const Network& net, const State& s) {
     throw CoreError("conservation, cycle " + std::to_string(s.part.totals.now) + ": " + what);
   };
 
-  // What is on the way to each buffer, and back to each output VC.
+  // Flits on the way to each buffer, and credits on the way to each output VC.
   std::vector<u32> flits(std::size_t{net.port_count} << net.vc_shift), returning(flits.size());
   u64 buffered = 0, on_channels = 0;
   for (u32 k = 0; k < net.partitions(); k++) {
     for (const auto& line : partition(s, k).flit_lines.lines)
       for (u32 n = line.first; n != line.end; n++) {
         const FlitEvent& e = line.at(n);
-        // A packet that keeps together goes by its head.
+        // A packet that stays together is counted at its head.
         const u32 weight = !net.whole_packets ? 1 : e.flit & kHead ? s.packets[packet_of(e.flit)].flits : 0;
         flits[e.vc] += weight;
         on_channels += weight;
@@ -62,7 +62,7 @@ void check_conservation(const Network& net, const State& s) {
   for (const OutputVc& out : s.output_vcs) buffered += out.count;
   if (buffered + on_channels != sums.flits_in_network)
     fail(std::to_string(buffered) + " flits buffered + " + std::to_string(on_channels) + " on channels, but " +
-         std::to_string(sums.flits_in_network) + " accepted and not ejected");
+         std::to_string(sums.flits_in_network) + " were accepted and not ejected");
   if (sums.flits_accepted != sums.flits_ejected + sums.flits_in_network)
     fail("flits in differ from flits out plus flits in flight");
 
@@ -73,7 +73,7 @@ void check_conservation(const Network& net, const State& s) {
       const u32 out = net.vc_id(p, vc), in = net.vc_id(net.channels[p].peer, vc);
       const OutputVc& o = s.output_vcs[out];
       const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
-      // With packet credits the slots of flits that left ahead of their tail are not on the way back yet.
+      // With packet credits, the slots of flits that left ahead of their tail are not yet on the way back.
       const bool packets = net.router.packet_credits && net.most_packet_flits > 1 && !net.whole_packets;
       if (packets ? total > net.router.input_depth || total + net.most_packet_flits <= net.router.input_depth
                   : total != net.router.input_depth)

@@ -1,4 +1,4 @@
-// The part of a state that a learning seam has: open decisions and their news.
+// The learning part of a state: open decisions and their feedback.
 #include <cmath>
 
 #include "simcore/learning.hpp"
@@ -11,7 +11,7 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
   if (!net.seam) {
     hold(s.open_decisions.empty() && s.last_decision.empty() && s.part.free_decisions.empty() &&
              s.part.news.first.empty() && s.part.news.chunks.empty(),
-         "decisions of an agent, where there is none");
+         "it has decisions of an agent, but the network has no agent");
     return;
   }
   const Seam& seam = *net.seam;
@@ -19,14 +19,14 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
   hold(s.open_observation.size() == n * seam.width && s.open_next_observation.size() == n * seam.width &&
            s.open_mask.size() == n * seam.slots && s.open_next_mask.size() == n * seam.slots,
        "the pool of open decisions");
-  hold(seam.capacity > 0 || n == 0, "open decisions, where none are kept");
+  hold(seam.capacity > 0 || n == 0, "it has open decisions, but none are recorded");
   const LearningTotals& t = s.part.learning;
   hold(t.epsilon >= 0 && t.epsilon <= 1 && t.temperature >= 0 && t.temperature <= 1e6, "the agent's exploration");
   for (const float weight : s.weights) hold(std::isfinite(weight), "a weight of the policy");
   for (const Delivered& d : s.delivered_from)
     hold(std::isfinite(d.packets) && std::isfinite(d.moment), "the account of what was delivered");
 
-  // A decision that is not free belongs to a packet under way, or its news are.
+  // A decision that is not free belongs to a packet under way, or its feedback is on its way.
   std::vector<u8> placed = marked_free(s.part.free_decisions, n, "the list of free decisions");
   const auto place = [&](u32 id) {
     hold(id < n && !placed[id], "an open decision is in two places");
@@ -41,7 +41,7 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
   const u32 jobs = net.workload ? net.workload->job_count() : 1;
   for (std::size_t id = 0; id < n; id++) {
     const OpenDecision& open = s.open_decisions[id];
-    hold(placed[id], "an open decision is nowhere");
+    hold(placed[id], "an open decision belongs to no packet");
     hold(open.router < net.routers && open.action < seam.slots && open.done <= 1 && open.job < jobs,
          "an open decision");
   }

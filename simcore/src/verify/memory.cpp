@@ -1,5 +1,5 @@
-// What components keep: of the right size, and every value within what its component has declared. Of packets, those
-// that are in the network: the entry of another is written anew before it is read.
+// The memory of components must have the right size, and every value must be in its declared range. For packets, only
+// those in the network are checked, because other entries are reset before they are read.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -17,7 +17,7 @@ void each_cell(const MemoryShape& shape, const u8* entry, T least, T most, const
   for (std::size_t at = 0; at < shape.entry_bytes(); at += sizeof(T)) {
     T value;
     std::memcpy(&value, entry + at, sizeof(T));
-    bool fine = value >= least && value <= most;  // not a number: neither
+    bool fine = value >= least && value <= most;  // false for NaN
     if constexpr (sizeof(T) == sizeof(u32) && !std::is_floating_point_v<T>) fine |= shape.or_none && value == kNone;
     if (!fine)
       refuse_state(what + ": " + std::to_string(value) + "; valid are " + std::to_string(least) + " to " +
@@ -25,7 +25,7 @@ void each_cell(const MemoryShape& shape, const u8* entry, T least, T most, const
   }
 }
 
-// A bound as the type has it.
+// Limits a bound to the range of the type.
 template <class T>
 T bound(double value) {
   const double least = std::is_floating_point_v<T> ? -static_cast<double>(std::numeric_limits<T>::max()) : 0;
@@ -36,15 +36,15 @@ T bound(double value) {
 }  // namespace
 
 void verify_memory(const Network& net, const State& s, const std::vector<u8>& live) {
-  hold(s.memory.size() == net.memories.size(), "what its components keep");
+  hold(s.memory.size() == net.memories.size(), "the memories of its components");
   for (std::size_t k = 0; k < s.memory.size(); k++) {
     const MemoryShape& shape = net.memories[k];
     const AlignedBytes& bytes = s.memory[k];
     const std::size_t entries = memory_entries(net, shape.per, s.packets.size()), size = shape.entry_bytes();
     if (bytes.size() != entries * size)
-      refuse_state("the memory '" + shape.name + "' has " + std::to_string(bytes.size()) + " bytes, where there are " +
+      refuse_state("the memory '" + shape.name + "' has " + std::to_string(bytes.size()) + " bytes instead of " +
                    std::to_string(entries * size));
-    if (shape.learned) continue;  // verify_table()
+    if (shape.learned) continue;  // see verify_table()
     with_cell(shape.cell, [&](auto type) {
       using T = decltype(type);
       const T least = bound<T>(shape.lowest), most = bound<T>(shape.highest);

@@ -1,4 +1,4 @@
-// The part of a state that every network has: packets, queues, channels, and the bits that say who asks for what.
+// The part of a state that every network has: packets, queues, channels, and the bits of requests.
 #include <algorithm>
 #include <cmath>
 
@@ -9,17 +9,17 @@
 namespace flitgym {
 
 void refuse_state(const std::string& what) {
-  throw ConfigError("restore(): the snapshot contradicts itself: " + what + "; its simulation stays as it was");
+  throw ConfigError("restore(): the snapshot is inconsistent: " + what + "; the simulation is unchanged");
 }
 
 namespace {
 
-// Flits of one packet that come in at a queue, one after the other.
+// The flits of a packet that arrive at a queue in sequence.
 struct Stream {
-  u32 packet = kNone;  // that is part-way in; kNone: none
-  u32 received = 0;    // flits of it so far
-  bool seen = false;   // something is on the channel
-  bool ahead = false;  // its head was delivered before (at a terminal), `received` is not known
+  u32 packet = kNone;  // packet that has arrived in part; kNone: none
+  u32 received = 0;    // flits of it that have arrived
+  bool seen = false;   // the channel holds something
+  bool ahead = false;  // its head was delivered before (at a terminal), so `received` is unknown
 };
 
 class NetworkCheck {
@@ -54,7 +54,7 @@ class NetworkCheck {
     return net_.vc_id(net_.port(router_of_vc(input_vc), in.out_port), in.out_vc);
   }
 
-  // Partitions follow their ids without looking, into the routers that are theirs.
+  // Partitions follow ids without checks, so each id must belong to a router of the partition.
   bool own(u32 k, u32 router) const { return router < net_.routers && net_.partition_of(router) == k; }
   template <class Visit>
   void each_part(Visit visit) const {
@@ -73,15 +73,15 @@ class NetworkCheck {
       hold(std::isfinite(part.window.missed) && part.window.missed >= 0, "its measuring window");
     });
     hold(t.now <= kEndOfTime && t.collected == 0, "its time");
-    const u32 done = asking_ ? t.now : t.now > 0 ? t.now - 1 : 0;  // the last cycle that has begun
+    const u32 done = asking_ ? t.now : t.now > 0 ? t.now - 1 : 0;  // last cycle that has begun
     hold(t.epoch < net_.graphs.size() && net_.graphs[t.epoch]->from <= done &&
              (t.epoch + 1 == net_.graphs.size() || net_.graphs[t.epoch + 1]->from > done),
          "which of its links are up");
     hold(t.sources_stopped <= 1 && t.frozen <= 1, "its flags");
     hold(s_.part.window.open <= 1 && s_.part.window.begin <= t.now && s_.part.window.end <= t.now,
          "its measuring window");
-    // A time series goes on from cycle 0: no more of it than the state's own time allows, nor so much that it fills
-    // the memory.
+    // A time series starts in cycle 0. It may not have more intervals than the state's time allows, nor so many that it
+    // fills the memory.
     const u64 interval = s_.series_interval[0], intervals = interval ? t.now / interval + 1 : 0, most = u64{1} << 24;
     u64 longest = 0;
     each_part([&](u32, const Partition& part) {
@@ -145,10 +145,10 @@ class NetworkCheck {
       for (const u32 v : *asking_) add(v);
   }
 
-  // Counts the flits of a queue and returns the packet at its back, where that is only part-way in.
+  // Counts the flits of a queue, and returns the packet at its back if it has arrived only in part.
   template <class Vc>
   Stream queue(const Vc& vc) {
-    const char* const broken = "a queue's packets are not its flits";
+    const char* const broken = "the packets of a queue do not match its flits";
     if (vc.front == kNone) {
       hold(vc.count == 0 && vc.sent == 0, broken);
       return {};
@@ -183,12 +183,12 @@ class NetworkCheck {
       const InputVc& in = s_.input_vcs[v];
       if (!has_vc(v)) {
         hold(in.front == kNone && in.count == 0 && in.sent == 0 && !in.routed && !in.parked && !pending_[v],
-             "a channel that is not there holds flits");
+             "a channel that does not exist holds flits");
         continue;
       }
       streams_[v] = queue(in);
       hold(in.routed <= 1 && in.parked <= 1, "the flags of an input VC");
-      hold(pending_[v] == (in.front != kNone && !in.routed), "a head does not ask for its route once");
+      hold(pending_[v] == (in.front != kNone && !in.routed), "a head asks for its route twice or never");
       if (in.front == kNone) {
         hold(!in.routed && !in.parked, "an empty input VC has a route");
       } else if (!in.routed) {
@@ -237,14 +237,14 @@ class NetworkCheck {
   u32 node_of(u32 port) const {
     return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port);
   }
-  // The line on which what a channel sends comes in at its end: with several partitions, sent on one and received on
+  // The line on which flits of a channel arrive. With several partitions, flits are sent on one line and received on
   // another.
   u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.far_lines; }
 
   void channels(u32 k, const Partition& part) {
     const Cycle now = s_.part.totals.now;
     each_event(part.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
-      hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that is not there");
+      hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that does not exist");
       hold(line_in(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line) == line &&
                own(k, node_of(net_.port_of_vc(e.vc))),
            "a flit is on another channel's delay line");
@@ -252,7 +252,7 @@ class NetworkCheck {
       hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
       const bool head = e.flit & kHead, tail = e.flit & kTail, to_terminal = e.vc >= router_vcs_;
       if (net_.whole_packets) {
-        hold(head && tail && !to_terminal, "a packet that keeps together is cut");
+        hold(head && tail && !to_terminal, "a packet that stays together is cut");
         return come(id);
       }
       const char* const disorder = "the flits on a channel are out of order";
@@ -277,11 +277,11 @@ class NetworkCheck {
       const u32 id = packet_of(e.flit);
       hold(net_.whole_packets && e.vc >= router_vcs_ && e.vc < all_vcs_ && has_vc(e.vc) && id < live_.size() &&
                live_[id] && (e.flit & kHead) && (e.flit & kTail) && own(k, node_of(net_.port_of_vc(e.vc))),
-           "a packet comes to a terminal that is not there");
+           "a packet arrives at a terminal that does not exist");
       come(id);
     });
     each_event(part.credit_lines, net_.delays, now, asking_, [&](u32 line, const CreditEvent& e) {
-      hold(e.vc < all_vcs_ && has_vc(e.vc), "a credit goes to a channel that is not there");
+      hold(e.vc < all_vcs_ && has_vc(e.vc), "a credit goes to a channel that does not exist");
       const u32 port = net_.port_of_vc(e.vc);
       hold(net_.is_nic(port) || net_.channels[port].kind != PortKind::kTerminal, "a terminal sends a credit");
       hold(line_in(net_.channels[net_.channels[port].peer].credit_line) == line && own(k, node_of(port)),
@@ -299,19 +299,19 @@ class NetworkCheck {
     for (const FeedbackEvent& e : part.heard) feedback(e);
   }
 
-  // A packet that keeps together is where its head is.
+  // A packet that stays together is at the place of its head.
   void come(u32 id) {
     present_[id] += s_.packets[id].flits;
     tails_[id]++;
   }
 
-  // What has left one end of a channel is at the other, or between.
+  // Flits that have left one end of a channel are at the other end, or on the channel.
   void links() const {
     const char* const broken = "a packet is cut between two routers";
     for (u32 u = 0; u < all_vcs_; u++) {
       if (!has_vc(u)) continue;
       const u32 port = net_.port_of_vc(u), peer = net_.channels[port].peer;
-      u32 packet = kNone, sent = 0;  // that is part-way out
+      u32 packet = kNone, sent = 0;  // packet that has left in part
       if (queued_at_output(port)) {
         if (s_.output_vcs[u].sent > 0) packet = packet_of(s_.output_vcs[u].front), sent = s_.output_vcs[u].sent;
       } else if (holder_[u] != kNone) {
@@ -325,9 +325,9 @@ class NetworkCheck {
     }
   }
 
-  // Input VCs that wait for room: in the list of their output VC, once.
+  // Input VCs that wait for room are in the list of their output VC, exactly once.
   void waiting_lists() const {
-    const char* const broken = "a list of those that wait for an output VC is broken";
+    const char* const broken = "a list of input VCs that wait for an output VC is broken";
     std::vector<u8> listed(router_vcs_, 0);
     for (u32 u = 0; u < all_vcs_; u++)
       for (u32 v = s_.output_vcs[u].parked; v != kNone; v = s_.input_vcs[v].park_next) {
@@ -367,7 +367,7 @@ class NetworkCheck {
     std::vector<u8> scheduled(net_.port_count, 0);
     each_part([&](u32 k, const Partition& part) {
       each_item(part.ports_due, [&](u32 port) {
-        hold(port < net_.port_count && !scheduled[port] && own(k, node_of(port)), "the ports that are about to send");
+        hold(port < net_.port_count && !scheduled[port] && own(k, node_of(port)), "the ports that will send");
         scheduled[port] = 1;
       });
     });
@@ -382,8 +382,9 @@ class NetworkCheck {
       }
       hold(o.waiting_vcs == (queued_at_output(p) ? waiting : 0) && o.queued == queued, "the flits that wait at a port");
       hold(!net_.is_nic(p) || queued <= net_.router.nic_depth, "a NIC is fuller than it can be");
-      hold(o.awake == scheduled[p] && (!scheduled[p] || queued_at_output(p)), "the ports that are about to send");
-      hold(o.stalled <= 1 && o.next_vc < net_.vcs && o.next_request < 64 * net_.request_words, "the turns of a port");
+      hold(o.awake == scheduled[p] && (!scheduled[p] || queued_at_output(p)), "the ports that will send");
+      hold(o.stalled <= 1 && o.next_vc < net_.vcs && o.next_request < 64 * net_.request_words,
+           "the round-robin positions of a port");
       hold(o.busy_until <= latest && o.input_busy_until <= latest && o.output_busy_until <= latest,
            "the times of a port");
     }
@@ -416,11 +417,11 @@ class NetworkCheck {
     hold(backlogged == totals(s_).backlogged, "the number of sources that wait for their NIC");
   }
 
-  // The last flit of a packet that is in the network is in one place.
+  // The last flit of a packet in the network is at exactly one place.
   void tails() const {
     for (std::size_t id = 0; id < live_.size(); id++)
       hold(!live_[id] || (tails_[id] == 1 && present_[id] <= s_.packets[id].flits),
-           "a packet is in no place, or in two");
+           "a packet is at no place, or at two");
   }
 
   const Network& net_;
@@ -428,9 +429,9 @@ class NetworkCheck {
   const std::vector<u32>* const asking_;
   const u32 router_vcs_, all_vcs_;
   std::vector<u8> live_, pending_;
-  std::vector<u32> present_, tails_;  // by packet: flits that are somewhere, and those that are its last
+  std::vector<u32> present_, tails_;  // by packet: flits found, and last flits found
   std::vector<Stream> streams_;       // by VC, at the end of its channel
-  std::vector<u32> holder_;           // by output VC: the input VC whose packet is part-way through
+  std::vector<u32> holder_;           // by output VC: input VC whose packet is in transfer
 };
 
 }  // namespace
@@ -443,7 +444,7 @@ void verify_state(const Network& net, const State& s, const std::vector<u32>* as
   std::vector<u8> live;
   try {
     live = verify_network(net, s, asking);
-  } catch (const CoreError& error) {  // of check_conservation()
+  } catch (const CoreError& error) {  // from check_conservation()
     refuse_state(error.what());
   }
   verify_memory(net, s, live);

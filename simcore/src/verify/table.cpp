@@ -1,4 +1,4 @@
-// Learned tables: what a user or a snapshot put into them.
+// Learned tables that a user or a snapshot has written.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -17,8 +17,8 @@ u32 words_of(const MemoryShape& t) { return (t.columns + 63) / 64; }
                             std::to_string(column) + "] (router, row, column; " + t.meaning +
                             "): " + std::to_string(value);
   if (!used) throw ConfigError(where + ", but no packet can use this entry, and it must stay infinite");
-  if (std::isfinite(value)) throw ConfigError(where + " is negative; valid are finite values from 0 on, in ns");
-  throw ConfigError(where + " is not finite; valid are finite values" + (t.lowest < 0 ? "" : " from 0 on, in ns"));
+  if (std::isfinite(value)) throw ConfigError(where + " is negative; valid are finite values from 0, in ns");
+  throw ConfigError(where + " is not finite; valid are finite values" + (t.lowest < 0 ? "" : " from 0, in ns"));
 }
 
 }  // namespace
@@ -41,11 +41,11 @@ std::vector<u64> used_entries(const Network& net, u32 memory) {
   return used;
 }
 
-// Non-negative floats order like their bit patterns: one comparison of integers finds those below infinity.
+// Non-negative floats order like their bit patterns, so an integer comparison finds those below infinity.
 void verify_table(const Network& net, u32 memory, const AlignedBytes& table, const std::vector<u64>& used) {
   const MemoryShape& t = net.memories[memory];
   constexpr u32 kInfinity = 0x7f800000u;
-  const u32 sign = t.lowest < 0 ? 0x7fffffffu : 0xffffffffu;  // -0 is as good as 0 where negative values are
+  const u32 sign = t.lowest < 0 ? 0x7fffffffu : 0xffffffffu;  // if negative values are valid, -0 is valid, too
   const u32 words = words_of(t);
   const float* const all = reinterpret_cast<const float*>(table.data());
   for (std::size_t row = 0; row < used.size() / words; row++) {

@@ -1,7 +1,6 @@
-// Does a state hold together? Bytes that came from elsewhere are looked through before they become the state of a
-// simulation: every id, link, count and bit that the stages of a cycle follow without looking. What passes can be
-// played on without touching memory that is not the state's own, whoever wrote it; what the state means is the
-// writer's affair.
+// Consistency checks for states. Bytes from outside are checked before they become the state of a simulation: every id,
+// link, count and bit that the stages of a cycle use without checks. A state that passes can be simulated without
+// access to memory outside of it. Whether the state is meaningful is not checked.
 #pragma once
 
 #include <string>
@@ -11,15 +10,14 @@
 
 namespace flitgym {
 
-// Throws CoreError if flits, credits and buffer slots do not add up.
+// Throws CoreError if the counts of flits, credits and buffer slots are inconsistent.
 void check_conservation(const Network& net, const State& s);
 
-// Throws ConfigError; `s` has the arrays of fixed size of a state of this network.
-// `asking`: it stands between the halves of a cycle, and these input VCs ask for a route; null: it stands before a
-// cycle.
+// Throws ConfigError. `s` must have the arrays of fixed size of a state of this network. `asking`: the input VCs that
+// ask for a route, if the state is between the halves of a cycle; null if it is before a cycle.
 void verify_state(const Network& net, const State& s, const std::vector<u32>* asking);
 
-// The parts of it. `live` marks the packets that are in the network.
+// The parts of the check. `live` marks the packets in the network.
 std::vector<u8> verify_network(const Network& net, const State& s, const std::vector<u32>* asking);
 void verify_memory(const Network& net, const State& s, const std::vector<u8>& live);
 void verify_workload(const Network& net, const State& s, const std::vector<u8>& live);
@@ -27,21 +25,21 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
 
 // ---- learned tables (table.cpp) ----
 
-// A bit per column that means something, [routers, rows, words of 64 columns]; of the table as a fresh network has it,
-// where the others hold infinity.
+// The used columns as bits, [routers, rows, words of 64 columns]. They are derived from the table of a new network,
+// whose other columns are infinite.
 std::vector<u64> used_entries(const Network& net, u32 memory);
-// Throws ConfigError that names the first entry no routing could work with: one that is not finite or below the least
-// value, or one that has been given a value and means nothing.
+// Throws ConfigError, naming the first invalid entry: one that is not finite or below the lowest value, or an unused
+// one with a finite value.
 void verify_table(const Network& net, u32 memory, const AlignedBytes& table, const std::vector<u64>& used);
 
-// ---- what they share ----
+// ---- shared code ----
 
 [[noreturn]] void refuse_state(const std::string& what);
 inline void hold(bool so, const char* otherwise) {
   if (!so) refuse_state(otherwise);
 }
 
-// Marks the entries of a pool that are in its list of free ones.
+// Marks the entries of a pool that are in its free list.
 inline std::vector<u8> marked_free(const std::vector<u32>& free, std::size_t pool, const char* otherwise) {
   std::vector<u8> marks(pool, 0);
   for (const u32 id : free) {
@@ -51,7 +49,7 @@ inline std::vector<u8> marked_free(const std::vector<u32>& free, std::size_t poo
   return marks;
 }
 
-// visit(item) for everything in a wheel; its chunks are in one list each, or free and empty.
+// Calls visit(item) for all items of a wheel. Each chunk must be in exactly one list, or free and empty.
 template <class T, class Visit>
 void each_item(const Wheel<T>& wheel, Visit visit) {
   const char* const broken = "a timing wheel's lists are broken";
@@ -75,8 +73,8 @@ void each_item(const Wheel<T>& wheel, Visit visit) {
   }
 }
 
-// visit(line, event) for everything on delay lines, in the order of arrival. In the middle of a cycle what is due has
-// come out, and what this cycle has put in is not marked yet.
+// Calls visit(line, event) for all events on delay lines, in the order of arrival. In the middle of a cycle, due events
+// have come out, and events that this cycle has put in are not yet marked.
 template <class T, class Visit>
 void each_event(const DelayLines<T>& lines, const std::vector<u32>& delays, Cycle now, bool middle, Visit visit) {
   const char* const broken = "a delay line is broken";
@@ -86,7 +84,7 @@ void each_event(const DelayLines<T>& lines, const std::vector<u32>& delays, Cycl
     const std::size_t size = line.items.size(), slots = line.marks.size();
     hold(line.delay == delays[l] && slots > line.delay && (slots & (slots - 1)) == 0, broken);
     hold(size > 0 && (size & (size - 1)) == 0 && line.mask == size - 1 && line.end - line.first <= size, broken);
-    u32 before = 0;  // how far the line had been filled, cycle by cycle
+    u32 before = 0;  // how far the line had been filled in each cycle
     for (u32 k = line.delay; k > 0; k--) {
       const u32 reached = line.marks[(now - k) & (slots - 1)] - line.first;
       hold(reached >= before && reached <= line.end - line.first && (!middle || k < line.delay || reached == 0),

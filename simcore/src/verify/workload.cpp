@@ -1,5 +1,5 @@
-// The part of a state that a workload has: ranks and their operations, messages, and the events to come. Each
-// operation and each message is waited for by exactly one thing, or it would be completed twice or never.
+// The workload part of a state: ranks and their operations, messages, and future events. Exactly one object waits for
+// each operation and each message; otherwise it would be completed twice or never.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -18,13 +18,13 @@ namespace {
 constexpr u64 kEndOfHosts = u64{1} << 62;  // ps; sums of times stay within 64 bits
 constexpr u32 kOnStart = 0x80000000u;      // as in engine.cpp
 
-// A transfer on its way: with its sender, in packets, and with its receiver, all of which say the same of it.
+// A transfer on its way. Its sender, packets and receiver must agree about it.
 struct OnWay {
   PacketPayload said{};
-  u32 unsent = 0, live = 0;  // packets that its sender still has, and those in the network
-  u32 left = kNone;          // that its receiver waits for; kNone: nothing is there yet
+  u32 unsent = 0, live = 0;  // packets that the sender still has, and packets in the network
+  u32 left = kNone;          // packets that the receiver waits for; kNone: none has arrived
 };
-using TransferName = std::tuple<u32, u32, bool, u32>;  // rank that sends, rank that receives, a fetch or not, number
+using TransferName = std::tuple<u32, u32, bool, u32>;  // sending rank, receiving rank, fetch or not, number
 
 class WorkloadCheck {
  public:
@@ -68,16 +68,16 @@ class WorkloadCheck {
   }
 
  private:
-  const Hosts& hosts() const { return s_.hosts[k_]; }  // of the partition that is looked at
-  u32 part_of(u32 rank) const { return partition_of_rank(net_, rank); }
+  const Hosts& hosts() const { return s_.hosts[k_]; }  // of the present partition
+  u32 part_of(u32 rank) const { return workload::partition_of_rank(net_, rank); }
   const Message& message(u32 id) const { return hosts().messages[id]; }
   bool open(u32 id) const { return id < hosts().messages.size() && !free_messages_[message_base_[k_] + id]; }
-  Transfer transfer(u32 id) const { return transfer_of(message(id)); }
+  Transfer transfer(u32 id) const { return workload::transfer_of(message(id)); }
   void add_token(u32 id) { hold(tokens_[message_base_[k_] + id]++ == 0, "a message is in two places"); }
-  // Of a rank's present block.
+  // Whether the operation belongs to a rank's present block.
   bool is_own(u32 id) const { return id < hosts().ops.size() && owner_[op_base_[k_] + id] != kNone; }
   bool is_op(u32 id, OpKind kind) const { return is_own(id) && static_cast<OpKind>(hosts().ops[id].kind) == kind; }
-  // An operation of a rank that a message completes.
+  // Checks and counts an operation of a rank that a message completes.
   void completes(u32 rank, u32 id, OpKind kind, const char* otherwise) {
     k_ = part_of(rank);
     hold(is_op(id, kind) && owner_[op_base_[k_] + id] == rank && ends_[op_base_[k_] + id]++ == 0, otherwise);
@@ -97,7 +97,7 @@ class WorkloadCheck {
          "the time of a host");
   }
 
-  // The pieces of a pool: those that ranks have, and those in the lists of free ones.
+  // Each piece of a pool must belong to a rank or be in a free list.
   template <class Next>
   void pieces(std::size_t pool, const std::vector<u32>& free, const char* broken, u32 Rank::* first, u32 Rank::* size,
               Next next) {
@@ -122,18 +122,18 @@ class WorkloadCheck {
            [&](u32 piece) { return hosts().edges[piece]; });
   }
 
-  // Who has sent to whom: every entry is found where a search for it ends.
+  // The table of pairs: every entry must be where a search for it ends.
   void pairs() {
-    const char* const broken = "the table of who has sent to whom is broken";
+    const char* const broken = "the table of sending and receiving ranks is broken";
     const auto& table = hosts().pairs;
     hold((table.size() & (table.size() - 1)) == 0 && 2 * std::size_t{hosts().totals.pairs} <= table.size(), broken);
     std::size_t taken = 0;
     for (const Pair& pair : table) taken += pair.sender != kNone;
-    hold(taken == hosts().totals.pairs, broken);  // so a search ends
+    hold(taken == hosts().totals.pairs, broken);  // otherwise a search would not end
     for (const Pair& pair : table) {
       if (pair.sender == kNone) continue;
       hold(pair.sender < w_.ranks() && pair.receiver < w_.ranks() && pair.sender != pair.receiver, broken);
-      hold(&table[pair_place(table, pair.sender, pair.receiver)] == &pair, broken);
+      hold(&table[workload::pair_place(table, pair.sender, pair.receiver)] == &pair, broken);
       hold(part_of(pair.sender) == k_ || (pair.sent == 0 && pair.fetches == 0), broken);
       hold(part_of(pair.receiver) == k_ || (pair.handed_on == 0 && pair.incoming == kNone), broken);
     }
@@ -141,11 +141,11 @@ class WorkloadCheck {
   const Pair* pair_at(u32 part, u32 from, u32 to) const {
     const auto& table = s_.hosts[part].pairs;
     if (table.empty()) return nullptr;
-    const Pair& pair = table[pair_place(table, from, to)];
+    const Pair& pair = table[workload::pair_place(table, from, to)];
     return pair.sender == kNone ? nullptr : &pair;
   }
 
-  // LogGOPS: what waits for a processor or an interface behind another. Each entry of the pool is free or in one heap.
+  // LogGOPS: actions that wait for a processor or an interface. Each entry of the pool is free or in one heap.
   void waiting() {
     const char* const broken = "the queue of a processor or an interface is broken";
     const std::size_t each = w_.host.kind == HostKind::kLogGops ? w_.cpus + 2 * w_.nics : 0;
@@ -168,14 +168,14 @@ class WorkloadCheck {
           hold(is_own(x.id) && readies_[op_base_[k_] + x.id]++ == 0, broken);
         } else {
           hold(static_cast<HostAction>(x.action) == HostAction::kArrive && open(x.id), broken);
-          hold(ends_are_ranks(x.id) && part_of(receiver(message(x.id))) == k_, broken);
+          hold(ends_are_ranks(x.id) && part_of(workload::receiver(message(x.id))) == k_, broken);
           add_token(x.id);
         }
       }
     }
   }
 
-  // The operations of every rank are those of its program's block.
+  // The operations of every rank must be those of its program's block.
   void operations() {
     for (u32 k = 0; k < s_.hosts.size(); k++)
       for (const HostEvent& e : s_.hosts[k].events) {
@@ -245,7 +245,7 @@ class WorkloadCheck {
     const auto& all = hosts().events;
     hold(std::is_heap(all.begin(), all.end(), later), "the events are not in order");
     for (const HostEvent& e : all) {
-      const char* const broken = "an event is of nothing that can happen";
+      const char* const broken = "an event is impossible";
       hold(e.when < kEndOfHosts && e.order < hosts().totals.order, broken);
       hold(e.action <= static_cast<u32>(HostAction::kMatch), broken);
       const auto action = static_cast<HostAction>(e.action);
@@ -267,7 +267,7 @@ class WorkloadCheck {
           const bool fresh = transfer(e.id) == Transfer::kEager || transfer(e.id) == Transfer::kRequest;
           hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh,
                broken);
-          hold(part_of(action == HostAction::kHandOver ? sender(m) : receiver(m)) == k_, broken);
+          hold(part_of(action == HostAction::kHandOver ? workload::sender(m) : workload::receiver(m)) == k_, broken);
           add_token(e.id);
           break;
         }
@@ -302,7 +302,7 @@ class WorkloadCheck {
 
   void packets() {
     const char* const broken = "a packet belongs to no message";
-    // Several partitions write their packets' places side by side, so all of them are there.
+    // Partitions write the entries of their packets in parallel, so the array has all entries.
     hold(net_.partitions() == 1 ? s_.payloads.size() <= s_.packets.size() : s_.payloads.size() == s_.packets.size(),
          "the packets' messages");
     for (std::size_t id = 0; id < live_.size(); id++) {
@@ -315,7 +315,7 @@ class WorkloadCheck {
     }
   }
 
-  // Transfers that NICs have been given and that have packets left.
+  // Transfers that NICs have received from hosts and that have packets left.
   void outboxes() {
     const char* const broken = "the outbox of a NIC is broken";
     for (u32 t = 0; t < net_.terminals; t++) {
@@ -323,26 +323,26 @@ class WorkloadCheck {
       k_ = net_.partition_of(net_.terminal_router[t]);
       u32 length = 0, last = kNone;
       for (u32 id = box.first; id != kNone; last = id, id = message(id).next, length++) {
-        hold(open(id) && ends_are_ranks(id) && w_.rank_terminal[sender(message(id))] == t, broken);
+        hold(open(id) && ends_are_ranks(id) && w_.rank_terminal[workload::sender(message(id))] == t, broken);
         carry(id);
         const Message& m = message(id);
         hold(m.handed <= s_.part.totals.now && m.packets > 0, broken);
-        on_way(sender(m), receiver(m), said_of(m), broken).unsent = m.packets;
+        on_way(workload::sender(m), workload::receiver(m), said_of(m), broken).unsent = m.packets;
       }
       hold(length == s_.terminals[t].left && last == box.last && box.next_flits <= net_.most_packet_flits, broken);
     }
   }
 
-  // Those of which something has come, and which have not gone on.
+  // Transfers that have arrived in part and have not been handed on.
   void incoming() {
-    const char* const broken = "what comes in from a rank is broken";
+    const char* const broken = "a list of incoming transfers is broken";
     for (k_ = 0; k_ < s_.hosts.size(); k_++)
       for (const Pair& pair : hosts().pairs)
         for (u32 id = pair.sender == kNone ? kNone : pair.incoming; id != kNone; id = message(id).next) {
           hold(open(id) && ends_are_ranks(id), broken);
           carry(id);
           const Message& m = message(id);
-          hold(sender(m) == pair.sender && receiver(m) == pair.receiver, broken);
+          hold(workload::sender(m) == pair.sender && workload::receiver(m) == pair.receiver, broken);
           OnWay& one = on_way(pair.sender, pair.receiver, said_of(m), broken);
           hold(one.left == kNone && m.packets != kNone, broken);
           one.left = m.packets;
@@ -353,15 +353,15 @@ class WorkloadCheck {
     std::map<std::pair<u32, u32>, u32> ordered;
     for (const auto& [name, one] : on_way_) {
       const auto& [from, to, fetch, number] = name;
-      const char* const broken = "a transfer's packets are not what is left of it";
+      const char* const broken = "the packets of a transfer do not match its progress";
       const PacketPayload& said = one.said;
       const auto transfer = static_cast<Transfer>(said.transfer);
       hold(contents_hold(said.bytes, said.begun, said.cpu, said.nic, transfer), broken);
-      const u64 all = wire_packets(w_, said.bytes, transfer), still = u64{one.unsent} + one.live;
+      const u64 all = workload::wire_packets(w_, said.bytes, transfer), still = u64{one.unsent} + one.live;
       hold(one.left == kNone ? still == all : still == one.left && one.left < all, broken);
-      const bool back = from_destination(transfer);
+      const bool back = workload::from_destination(transfer);
       completes(transfer, back ? to : from, back ? from : to, said.send_op, said.receive_op, broken);
-      // Numbers that were given, and not to one that has gone on.
+      // The number must have been assigned, and must not belong to a transfer that has been handed on.
       const Pair* const sent = pair_at(part_of(from), from, to);
       const Pair* const received = pair_at(part_of(to), from, to);
       hold(sent, broken);
@@ -373,7 +373,7 @@ class WorkloadCheck {
       hold(number - handed_on < sent->sent - handed_on && (still > 0 || number != handed_on), broken);
       ordered[{from, to}]++;
     }
-    // Every number between is on its way, or those behind it would wait for ever.
+    // Every number in between must be on its way, because later transfers would otherwise wait for ever.
     for (const Hosts& own : s_.hosts)
       for (const Pair& pair : own.pairs) {
         if (pair.sender == kNone) continue;
@@ -412,7 +412,7 @@ class WorkloadCheck {
 
   bool contents_hold(u64 bytes, u64 begun, u32 cpu, u32 nic, Transfer transfer) const {
     return cpu < w_.cpus && nic < w_.nics && begun < kEndOfHosts && bytes / w_.packet_bytes <= 0xffff0000u &&
-           (transfer == Transfer::kEager) == is_eager(w_.host, bytes);
+           (transfer == Transfer::kEager) == workload::is_eager(w_.host, bytes);
   }
 
   void messages() {
@@ -420,17 +420,17 @@ class WorkloadCheck {
       for (u32 id = 0; k_ = k, id < hosts().messages.size(); id++) {
         if (!open(id)) continue;
         const Message& m = message(id);
-        const char* const broken = "a message contradicts itself";
+        const char* const broken = "a message is inconsistent";
         hold(ends_are_ranks(id) && m.served < kEndOfHosts, broken);
         hold(contents_hold(m.bytes, m.begun, m.cpu, m.nic, transfer(id)), broken);
-        hold(tokens_[message_base_[k] + id] == 1, "a message is nowhere");
-        // What is on its way may be kept twice; it completes its operations once: see transfers().
+        hold(tokens_[message_base_[k] + id] == 1, "a message is at no place");
+        // A message on its way may be stored twice, but completes its operations once; see transfers().
         if (carried_[message_base_[k] + id]) continue;
         completes(transfer(id), m.source, m.destination, m.send_op, m.receive_op, broken);
       }
   }
 
-  // What is to become of every operation.
+  // Every operation has exactly one pending event.
   void completions() const {
     for (std::size_t k = 0, at = 0; k < s_.hosts.size(); k++)
       for (const ActiveOp& op : s_.hosts[k].ops) {
@@ -457,28 +457,29 @@ class WorkloadCheck {
     hold(blocks == sums.blocks_done && done == sums.ranks_done, "the progress of the workload");
     for (u32 j = 0; j < w_.job_count(); j++) hold(done_of[j] == jobs[j].ranks_done, "the progress of a job");
     for (const ChannelAccount& account : s_.job_channels)
-      hold(account.job < w_.job_count(), "whose flit is on a channel");
+      hold(account.job < w_.job_count(), "the job of a flit on a channel");
   }
 
   const Network& net_;
   const Workload& w_;
   const State& s_;
   const std::vector<u8>& live_;
-  u32 k_ = 0;                                        // the partition that is looked at
-  std::vector<std::size_t> op_base_, message_base_;  // [partitions] where its pools begin in the arrays below
-  std::vector<u32> owner_;                           // by operation: the rank in whose present block it is, kNone
-  std::vector<u8> begins_, readies_, ends_;  // by operation: what is to begin it, to look at it again, to complete it
-  std::vector<u8> free_messages_, tokens_;   // by message: in how many places it is
-  std::vector<u8> carried_;                  // the same: its present transfer is on its way
+  u32 k_ = 0;                                        // the present partition
+  std::vector<std::size_t> op_base_, message_base_;  // [partitions] start of its pools in the arrays below
+  std::vector<u32> owner_;                           // by operation: rank in whose present block it is, or kNone
+  // by operation: pending events that begin it, check it again, and complete it
+  std::vector<u8> begins_, readies_, ends_;
+  std::vector<u8> free_messages_, tokens_;  // by message: number of places that hold it
+  std::vector<u8> carried_;                 // by message: its present transfer is on its way
   std::map<TransferName, OnWay> on_way_;
-  std::vector<u8> starts_;  // by rank: it has not started yet
+  std::vector<u8> starts_;  // by rank: has not started yet
 };
 
 }  // namespace
 
 void verify_workload(const Network& net, const State& s, const std::vector<u8>& live) {
   if (net.workload) return WorkloadCheck(net, s, live).run();
-  hold(s.hosts.empty() && s.payloads.empty() && s.host_queues.empty(), "a workload, where there is none");
+  hold(s.hosts.empty() && s.payloads.empty() && s.host_queues.empty(), "it has a workload, but the network has none");
 }
 
 }  // namespace flitgym

@@ -9,7 +9,7 @@
 
 namespace flitgym {
 
-void account_stall(const Frame& f, u32 port) {
+void workload::account_stall(const Frame& f, u32 port) {
   State& s = f.s;
   const Network& net = f.net;
   const Cycle from = std::max<Cycle>(s.stall_charged[port], static_cast<Cycle>(f.part.window.begin));
@@ -17,7 +17,7 @@ void account_stall(const Frame& f, u32 port) {
   if (!f.part.window.open || f.now <= from) return;
   const u32 jobs = net.accounted_jobs;
   const u32* const waiting = &s.job_waiting[std::size_t{port} * jobs];
-  // The slots beyond, of the VCs for which something waits (all of them where inputs wait for the channel itself).
+  // Downstream slots of the VCs with waiting packets, or of all VCs if inputs wait for the channel itself.
   u64 held[kMostAccountedJobs] = {}, all = 0;
   u32 vcs = s.ports[port].waiting_vcs;
   if (!vcs) vcs = static_cast<u32>((u64{1} << net.vcs) - 1);
@@ -43,12 +43,12 @@ void account_stall(const Frame& f, u32 port) {
 
 namespace {
 
-// Cycles that a channel has been busy up to now.
+// Busy cycles of the channel up to now.
 inline u64 busy_until_now(const ChannelAccount& account, Cycle now) {
   return account.busy - (passed(account.sending_until, now) ? 0 : account.sending_until - now);
 }
 
-// `count` packets of a job begin to wait for an output, or wait for it no longer.
+// `count` packets of a job begin or stop waiting for an output.
 inline void begin_waiting(Frame& f, u32 output, u32 job, u32 count) {
   const u32 jobs = f.net.accounted_jobs;
   const std::size_t row = std::size_t{output} * jobs + job;
@@ -66,43 +66,44 @@ inline void end_waiting(Frame& f, u32 output, u32 job, u32 count) {
 
 }  // namespace
 
-void account_queued(Frame& f, u32 input_vc, u32 packet) {
+void workload::account_queued(Frame& f, u32 input_vc, u32 packet) {
   State& s = f.s;
   const u32 job = s.packets[packet].job;
   s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + job]++;
   const InputVc& in = s.input_vcs[input_vc];
   if (!in.routed) return;
   const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
-  if (s.ports[output].stalled) account_stall(f, output);
+  if (s.ports[output].stalled) workload::account_stall(f, output);
   begin_waiting(f, output, job, 1);
 }
 
-void account_routed(Frame& f, u32 input_vc, u32 output) {
+void workload::account_routed(Frame& f, u32 input_vc, u32 output) {
   State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
+  if (s.ports[output].stalled) workload::account_stall(f, output);
   const u32 jobs = f.net.accounted_jobs;
   const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
   for (u32 j = 0; j < jobs; j++)
     if (queued[j]) begin_waiting(f, output, j, queued[j]);
 }
 
-void account_unrouted(Frame& f, u32 input_vc, u32 output) {
+void workload::account_unrouted(Frame& f, u32 input_vc, u32 output) {
   State& s = f.s;
-  if (s.ports[output].stalled) account_stall(f, output);
+  if (s.ports[output].stalled) workload::account_stall(f, output);
   const u32 jobs = f.net.accounted_jobs;
   const u32* const queued = &s.job_queued[std::size_t{input_vc} * jobs];
   for (u32 j = 0; j < jobs; j++)
     if (queued[j]) end_waiting(f, output, j, queued[j]);
 }
 
-void account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
+void workload::account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
-  account_unrouted(f, input_vc, output);  // those behind it; it waits on until it is sent
+  workload::account_unrouted(f, input_vc,
+                             output);  // stops the packets behind it; the packet itself waits until it is sent
 }
 
 namespace {
 
-// A flit of the job whose flits are on the channel.
+// A flit of the same job as the previous flit on the channel.
 inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   const Network& net = f.net;
   State& s = f.s;
@@ -121,7 +122,7 @@ inline void sent(Frame& f, ChannelAccount& account, u32 port, u32 vc, Flit flit,
   account.flits += flits;
 }
 
-// One of another job.
+// A flit of another job than the previous flit.
 __attribute__((noinline)) void sent_by_another(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   State& s = f.s;
   const u32 jobs = f.net.accounted_jobs, job = s.packets[packet_of(flit)].job;
@@ -142,27 +143,27 @@ __attribute__((noinline)) void sent_by_another(Frame& f, u32 port, u32 vc, Flit 
 
 }  // namespace
 
-void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
+void workload::account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles) {
   if (f.net.is_nic(port)) return;
   ChannelAccount& account = f.s.job_channels[port];
   if (account.job != f.s.packets[packet_of(flit)].job) return sent_by_another(f, port, vc, flit, flits, cycles);
   sent(f, account, port, vc, flit, flits, cycles);
 }
 
-void account_credit(Frame& f, const CreditEvent& credit) {
+void workload::account_credit(Frame& f, const CreditEvent& credit) {
   const Network& net = f.net;
   const u32 port = net.port_of_vc(credit.vc);
   if (net.is_nic(port)) return;
-  if (f.s.ports[port].stalled) account_stall(f, port);
+  if (f.s.ports[port].stalled) workload::account_stall(f, port);
   u16& slots = f.s.job_downstream[std::size_t{credit.vc} * net.accounted_jobs + credit.job];
   slots = static_cast<u16>(slots - credit.flits);
 }
 
-// ---- what the accounts come to ----
+// ---- Results ----
 
 std::vector<u64> job_flits(const Network& net, const State& s) {
   std::vector<u64> flits = s.job_flits;
-  if (!s.part.window.open) return flits;  // settled
+  if (!s.part.window.open) return flits;  // already settled
   for (std::size_t port = 0; port < s.job_channels.size(); port++)
     flits[port * net.accounted_jobs + s.job_channels[port].job] += s.job_channels[port].flits;
   return flits;
@@ -180,7 +181,7 @@ std::vector<u64> wait_blame(const Network& net, const State& s) {
   return waited;
 }
 
-void settle_blame(const Network& net, State& s) {
+void workload::settle_blame(const Network& net, State& s) {
   s.wait_blame = wait_blame(net, s);
   s.job_flits = job_flits(net, s);
 }

@@ -1,4 +1,4 @@
-// From the `workload` section to a checked Workload.
+// Builds a checked Workload from the `workload` section.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,13 +18,13 @@ namespace flitgym {
 
 namespace {
 
-// Whole picoseconds; a time that these do not tell to 1 % is refused.
+// Converts to whole picoseconds. A time that rounding changes by more than 1 % is refused.
 u64 ps(const Params& params, const std::string& key) {
   const double exact = params.real(key) * 1000, rounded = std::round(exact);
   if (std::abs(rounded - exact) > 0.01 * exact)
-    throw ConfigError("workload." + key + ": " + to_string(Value{params.real(key)}) + " ns becomes " +
+    throw ConfigError("workload." + key + ": " + to_string(Value{params.real(key)}) + " ns would be rounded to " +
                       to_string(Value{rounded / 1000}) +
-                      " ns: hosts count in whole picoseconds, and this is more than 1 % off");
+                      " ns, more than 1 % off, because hosts count in whole picoseconds");
   return static_cast<u64>(rounded);
 }
 
@@ -34,8 +34,8 @@ HostModel host_of(const Params& params) {
   h.network = params.text("network") == "simulated";
   if (!h.network && h.kind == HostKind::kMpi)
     throw ConfigError(
-        "workload.network: none (messages take a latency and nothing else) needs workload.host=loggops, whose "
-        "parameters say which; the host is mpi");
+        "workload.network: none needs workload.host=loggops, whose parameters give the latency of messages; "
+        "workload.host is mpi");
   if (h.kind == HostKind::kLogGops) {
     h.eager_bytes = static_cast<u64>(params.integer("loggops_S_bytes"));
     h.latency = ps(params, "loggops_L_ns");
@@ -62,7 +62,7 @@ HostModel host_of(const Params& params) {
   return h;
 }
 
-// Another program with messages of another size.
+// A program with scaled message sizes.
 struct Resized : Program {
   std::shared_ptr<const Program> inner;
   double factor;
@@ -81,10 +81,10 @@ struct Resized : Program {
   }
 };
 
-// Simulated time ends after hours at most; nothing in a program may take longer, nor may a message take more.
-constexpr u64 kLongestNs = 1000000000000000;  // as start_ns
+// Upper limit of one operation. Simulated time ends after hours, and the size of a message is limited too.
+constexpr u64 kLongestNs = 1000000000000000;  // maximum of start_ns
 
-// Processors and NICs that a program names, and the sizes of what it does.
+// Finds the numbers of processors and NICs that a program uses, and checks the sizes of its operations.
 void examine(const Program& program, const std::string& where, Workload& w) {
   const u64 most = std::min<u64>(kLongestNs, u64{0xffff0000} * w.packet_bytes);
   Block block;
@@ -101,9 +101,8 @@ void examine(const Program& program, const std::string& where, Workload& w) {
         if (op.size > (calc ? kLongestNs : most)) {
           const std::string at = program.where(r, k, static_cast<u32>(&op - block.ops.data()));
           throw ConfigError((at.empty() ? where : at) + ": " + std::to_string(op.size) +
-                            (calc ? " ns of computation" : " bytes") + " are more than the " +
-                            std::to_string(calc ? kLongestNs : most) +
-                            (calc ? " that can be simulated" : " that a message of such packets can have"));
+                            (calc ? " ns of computation" : " bytes") + " exceed the maximum of " +
+                            std::to_string(calc ? kLongestNs : most) + (calc ? " ns" : " bytes for this packet size"));
         }
         w.cpus = std::max(w.cpus, u32{op.cpu} + 1);
         w.nics = std::max(w.nics, u32{op.nic} + 1);
@@ -115,7 +114,7 @@ void examine(const Program& program, const std::string& where, Workload& w) {
 
 }  // namespace
 
-std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where) {
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, Values* validated) {
   const auto names = registered_names<MotifSpec>();
   const auto found = registry<MotifSpec>().find(section.name);
   if (found == registry<MotifSpec>().end())
@@ -125,6 +124,7 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
   std::vector<ParamSpec> specs = common_motif_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
   const Params params(where + "." + spec.name, specs, section.values);
+  if (validated) *validated = params.values();
   auto program = spec.build(params, params.count("ranks"), params.real("scale"));
   const double size = params.real("size_scale");
   if (size == 1) return program;
@@ -149,7 +149,7 @@ u32 motif_ranks(const std::string& name, u32 available) {
 namespace {
 
 void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
-  std::vector<u32> left;  // ranks of each job whose terminals are not given
+  std::vector<u32> left;  // [jobs] ranks without given terminals
   std::vector<char> used(net.terminals, 0);
   for (u32 j = 0; j < w.job_count(); j++) {
     const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals";
@@ -165,15 +165,15 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
                         std::to_string(w.jobs[j].ranks) + " ranks");
     for (const u32 t : given) {
       if (t >= net.terminals)
-        throw ConfigError(where + ": terminal " + std::to_string(t) + " of a network of " +
-                          std::to_string(net.terminals));
-      if (used[t]) throw ConfigError(where + ": terminal " + std::to_string(t) + " is taken already");
+        throw ConfigError(where + ": terminal " + std::to_string(t) + " does not exist; the network has " +
+                          std::to_string(net.terminals) + " terminals");
+      if (used[t]) throw ConfigError(where + ": terminal " + std::to_string(t) + " is used twice");
       used[t] = 1;
       w.rank_terminal.push_back(t);
     }
   }
   if (params.text("placement") == "mapped") {
-    w.mapping = map_ranks(params, net, w.jobs, w.rank_terminal);
+    w.mapping = workload::map_ranks(params, net, w.jobs, w.rank_terminal);
   } else {
     const std::vector<u32> order =
         placement_order(net, params.text("placement"), static_cast<u64>(params.integer("placement_seed")), left);
@@ -190,19 +190,21 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
 
 }  // namespace
 
-std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, Network& net, double flit_bytes) {
+std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& section, Network& net,
+                                                         double flit_bytes) {
   const Params params("workload", workload_params(), section.values);
+  net.config.workload.values = params.values();
   auto w = std::make_shared<Workload>();
   w->host = host_of(params);
   w->cycle_ps = static_cast<u64>(std::llround(net.cycle_ns * 1000));
   if (std::abs(static_cast<double>(w->cycle_ps) - net.cycle_ns * 1000) > 1e-6)
     throw ConfigError("router.cycle_ns: " + to_string(Value{net.cycle_ns}) +
-                      " ns is not a whole number of picoseconds, in which the hosts of a workload count");
+                      " ns is not a whole number of picoseconds, as a workload needs");
   w->packet_bytes = params.count("packet_bytes");
   w->flit_bytes = static_cast<u32>(flit_bytes);
   if (w->flit_bytes != flit_bytes)
     throw ConfigError("router.flit_bytes: " + to_string(Value{flit_bytes}) +
-                      " is not a whole number, which a workload's packets need");
+                      " is not a whole number, as a workload needs");
   const bool mpi = w->host.kind == HostKind::kMpi;
   const u32 eager = params.count("header_bytes_eager"), rendezvous = params.count("header_bytes_rendezvous");
   const u32 headers[5] = {eager, eager, rendezvous, rendezvous, params.count("header_bytes_acknowledge")};
@@ -216,41 +218,45 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
   for (const JobSection& job : section.jobs) {
     const std::string where = "workload.jobs." + job.name;
     if (!job.program && job.motif.name.empty())
-      throw ConfigError("workload.jobs: a job" + (job.name.empty() ? std::string() : " called '" + job.name + "'") +
-                        " has neither motif nor goal_file nor program");
+      throw ConfigError("workload.jobs: a job" + (job.name.empty() ? std::string() : " named '" + job.name + "'") +
+                        " has no motif, goal_file or program; set one of them");
     if (job.name.empty() ||
         job.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") !=
             std::string::npos)
-      throw ConfigError("workload.jobs: '" + job.name + "' is no name for a job; use letters, digits, _ and -");
+      throw ConfigError("workload.jobs: '" + job.name + "' is not a valid job name; use letters, digits, _ and -");
     if (!names.insert(job.name).second)
-      throw ConfigError("workload.jobs: two jobs are called '" + job.name + "'; give each a name of its own");
-    const auto program = job.program ? job.program : motif_program(job.motif, where);
+      throw ConfigError("workload.jobs: two jobs are named '" + job.name + "'; names must be unique");
+    JobSection validated{job.name, {job.program ? "program" : job.motif.name, {}}, nullptr, job.terminals};
+    const auto program = job.program ? job.program : motif_program(job.motif, where, &validated.motif.values);
     if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
     std::vector<ParamSpec> common = common_motif_params();
-    if (job.program) {  // which has its own ranks and sizes
+    if (job.program) {  // a program has its own ranks and sizes
       std::erase_if(common, [](const ParamSpec& spec) { return spec.key != "start_ns"; });
     }
     Values own;
     for (const auto& [key, value] : job.motif.values)
       if (job.program || key == "start_ns") own[key] = value;
     const double start_ns = Params(where, common, own).real("start_ns");
-    w->jobs.push_back({job.name, job.program ? "program" : job.motif.name, program, program->ranks, ranks,
+    validated.motif.values["ranks"] = i64{program->ranks};
+    validated.motif.values["start_ns"] = start_ns;
+    w->jobs.push_back({job.name, validated.motif.name, program, program->ranks, ranks,
                        static_cast<u64>(std::llround(start_ns * 1000))});
+    net.config.workload.jobs.push_back(std::move(validated));
     ranks += program->ranks;
     wanted += program->ranks;
   }
   if (wanted > net.terminals)
-    throw ConfigError("workload: the jobs have " + std::to_string(wanted) + " ranks in all, the network has " +
-                      std::to_string(net.terminals) + " terminals (one rank each)");
+    throw ConfigError("workload: the jobs have " + std::to_string(wanted) +
+                      " ranks in total, but the network has only " + std::to_string(net.terminals) +
+                      " terminals for one rank each");
   for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
   if (w->job_count() > 255)
-    throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs, the core takes at most 255");
+    throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs; valid are at most 255");
   if (w->blame && w->job_count() > kMostAccountedJobs)
-    throw ConfigError("workload.blame: the account of who delays whom on every channel is for at most " +
-                      std::to_string(kMostAccountedJobs) + " jobs, there are " + std::to_string(w->job_count()) +
-                      "; use workload.blame=false");
+    throw ConfigError("workload.blame: " + std::to_string(w->job_count()) + " jobs; blame supports at most " +
+                      std::to_string(kMostAccountedJobs) + " jobs; use workload.blame=false");
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
-  if (params.boolean("message_matrix")) w->matrix = declare_message_matrix(net, w->jobs);
+  if (params.boolean("message_matrix")) w->matrix = workload::declare_message_matrix(net, w->jobs);
   w->terminal_rank.assign(net.terminals, kNone);
   place(section, params, net, *w);
   return w;
@@ -258,10 +264,10 @@ std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, N
 
 const std::vector<ParamSpec>& common_motif_params() {
   static const std::vector<ParamSpec> specs = {
-      integer("ranks", 0, 0, 1 << 24, "", "size of the job; 0 = the motif's own"),
-      real("scale", 1.0, 1e-6, 1e6, "", "multiplies the number of iterations (never below one)"),
-      real("size_scale", 1.0, 1e-9, 1e6, "", "multiplies the bytes of every message (to whole bytes, never below one)"),
-      real("start_ns", 0, 0, 1e15, "ns", "when its ranks start"),
+      integer("ranks", 0, 0, 1 << 24, "", "number of ranks of the job; 0 = the motif's default"),
+      real("scale", 1.0, 1e-6, 1e6, "", "factor on the number of iterations (at least one remains)"),
+      real("size_scale", 1.0, 1e-9, 1e6, "", "factor on the size of every message (rounded, at least one byte)"),
+      real("start_ns", 0, 0, 1e15, "ns", "time at which the ranks start"),
   };
   return specs;
 }
@@ -271,52 +277,59 @@ namespace {
 std::vector<ParamSpec> all_workload_params() {
   const double many = std::numeric_limits<u32>::max();
   std::vector<ParamSpec> all = {
-      choice("placement", "random", placement_policies(),
-             "order in which jobs take terminals: as numbered, at random, whole routers or groups at random, each job "
-             "in groups of its own, or as numbered with gaps; mapped: by what ranks exchange, see mapping"),
+      choice(
+          "placement", "random", placement_policies(),
+          "order in which jobs take terminals: linear = as numbered; random; random_router, random_group = whole "
+          "routers or groups at random; clustered = each job in separate groups; fragmented = as numbered with gaps; "
+          "mapped = by the communication between ranks, see mapping"),
       integer("placement_seed", 1, 0, i64{1} << 62, "",
-              "of what is random in a placement; apart from the run's seed, so that runs of several seeds share one"),
-      choice("network", "simulated", {"simulated", "none"},
-             "none: a message takes LogGOPS's latency whatever else is on the way (no congestion)"),
+              "seed of random placements, independent of the run's seed, so that runs with different seeds share a "
+              "placement"),
+      choice(
+          "network", "simulated", {"simulated", "none"},
+          "simulated = messages go through the network; none = messages take the LogGOPS latency, without congestion"),
       choice("host", "mpi", {"mpi", "loggops"},
-             "what a message costs its two ends: an MPI library and its NIC, or LogGOPS"),
+             "cost model of sending and receiving: mpi = an MPI library and its NIC, or loggops"),
       integer("packet_bytes", 512, 1, 1 << 20, "bytes",
-              "a message is cut into packets of this size, its header included; the last is shorter"),
+              "size of a packet; a message and its header are cut into packets of this size, the last one shorter"),
       choice("nic_order", "message", {"message", "packet"},
-             "a NIC sends one message after the other, or takes packets from them in turn"),
-      flag("blame", true, "account for who delays whom on every channel"),
-      flag("message_matrix", false,
-           "account for the bytes and times of messages from every rank to every other of its job"),
+             "order in which a NIC sends: message = one message after the other, packet = packets of all messages in "
+             "turn"),
+      flag("blame", true, "record on every channel which job delays which"),
+      flag("message_matrix", false, "record bytes and times of messages between all pairs of ranks of a job"),
       integer("loggops_S_bytes", 65535, 0, i64{1} << 40, "bytes",
-              "larger messages wait for their receiver (rendezvous)"),
-      real("loggops_L_ns", 2500, 0, 1e9, "ns", "latency (without a simulated network)"),
-      real("loggops_o_ns", 1500, 0, 1e9, "ns", "processor overhead of a message, at either end"),
-      real("loggops_g_ns", 1000, 0, 1e9, "ns", "gap between messages at a NIC"),
-      real("loggops_G_ns_per_byte", 6, 0, 1e6, "ns/byte", "gap per byte (without a simulated network)"),
-      real("loggops_O_ns_per_byte", 0, 0, 1e6, "ns/byte", "processor overhead per byte"),
+              "largest eager message; larger messages wait for their receiver (rendezvous)"),
+      real("loggops_L_ns", 2500, 0, 1e9, "ns", "LogGOPS L: latency (only without a simulated network)"),
+      real("loggops_o_ns", 1500, 0, 1e9, "ns", "LogGOPS o: processor overhead of a message, at each end"),
+      real("loggops_g_ns", 1000, 0, 1e9, "ns", "LogGOPS g: gap between messages at a NIC"),
+      real("loggops_G_ns_per_byte", 6, 0, 1e6, "ns/byte", "LogGOPS G: gap per byte (only without a simulated network)"),
+      real("loggops_O_ns_per_byte", 0, 0, 1e6, "ns/byte", "LogGOPS O: processor overhead per byte"),
       integer("mpi_eager_bytes", 12000, 0, i64{1} << 40, "bytes",
-              "larger messages wait for their receiver (rendezvous)"),
-      real("mpi_enter_ns", 30, 0, 1e9, "ns", "entry of a call"),
-      real("mpi_return_ns", 30, 0, 1e9, "ns", "return of a call"),
+              "largest eager message; larger messages wait for their receiver (rendezvous)"),
+      real("mpi_enter_ns", 30, 0, 1e9, "ns", "time to enter a call"),
+      real("mpi_return_ns", 30, 0, 1e9, "ns", "time to return from a call"),
       real("mpi_send_setup_ns", 24, 0, 1e9, "ns", "setup of a send (13) and its match header (32 bytes, 11)"),
-      real("mpi_receive_setup_ns", 10, 0, 1e9, "ns", "of a message that has arrived"),
-      real("mpi_match_ns", 15, 0, 1e9, "ns", "per entry of a queue looked at"),
-      real("mpi_send_copy_ns_per_byte", 0.344, 0, 1e6, "ns/byte", "of an eager message"),
+      real("mpi_receive_setup_ns", 10, 0, 1e9, "ns", "setup for a message that has arrived"),
+      real("mpi_match_ns", 15, 0, 1e9, "ns", "matching time per queue entry searched"),
+      real("mpi_send_copy_ns_per_byte", 0.344, 0, 1e6, "ns/byte", "copy of an eager message by the sender"),
       real("mpi_receive_copy_ns_per_byte", 0, 0, 1e6, "ns/byte",
-           "of an eager message (the study's platform file leaves it at 0)"),
+           "copy of an eager message by the receiver (0 in the study's platform file)"),
       real("mpi_registration_ns", 300, 0, 1e9, "ns",
-           "memory of a rendezvous message: once by the sender, twice by the receiver"),
-      real("mpi_registration_ns_per_page", 10, 0, 1e9, "ns", "and for each page"),
-      integer("mpi_page_bytes", 4096, 1, 1 << 30, "bytes", "size of a page"),
-      real("nic_send_ns", 10, 0, 1e9, "ns", "host to NIC (5) and its transmit engine (5)"),
-      real("nic_receive_ns", 15, 0, 1e9, "ns", "matching at the NIC (10) and NIC to host (5)"),
+           "registration of the memory of a rendezvous message: once at the sender, twice at the receiver"),
+      real("mpi_registration_ns_per_page", 10, 0, 1e9, "ns", "registration per page"),
+      integer("mpi_page_bytes", 4096, 1, 1 << 30, "bytes", "size of a memory page"),
+      real("nic_send_ns", 10, 0, 1e9, "ns", "transfer from host to NIC (5) and transmit engine (5)"),
+      real("nic_receive_ns", 15, 0, 1e9, "ns", "matching at the NIC (10) and transfer from NIC to host (5)"),
       real("nic_fetch_ns", 205, 0, 1e9, "ns",
-           "a NIC that is asked for data reads it from its host (200) and sends it (5)"),
-      integer("header_bytes_eager", 45, 0, many, "bytes", "of an eager message, and of the request of a large one"),
-      integer("header_bytes_rendezvous", 13, 0, many, "bytes", "of the fetch and of the data"),
-      integer("header_bytes_acknowledge", 15, 0, many, "bytes", "of the acknowledgement"),
+           "answer of a NIC to a fetch: reading from the host (200) and sending (5)"),
+      integer("header_bytes_eager", 45, 0, many, "bytes",
+              "header of an eager message, and of the request of a rendezvous message"),
+      integer("header_bytes_rendezvous", 13, 0, many, "bytes",
+              "header of the fetch and of the data of a rendezvous message"),
+      integer("header_bytes_acknowledge", 15, 0, many, "bytes",
+              "header of the acknowledgement of a rendezvous message"),
   };
-  const std::vector<ParamSpec> mapping = mapping_params();  // beside the placement's own
+  const std::vector<ParamSpec> mapping = workload::mapping_params();  // listed next to the other placement parameters
   all.insert(all.begin() + 2, mapping.begin(), mapping.end());
   return all;
 }

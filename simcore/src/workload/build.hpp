@@ -2,9 +2,9 @@
 
 #include "simcore/workload.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
-// Builds and checks everything of a workload; throws ConfigError naming key, value and valid choices.
+// Builds and checks all parts of a workload. Throws ConfigError, which names key, value and valid choices.
 std::shared_ptr<const Workload> build_workload(const WorkloadSection& section, Network& net, double flit_bytes);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

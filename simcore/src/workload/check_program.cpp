@@ -6,7 +6,7 @@
 
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -18,7 +18,7 @@ void earliest(Unmatched& first, const Unmatched& found) {
   if (found.op < first.op) first = found;
 }
 
-// Of messages in the order of the file, the one that finds `taken` others before it.
+// Among endpoints in file order, the operation of the first message after `taken` others.
 u64 behind(const std::vector<Endpoint>& all, u64 taken) {
   for (const Endpoint& end : all) {
     if (taken < end.count) return end.op;
@@ -33,10 +33,10 @@ u64 total(const std::vector<Endpoint>& all) {
   return sum;
 }
 
-// All endpoints of one destination, exact pairs already gone: `sends` that no exact receive takes, and receives with a
-// wildcard.
+// `sends` and `wild` are the endpoints of one destination after exact pairs were removed: sends that no exact receive
+// takes, and receives with a wildcard.
 Unmatched check_wildcards(const std::vector<Endpoint>& sends, const std::vector<Endpoint>& wild) {
-  // Each kind of wildcard by itself has enough messages it may take.
+  // Checks that each kind of wildcard alone has enough matching messages.
   std::map<std::pair<u32, i32>, std::vector<Endpoint>> kinds;
   for (const Endpoint& end : wild) kinds[{end.source, end.tag}].push_back(end);
   std::map<u32, u64> by_source;
@@ -66,11 +66,11 @@ Unmatched check_wildcards(const std::vector<Endpoint>& sends, const std::vector<
 }  // namespace
 
 std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> dependencies) {
-  // Written in order, as nearly every program is: nothing can go back.
+  // Programs are usually written in order, and forward dependencies form no cycle.
   if (std::all_of(dependencies.begin(), dependencies.end(), [](const Dependency& d) { return d.before < d.after; }))
     return {};
 
-  // What is left after taking away, again and again, operations that wait for nothing, waits for a circle.
+  // Repeatedly removes operations without open dependencies. The remaining operations depend on a cycle.
   std::vector<u32> waits(ops), first(ops + 1), out(dependencies.size());
   for (const Dependency& d : dependencies) waits[d.after]++, first[d.before + 1]++;
   for (std::size_t op = 0; op < ops; op++) first[op + 1] += first[op];
@@ -84,7 +84,7 @@ std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> depende
       if (--waits[dependencies[out[k]].after] == 0) ready.push_back(dependencies[out[k]].after);
   if (ready.size() == ops) return {};
 
-  // Backwards from one of them, always over a dependency that was not met, until an operation comes again.
+  // Walks backwards from a remaining operation along open dependencies until an operation repeats.
   std::vector<u32> unmet(ops, kNone), seen(ops, kNone), path;
   u32 op = kNone;
   for (u32 k = 0; k < dependencies.size(); k++)
@@ -108,7 +108,7 @@ Unmatched find_unmatched(std::vector<Endpoint>&& endpoints) {
 
   Unmatched first;
   for (std::size_t begin = 0, end; begin < endpoints.size(); begin = end) {
-    // One destination: its keys in turn; what is left of them is for its wildcards.
+    // Handles one destination: first its exact keys, then its wildcards for the rest.
     const u32 destination = endpoints[begin].destination;
     std::vector<Endpoint> left, wild;
     Unmatched exact, unreceived;
@@ -134,7 +134,7 @@ Unmatched find_unmatched(std::vector<Endpoint>&& endpoints) {
       earliest(sent > received ? unreceived : exact, found);
       if (received > sent) continue;
 
-      u64 taken = received;  // the earliest of them meet the exact receives
+      u64 taken = received;  // the earliest sends match the exact receives
       for (Endpoint& e : more) {
         const u64 met = std::min(taken, e.count);
         taken -= met;
@@ -151,4 +151,4 @@ Unmatched find_unmatched(std::vector<Endpoint>&& endpoints) {
   return first;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

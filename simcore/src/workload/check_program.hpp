@@ -1,4 +1,4 @@
-// What no program may have: operations that wait for each other in a circle, and messages without a partner.
+// Checks a program for cyclic dependencies and for messages without a matching operation.
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 #include "simcore/program.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
-// Dependencies (by index) that form a circle, each after the one before it; empty when there is none. Waiting for a
-// start counts as waiting: two operations that each wait for the other's start never start.
+// Returns the indices of dependencies that form a cycle, in order, or an empty list. Waiting for a start counts: two
+// operations that wait for each other's start never start.
 std::vector<u32> find_cycle(std::size_t ops, std::span<const Dependency> dependencies);
 
 // One side of `count` messages. A receive may have source kAnySource and tag kAnyTag.
@@ -18,18 +18,18 @@ struct Endpoint {
   u32 destination, source;
   i32 tag;
   bool is_send;
-  u64 count, op;  // op: what the caller calls it; the lower, the earlier
+  u64 count, op;  // op: the caller's number for the operation; earlier operations have lower numbers
 };
 
 struct Unmatched {
-  u64 op = ~u64{0};  // the first one without a partner, ~0 when all have one
+  u64 op = ~u64{0};  // first operation without a match; ~0: all match
   std::string why;   // "rank 1 receives 2 messages from rank 0 with tag 7, and 3 are sent"
   explicit operator bool() const { return op != ~u64{0}; }
 };
 
-// Exact receives take their messages first, wildcards absorb what is left. Where one destination has both kinds of half
-// a wildcard (any source with a tag, any tag of a source) only their numbers are compared: a false alarm would be worse
-// than a miss.
+// Exact receives take their messages first, and wildcards take the rest. If one destination has both kinds of partial
+// wildcard (any source with a tag, any tag of a source), only the totals are compared. A missed error is preferred to a
+// false alarm.
 Unmatched find_unmatched(std::vector<Endpoint>&& endpoints);
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

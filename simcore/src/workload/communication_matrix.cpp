@@ -5,7 +5,7 @@
 #include "simcore/limits.hpp"
 #include "workload/program_totals.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 void CommunicationMatrix::add_rank(const CommunicationMatrix& of, u32 rank, u32 shift) {
   for (u64 k = of.first[rank]; k < of.first[rank + 1]; k++) {
@@ -37,7 +37,7 @@ CommunicationMatrix communication_matrix(const Program& program) {
       }
     }
     std::sort(touched.begin(), touched.end());
-    // Rows are much alike: the first one tells what all will take.
+    // Rows have similar sizes, so the first one predicts the total memory.
     if (rank == 0)
       claim_memory(u64{program.ranks} * touched.size() * 12, "workload.jobs",
                    "the communication of " + std::to_string(program.ranks) + " ranks");
@@ -51,4 +51,4 @@ CommunicationMatrix communication_matrix(const Program& program) {
   return matrix;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -8,11 +8,11 @@
 #include "workload/host_queues.hpp"
 #include "workload/message_matrix.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
-constexpr u32 kOnStart = 0x80000000u;  // an edge to an operation that waits for the start only
+constexpr u32 kOnStart = 0x80000000u;  // marks an edge to an operation that waits for the start only
 
 constexpr auto later = [](const HostEvent& a, const HostEvent& b) {
   return a.when != b.when ? a.when > b.when : a.order > b.order;
@@ -32,7 +32,7 @@ class Engine {
   void run(u64 until) {
     auto& heap = own_.events;
     while (!heap.empty() && heap.front().when <= until) {
-      worked(16);  // time need not pass between two events
+      worked(16);  // several events may have the same time
       const HostEvent e = heap.front();
       std::pop_heap(heap.begin(), heap.end(), later);
       heap.pop_back();
@@ -57,7 +57,7 @@ class Engine {
   u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
   const Job& job_of(u32 rank) const { return w_.jobs[w_.rank_job[rank]]; }
 
-  // Takes a processor as soon as it is free, in the order of asking; returns when the work begins.
+  // Takes a processor as soon as it is free, in the order of requests. Returns the time at which the work begins.
   u64 take_cpu(u32 rank, u32 k, u64 work) {
     u64& free = cpu(rank, k);
     const u64 from = std::max(now_, free);
@@ -71,13 +71,13 @@ class Engine {
     Rank& rank = s_.ranks[r];
     const Job& job = job_of(r);
     const u64 blocks = job.program->blocks(r - job.first_rank);
-    const Uninterrupted whole;  // an event is done as a whole
+    const Uninterrupted whole;  // an event is not interrupted
     while (rank.block < blocks) {
       Block& block = f_.w.block;
       block.clear();
       job.program->block(r - job.first_rank, rank.block, block);
       if (!block.ops.empty()) return install(r, block);
-      const u64 alike = job.program->repeats(r - job.first_rank, rank.block);  // as empty as this one
+      const u64 alike = job.program->repeats(r - job.first_rank, rank.block);  // these blocks are as empty as this one
       rank.block += alike;
       own_.totals.blocks_done += alike;
     }
@@ -107,7 +107,7 @@ class Engine {
       }
       ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, static_cast<u16>(op.kind), op.cpu, op.nic, 0, 0, i};
     }
-    // The successors of each operation, by counting.
+    // Lists the successors of each operation by counting sort.
     auto& end = f_.w.degrees;
     end.assign(n, 0);
     for (const Dependency& d : block.dependencies) ops[d.before].edges++, ops[d.after].waits++;
@@ -119,7 +119,7 @@ class Engine {
     for (const Dependency& d : block.dependencies)
       own_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
 
-    // One that begins may release others on the spot: who waits for nobody is known before.
+    // An operation that begins may release others at once, so the operations without dependencies are determined first.
     for (u32 i = 0; i < n; i++) end[i] = ops[i].waits;
     for (u32 i = 0, first = rank.first_op; i < n; i++)
       if (end[i] == 0) ready(first + i);
@@ -161,8 +161,8 @@ class Engine {
 
   // ---- operations ----
 
-  // One that begins lets others begin on the spot, and those others again: first all that hangs on the first of them,
-  // then the next. Chains may be of any length.
+  // An operation that begins may let others begin, and so on. The traversal is depth-first with an explicit stack, so
+  // chains may have any length.
   void ready(u32 id) {
     attempt(id);
     follow();
@@ -246,13 +246,13 @@ class Engine {
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
     else push(from + h_.overhead + h_.latency, HostAction::kArrive, m), count_sent(m);
     if (!eager) return;
-    // The call returns as soon as the message is out of its hands.
+    // The call returns as soon as the message is handed over.
     const u64 back = return_work(h_);
     if (back > 0) cpu(op.rank, op.cpu) = worked + back;
     push(worked + back, HostAction::kDone, id);
   }
 
-  // Those that wait for its start come in follow().
+  // Successors that wait for the start are handled in follow().
   void start(u32 id) {
     ActiveOp& op = own_.ops[id];
     Rank& rank = s_.ranks[op.rank];
@@ -274,7 +274,7 @@ class Engine {
     enter(r);
   }
 
-  // Those that waited for the end of an operation.
+  // Successors that wait for the end of the operation.
   void release(u32 id) {
     const Rank& rank = s_.ranks[own_.ops[id].rank];
     const u32 first_op = rank.first_op, from = rank.first_edge + own_.ops[id].first_edge, n = own_.ops[id].edges;
@@ -304,8 +304,8 @@ class Engine {
         if (h_.network) {
           push(from + work, HostAction::kMatch, id);
         } else {
-          // LogGOPSim's message meets its receive as soon as the processor turns to it, and the receive ends with that
-          // work.
+          // In LogGOPSim a message meets its receive when the processor starts to handle it, and the receive ends when
+          // the processor has finished.
           count_received(id, from + work);
           m.served = from + work;
           push(from, HostAction::kMatch, id);
@@ -375,7 +375,7 @@ class Engine {
       return free_message(own_, id);
     }
     if (!h_.network) {
-      // LogGOPSim's rendezvous: the sender is held up until now.
+      // Rendezvous as in LogGOPSim: the sender is blocked until now.
       push(std::max(now_, m.served), HostAction::kDone, op);
       push(std::max(now_, m.begun + send_work(h_, m.bytes)), HostAction::kDone, m.send_op);
       cpu(source, m.cpu) = std::max(cpu(source, m.cpu), now_);
@@ -388,7 +388,7 @@ class Engine {
     push(take_cpu(destination, m.cpu, work) + work + h_.nic_send, HostAction::kHandOver, id);
   }
 
-  // Without a network nobody else counts.
+  // Without a simulated network, other jobs cause no delay.
   void count_sent(u32 id) {
     const Message& m = own_.messages[id];
     JobTotals& job = own_.job_totals[w_.rank_job[m.source]];
@@ -417,7 +417,7 @@ class Engine {
   State& s_;
   Hosts& own_;
   HostQueues queues_;
-  u64 now_ = 0;  // time of the present event
+  u64 now_ = 0;  // time of the current event
 };
 
 }  // namespace
@@ -448,4 +448,4 @@ u64 next_host_event(const State& s) {
   return next;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

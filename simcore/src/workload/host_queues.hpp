@@ -1,4 +1,4 @@
-// What has to wait for a processor, or for one direction of a network interface, of a LogGOPS host.
+// Queues for a processor, or for one direction of a NIC, of a LogGOPS host.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "workload/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 class HostQueues {
  public:
@@ -15,15 +15,15 @@ class HostQueues {
 
   HostQueues(const Workload& workload, State& state, Hosts& hosts) : w_(workload), s_(state), hosts_(hosts) {}
 
-  // Time and order of the present event.
+  // Time and order of the current event.
   void begin(u64 now, u64 turn) { now_ = now, turn_ = turn; }
 
-  // LogGOPS: what needs a processor and a NIC, and both at once, comes again when they are free and holds neither until
-  // then; it keeps its turn. An MPI host has no such gap, and work that waits for its processor is put behind the rest
-  // right away.
+  // In LogGOPS, an operation may need a processor and a NIC at the same time. It holds neither until both are free, and
+  // keeps its place in the order meanwhile. An MPI host has no such gap; its work is appended to the processor's
+  // schedule at once.
   //
-  // Of all that wait for the same resource only the one in front is looked at when it is free: the others, whose turn
-  // is later, would find it taken. `kNoNic`: it takes a processor alone.
+  // Only the first of all operations that wait for a resource is retried when the resource is free, because the later
+  // ones would find it busy. `kNoNic`: only a processor is needed.
   bool comes_again(u32 rank, u32 cpu_number, u32 nic_way, HostAction action, u32 id) {
     if (w_.host.kind != HostKind::kLogGops) return false;
     const std::size_t first = std::size_t{rank} * (w_.cpus + 2 * w_.nics), of_cpu = first + cpu_number;
@@ -40,7 +40,7 @@ class HostQueues {
     if (of_nic != of_cpu) leave(blocked == of_cpu ? of_nic : of_cpu, id);
     HostQueue& queue = s_.host_queues[blocked];
     const bool in_front = queue.front == id && queue.order == turn_;
-    // Where nobody is in front, but some wait, the first of them is about to be: see ask_next().
+    // If no operation is in front but some wait, the first of them is about to be: see ask_next().
     const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone ||
                                                        turn_ < hosts_.waiting[queue.waiting].order);
     if (!in_front && !first_in_turn) {
@@ -53,7 +53,7 @@ class HostQueues {
     return true;
   }
 
-  // After the event that took the resource, so that it is known when that is free again.
+  // Runs after the event that took the resource, when it is known how long the resource is busy.
   void ask_next() {
     if (gone_.empty()) return;
     for (const std::size_t index : gone_) {
@@ -71,8 +71,7 @@ class HostQueues {
   }
 
  private:
-  // Who was in front has got what it waited for, or waits for something else now: the next one is asked as soon as can
-  // be.
+  // The operation in front got its resource, or now waits for another one. The next one is retried as soon as possible.
   void leave(std::size_t index, u32 id) {
     HostQueue& queue = s_.host_queues[index];
     if (queue.front != id || queue.order != turn_) return;
@@ -86,7 +85,7 @@ class HostQueues {
     return k < w_.cpus ? s_.cpu_free[rank * w_.cpus + k] : s_.nic_free[rank * w_.nics * 2 + k - w_.cpus];
   }
 
-  // ---- a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986): the least order on top ----
+  // ---- pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986), lowest order on top ----
 
   void wait(HostQueue& queue, HostAction action, u32 id) {
     u32 entry = static_cast<u32>(hosts_.waiting.size());
@@ -108,7 +107,7 @@ class HostQueues {
     above.child = a_first ? b : a;
     return a_first ? a : b;
   }
-  // In pairs from the left, then from the right into one.
+  // Merges in pairs from the left, then into one from the right.
   u32 merged_children(u32 child) {
     u32 pairs = kNone;
     while (child != kNone) {
@@ -134,7 +133,7 @@ class HostQueues {
   State& s_;
   Hosts& hosts_;
   u64 now_ = 0, turn_ = 0;
-  std::vector<std::size_t> gone_;  // queues that the present event has left
+  std::vector<std::size_t> gone_;  // queues that the current event has left
 };
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -10,7 +10,7 @@
 #include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -20,7 +20,8 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Of all ranks of all jobs, which say nothing to each other's. Jobs of the same program are looked at once.
+// Communication of all ranks of all jobs. Jobs do not communicate with each other. Jobs with the same program are read
+// once.
 CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
   CommunicationMatrix all;
   std::map<const Program*, CommunicationMatrix> known;
@@ -32,7 +33,7 @@ CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
   return all;
 }
 
-// The rows and columns of some ranks.
+// Rows and columns of the given ranks.
 CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u32>& ranks) {
   std::vector<u32> number(matrix.ranks, kNone);
   for (u32 k = 0; k < ranks.size(); k++) number[ranks[k]] = k;
@@ -56,18 +57,19 @@ std::vector<ParamSpec> mapping_params() {
   for (const std::string& policy : placement_policies())
     if (policy != "mapped") sets.push_back(policy);
   return {
-      choice("mapping", "greedy", registered_names<MapperSpec>(),
-             "with placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order: not, but "
-             "for what refines it"),
+      choice("mapping", "greedy", registered_names<mapping::MapperSpec>(),
+             "for placement=mapped: how ranks are mapped to terminals by the bytes they exchange; in_order keeps their "
+             "order and serves as a start for mapping_refine"),
       choice("mapping_refine", "threshold_accepting", {"threshold_accepting", "none"},
-             "what makes a mapping better afterwards"),
-      integer("mapping_steps", 1000000, 0, i64{1} << 50, "", "trials of threshold accepting"),
+             "how the mapping is improved afterwards"),
+      integer("mapping_steps", 1000000, 0, i64{1} << 50, "", "number of trials of threshold accepting"),
       real(
           "mapping_time_s", 0, 0, 1e6, "s",
-          "threshold accepting goes on for so long instead, and may end elsewhere the next time; 0 = by mapping_steps"),
+          "time limit of threshold accepting instead of mapping_steps, which makes the result depend on the machine; 0 "
+          "= use mapping_steps"),
       choice("mapping_terminals", "any", sets,
-             "terminals that ranks are mapped to: all that are free, all jobs together; or for each job those that "
-             "this placement would give it"),
+             "terminals that ranks may be mapped to: any = all free ones, all jobs together; or for each job the ones "
+             "that the named placement would give it"),
   };
 }
 
@@ -79,7 +81,7 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   std::vector<char> used(net.terminals, 0);
   for (const u32 t : rank_terminal)
     if (t != kNone) used[t] = 1;
-  std::vector<u32> left;  // ranks of each job that have no terminal
+  std::vector<u32> left;  // [jobs] ranks without a terminal
   for (const Job& job : jobs)
     left.push_back(static_cast<u32>(
         std::count(rank_terminal.begin() + job.first_rank, rank_terminal.begin() + job.first_rank + job.ranks, kNone)));
@@ -90,23 +92,24 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
 
   auto facts = std::make_shared<MappingFacts>();
   facts->mapper = params.text("mapping");
-  if (mapping_library().load) mapping_library().load(facts->mapper);
-  const MapperSpec& mapper = noted(registry<MapperSpec>().find(facts->mapper)->second);
+  if (mapping::mapping_library().load) mapping::mapping_library().load(facts->mapper);
+  const mapping::MapperSpec& mapper = noted(registry<mapping::MapperSpec>().find(facts->mapper)->second);
   const bool refine = params.text("mapping_refine") == "threshold_accepting";
-  const Refinement how{static_cast<u64>(params.integer("mapping_steps")), params.real("mapping_time_s")};
+  const mapping::Refinement how{static_cast<u64>(params.integer("mapping_steps")), params.real("mapping_time_s")};
   double start = 0, refined = 0;  // bytes x hops
   const auto map = [&](const std::vector<u32>& ranks, const std::vector<u32>& terminals) {
     if (ranks.empty()) return;
-    MappingProblem problem{application_graph(among(matrix, ranks)), sites_of(net, terminals), seed};
+    mapping::MappingProblem problem{mapping::application_graph(among(matrix, ranks)), mapping::sites_of(net, terminals),
+                                    seed};
     const double ready = cpu_seconds();
-    const Mapping first = mapper.map(problem);
+    const mapping::Mapping first = mapper.map(problem);
     const double done = cpu_seconds();
-    const Mapping mapping = refine ? threshold_accepting(problem, first, how) : first;
+    const mapping::Mapping chosen = refine ? mapping::threshold_accepting(problem, first, how) : first;
     facts->mapper_cpu_seconds += done - ready;
     facts->refine_cpu_seconds += cpu_seconds() - done;
-    start += hop_bytes(problem, first);
-    refined += hop_bytes(problem, mapping);
-    for (u32 k = 0; k < ranks.size(); k++) rank_terminal[ranks[k]] = problem.sites.terminal[mapping[k]];
+    start += mapping::hop_bytes(problem, first);
+    refined += mapping::hop_bytes(problem, chosen);
+    for (u32 k = 0; k < ranks.size(); k++) rank_terminal[ranks[k]] = problem.sites.terminal[chosen[k]];
   };
   std::vector<u32> ranks;
   std::size_t at = 0;
@@ -122,7 +125,7 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   if (set == "any") map(ranks, free);
   facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
 
-  const MappingQuality quality = quality_on_minimal_paths(net, matrix, rank_terminal);
+  const mapping::MappingQuality quality = mapping::quality_on_minimal_paths(net, matrix, rank_terminal);
   facts->dilation = quality.dilation;
   facts->start_dilation = quality.bytes > 0 ? quality.dilation + (start - refined) / quality.bytes : 0;
   facts->worst_congestion = quality.worst_congestion;
@@ -130,4 +133,4 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   return facts;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

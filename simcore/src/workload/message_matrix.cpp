@@ -4,11 +4,11 @@
 
 #include "simcore/error.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
-constexpr u32 kMostRanks = 4096;  // 36 bytes for each of their pairs: 0.6 GB
+constexpr u32 kMostRanks = 4096;  // each pair needs 36 bytes, in total 0.6 GB
 
 std::size_t place(const Workload& w, const Message& m) {
   const u32 job = w.rank_job[m.source], first = w.jobs[job].first_rank;
@@ -24,34 +24,34 @@ MessageMatrix declare_message_matrix(Network& net, const std::vector<Job>& jobs)
   MessageMatrix matrix;
   for (const Job& job : jobs) {
     if (job.ranks > kMostRanks)
-      throw ConfigError("workload.message_matrix: true keeps an account for every pair of ranks of a job; job '" +
-                        job.name + "' has " + std::to_string(job.ranks) + " ranks, at most " +
-                        std::to_string(kMostRanks) + " are valid");
+      throw ConfigError("workload.message_matrix: job '" + job.name + "' has " + std::to_string(job.ranks) +
+                        " ranks; a table of all pairs supports at most " + std::to_string(kMostRanks) +
+                        "; use workload.message_matrix=false");
     matrix.ranks = std::max(matrix.ranks, job.ranks);
   }
   const auto shape = [&](const char* name, const char* meaning) {
     MemoryShape s;
     s.name = name;
-    s.meaning = std::string(meaning) + "; row: rank that sends, column: rank that receives, within the job";
+    s.meaning = std::string(meaning) + "; row: sending rank, column: receiving rank, numbered within the job";
     s.per = Per::kJob;
     s.rows = s.columns = matrix.ranks;
     return s;
   };
-  matrix.bytes = declare<double>(net, shape("message_bytes", "of messages that have arrived"));
+  matrix.bytes = declare<double>(net, shape("message_bytes", "bytes of messages that have arrived"));
   matrix.messages = declare<u32>(net, shape("message_count", "messages that have arrived"));
-  matrix.time =
-      declare<double>(net, shape("message_time_ns", "sum over them, from the call of the send to the last byte"));
+  matrix.time = declare<double>(
+      net, shape("message_time_ns", "sum over arrived messages of the time from the send call to the last byte"));
   matrix.busy =
-      declare<double>(net, shape("message_busy_ns", "time in which at least one of the pair's was under way"));
-  matrix.open = declare<u32>(net, shape("message_open", "messages under way"));
-  matrix.since = declare<double>(net, shape("message_since_ns", "up to when message_busy_ns counts"));
+      declare<double>(net, shape("message_busy_ns", "time in which at least one message of the pair was in transit"));
+  matrix.open = declare<u32>(net, shape("message_open", "messages in transit"));
+  matrix.since = declare<double>(net, shape("message_since_ns", "time up to which message_busy_ns counts"));
   return matrix;
 }
 
 void message_begun(const Workload& w, State& s, const Message& m) {
   if (m.bytes == 0) return;
   const std::size_t k = place(w, m);
-  // Without a network a message may begin before the last one, whose end was known ahead, is over.
+  // Without a simulated network, the end of a message is known in advance, so the next one may begin before it.
   if (w.matrix.open.of(s)[k]++ == 0) w.matrix.since.of(s)[k] = std::max(w.matrix.since.of(s)[k], ns(m.begun));
 }
 
@@ -68,4 +68,4 @@ void message_complete(const Workload& w, State& s, const Message& m, u64 when) {
   since = end;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -1,9 +1,9 @@
-// Messages become packets and packets messages. A NIC sends its transfers in the order in which it was given them; at
-// the other end they are handed on in that order too, whatever ways their packets took (as Merlin's ReorderLinkControl
+// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which it was given them.
+// The receiver hands them on in the same order, whatever routes their packets took (as Merlin's ReorderLinkControl
 // does).
 //
-// The two ends share nothing but the packets: each says what its receiver must know, and the sender keeps its record
-// until the last of them has entered the network. So a message may cross from one partition to another.
+// The two ends share only the packets. Each packet carries the data that its receiver needs, and the sender keeps its
+// record until the last packet has entered the network. A message may therefore cross from one partition to another.
 #include <algorithm>
 
 #include "learning/demand.hpp"
@@ -12,7 +12,7 @@
 #include "workload/message_matrix.hpp"
 #include "workload/pairs.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -21,7 +21,7 @@ u64 wire_bytes(const Workload& w, u64 bytes, Transfer transfer) {
   return w.header_bytes[static_cast<u8>(transfer)] + (carries_data(transfer) ? bytes : 0);
 }
 
-// The present interval of a job's time series; null without one.
+// The current interval of a job's time series, or null without a series.
 JobPoint* present(Frame& f, u32 job) {
   const u32 interval = f.s.series_interval[0], jobs = f.net.workload->job_count();
   if (!interval) return nullptr;
@@ -48,7 +48,7 @@ void hand_on(Frame& f, u32 id, u64 when, bool by_packet) {
     hosts.message_histogram[std::size_t{j} * kHistogramBins + bin]++;
     f.s.ranks[m.destination].bytes_received += m.bytes;
     if (w.matrix.ranks) message_complete(w, f.s, m, when);
-    count_delivered(f.s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
+    learning::count_delivered(f.s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
   }
   push_event(hosts, when + w.host.nic_receive, HostAction::kArrive, id);
 }
@@ -61,7 +61,7 @@ void queued(Frame& f, u32 terminal) {
 }  // namespace
 
 u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer) {
-  // Fits 32 bits: build_workload() refuses larger messages.
+  // Fits 32 bits because build_workload() refuses larger messages.
   return static_cast<u32>(std::max<u64>(1, (wire_bytes(w, bytes, transfer) + w.packet_bytes - 1) / w.packet_bytes));
 }
 
@@ -81,7 +81,7 @@ void free_message(Hosts& hosts, u32 id) {
   hosts.free_messages.push_back(id);
 }
 
-// ---- bytes on the way, and the most there have been ----
+// ---- bytes in transit and their maximum ----
 
 namespace {
 
@@ -97,8 +97,8 @@ void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes) {
   else f.hosts().outstanding.push_back({when, bytes, f.now, job});
 }
 
-// In the order of time: what arrived in a cycle comes before what its hosts do, and where those of several partitions
-// do something at the same time, they come in the order of the partitions.
+// Applies changes in the order of time. Arrivals of a cycle precede the actions of its hosts. At equal times,
+// partitions follow in their order.
 void settle_outstanding(State& s) {
   if (s.hosts.size() < 2) return;
   std::vector<OutstandingChange> all;
@@ -133,7 +133,7 @@ void hand_over(Frame& f, u32 id) {
       if (from == to) point->bytes_received += m.bytes;
     }
   }
-  if (from == to) return hand_on(f, id, hosts.totals.now, false);  // a message to oneself stays in the host
+  if (from == to) return hand_on(f, id, hosts.totals.now, false);  // a message from a rank to itself stays in its host
 
   Pair& pair = pair_of(hosts, from, to);
   m.number = transfer == Transfer::kFetch ? pair.fetches++ : pair.sent++;
@@ -142,7 +142,7 @@ void hand_over(Frame& f, u32 id) {
   m.next = kNone;
   Outbox& box = s.outboxes[terminal];
   if (transfer == Transfer::kFetch && box.first != kNone) {
-    m.next = box.first;  // a fetch goes past what waits, and past their order
+    m.next = box.first;  // a fetch overtakes waiting transfers and is not part of their order
     box.first = id;
     box.next_flits = 0;
   } else {
@@ -157,7 +157,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
   State& s = f.s;
   Outbox& box = s.outboxes[terminal];
   const Port& nic = s.ports[f.net.nic(terminal)];
-  // Asked again with every flit that the NIC sends.
+  // Called for every flit that the NIC sends.
   if (nic.queued + box.next_flits > f.net.router.nic_depth) return;
   Hosts& hosts = f.hosts();
   box.next_flits = 0;
@@ -166,7 +166,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     Message& m = hosts.messages[id];
     const Transfer transfer = transfer_of(m);
     u32 size = w.packet_bytes, flits = f.net.most_packet_flits;
-    if (m.packets == 1) {  // the last packet may not be a whole one
+    if (m.packets == 1) {  // the last packet may be shorter
       const u64 all = wire_bytes(w, m.bytes, transfer);
       const u32 rest = static_cast<u32>(all % w.packet_bytes);
       if (rest > 0 || all == 0) size = rest;
@@ -178,7 +178,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     }
 
     const bool data = carries_data(transfer);
-    // The header comes first; it may fill more than a packet.
+    // The header comes first and may fill more than a packet.
     const u64 before = (wire_packets(w, m.bytes, transfer) - m.packets) * u64{w.packet_bytes};
     const u64 header = w.header_bytes[m.transfer];
     const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
@@ -202,11 +202,11 @@ void fill_from_outbox(Frame& f, u32 terminal) {
   }
 }
 
-// ---- out of it ----
+// ---- out of the network ----
 
 namespace {
 
-// The transfer of that number among what comes in from a rank; kNone: nothing of it is there yet.
+// The transfer with this number among those arriving from a rank. kNone: none of its packets has arrived.
 struct Incoming {
   u32 id, before;
 };
@@ -268,7 +268,8 @@ void packet_delivered(Frame& f, u32 packet) {
     unlink(hosts, pair, one);
     return hand_on(f, one.id, when, true);
   }
-  // Complete. It goes on unless something that its NIC was given before, for the same place, is still on the way.
+  // The transfer is complete. It is handed on unless an earlier transfer of its NIC to the same destination is still in
+  // transit.
   while (one.id != kNone && hosts.messages[one.id].number == pair.handed_on && hosts.messages[one.id].packets == 0) {
     unlink(hosts, pair, one);
     pair.handed_on++;
@@ -277,4 +278,4 @@ void packet_delivered(Frame& f, u32 packet) {
   }
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -1,18 +1,18 @@
-// Who has sent to whom: a hash table with open addressing, one per partition. It grows with the pairs that talk and
-// never shrinks: a number that was given must not be given again.
+// Pairs of ranks that have exchanged messages: a hash table with open addressing, one per partition. It grows with the
+// number of pairs and never shrinks, because message numbers must not be reused.
 #pragma once
 
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
-// Where the search for a pair begins in a table of `size` places, a power of two.
+// Index at which the search for a pair begins in a table of `size` entries, a power of two.
 inline std::size_t pair_home(u32 sender, u32 receiver, std::size_t size) {
   return mix64(u64{sender} << 32 | receiver) & (size - 1);
 }
 
-// The place of a pair, or the free one where it belongs. The table is not empty.
+// Index of a pair, or of the free entry for it. The table must not be empty.
 inline std::size_t pair_place(const std::vector<Pair>& pairs, u32 sender, u32 receiver) {
   std::size_t at = pair_home(sender, receiver, pairs.size());
   while (pairs[at].sender != kNone && (pairs[at].sender != sender || pairs[at].receiver != receiver))
@@ -27,7 +27,7 @@ inline void grow_pairs(Hosts& hosts) {
   hosts.pairs.swap(larger);
 }
 
-// The entry stays where it is until the next one is asked for.
+// The reference is valid until the next call.
 inline Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
   if (2 * std::size_t{hosts.totals.pairs} >= hosts.pairs.size()) [[unlikely]]
     grow_pairs(hosts);
@@ -40,4 +40,4 @@ inline Pair& pair_of(Hosts& hosts, u32 sender, u32 receiver) {
   return pair;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -1,5 +1,4 @@
-// Where jobs run: a policy puts the terminals in an order, and the jobs take them from its beginning, one after the
-// other.
+// A placement policy puts the terminals in an order. Jobs take terminals from its beginning, one job after the other.
 #include <algorithm>
 #include <numeric>
 
@@ -12,16 +11,16 @@ namespace flitgym {
 
 namespace {
 
-constexpr u64 kStream = u64{0x706c6163} << 32;  // of draws, apart from every packet's
+constexpr u64 kStream = u64{0x706c6163} << 32;  // stream of random draws, separate from those of packets
 
-// Fisher and Yates.
+// Fisher and Yates shuffle.
 template <class T>
 void shuffle(std::vector<T>& items, u64 seed) {
   for (u32 n = static_cast<u32>(items.size()); n > 1; n--, worked(4))
     std::swap(items[n - 1], items[below(draw(seed, kStream, n), n)]);
 }
 
-// Terminals, ordered by the place of their router or group in `order`.
+// Terminals, ordered by the position of their router or group in `order`.
 std::vector<u32> by_place(const Network& net, const std::vector<u32>& order, const std::vector<u32>& of_terminal) {
   std::vector<u32> place(order.size());
   for (u32 k = 0; k < order.size(); k++) place[order[k]] = k;
@@ -45,8 +44,8 @@ std::vector<u32> group_of_terminal(const Network& net) {
   return group;
 }
 
-// Every job begins in a group that no other has touched, as long as there is one with room; the holes this leaves are
-// filled last, from the job that no fresh group was left for.
+// Every job begins in a group that no other job uses, as long as there is one. Remaining terminals in partly used
+// groups are filled last, starting with the job that found no unused group.
 std::vector<u32> clustered(const Network& net, const std::vector<u32>& job_ranks) {
   const std::vector<u32> group = group_of_terminal(net);
   std::vector<std::vector<u32>> members(net.groups);
@@ -71,8 +70,8 @@ std::vector<u32> clustered(const Network& net, const std::vector<u32>& job_ranks
   return taken;
 }
 
-// As numbered, but as on a machine where others run, too: after each terminal none is passed over with a chance of 4 in
-// 5, one with 4 in 25 and so on (a stride of geometric distribution). Those passed over come last, in their order.
+// As numbered, but with gaps as on a machine with other jobs. After each terminal, k terminals are skipped with
+// probability 4/5 (1/5)^k (a stride of geometric distribution). Skipped terminals come last, in their order.
 std::vector<u32> fragmented(u32 terminals, u64 seed) {
   std::vector<u32> taken, passed;
   for (u32 t = 0; t < terminals; t++, worked(4))

@@ -7,7 +7,7 @@
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 namespace {
 
@@ -22,7 +22,7 @@ std::string text(const Op& op) {
          ", " + tag_text(op.tag);
 }
 
-// Sends less receives of one kind; the rest is an example for the message.
+// Sends minus receives of one (source, destination, tag). The other fields are an example for the message.
 struct Balance {
   u32 source, destination;
   i32 tag;
@@ -84,9 +84,9 @@ class Checker {
       if (op.kind == OpKind::kCalc) continue;
       const bool wildcard = op.kind == OpKind::kReceive && op.peer == kAnySource;
       if (!wildcard && op.peer >= program_.ranks)
-        fail(rank, index, k, text(op) + ": there are " + std::to_string(program_.ranks) + " ranks");
+        fail(rank, index, k, text(op) + ": the program has " + std::to_string(program_.ranks) + " ranks");
       if (op.tag < 0 && !(op.kind == OpKind::kReceive && op.tag == kAnyTag))
-        fail(rank, index, k, text(op) + ": a tag is 0 or more");
+        fail(rank, index, k, text(op) + ": the tag must be 0 or more");
     }
     for (const Dependency& d : block.dependencies)
       if (d.before >= ops || d.after >= ops)
@@ -96,8 +96,7 @@ class Checker {
     check_order(rank, index, block);
   }
 
-  // Takes away what waits for nothing until nothing is left. Where every dependency points forward there is no cycle to
-  // look for.
+  // Repeatedly removes operations without open dependencies. If all dependencies point forward, there is no cycle.
   void check_order(u32 rank, u64 index, const Block& block) {
     if (std::all_of(block.dependencies.begin(), block.dependencies.end(),
                     [](const Dependency& d) { return d.before < d.after; }))
@@ -115,7 +114,7 @@ class Checker {
         if (--waits[after[a]] == 0) ready.push_back(after[a]);
     if (ready.size() == ops) return;
 
-    // Back from any operation left, always to a predecessor that is left too, until one comes again.
+    // Walks back from a remaining operation along remaining predecessors until an operation repeats.
     std::vector<u32> predecessor(ops, kNone), path, position(ops, kNone);
     for (const Dependency& d : block.dependencies)
       if (waits[d.before] > 0 && waits[d.after] > 0) predecessor[d.after] = d.before;
@@ -128,11 +127,11 @@ class Checker {
     std::vector<std::string> words{std::to_string(at)};
     for (u32 k = position[at] + 1; k < path.size(); k++) words.push_back(std::to_string(path[k]));
     words.push_back(std::to_string(at));
-    fail(rank, index, at, "operations that require each other in a circle: " + join(words, " requires "));
+    fail(rank, index, at, "operations that require each other in a cycle: " + join(words, " requires "));
   }
 
-  // Balances are added up by sorting whenever they have doubled, so that memory follows the pairs that talk, not the
-  // messages.
+  // Balances are merged by sorting whenever their number has doubled, so memory grows with communicating pairs, not
+  // with messages.
   void count(u32 rank, u64 block, u32 index, const Op& op, i64 times) {
     if (op.kind == OpKind::kCalc) return;
     if (op.kind == OpKind::kSend) balances_.push_back({rank, op.peer, op.tag, times, index, block, op.size});
@@ -143,7 +142,7 @@ class Checker {
     }
   }
 
-  // The example kept is the last of those on the side that has too many.
+  // Keeps the last example of the side with the surplus.
   void merge() {
     std::stable_sort(balances_.begin(), balances_.end(), [](const Balance& a, const Balance& b) {
       worked();
@@ -167,7 +166,7 @@ class Checker {
     balances_.resize(kept);
   }
 
-  // Takes from a send what a wildcard receive still has.
+  // A wildcard receive takes messages of a send.
   static void absorb(Balance& send, Balance* receive) {
     if (!receive || send.count <= 0 || receive->count >= 0) return;
     const i64 n = std::min(send.count, -receive->count);
@@ -175,9 +174,9 @@ class Checker {
     receive->count += n;
   }
 
-  // Who receives is looked at one after the other: what is left of the sends to it goes to receives of any tag from
-  // that source, then of that tag from any source, then to those that take everything. Where the first two kinds
-  // compete the order may fail though another would do: there only the numbers must agree.
+  // Handles one destination at a time. The remaining sends go to receives of any tag from that source, then to receives
+  // of that tag from any source. Receives of any tag and source take the rest. If the first two kinds compete, this
+  // order may fail although another order works. In that case only the totals must agree.
   void check_balances() {
     merge();
     std::map<std::tuple<u32, u32, i32>, Balance*> wildcards;
@@ -199,7 +198,7 @@ class Checker {
         absorb(b, find(kAnySource, b.destination, b.tag));
         absorb(b, find(kAnySource, b.destination, kAnyTag));
       }
-    const Balance* first = nullptr;  // in the order of ranks, not of sources
+    const Balance* first = nullptr;  // first by rank, not by source
     const auto order = [](const Balance& b) {
       return std::tuple(b.count > 0 ? b.source : b.destination, b.block, b.op);
     };
@@ -217,8 +216,8 @@ class Checker {
                 0,
                 {}};
     fail(send ? first->source : first->destination, first->block, first->op,
-         text(op) + ": " + (send ? "no receive takes it" : "nothing is sent to it") + " (" +
-             std::to_string(send ? first->count : -first->count) + " too many of this kind)");
+         text(op) + ": " + (send ? "no receive matches it" : "no send matches it") + " (" +
+             std::to_string(send ? first->count : -first->count) + " without a match)");
   }
 
   const Program& program_;
@@ -248,7 +247,7 @@ bool same_peers_in_run(const Program& program, u32 rank, u64 index, u64 times, c
 
 namespace {
 
-// What is too large for 64 bits stays at the largest number.
+// Saturates at the largest 64-bit number.
 void add(u64& sum, u64 times, u64 each) {
   sum = static_cast<u64>(std::min<u128>(u128{sum} + u128{times} * each, ~u64{0}));
 }
@@ -296,4 +295,4 @@ std::vector<u64> bytes_sent(const Program& program) {
 
 void check_program(const Program& program, const std::string& where) { Checker(program, where).run(); }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

@@ -1,9 +1,9 @@
-// What a workload has in State, how it begins, and what its ranks wait for.
+// Allocates the state of a workload, starts it, and reports the operations for which its ranks wait.
 #include <algorithm>
 
 #include "workload/engine.hpp"
 
-namespace flitgym {
+namespace flitgym::workload {
 
 void shape_workload(const Network& net, State& s, Shaper& make) {
   const Workload& w = *net.workload;
@@ -73,12 +73,12 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
     const u64* const cpus = &s.cpu_free[std::size_t{r} * w.cpus];
     const u64 free = *std::max_element(cpus, cpus + w.cpus);
     if (shown > 0) continue;
-    if (job.start_ps > now) text += " starts at " + std::to_string(job.start_ps / 1000) + " ns";
+    if (job.start_ps > now) text += " it starts at " + std::to_string(job.start_ps / 1000) + " ns";
     else if (free > now) text += " its processor is busy until " + std::to_string(free / 1000) + " ns";
-    else text += " nothing that runs";
+    else text += " no operation is running";
   }
   if (unfinished > listed) text += "\n  and " + std::to_string(unfinished - listed) + " more";
   return text;
 }
 
-}  // namespace flitgym
+}  // namespace flitgym::workload

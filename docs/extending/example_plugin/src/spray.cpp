@@ -1,7 +1,7 @@
 // Random packet spraying (Dixit et al., INFOCOM 2013): every packet takes any of the minimal ports.
-#include "routing/graph_paths.hpp"
+#include "routing/graph/paths.hpp"
 
-namespace flitgym {
+namespace flitgym::routing::graph::spray {
 
 namespace {
 
@@ -40,4 +40,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym
+}  // namespace flitgym::routing::graph::spray

@@ -1,4 +1,4 @@
-// Where each candidate leads, without queueing.
+// Length of the path through each candidate, without queueing.
 #include <algorithm>
 
 #include "learning/hops.hpp"
@@ -27,11 +27,11 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 
 const Register<ObservationSpec> entry({
     .name = "path",
-    .summary = "length of the way to the destination, and how much longer it is by each candidate",
+    .summary = "length of the path to the destination, and how much longer each candidate makes it",
     .general = {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"},
-                {"time_left", 0, 100, "us of that without queueing"}},
-    .per_slot = {{"more_time", -10, 100, "us that the way by this candidate takes longer without queueing"},
-                 {"more_hops", -1, 16, "hops that it has more / 2"},
+                {"time_left", 0, 100, "us along a minimal path without queueing"}},
+    .per_slot = {{"more_time", -10, 100, "us that the path through this candidate is longer, without queueing"},
+                 {"more_hops", -1, 16, "extra hops of the path through this candidate / 2"},
                  {"hop_time", 0, 100, "us of the hop itself"},
                  {"minimal", 0, 1, "1: the candidate of the minimal path"}},
     .write = write,

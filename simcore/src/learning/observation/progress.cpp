@@ -1,4 +1,4 @@
-// How far a packet has come.
+// Progress of a packet.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -17,9 +17,9 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 
 const Register<ObservationSpec> entry({
     .name = "progress",
-    .summary = "hops done, age and size of the packet",
-    .general = {{"hops", 0, 4, "router-to-router hops done / 8"},
-                {"age", 0, 100, "us since its NIC accepted it"},
+    .summary = "hops so far, age and size of the packet",
+    .general = {{"hops", 0, 4, "router-to-router hops so far / 8"},
+                {"age", 0, 100, "us since the NIC accepted the packet"},
                 {"size", 0, 16, "flits / 16"}},
     .write = write,
 });

@@ -1,7 +1,7 @@
-// What the neighbours report: a table per router of the time that packets lost to queueing on their way to a region of
-// the network by each port, learned from feedback as Q-adaptive learns its table (Kang et al., HPDC 2021), but with the
-// flight time left out. So an untrained table is all zeros, says "no queues", and is right on an idle network of any
-// size.
+// Reports of the neighbours. Each router learns a table of the time that packets lose to queueing on their path to a
+// region of the network, per port. It learns from feedback as the table of Q-adaptive does (Kang et al., HPDC 2021),
+// but without the flight time. An untrained table is therefore all zeros, which means empty queues. It is correct on an
+// idle network of any size.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -27,7 +27,7 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   return nullptr;
 }
 
-// Tells the router before this one how the packet will fare from here: the least over its candidates.
+// Reports to the previous router the lowest expected loss over the packet's candidates here.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData*) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
@@ -70,8 +70,8 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 
 const Register<ObservationSpec> entry({
     .name = "q_values",
-    .summary = "time that packets by each candidate have been losing to queueing, as the neighbours report it",
-    .per_slot = {{"lost", 0, 100, "us, running mean"}},
+    .summary = "time that packets through each candidate lose to queueing, as reported by the neighbours",
+    .per_slot = {{"lost", 0, 100, "us lost to queueing, running mean"}},
     .write = write,
     .setup = setup,
     .prepare = prepare,

@@ -1,4 +1,4 @@
-// What stands before each candidate: the state of queues and credits that UGAL looks at, too.
+// Queues and credits of each candidate, which UGAL reads as well.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -14,7 +14,7 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
     const u32 port = net.port(asked.router, asked.ports[k]);
     slots[0] = std::min(static_cast<float>(s.ports[port].load) * room, 32.0f);
-    // Of the class's VCs the one with the most room is taken.
+    // A packet takes the VC of its class with the most space.
     u32 least = both;
     const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k],
               step = asked.classes[k] == kAnyClass ? 1 : net.routing_facts.classes;
@@ -29,8 +29,9 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 const Register<ObservationSpec> entry({
     .name = "queues",
     .summary = "flits ahead of the packet, by link and by VC class",
-    .per_slot = {{"link", 0, 32, "flits queued for the link or not yet credited, all VCs / flits of one VC's buffers"},
-                 {"class", 0, 1, "the same of the emptiest VC of the packet's class"}},
+    .per_slot = {{"link", 0, 32,
+                  "flits queued for the link or without returned credit, all VCs / buffer size of one VC in flits"},
+                 {"class", 0, 1, "the same for the emptiest VC of the packet's class"}},
     .write = write,
 });
 

@@ -1,7 +1,6 @@
-// What a router knows of its own, as times over the network's own time (Seam::hop_scale_ns), so that a number means the
-// same whatever the links' rate, the buffers' depth, the packets' length, the size of the network and its kind. What
-// queues is told as the time that the link needs for it: behind 20 flits of 32 ns a packet waits as long as behind 120
-// flits of 5.3 ns.
+// Local knowledge of a router, as times relative to the mean hop of the network (Seam::hop_scale_ns). A value then has
+// the same meaning for every link rate, buffer depth, packet length, network size and topology. Queues are given as the
+// time that the link needs for them. A packet waits as long behind 20 flits of 32 ns as behind 120 flits of 5.3 ns.
 #include <algorithm>
 #include <bit>
 
@@ -13,9 +12,9 @@ namespace flitgym::learning::observation::relative {
 
 namespace {
 
-// Heads of input VCs that ask for this output now: on a router without output queues they are the queue.
+// Heads of input VCs that request this output now. On a router without output queues, they are the queue.
 u32 heads_asking(const Network& net, const State& s, u32 port) {
-  if (net.router.crossbar_per_vc) return 0;  // there they do not wait for each other
+  if (net.router.crossbar_per_vc) return 0;  // with one crossbar port per VC they do not compete
   const u64* const words = &s.requests[std::size_t{port} * net.request_words];
   if (net.request_words == 1) return static_cast<u32>(std::popcount(*words));
   u32 heads = 0;
@@ -63,7 +62,7 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
     const u32 local = asked.ports[k], next = next_routers[local];
     const float flit = static_cast<float>(channels[local].flit_cycles) * per_cycle;
     const u32 queued = ports[local].queued;
-    // Of the class's VCs the one with the most room is taken.
+    // A packet takes the VC of its class with the most space.
     const OutputVc* const own = output_vcs + net.vc_id(local, 0);
     const u32 first = asked.classes[k] == kAnyClass ? 0 : asked.classes[k],
               step = asked.classes[k] == kAnyClass ? 1 : classes;
@@ -83,25 +82,26 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 
 const Register<ObservationSpec> entry({
     .name = "relative",
-    .summary = "way, packet and queues, in times over the network's mean hop",
+    .summary = "path, packet and queues, as times relative to the mean hop of the network",
     .general = {{"hops_left", 0, 32, "router-to-router hops of a minimal path / 8"},
-                {"time_left", 0, kMostRelative, "of that without queueing / mean hop"},
-                {"hops", 0, 4, "router-to-router hops done / 8"},
+                {"time_left", 0, kMostRelative, "time along a minimal path without queueing / mean hop"},
+                {"hops", 0, 4, "router-to-router hops so far / 8"},
                 {"packet_time", 0, kMostRelative, "time that the packet needs on a link / mean hop"},
                 {"backlog", 0, kMostRelative,
-                 "time of the flits queued for or not yet credited by a link, mean over links / mean hop"},
+                 "time of the flits queued for a link or without returned credit, mean over links / mean hop"},
                 {"behind", 0, kMostRelative, "time of the flits in the packet's input buffer / mean hop"},
-                {"age", 0, 1, "time since its NIC accepted it: a / (a + 8 mean hops)"}},
+                {"age", 0, 1, "age a since the NIC accepted the packet: a / (a + 8 mean hops)"}},
     .per_slot = {{"queued", 0, kMostRelative, "time of the flits in the link's output queues / mean hop"},
-                 {"uncredited", 0, kMostRelative, "time of the flits sent and not yet credited / mean hop"},
-                 {"class_time", 0, kMostRelative, "time of both in the emptiest VC of the packet's class / mean hop"},
-                 {"class_fill", 0, 1, "the same over the depth of that VC's buffers"},
+                 {"uncredited", 0, kMostRelative, "time of the flits sent without returned credit / mean hop"},
+                 {"class_time", 0, kMostRelative,
+                  "time of the queued and uncredited flits in the emptiest VC of the packet's class / mean hop"},
+                 {"class_fill", 0, 1, "queued and uncredited flits in that VC / size of its buffers"},
                  {"asking", 0, kMostRelative,
-                  "time of the packets that ask for the link now, were they as long / mean hop"},
+                  "time of the packets that request the link now, taken as equally long / mean hop"},
                  {"more_time", -8, kMostRelative,
-                  "time that the way by this candidate takes longer without queueing / mean hop"},
-                 {"more_hops", -1, 16, "hops that it has more / 2"},
-                 {"hop_time", 0, kMostRelative, "of the hop itself / mean hop"}},
+                  "time that the path through this candidate is longer, without queueing / mean hop"},
+                 {"more_hops", -1, 16, "extra hops of the path through this candidate / 2"},
+                 {"hop_time", 0, kMostRelative, "time of the hop itself / mean hop"}},
     .write = write,
     .setup = setup_hops,
 });

@@ -1,15 +1,16 @@
-// What the neighbours report, as in q_values, with three differences. It is told over the network's mean hop. The clock
-// starts when the packet asks for its route, not when it arrives: what it waited before is the same whichever way it
-// takes, but on a router without output queues it can be many times a hop, and then little else would be left to see.
-// And packets that fare differently by the same port have rows of their own.
+// Reports of the neighbours, as in q_values, with three differences. First, times are relative to the mean hop of the
+// network. Second, the clock starts when the packet requests its route, not when it arrives. The waiting time before is
+// the same for every candidate. On a router without output queues it can be many times a hop and would hide the
+// difference between candidates. Third, packets that differ in their expected delay at the same port have separate
+// rows.
 //
-// By leg: those that ask where they entered the network and those on their way have different VC classes, so that on
-// one link the ones may pass while the others stand. On dragonfly_1056 under ADV+4 a mean over both hid that whoever
-// takes a local hop first ends before a local link of the group in between that nothing leads around.
+// By leg: packets at their first router and at later routers have different VC classes. On one link, one class may pass
+// while the other is blocked. A mean over both hid an effect on dragonfly_1056 under ADV+4. A packet whose first hop is
+// local later meets a congested local link in the intermediate group, which no path avoids.
 //
-// By source (relative_lost_by_source alone): the place of the sender on its router, as in Q-adaptive's table (Kang et
-// al., HPDC 2021). What floods the network from one terminal and what another sends find ports of their own, and keep
-// to them, which is what keeps jobs out of each other's way. So many more rows take as much longer to learn.
+// By source (only relative_lost_by_source): the index of the sender on its router, as in the table of Q-adaptive (Kang
+// et al., HPDC 2021). Traffic from a terminal that floods the network and traffic from other terminals then learn
+// separate ports, which keeps jobs apart. Learning takes longer in proportion to the additional rows.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -24,7 +25,7 @@ namespace {
 
 constexpr float kRate = 0.1f;
 constexpr u32 kLegs = 2;
-constexpr u64 kMostCells = u64{1} << 26;  // of all tables; larger networks have fewer rows by source
+constexpr u64 kMostCells = u64{1} << 26;  // cells of all tables; larger networks get fewer rows by source
 
 struct Rows : ComponentData {
   u32 places = 1;
@@ -44,8 +45,8 @@ std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool
   const u64 cells = u64{net.routers} * regions * kLegs * net.link_span;
   while (rows->places > 1 && cells * rows->places > kMostCells) rows->places /= 2;
   MemoryShape shape;
-  shape.meaning = name + ": ns lost to queueing from the decision on, (region of the destination" +
-                  (by_source ? ", place of the sender on its router" : "") +
+  shape.meaning = name + ": ns lost to queueing after the decision, (region of the destination" +
+                  (by_source ? ", index of the sender on its router" : "") +
                   ", first router or later) x non-terminal port";
   shape.name = std::move(name);
   shape.rows = regions * rows->places * kLegs;
@@ -55,12 +56,12 @@ std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool
   return rows;
 }
 
-// Tells the router before this one how the packet will fare from here: the least over its candidates.
+// Reports to the previous router the lowest expected loss over the packet's candidates here.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
   const auto& rows = static_cast<const Rows&>(*own);
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
-  constexpr u32 kAhead = 4;  // the rows lie anywhere in memory
+  constexpr u32 kAhead = 4;  // rows are scattered in memory, so they are prefetched
   for (u32 i = 0; i < b.count; i++) {
     if (i + kAhead < b.count) {
       const Packet& later = s.packets[b.packet[i + kAhead]];
@@ -76,12 +77,12 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
     }
     const Packet& p = s.packets[b.packet[i]];
     const u32 to = net.terminal_router[p.destination];
-    detail.row = row_of(net, rows, p, to, p.hops - 1u);  // of the router before this one
+    detail.row = row_of(net, rows, p, to, p.hops - 1u);  // row of the previous router
     detail.value = 0;
     if (router == to) continue;
     const float* const row = net.feedback.row(s, router, row_of(net, rows, p, to, p.hops));
     const u32 first = net.first_link[router], begin = b.offsets[i], end = b.offsets[i + 1];
-    if (end == begin + 1) {  // the way of the minimal path
+    if (end == begin + 1) {  // minimal path
       detail.value = row[b.candidate_port[begin] - first];
       continue;
     }
@@ -114,7 +115,7 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
   return {
       .name = std::move(name),
       .summary = std::move(summary),
-      .per_slot = {{"lost", 0, kMostRelative, "running mean / mean hop"}},
+      .per_slot = {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"}},
       .write = write,
       .setup = setup,
       .prepare = prepare,
@@ -123,14 +124,14 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
 }
 
 const Register<ObservationSpec> together(block("relative_lost",
-                                               "time that packets by each candidate have been losing to queueing, as "
-                                               "the neighbours report it, over the network's mean hop",
+                                               "time that packets through each candidate lose to queueing, as reported "
+                                               "by the neighbours, relative to the mean hop of the network",
                                                [](Network& net) { return set_up(net, "relative_lost", false); }));
 
-const Register<ObservationSpec> apart(
-    block("relative_lost_by_source",
-          "the same, learned for each place of senders on their routers by itself: flows that persist keep apart",
-          [](Network& net) { return set_up(net, "relative_lost_by_source", true); }));
+const Register<ObservationSpec> apart(block("relative_lost_by_source",
+                                            "as relative_lost, but learned separately for each index of a sender on "
+                                            "its router, which separates persistent flows",
+                                            [](Network& net) { return set_up(net, "relative_lost_by_source", true); }));
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How busy the router is as a whole.
+// Load of the router as a whole.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -26,11 +26,12 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 
 const Register<ObservationSpec> entry({
     .name = "router",
-    .summary = "load of the router's links, and the queue that the packet leads",
-    .general = {{"load_mean", 0, 32,
-                 "flits queued for or not yet credited by a link, mean over links / flits of one VC's buffers"},
-                {"load_max", 0, 32, "the same of the fullest link"},
-                {"queue", 0, 1, "flits in the packet's input buffer / its depth"}},
+    .summary = "load of the router's links, and the packet's input buffer",
+    .general =
+        {{"load_mean", 0, 32,
+          "flits queued for a link or without returned credit, mean over links / buffer size of one VC in flits"},
+         {"load_max", 0, 32, "the same for the fullest link"},
+         {"queue", 0, 1, "flits in the packet's input buffer / depth of the buffer"}},
     .write = write,
 });
 

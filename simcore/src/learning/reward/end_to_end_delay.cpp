@@ -1,4 +1,4 @@
-// The time to the packet's delivery, for each of its decisions: nothing is estimated, at the price of later news.
+// The time from a decision to the packet's delivery. Nothing is estimated, but the feedback comes later.
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
@@ -10,7 +10,7 @@ float reward(const Network& net, const State&, const Closing& c) { return -stati
 
 const Register<RewardSpec> entry({
     .name = "end_to_end_delay",
-    .summary = "minus the us to the packet's delivery",
+    .summary = "minus the time to the packet's delivery in us",
     .at_next_decision = false,
     .reward = reward,
 });

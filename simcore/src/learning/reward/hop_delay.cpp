@@ -1,4 +1,4 @@
-// The time to the packet's next decision, or to its delivery: the rewards of a packet's decisions add up to its delay.
+// The time to the packet's next decision or its delivery. The rewards of all decisions of a packet add up to its delay.
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
@@ -10,7 +10,7 @@ float reward(const Network& net, const State&, const Closing& c) { return -stati
 
 const Register<RewardSpec> entry({
     .name = "hop_delay",
-    .summary = "minus the us to the packet's next decision or its delivery",
+    .summary = "minus the time to the packet's next decision or its delivery, in us",
     .at_next_decision = true,
     .reward = reward,
 });

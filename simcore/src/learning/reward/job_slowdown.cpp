@@ -1,4 +1,4 @@
-// The time to delivery, counted more for the packets of jobs that are slowed down more than the others.
+// The time to delivery, weighted more for jobs with a higher slowdown than others.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -36,17 +36,17 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   auto data = std::make_shared<Own>();
   MemoryShape shape;
   shape.name = "job_slowdown";
-  shape.meaning = "running mean of a packet's latency over that without queueing";
+  shape.meaning = "running mean of a packet's latency / latency without queueing";
   shape.per = Per::kJob;
   shape.fill = 1;
-  shape.lowest = 1e-9;  // it is divided by
+  shape.lowest = 1e-9;  // the mean slowdown is a divisor
   data->slowdown = declare<double>(net, shape);
   return data;
 }
 
 const Register<RewardSpec> entry({
     .name = "job_slowdown",
-    .summary = "minus the us to the packet's delivery x its job's slowdown / the mean of all jobs",
+    .summary = "minus the time to the packet's delivery in us x slowdown of its job / mean slowdown of all jobs",
     .at_next_decision = false,
     .reward = reward,
     .setup = setup,

@@ -1,8 +1,8 @@
-// The delay of hop_delay over the network's mean hop, so that the rewards of different networks are of one size, with a
-// toll: what is lost to queues counts `toll` times more than the way itself. A packet that waits makes others wait, and
-// what it costs them is about what it pays itself: in an M/G/1 queue a packet leaves behind on average as many as it
-// found. Who minimises his own delay alone sends too much over the shortest way (Pigou 1920; Roughgarden and Tardos, J.
-// ACM 2002); a toll of about that size makes of the selfish optimum the common one.
+// The delay of hop_delay plus a toll on the time lost to queueing, relative to the mean hop of the network. Rewards of
+// different networks then have the same scale. A waiting packet delays others by about as much as it is delayed itself.
+// In an M/G/1 queue, a packet leaves behind on average as many packets as it found. If each packet minimizes its own
+// delay alone, too much traffic takes the shortest path (Pigou 1920; Roughgarden and Tardos, J. ACM 2002). A toll of
+// about that size turns the selfish optimum into the system optimum.
 #include <algorithm>
 
 #include "learning/relative.hpp"
@@ -22,8 +22,7 @@ const Register<RewardSpec> entry([] {
   RewardSpec spec{
       .name = "relative_delay",
       .summary =
-          "minus the time to the packet's next decision or its delivery, and the toll on what of it is lost to queues "
-          "/ mean hop",
+          "minus (time to the packet's next decision or its delivery + toll x its part lost to queueing) / mean hop",
       .at_next_decision = true,
       .reward = reward,
   };

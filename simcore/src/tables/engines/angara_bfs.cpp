@@ -1,11 +1,11 @@
-// The breadth-first tables of the Angara interconnect (angara_graph.hpp): from one node after the other a search
-// through the routing graph, in every level of which the channels are followed first that cost the least; the first way
-// found to a node is its route. When a node is done every channel of its tree of routes costs one more, and the node
-// farthest from it is next.
+// Breadth-first tables of the Angara interconnect (angara_graph.hpp). A search through the routing graph starts at one
+// node after the other. In every level it follows the cheapest channels first. The first path found to a node is its
+// route. When a node is finished, every channel of its tree of routes costs one more. The search continues with the
+// node farthest from it.
 //
-// Of the source's two readings, one more per channel of the tree or per route that passes it, the first gives its
-// distance to angara_sssp in two dimensions (the edge forwarding index of the 49 tori of 2 to 8 nodes: 13 %), the
-// second 8 %.
+// The source allows two readings: the cost grows by one per channel of the tree, or by one per route on the channel.
+// The first one is taken. On the 49 two-dimensional tori of 2 to 8 nodes per dimension, its edge forwarding index
+// differs from that of angara_sssp by 13 %, as in the source. The second reading gives 8 %.
 #include <algorithm>
 
 #include "simcore/limits.hpp"
@@ -40,11 +40,11 @@ class Search {
   }
 
   AngaraPaths paths;
-  std::vector<u32> arc;   // [vertices] by which each was found
-  std::vector<u32> ends;  // [nodes] vertex at which each was found
+  std::vector<u32> arc;   // [vertices] arc by which the search found the vertex
+  std::vector<u32> ends;  // [nodes] vertex at which the search found the node
 
  private:
-  // Arcs lie in the order of the vertices they leave: where each one's begin, and which vertices end a route.
+  // Sorts arcs by the vertices they leave, and marks the vertices at which a route may end.
   void sort_arcs() {
     first_.assign(paths.node.size() + 1, 0);
     for (const AngaraPaths::Arc& a : paths.arcs) first_[a.from + 1]++;
@@ -59,7 +59,7 @@ class Search {
     level_.push_back(v);
     if (u32& end = ends[paths.node[v]]; is_end_[v] && end == kNone) end = v;
   }
-  std::vector<u32> cost_;  // [channels] trees it is part of
+  std::vector<u32> cost_;  // [channels] number of trees that contain the channel
   std::vector<u32> first_, level_, candidates_;
   std::vector<u8> is_end_;
 };
@@ -69,7 +69,7 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   AngaraRoutes routes("angara_bfs", g, rules, {});
   Search search(g, rules);
   std::vector<u8> done(g.switches, 0);
-  std::vector<u32> passed(g.channels, kNone), tree;  // last source whose tree has the channel
+  std::vector<u32> passed(g.channels, kNone), tree;  // [channels] last source whose tree contains the channel
   for (u32 source = 0; source != kNone;) {
     done[source] = 1;
     search.from(source);
@@ -93,7 +93,7 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
 
 const Register<EngineSpec> entry({
     .name = "angara_bfs",
-    .summary = "Angara: source routes found breadth first, by channels that few trees have before others",
+    .summary = "Angara: source routes found breadth first, preferring channels that few trees use",
     .topologies = {"torus", "mesh"},
     .make = make,
 });

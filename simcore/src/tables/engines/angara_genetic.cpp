@@ -1,10 +1,12 @@
-// Tables of the Angara interconnect (angara_graph.hpp) by a genetic algorithm. A chromosome is a table, a gene which of
-// its shortest routes a pair takes. At first there are so many random tables; in every generation as many are bred,
-// each of two parents that any two may be (panmixia), crossed over at two points, every gene mutated with some
-// probability; the best of old and young live on. It ends after so many generations without gain.
+// Tables of the Angara interconnect (angara_graph.hpp) by a genetic algorithm. A chromosome is a table, and a gene
+// selects one of the shortest routes of a pair. The first `population` tables are random. Every generation breeds as
+// many children. Any two tables may be parents (panmixia). Children come from two-point crossover, and each gene
+// mutates with a given probability. The best of parents and children survive. The search ends after `patience`
+// generations without gain.
 //
-// Two things the source does not tell and are chosen here: the fitness, the sum over channels of (routes that
-// pass)^alpha, to be small; and who lives on. Its second reason to end (the best two within 0.05) is left out.
+// The source leaves two choices open. Here the fitness to be minimized is the sum over channels of (routes on the
+// channel)^alpha, and the best tables survive. The second stop criterion of the source (the best two within 0.05) is
+// left out.
 #include <algorithm>
 #include <numeric>
 
@@ -16,7 +18,7 @@ namespace flitgym::tables::engines::angara_genetic {
 
 namespace {
 
-// Pairs that have a choice, and the channels of their routes.
+// Pairs with more than one route, and the channels of their routes.
 struct Genes {
   struct Gene {
     u32 source, target, first_route, routes, length;
@@ -25,12 +27,12 @@ struct Genes {
   std::vector<Gene> genes;
   std::vector<u64> first_channel;  // [routes]
   std::vector<u32> channel;
-  std::vector<double> fixed;  // [channels] load of the pairs that have no choice
+  std::vector<double> fixed;  // [channels] load of the pairs with a single route
   const u32* route(const Gene& gene, u32 k) const { return &channel[first_channel[gene.first_route + k]]; }
 };
 
-// The routes to one node, at most `most` of them: of more, the first ones that a search finds that goes back from the
-// node.
+// Lists the routes to one node. If there are more than `most`, it keeps the first that a backward search from the node
+// finds.
 class Listing {
  public:
   explicit Listing(const AngaraPaths& paths) : paths_(paths) {
@@ -50,7 +52,7 @@ class Listing {
   }
 
  private:
-  // As deep as a route is long.
+  // The depth of the recursion is the length of a route.
   void back(u32 vertex, u32 most, std::vector<u32>& channels) {
     if (found_ == most) return;
     if (vertex == 0) {
@@ -103,7 +105,7 @@ Genes list_genes(const ChannelGraph& g, const AngaraGraph& rules, AngaraRoutes& 
 
 struct Chromosome {
   std::vector<u16> route;  // [genes]
-  double fitness = 0;      // the less the better
+  double fitness = 0;      // lower is better
 };
 
 class Population {
@@ -198,13 +200,14 @@ const Register<EngineSpec> entry({
     .topologies = {"torus", "mesh"},
     .params =
         {
-            integer("seed", 1, 0, i64{1} << 53, "", "of what an engine draws at random"),
-            integer("population", 100, 2, 100000, "tables", "that live at the same time"),
-            real("mutation", 0.02, 0, 1, "", "probability that a gene is drawn anew"),
-            integer("patience", 30, 1, 1000000, "generations", "without gain, after which it ends"),
+            integer("seed", 1, 0, i64{1} << 53, "", "seed of the engine's random numbers"),
+            integer("population", 100, 2, 100000, "tables", "tables per generation"),
+            real("mutation", 0.02, 0, 1, "", "probability that a gene is redrawn"),
+            integer("patience", 30, 1, 1000000, "generations",
+                    "the search ends after this many generations without gain"),
             integer("alpha", 4, 1, 16, "",
-                    "the fitness of a table is the sum of its channels' (routes that pass)^alpha"),
-            integer("routes_per_pair", 64, 2, 65535, "", "most routes of a pair that are looked at"),
+                    "exponent of the fitness, the sum over channels of (routes on the channel)^alpha"),
+            integer("routes_per_pair", 64, 2, 65535, "", "maximum number of routes considered per pair"),
         },
     .make = make,
     .balances = true,

@@ -1,8 +1,8 @@
-// The single-source-shortest-path tables of the Angara interconnect (angara_graph.hpp), in two stages. First the routes
-// of all pairs that have only one are counted on their channels. Then the other pairs, in groups of as many turns and
-// steps, the fewest first: from each node the cheapest routes to those of a group (level by level, no heap), of which
-// as many are taken as share no channel; their channels then cost one more, and the search is repeated for what is
-// left. A route is always one of the shortest.
+// Single-source shortest-path tables of the Angara interconnect (angara_graph.hpp), in two stages. The first stage adds
+// the routes of all pairs with a single route to the loads of their channels. The second stage handles the other pairs
+// in groups of equal turns and steps, the fewest first. From each node it searches the cheapest routes to the targets
+// of a group (level by level, no heap). It takes routes as long as they share no channel, adds them to the loads, and
+// searches again for the remaining targets. Every route is a shortest one.
 #include <algorithm>
 #include <map>
 
@@ -18,7 +18,7 @@ class Balance {
   Balance(const ChannelGraph& g, const AngaraGraph& rules, AngaraRoutes& routes)
       : g_(g), routes_(routes), paths_(g, rules), load_(g.channels, 0), used_(g.channels, 0) {}
 
-  // Takes the routes of pairs that have but one, and sorts the others by turns and steps.
+  // Takes the routes of pairs with a single route, and groups the other pairs by turns and steps.
   void take_single() {
     for (u32 source = 0; source < g_.switches; source++) {
       if (g_.terminals_at(source) == 0) continue;
@@ -54,7 +54,7 @@ class Balance {
     const double weight = routes_.weight(source, paths_.node[end]);
     routes_.set(g_, paths_, cheapest_.arc, source, end, [&](u32 c) { load_[c] += weight; });
   }
-  // The targets whose cheapest routes share no channel with those before them.
+  // Takes the targets whose cheapest routes share no channel with those taken before in this round.
   void take_disjoint(u32 source) {
     cheapest_.run(paths_, [&](u32 c) { return load_[c]; });
     round_++;
@@ -80,8 +80,8 @@ class Balance {
   AngaraRoutes& routes_;
   AngaraPaths paths_;
   AngaraCheapest cheapest_;
-  std::vector<double> load_;  // [channels] routes that pass
-  std::vector<u32> used_;     // [channels] round in which it was taken last
+  std::vector<double> load_;  // [channels] load of the routes so far
+  std::vector<u32> used_;     // [channels] last round that used the channel
   u32 round_ = 0;
   std::map<std::pair<u32, u32>, std::vector<Pair>> groups_;
   std::vector<u32> targets_, left_;
@@ -98,7 +98,7 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand& demand)
 
 const Register<EngineSpec> entry({
     .name = "angara_sssp",
-    .summary = "Angara: shortest source routes, each the cheapest by what channels carry so far",
+    .summary = "Angara: shortest source routes, each the least loaded so far",
     .topologies = {"torus", "mesh"},
     .make = make,
     .balances = true,

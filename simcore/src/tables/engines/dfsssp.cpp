@@ -1,6 +1,6 @@
 // Deadlock-free SSSP routing (Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies", IPDPS
-// 2011): the table of sssp, whose routes are spread over virtual layers so that no layer's channel dependencies close a
-// circle. fewest=false is the published algorithm alone.
+// 2011). Distributes the routes of sssp over virtual layers, so that the channel dependencies of each layer are
+// acyclic. fewest=false is the published algorithm alone.
 #include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
@@ -20,7 +20,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 const Register<EngineSpec> entry([] {
   EngineSpec spec{
       .name = "dfsssp",
-      .summary = "sssp in as many virtual layers as keep it free of deadlock",
+      .summary = "sssp, with virtual layers that make it free of deadlock",
       .params = balance_params(),
       .make = make,
       .balances = true,

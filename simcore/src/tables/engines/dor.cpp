@@ -1,10 +1,12 @@
-// Dimension order (OpenSM, doc/current-routing.txt, DOR): of the ports on a shortest path the lowest one, so that
-// dimensions come in the order in which ports are numbered; cables side by side to the same switch are shared out as by
-// min_hop. Where switches have coordinates (HyperX, torus, mesh) ports are numbered dimension by dimension, and this is
-// dimension-order routing. Along a ring a tie of both directions goes up, which loads one direction more than the
-// other, or by the parity of the switch: on a k-ary n-cube with k a multiple of 4 all channels then carry N k / 8
-// routes between switches (Dally & Towles, sec. 3.3.1). Free of deadlock on HyperX and mesh; rings of more than three
-// switches close a cycle.
+// Dimension order (OpenSM, doc/current-routing.txt, DOR): the lowest port on a shortest path, so that dimensions are
+// taken in the order of port numbers. Parallel cables to the same switch share destinations as in min_hop. Where
+// switches have coordinates (HyperX, torus, mesh), ports are numbered dimension by dimension, so this is
+// dimension-order routing.
+//
+// Along a ring, a tie between both directions goes up, which loads one direction more than the other. With ties=parity
+// it goes by the parity of the switch. On a k-ary n-cube with k a multiple of 4, all channels then carry N k / 8 routes
+// between switches (Dally & Towles, sec. 3.3.1). Free of deadlock on HyperX and mesh. Rings of more than three switches
+// close a cycle.
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 #include "topology/torus.hpp"
@@ -13,8 +15,8 @@ namespace flitgym::tables::engines::dor {
 
 namespace {
 
-// The first channel towards `to` among those of a shortest path; of a tie that goes down where it may, the first of
-// that direction.
+// First channel towards `to` on a shortest path. If a tie goes down by parity, the first channel of that direction if
+// it is a candidate.
 u32 first_channel(const ChannelGraph& g, const Torus* torus, u32 s, u32 to, const u32* begin, const u32* end) {
   if (!torus) return *begin;
   const u32 k = torus->dimension_of_port[g.port[*begin]];
@@ -50,9 +52,10 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
 
 const Register<EngineSpec> entry({
     .name = "dor",
-    .summary = "a shortest path by the lowest port: dimension order where ports are numbered by dimensions",
-    .params = {choice("ties", "up", {"up", "parity"},
-                      "half a torus ring away: in the direction +, or by the parity of the switch's coordinate")},
+    .summary = "a shortest path by the lowest port; this is dimension order where ports are numbered by dimension",
+    .params = {choice(
+        "ties", "up", {"up", "parity"},
+        "direction to a destination half a torus ring away: always +, or by parity of the switch's coordinate")},
     .make = make,
 });
 

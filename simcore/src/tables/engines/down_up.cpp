@@ -1,8 +1,10 @@
-// Up*/down* with ranks counted from the terminals instead of from roots (OpenSM, doc/current-routing.txt, DNUP): the
-// farther from the next terminal, the higher; of one height, the nearer to a root among the highest. For networks whose
-// terminals hang at different levels. Where that leaves ways missing, as between two switches that nothing lies above,
-// all are ranked below that root. OpenSM lets channels within a height go both ways instead, which closes cycles where
-// all switches have terminals; on trees its tables are these.
+// Up*/down* with ranks counted from the terminals instead of from roots (OpenSM, doc/current-routing.txt, DNUP). A
+// switch is higher the farther it is from the nearest terminal. At equal height, the switch nearer to a root among the
+// highest switches is higher. This suits networks whose terminals are attached at different levels.
+//
+// Some paths may be missing, e.g. between two switches without a common switch above them. Then all switches are ranked
+// by their hops from the root instead. OpenSM instead uses channels within a height in both directions, which closes
+// cycles if all switches have terminals. On trees the tables are equal to those of OpenSM.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -34,13 +36,13 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
   }
   ForwardingTable table = empty_table(g, "down_up");
   if (!best_up_down_table(g, by_height, table) && !best_up_down_table(g, by_root, table))
-    throw ConfigError("engine down_up: not all terminals are connected");
+    throw ConfigError("engine down_up: the network does not connect all terminals");
   return table;
 }
 
 const Register<EngineSpec> entry({
     .name = "down_up",
-    .summary = "up away from the terminals, then down; free of deadlock in one layer everywhere",
+    .summary = "up, away from the terminals, then down; free of deadlock in one layer on every network",
     .make = make,
 });
 

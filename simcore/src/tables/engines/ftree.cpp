@@ -1,17 +1,16 @@
 // Fat-tree routing (OpenSM, doc/current-routing.txt; Zahavi, Johnson, Kerbyson and Lang, "Optimized InfiniBand fat-tree
-// routing for shift all-to-all communication patterns", CCPE 22(2), 2010): destinations one after the other, leaf by
-// leaf in the order of an index that neighbours in the tree share, each take the least used way down from the top, and
-// all others are led to it. In a full tree with as many ways up as terminals below, no shift of the terminals in that
-// order meets itself on a channel.
+// routing for shift all-to-all communication patterns", CCPE 22(2), 2010). Destinations are handled one at a time, leaf
+// by leaf, in the order of an index under which neighbours in the tree share digits. Each destination takes the least
+// used path down from the top, and all other switches lead to this path. In a full tree with as many up channels as
+// terminals below, a shift of the terminals in this order has no contention.
 //
-// A switch's index is (rank, x_1 .. x_leaf): found breadth first from the first leaf on, a neighbour gets its parent's
-// digits but for the one that the channel between their levels may change, which is the lowest that is free. Switches,
-// and channels to switches, are taken in the order of indices where their counts are equal; leaves with fewer terminals
-// than others count as if they had as many.
+// The index of a switch is (rank, x_1 .. x_leaf), assigned breadth first from the first leaf. A neighbour inherits the
+// digits of its parent except the one that the channel between their levels may change. That digit gets the lowest free
+// value. Ties between switches, and between channels to switches, are broken by index. A leaf with fewer terminals than
+// others counts as if it had as many.
 //
 // Routes go up and then down between neighbouring levels, so the tables are free of deadlock (tables/up_down.hpp).
-// Channels within a level are not used. With channels missing, destinations are led round where one can go up and then
-// down.
+// Channels within a level are not used. If channels are missing, routes take another path that goes up and then down.
 #include <algorithm>
 #include <map>
 
@@ -26,7 +25,7 @@ namespace {
 
 // The channels from a switch to one neighbour.
 struct Group {
-  u32 neighbour, first, count;  // of FatTreeTables::channels_
+  u32 neighbour, first, count;  // first, count: range in FatTreeTables::channels_
   u32 used = 0;
 };
 
@@ -64,7 +63,7 @@ class FatTreeTables {
       if (at == groups.end()) at = groups.insert(at, {to, c, 0});
       at->count++;
     }
-    // Side by side, by port.
+    // The channels of a group are adjacent, ordered by port.
     for (auto* groups : {&ups_[s], &downs_[s]})
       for (Group& group : *groups) {
         group.first = static_cast<u32>(channels_.size());
@@ -103,7 +102,7 @@ class FatTreeTables {
       if (rank_[s] < leaf_rank_) neighbours(downs_[s], true);
       neighbours(ups_[s], false);
     }
-    // Places in that order; whoever was not reached comes last, by number.
+    // Order of the indices. Switches that were not reached come last, by number.
     std::vector<u32> order(g_.switches);
     for (u32 s = 0; s < g_.switches; s++) order[s] = s;
     std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) {
@@ -114,7 +113,7 @@ class FatTreeTables {
     for (u32 s = 0; s < g_.switches; s++) sort(ups_[s]), sort(downs_[s]);
   }
 
-  // They are nearly in order, as each is used once in a turn.
+  // Insertion sort, because each group is used once per turn and the groups are nearly in order.
   void sort(std::vector<Group>& groups) {
     worked(groups.size());
     const auto before = [&](const Group& a, const Group& b) {
@@ -131,7 +130,7 @@ class FatTreeTables {
     return best;
   }
 
-  // To a terminal of the leaf; kNone: to one that is missing, which is counted alone.
+  // Routes to a terminal of the leaf. kNone is a missing terminal: its path is counted as used but gets no entries.
   void route(u32 leaf, u32 terminal) {
     terminal_ = terminal;
     hops_.assign(g_.switches, kNone);
@@ -139,7 +138,7 @@ class FatTreeTables {
     hops_[leaf] = 0;
     go_up(leaf, kNone, true);
   }
-  // The neighbour behind channel c gets the cable to come by. Is it nearer than by what it has?
+  // Returns whether coming through s is shorter for the neighbour than its present path.
   bool nearer(u32 s, u32 neighbour) const { return hops_[s] + 1 < hops_[neighbour]; }
   void lead(u32 s, u32 c) {
     const u32 neighbour = g_.to[c];
@@ -147,8 +146,8 @@ class FatTreeTables {
     if (terminal_ != kNone) table_.at(neighbour, terminal_) = g_.port[g_.reverse[c]];
   }
 
-  // Switch s has its way: whoever is below comes up to it, but not by way of `below`, whence the way came. True if a
-  // terminal does.
+  // Switch s has its path to the destination. Leads the switches below s up to s, except `below`, the next hop of s.
+  // Returns true if the route of any terminal passes s.
   bool go_down(u32 s, u32 below) {
     bool any = g_.terminals_at(s) > 0;
     if (changed_[s]) sort(downs_[s]);
@@ -165,7 +164,7 @@ class FatTreeTables {
     }
     return any;
   }
-  // Whoever is above comes down to it: on the main way from the top, the one that is counted, and on all others.
+  // Leads the switches above s down to it. On the main path from the top the use is counted. On other paths it is not.
   void go_up(u32 s, u32 below, bool main) {
     go_down(s, below);
     if (ups_[s].empty()) return;
@@ -186,21 +185,22 @@ class FatTreeTables {
   const u32 leaf_rank_;
   ForwardingTable& table_;
   std::vector<std::vector<Group>> ups_, downs_;  // [switches]
-  std::vector<u32> channels_;                    // of all groups
-  std::vector<u32> index_;                       // [switches] place in the order of indices
-  std::vector<u8> changed_;  // [switches] its groups of channels down were used since they were sorted
-  // [channels] routes that pass the cable the other way: of a channel up those that come down, and the other way round.
+  std::vector<u32> channels_;                    // [all groups] channels, adjacent per group
+  std::vector<u32> index_;                       // [switches] position in the order of indices
+  std::vector<u8> changed_;                      // [switches] the groups of down channels were used since the last sort
+  // [channels] Routes on the reverse direction of the cable: for an up channel the routes that come down, and vice
+  // versa.
   std::vector<u32> count_;
   u32 terminal_ = kNone;
-  std::vector<u32> hops_;  // [switches] to the present terminal's leaf
+  std::vector<u32> hops_;  // [switches] to the leaf of the present terminal
 };
 
 ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&) {
   Levels levels;
   if (!find_levels("ftree", params, g, levels))
     throw ConfigError("engine ftree: topology '" + g.topology_name +
-                      "' has no levels: not every channel joins switches whose hops to the next terminal differ by "
-                      "one; give the top level as roots, or take up_down");
+                      "' has no levels: some channel joins switches whose distances to the nearest terminal do not "
+                      "differ by one; set roots to the switches of the top level, or take engine up_down");
   u32 leaf = kNone, other = kNone;
   for (u32 s = 0; s < g.switches; s++) {
     if (g.terminals_at(s) == 0) continue;
@@ -208,22 +208,23 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
     else if (levels.rank[s] != levels.rank[leaf]) other = s;
   }
   if (other != kNone)
-    throw ConfigError("engine ftree: terminals hang at different levels: on switch " + g.switch_name(leaf) + ", " +
-                      std::to_string(levels.rank[leaf]) + " below the top, and on switch " + g.switch_name(other) +
-                      ", " + std::to_string(levels.rank[other]) + " below it; take up_down");
+    throw ConfigError("engine ftree: terminals are attached at different levels: to switch " + g.switch_name(leaf) +
+                      ", " + std::to_string(levels.rank[leaf]) + " below the top, and to switch " +
+                      g.switch_name(other) + ", " + std::to_string(levels.rank[other]) +
+                      " below it; take engine up_down");
   ForwardingTable table = empty_table(g, "ftree");
   FatTreeTables(g, levels.rank, levels.rank[leaf], table).route_all();
   for (u32 s = 0; s < g.switches; s++)
     for (u32 t = 0; g.terminals_at(s) && t < g.terminals; t++)
       if (table.at(s, t) == kNoPort)
-        throw ConfigError("engine ftree: no way goes up and then down from switch " + g.switch_name(s) +
-                          " to terminal " + g.terminal_name(t) + "; take up_down");
+        throw ConfigError("engine ftree: no path goes up and then down from switch " + g.switch_name(s) +
+                          " to terminal " + g.terminal_name(t) + "; take engine up_down");
   return table;
 }
 
 const Register<EngineSpec> entry({
     .name = "ftree",
-    .summary = "fat trees: up and down without conflicts in shifts of the terminals",
+    .summary = "fat trees: up, then down; shifts of the terminals have no contention",
     .params = root_params(),
     .make = make,
 });

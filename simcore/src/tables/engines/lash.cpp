@@ -1,8 +1,8 @@
 // Layered shortest-path routing (Skeie, Lysne, Theiss, "Layered Shortest Path (LASH) Routing in Irregular System Area
-// Networks", IPDPS 2002): a shortest path for each pair of switches, each in the first virtual layer whose channel
-// dependencies stay acyclic with it. The paper leaves open which path: paths=lowest takes the lowest ports, which is
-// dimension order on a mesh or HyperX and needs few layers, but spreads over nothing; paths=balanced takes those of
-// sssp. fewest=false is the published order of pairs alone.
+// Networks", IPDPS 2002). Each pair of switches gets a shortest path, in the first virtual layer whose channel
+// dependencies stay acyclic with it. The paper does not say which shortest path. paths=lowest takes the lowest ports,
+// which is dimension order on a mesh or HyperX. It needs few layers but does not balance load. paths=balanced takes the
+// paths of sssp. fewest=false is the published order of pairs alone.
 #include "tables/dependencies.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"
@@ -34,13 +34,14 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 const Register<EngineSpec> entry([] {
   EngineSpec spec{
       .name = "lash",
-      .summary = "shortest paths, each in the first virtual layer that stays acyclic with it",
+      .summary = "shortest paths, each placed in the first virtual layer that stays acyclic",
       .params = balance_params(),
       .make = make,
       .balances = true,
   };
-  spec.params.push_back(choice("paths", "lowest", {"lowest", "balanced"},
-                               "of the shortest paths that by the lowest ports, or the least loaded, as sssp"));
+  spec.params.push_back(
+      choice("paths", "lowest", {"lowest", "balanced"},
+             "which shortest path: lowest = by the lowest ports, balanced = the least loaded, as sssp"));
   for (ParamSpec& p : layer_params()) spec.params.push_back(std::move(p));
   return spec;
 }());

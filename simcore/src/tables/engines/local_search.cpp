@@ -1,15 +1,15 @@
-// Local search on forwarding tables: starts from the table of another engine and changes one next hop at a time, which
-// moves all routes that come through that switch. The dependencies of every virtual layer stay free of circles, the
-// layers stay as many and every route in its own. What is tried is drawn from a seed; the best table that was met is
-// the result, the start at the worst.
+// Local search on forwarding tables. It starts from the table of another engine and changes one next hop at a time,
+// which moves all routes that pass that switch. The dependencies of every virtual layer stay acyclic, and every route
+// stays in its layer. A seed determines the random choices. The result is the best table found, at worst the starting
+// table.
 //
 // goal=edge_forwarding_index: min-conflicts (Minton et al., Artificial Intelligence 58, 1992). A target lies just below
-// the highest load; routes are moved off channels above it, by the change that lessens their excess most, until none is
-// left and the target sinks.
+// the highest load. The search moves routes off channels above the target, by the change that reduces their excess
+// most. When no channel is above the target, the target is lowered.
 //
 // goal=bisection: the effective bisection bandwidth falls with every two pairs of a random matching that share a
-// channel. How many do in the mean is a sum over channels in closed form: all pairs of routes through it but those of
-// one source or one destination. No load rises above the highest of the start.
+// channel. The mean number of such pairs has a closed form. It sums over channels all pairs of routes except those with
+// a common source or destination. No load rises above the highest load of the start.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -32,10 +32,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// A set of small numbers of which one can be drawn.
-class Drawn {
+// A set of small numbers from which a random member can be drawn.
+class RandomSet {
  public:
-  explicit Drawn(u32 n) : place_(n, kNone) {}
+  explicit RandomSet(u32 n) : place_(n, kNone) {}
   bool empty() const { return members_.empty(); }
   u32 size() const { return static_cast<u32>(members_.size()); }
   u32 operator[](u32 k) const { return members_[k]; }
@@ -68,16 +68,16 @@ class Search {
       : g_(g), routes_(routes), options_(options), begin_(Clock::now()), hops_(g.switches) {}
   virtual ~Search() = default;
   void run();
-  // What was changed since the best table, the latest last.
+  // Changes since the best table, in order of time.
   const std::vector<Rerouting::Change>& since() const { return journal_; }
 
  protected:
-  // whose next hop to look at; false: there is nothing to gain
+  // Picks the next hop to change. False: no gain is possible.
   virtual bool pick(u32& s, u32& d) = 0;
-  virtual double gain(const Rerouting::Change& change) = 0;         // above 0: a change for the better
-  virtual double second(const Rerouting::Change&) { return 0; }     // that decides between equals
-  virtual void changed(const Rerouting::Change&, double gain) = 0;  // it was made
-  virtual bool best() = 0;                                          // so it is better than any before
+  virtual double gain(const Rerouting::Change& change) = 0;         // above 0: an improvement
+  virtual double second(const Rerouting::Change&) { return 0; }     // breaks ties
+  virtual void changed(const Rerouting::Change&, double gain) = 0;  // called after the change
+  virtual bool best() = 0;                                          // true: the table is the best so far
   u32 drawn(u32 n) { return below(draw(options_.seed, 0, counter_++), n); }
 
   const ChannelGraph& g_;
@@ -91,12 +91,12 @@ class Search {
   Clock::time_point begin_;
   u64 counter_ = 0;
   std::vector<Rerouting::Change> journal_;
-  std::vector<std::vector<u32>> hops_;  // [switches] to each destination's switch, as far as they were asked for
+  std::vector<std::vector<u32>> hops_;  // [switches] hops to each destination's switch, computed on first use
   Rerouting::Change change_;
 };
 
-// No route becomes longer; with detours none more than so many hops longer than the shortest. Of several addresses each
-// has its lengths for a reason (PARX): they stay.
+// Without `detours`, no route becomes longer. With it, no route exceeds the shortest by more than `detours` hops. With
+// several addresses the lengths are deliberate (PARX), so they do not change.
 bool Search::short_enough(const Rerouting::Change& change) {
   if (routes_.table().lmc) return change.gained.size() == change.lost.size();
   if (change.gained.size() <= change.lost.size()) return true;
@@ -107,7 +107,7 @@ bool Search::short_enough(const Rerouting::Change& change) {
     claim_memory(u64{g_.switches} * 4, "topology." + g_.topology_name, "hops to switch " + g_.switch_name(last));
     hops_to(g_, last, hops_[last]);
   }
-  std::vector<std::pair<u32, std::size_t>> open;  // switches whose routes are moved, and how long theirs become
+  std::vector<std::pair<u32, std::size_t>> open;  // switches whose routes move, and their new lengths
   std::size_t length = more;
   for (u32 v = change.s; v != last; v = g_.to[routes_.next(v, change.d)]) length++;
   open.push_back({change.s, length});
@@ -121,35 +121,35 @@ bool Search::short_enough(const Rerouting::Change& change) {
 }
 
 void Search::run() {
-  constexpr u32 kNoise = 500;  // one in so many changes may be for the worse
-  struct Way {
+  constexpr u32 kNoise = 500;  // one in kNoise changes may be for the worse
+  struct Candidate {
     double gain, second;
     u32 c;
   };
-  std::vector<Way> ways;
-  // What has not become better for so long, every next hop having been drawn many times, is left as it is.
+  std::vector<Candidate> candidates;
+  // The search ends after this many steps without gain. By then every next hop has been drawn many times.
   const u64 patience = 50000 + 20 * u64{g_.switches} * routes_.table().destinations();
   for (u64 step = 0, better = 0; step < options_.steps && step - better < patience; step++) {
     if (options_.seconds > 0 && step % 64 == 0 && late()) return;
     u32 s, d;
     if (!pick(s, d)) return;
-    ways.clear();
-    const u32 n = g_.first[s + 1] - g_.first[s], from = drawn(n);  // so that equals take turns
+    candidates.clear();
+    const u32 n = g_.first[s + 1] - g_.first[s], from = drawn(n);  // random start, so that ties alternate
     for (u32 k = 0; k < n; k++) {
       const u32 c = g_.first[s] + (from + k < n ? from + k : from + k - n);
       if (!routes_.plan(s, d, c, change_) || !short_enough(change_)) continue;
       worked(change_.lost.size() + change_.gained.size());
-      if (const double more = gain(change_); more > -kNever) ways.push_back({more, second(change_), c});
+      if (const double more = gain(change_); more > -kNever) candidates.push_back({more, second(change_), c});
     }
-    std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
       return std::pair(a.gain, a.second) > std::pair(b.gain, b.second);
     });
-    for (const Way& way : ways) {  // the best of those that close no circle
-      if (way.gain < 0 && drawn(kNoise)) break;
+    for (const Candidate& candidate : candidates) {  // takes the best one that closes no cycle
+      if (candidate.gain < 0 && drawn(kNoise)) break;
       const u32 before = routes_.next(s, d);
-      routes_.plan(s, d, way.c, change_);
+      routes_.plan(s, d, candidate.c, change_);
       if (!routes_.apply(change_)) continue;
-      changed(change_, way.gain);
+      changed(change_, candidate.gain);
       journal_.push_back({s, d, before, {}, {}, 0});
       if (best()) {
         journal_.clear();
@@ -173,13 +173,13 @@ class LowerIndex final : public Search {
   double highest() const { return *std::max_element(routes_.loads().begin(), routes_.loads().end()); }
   double over(double load) const { return std::max(0.0, load - target_); }
   void aim() {
-    constexpr double kReach = 0.03;  // of what is left above the mean
+    constexpr double kReach = 0.03;  // fraction of the distance to the mean load
     target_ = least_ - kReach * (least_ - mean_);
     target_ = std::min(target_, least_ * (1 - 1e-9));
-    if (least_ <= mean_ * (1 + 1e-9)) target_ = least_;  // all are alike: there is nothing to gain
+    if (least_ <= mean_ * (1 + 1e-9)) target_ = least_;  // all loads are equal, so there is nothing to gain
     for (u32 c = 0; c < g_.channels; c++) hot_.put(c, routes_.load(c) > target_);
   }
-  // A channel above the target, a destination that it leads to, and one of the switches whose routes come through it.
+  // Draws a channel above the target, a destination of its routes, and a switch whose routes pass the channel.
   bool pick(u32& s, u32& d) override {
     if (hot_.empty()) return false;
     const u32 c = hot_[drawn(hot_.size())];
@@ -189,7 +189,7 @@ class LowerIndex final : public Search {
       d = from + k < destinations ? from + k : from + k - destinations;
       if (routes_.next(s, d) == c && routes_.flow(s, d) > 0) break;
     }
-    for (;;) {  // against the stream
+    for (;;) {  // moves upstream
       u32 n = 0, up = s;
       routes_.each_child(s, d, [&](u32 child) {
         if (routes_.flow(child, d) > 0 && drawn(++n) == 0) up = child;
@@ -223,20 +223,20 @@ class LowerIndex final : public Search {
     return true;
   }
 
-  Drawn hot_;  // channels above the target
+  RandomSet hot_;  // channels above the target
   double target_ = 0, least_ = 0, mean_ = 0;
 };
 
-// Pairs of routes that share a channel although neither source nor destination is the same: with L routes through a
-// channel, a_d of them to destination d and b_t from terminal t, L^2 - sum a_d^2 - sum b_t^2 + L. All terminals of a
-// switch are taken as alike.
-class FewerMeetings final : public Search {
+// Number of pairs of routes that share a channel but neither source nor destination. A channel has L^2 - sum a_d^2 -
+// sum b_t^2 + L such pairs. Of its L routes, a_d go to destination d and b_t come from terminal t. All terminals of a
+// switch are treated alike.
+class FewerConflicts final : public Search {
  public:
-  FewerMeetings(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
+  FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
     const u32 destinations = routes.table().destinations();
-    claim_memory(
-        u64{g.channels} * g.switches * 4, "topology." + g.topology_name,
-        "what " + std::to_string(g.channels) + " channels carry for " + std::to_string(g.switches) + " switches");
+    claim_memory(u64{g.channels} * g.switches * 4, "topology." + g.topology_name,
+                 "the loads of " + std::to_string(g.channels) + " channels by " + std::to_string(g.switches) +
+                     " source switches");
     from_.assign(std::size_t{g.channels} * g.switches, 0);
     highest_ = *std::max_element(routes.loads().begin(), routes.loads().end());
     for (u32 d = 0; d < destinations; d++)
@@ -256,7 +256,7 @@ class FewerMeetings final : public Search {
       d = drawn(routes_.table().destinations());
       s = drawn(g_.switches);
       if (routes_.next(s, d) == kNone || !(routes_.flow(s, d) > 0)) continue;
-      // What begins at the switches whose routes would move.
+      // Traffic that starts at the switches whose routes would move.
       sources_.clear();
       open_.assign(1, s);
       while (!open_.empty()) {
@@ -302,25 +302,26 @@ class FewerMeetings final : public Search {
     return true;
   }
 
-  double fewer_ = 0, fewest_ = 0;                // meetings since the start, and the most of them
-  double highest_ = 0;                           // load at the start: none becomes higher
-  std::vector<float> from_;                      // [channels, switches] what a channel carries of a switch's terminals
-  std::vector<std::pair<u32, double>> sources_;  // of the change that is looked at
+  double fewer_ = 0, fewest_ = 0;                // pairs fewer than at the start, now and at best
+  double highest_ = 0;                           // highest load at the start, which is the limit
+  std::vector<float> from_;                      // [channels, switches] load by source switch
+  std::vector<std::pair<u32, double>> sources_;  // of the change under test
   std::vector<u32> open_;
 };
 
 const std::vector<ParamSpec>& own_params() {
   static const std::vector<ParamSpec> all{
-      choice("start", "dfsssp", {}, "engine whose table the search starts from; its parameters are given beside"),
+      choice("start", "dfsssp", {},
+             "engine that makes the starting table; set its parameters along with those of local_search"),
       choice("goal", "edge_forwarding_index", {"edge_forwarding_index", "bisection"},
              "lower the highest load of a channel, or raise the effective bisection bandwidth"),
-      integer("steps", 1000000, 0, i64{1} << 40, "", "next hops that are looked at"),
-      real("time_s", 0, 0, 1e6, "s",
-           "wall-clock time after which the search ends, whatever the steps: not the same everywhere; 0 = by steps"),
+      integer("steps", 1000000, 0, i64{1} << 40, "", "number of next hops to try"),
+      real("time_s", 0, 0, 1e6, "s", "wall-clock time limit, which makes results depend on the machine; 0 = no limit"),
       integer(
           "detours", 0, 0, 1000, "hops",
-          "by which routes may be longer than the shortest; 0, or several addresses: none becomes longer than it was"),
-      integer("search_seed", 1, 0, i64{1} << 53, "", "of what the search tries"),
+          "extra length that routes may have over the shortest; 0 (always with several addresses per terminal) = no "
+          "route becomes longer than at the start"),
+      integer("search_seed", 1, 0, i64{1} << 53, "", "seed of the search"),
   };
   return all;
 }
@@ -331,7 +332,7 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   std::erase(valid, "local_search");
   const auto found = registry<EngineSpec>().find(choice.name);
   if (choice.name == "local_search")
-    throw ConfigError("routing.table.start: local_search starts from the table of another engine; valid are " +
+    throw ConfigError("routing.table.start: local_search needs the table of another engine; valid names: " +
                       join(valid));
   for (const ParamSpec& p : all_engine_params())
     if (std::none_of(own_params().begin(), own_params().end(), [&](const ParamSpec& own) { return own.key == p.key; }))
@@ -341,13 +342,13 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   ForwardingTable table = make_table("routing.table", choice, g, "start");
   if (table.source_routed() || table.lanes)
     throw ConfigError("routing.table.start: the table of " + choice.name +
-                      (table.lanes ? " changes lanes on the way" : " has whole routes by source") +
-                      "; local_search moves next hops of routes that keep their layer");
+                      (table.lanes ? " changes lanes along the route" : " is source-routed") +
+                      "; local_search needs a table of next hops whose routes keep their layer");
   return table;
 }
 
-// By more than chance in random patterns, which are the same for both, would have it.
-bool wider(const ChannelGraph& g, const ForwardingTable& found, const ForwardingTable& start) {
+// Returns whether the bandwidth is higher beyond chance. Both tables are measured with the same random patterns.
+bool significantly_better(const ChannelGraph& g, const ForwardingTable& found, const ForwardingTable& start) {
   constexpr u32 kPatterns = 200;
   std::vector<u32> orders(std::size_t{kPatterns} * g.terminals);
   for (u32 k = 0; k < kPatterns; k++) draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
@@ -369,12 +370,12 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   options.detours = params.count("detours");
   const bool bisection = params.text("goal") == "bisection";
   std::unique_ptr<Search> search;
-  if (bisection) search = std::make_unique<FewerMeetings>(g, routes, options);
+  if (bisection) search = std::make_unique<FewerConflicts>(g, routes, options);
   else search = std::make_unique<LowerIndex>(g, routes, options);
   search->run();
   ForwardingTable found = routes.table();
   for (auto k = search->since().rbegin(); k != search->since().rend(); ++k) found.at(k->s, k->d) = g.port[k->c];
-  if (bisection && !wider(g, found, table)) found = std::move(table);
+  if (bisection && !significantly_better(g, found, table)) found = std::move(table);
   found.engine = "local_search";
   return found;
 }
@@ -382,7 +383,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 const Register<EngineSpec> entry([] {
   EngineSpec spec{
       .name = "local_search",
-      .summary = "another engine's table, with routes moved off the fullest channels and its layers kept",
+      .summary = "the table of another engine, with routes moved off the fullest channels in the same layers",
       .params = own_params(),
       .make = make,
   };

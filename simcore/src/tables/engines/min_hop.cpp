@@ -1,6 +1,6 @@
-// Min-hop (OpenSM, doc/current-routing.txt): of the ports on a shortest path the one by which the fewest destinations
-// leave so far. Each switch counts for itself, and all of them take the destinations in the same order: in trees of
-// more than two levels they fall into step and leave channels unused. Not free of deadlock unless the network is.
+// Min-hop (OpenSM, doc/current-routing.txt): among the ports on a shortest path, the port with the fewest destinations
+// so far. Each switch counts for itself, and all take the destinations in the same order. In trees of more than two
+// levels their choices coincide, which leaves channels unused. Free of deadlock only if the network is.
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 
@@ -21,7 +21,7 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
 
 const Register<EngineSpec> entry({
     .name = "min_hop",
-    .summary = "a shortest path; each switch spreads destinations over its ports",
+    .summary = "shortest paths; each switch spreads destinations over its ports",
     .make = make,
 });
 

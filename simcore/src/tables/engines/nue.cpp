@@ -1,12 +1,11 @@
-// Nue (Domke, Hoefler, Matsuoka, HPDC 2016): routes are searched inside the channel dependency graph, so that no step
-// ever closes a circle, with as many virtual layers as there are. The destinations are shared out to the layers. In
-// each layer the routes along one spanning tree are always free: whatever the search cannot reach without closing a
-// circle goes along the tree. So it never fails.
+// Nue (Domke, Hoefler, Matsuoka, HPDC 2016). Routes are searched inside the channel dependency graph, so that no step
+// closes a cycle, with any number of virtual layers. The destinations are distributed over the layers. In each layer
+// the routes along one spanning tree are always possible. Switches that the search cannot reach without closing a cycle
+// use the tree, so the engine never fails.
 //
-// Ours differs in this: a dependency counts from the moment a route takes it, not
-// when the search looks at it; what a failed search had taken is given back; and where the search is stuck, first a
-// neighbour's next hop is changed, then the tree is taken by those switches alone that need it, the others being
-// searched anew around them.
+// Three points differ from the paper. A dependency counts from the moment a route takes it, not when the search visits
+// it. A failed search gives back the dependencies it took. If the search is stuck, first the next hop of a neighbour is
+// changed. After that only the switches that need it use the tree, and the search runs again for the others.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -23,8 +22,8 @@ namespace flitgym::tables::engines::nue {
 
 namespace {
 
-// Brandes' betweenness (2001) of shortest routes from everywhere to the given switches; the switch of that rank in it
-// is the tree's root.
+// Betweenness (Brandes 2001) on the shortest routes from all switches to the given switches. Returns the switch of the
+// given rank, which becomes the root of the tree.
 u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) {
   std::vector<double> score(g.switches, 0), routes(g.switches), share(g.switches);
   std::vector<u32> hops, order;
@@ -56,30 +55,30 @@ u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) 
   return order[rank % g.switches];
 }
 
-// The routes of one layer. Of every destination's routes each dependency is counted once for each switch that leads
-// into it.
+// The routes of one layer. Per destination, each dependency is counted once for each switch whose channel leads into
+// it.
 class Layer {
  public:
   Layer(const ChannelGraph& g, const DependencyIndex& index);
-  // Without any routes but those along a tree to these switches.
+  // Removes all routes except those along a tree to these switches.
   void begin(const std::vector<u32>& switches, u32 rank);
-  // next[s] of every switch that is connected to switch t, by the cost of channels.
+  // Computes next[s] towards switch t by the cost of channels, for every switch connected to t.
   void route(u32 t, const std::vector<double>& cost);
 
  private:
-  using Candidate = std::pair<double, u32>;  // cost to the destination, channel to begin with
+  using Candidate = std::pair<double, u32>;  // cost to the destination, first channel
 
   void grow_tree(u32 root);
   void towards(u32 t);
   void search(const std::vector<double>& cost);
   void drain(const std::vector<double>& cost);
   void settle(u32 s, u32 by, double distance, const std::vector<double>& cost);
-  void other_way(u32 w, const std::vector<double>& cost);
-  bool make_way(u32 w, const std::vector<double>& cost);
+  void queue_next_channel(u32 w, const std::vector<double>& cost);
+  bool change_neighbour(u32 w, const std::vector<double>& cost);
   bool redirect(u32 v, u32 by, u32 entering);
-  void give_back();
+  void release();
   bool reached(u32 s) const { return distance_[s] >= 0; }
-  // On by channel c, and then as its end goes on.
+  // Takes channel c, then the next hop of the switch at its end.
   bool take(u32 c) { return g_.to[c] == t_ || join(c, next[g_.to[c]]); }
   bool join(u32 c, u32 following) {
     const u64 at = index_.at(c, following);
@@ -92,7 +91,7 @@ class Layer {
     if (g_.to[c] != t_) dependencies_.remove(c, next[g_.to[c]]);
   }
   template <class Visit>
-  void each_child(u32 v, Visit&& visit) {  // channels by which others come to v
+  void each_child(u32 v, Visit&& visit) {  // channels of other switches that lead to v
     for (u32 k = g_.first[v]; k < g_.first[v + 1]; k++)
       if (reached(g_.to[k]) && next[g_.to[k]] == g_.reverse[k]) visit(g_.reverse[k]);
   }
@@ -100,19 +99,20 @@ class Layer {
   const ChannelGraph& g_;
   const DependencyIndex& index_;
   AcyclicLayer dependencies_;
-  std::vector<u8> refused_;  // [dependencies] for good: what was given back since is not asked again
-  u32 t_ = 0;                // the destination's switch
+  std::vector<u8> refused_;  // [dependencies] refused for the whole layer, even if a later removal would permit it
+  u32 t_ = 0;                // switch of the destination
 
  public:
-  std::vector<u32> next;  // [switches] channel, kNone at the destination's and where there is no way
+  std::vector<u32> next;  // [switches] channel; kNone at the destination and where no path exists
 
  private:
-  // [switches] channel to the tree's parent; from the root down; towards the destination
+  // [switches] channel to the parent in the tree; order from the root down; next hop in the tree towards the
+  // destination
   std::vector<u32> up_, order_, tree_;
-  std::vector<u32> part_;                // [switches] alike where there is a way from one to the other
-  std::vector<double> distance_, best_;  // [switches] below 0: not reached; the least cost that stands in the queue
-  std::vector<u8> fixed_;                // [switches] goes along the tree
-  std::vector<u32> tried_;               // [channels] search in which it was refused
+  std::vector<u32> component_;           // [switches] connected component
+  std::vector<double> distance_, best_;  // [switches] below 0: not reached; least cost in the queue
+  std::vector<u8> fixed_;                // [switches] uses the tree
+  std::vector<u32> tried_;               // [channels] last search in which it was refused
   u32 searches_ = 0;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
 };
@@ -120,7 +120,7 @@ class Layer {
 Layer::Layer(const ChannelGraph& g, const DependencyIndex& index)
     : g_(g), index_(index), dependencies_(index), next(g.switches), distance_(g.switches), best_(g.switches),
       fixed_(g.switches), tried_(g.channels, 0) {
-  claim_memory(index.size(), "topology." + g.topology_name, "the dependencies that were refused");
+  claim_memory(index.size(), "topology." + g.topology_name, "the refused dependencies");
 }
 
 void Layer::begin(const std::vector<u32>& switches, u32 rank) {
@@ -132,7 +132,7 @@ void Layer::begin(const std::vector<u32>& switches, u32 rank) {
     worked(g_.switches);
     for (u32 s = 0; s < g_.switches; s++) {
       const u32 c = tree_[s], following = c == kNone ? kNone : tree_[g_.to[c]];
-      // turns in a tree close no circle
+      // Turns within a tree close no cycle.
       if (following != kNone && !dependencies_.count(c, following)) dependencies_.add(c, following);
     }
   }
@@ -141,20 +141,20 @@ void Layer::begin(const std::vector<u32>& switches, u32 rank) {
 void Layer::grow_tree(u32 root) {
   std::vector<u8> in(g_.switches, 0);
   up_.assign(g_.switches, kNone);
-  part_.assign(g_.switches, kNone);
+  component_.assign(g_.switches, kNone);
   order_.clear();
-  for (u32 k = 0; k <= g_.switches; k++) {  // every part of the network, if some are not connected
+  for (u32 k = 0; k <= g_.switches; k++) {  // covers each component of the network
     const u32 start = k == 0 ? root : k - 1;
     if (in[start]) continue;
     in[start] = 1;
-    part_[start] = k;
+    component_[start] = k;
     std::size_t head = order_.size();
     order_.push_back(start);
     for (; head < order_.size(); head++)
       for (u32 c = g_.first[order_[head]]; c < g_.first[order_[head] + 1]; c++)
         if (!in[g_.to[c]]) {
           in[g_.to[c]] = 1;
-          part_[g_.to[c]] = k;
+          component_[g_.to[c]] = k;
           up_[g_.to[c]] = g_.reverse[c];
           order_.push_back(g_.to[c]);
         }
@@ -164,8 +164,8 @@ void Layer::grow_tree(u32 root) {
 // Next hops along the tree towards switch t.
 void Layer::towards(u32 t) {
   tree_ = up_;
-  for (u32 s = 0; s < g_.switches; s++)  // switches without terminals that are cut off
-    if (part_[s] != part_[t]) tree_[s] = kNone;
+  for (u32 s = 0; s < g_.switches; s++)  // switches without terminals may be disconnected
+    if (component_[s] != component_[t]) tree_[s] = kNone;
   for (u32 s = t, from = kNone; s != kNone;) {
     const u32 c = up_[s];
     tree_[s] = from;
@@ -188,12 +188,12 @@ void Layer::route(u32 t, const std::vector<double>& cost) {
       for (u32 s = w; s != t && !fixed_[s]; s = g_.to[tree_[s]]) fixed_[s] = 1;
     }
     if (!stuck) return;
-    give_back();
+    release();
     if (round == kRounds) std::fill(fixed_.begin(), fixed_.end(), 1);
   }
 }
 
-void Layer::give_back() {
+void Layer::release() {
   for (u32 s = 0; s < g_.switches; s++)
     if (s != t_ && reached(s)) leave(next[s]);
 }
@@ -206,7 +206,7 @@ void Layer::search(const std::vector<double>& cost) {
   worked(g_.channels);
   settle(t_, kNone, 0, cost);
   std::vector<u32> chain;
-  for (u32 s = 0; s < g_.switches; s++) {  // who goes along the tree, the nearest to the destination first
+  for (u32 s = 0; s < g_.switches; s++) {  // switches that use the tree, the nearest to the destination first
     for (u32 v = s; fixed_[v] && tree_[v] != kNone && !reached(v); v = g_.to[tree_[v]]) chain.push_back(v);
     for (; !chain.empty(); chain.pop_back()) {
       const u32 v = chain.back(), c = tree_[v];
@@ -218,14 +218,14 @@ void Layer::search(const std::vector<double>& cost) {
   for (bool changed = true; changed;) {
     changed = false;
     for (u32 w = 0; w < g_.switches; w++)
-      if (!reached(w) && tree_[w] != kNone && make_way(w, cost)) {
+      if (!reached(w) && tree_[w] != kNone && change_neighbour(w, cost)) {
         changed = true;
         drain(cost);
       }
   }
 }
 
-// Dijkstra's algorithm from the destination on; a channel whose dependency would close a circle is passed over.
+// Dijkstra's algorithm from the destination. It skips a channel whose dependency would close a cycle.
 void Layer::drain(const std::vector<double>& cost) {
   while (!queue_.empty()) {
     const auto [distance, c] = queue_.top();
@@ -236,12 +236,12 @@ void Layer::drain(const std::vector<double>& cost) {
       settle(w, c, distance, cost);
     } else {
       tried_[c] = searches_;
-      other_way(w, cost);
+      queue_next_channel(w, cost);
     }
   }
 }
 
-// Switch s goes on by a channel from now on; who leads to s is to be looked at.
+// Sets the next hop of switch s and queues the channels that lead to s.
 void Layer::settle(u32 s, u32 by, double distance, const std::vector<double>& cost) {
   next[s] = by;
   distance_[s] = distance;
@@ -253,8 +253,8 @@ void Layer::settle(u32 s, u32 by, double distance, const std::vector<double>& co
   }
 }
 
-// The next best channel that switch w could begin with.
-void Layer::other_way(u32 w, const std::vector<double>& cost) {
+// Queues the next best channel that switch w could take.
+void Layer::queue_next_channel(u32 w, const std::vector<double>& cost) {
   u32 best = kNone;
   best_[w] = std::numeric_limits<double>::infinity();
   for (u32 c = g_.first[w]; c < g_.first[w + 1]; c++) {
@@ -266,8 +266,8 @@ void Layer::other_way(u32 w, const std::vector<double>& cost) {
   if (best != kNone) queue_.push({best_[w], best});
 }
 
-// No channel of w is free: let a neighbour go on by another one.
-bool Layer::make_way(u32 w, const std::vector<double>& cost) {
+// All channels of w were refused. Changes the next hop of a neighbour so that w can use it.
+bool Layer::change_neighbour(u32 w, const std::vector<double>& cost) {
   for (u32 c = g_.first[w]; c < g_.first[w + 1]; c++) {
     const u32 v = g_.to[c];
     if (v == t_ || !reached(v) || fixed_[v]) continue;
@@ -284,7 +284,8 @@ bool Layer::make_way(u32 w, const std::vector<double>& cost) {
   return false;
 }
 
-// Switch v goes on by `by`, and `entering` leads to it as well. False: that would close a circle.
+// Changes the next hop of switch v to `by` and adds `entering`, which leads to v. Returns false if that would close a
+// cycle.
 bool Layer::redirect(u32 v, u32 by, u32 entering) {
   const u32 old = next[v];
   std::vector<u32> into, taken;
@@ -312,8 +313,8 @@ bool Layer::redirect(u32 v, u32 by, u32 entering) {
   return false;
 }
 
-// Shares of the destinations' switches, alike in terminals: neighbours together, so that routes in a layer have much in
-// common.
+// Divides the switches of the destinations into shares of equal numbers of terminals. Neighbours stay together, so that
+// the routes of a layer have much in common.
 std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   std::vector<std::vector<u32>> all(layers);
   std::vector<u32> hops, order;
@@ -321,7 +322,7 @@ std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   for (u32 start = 0; start < g.switches; start++) {
     if (in[start]) continue;
     hops_to(g, start, hops);
-    u32 far = start;  // from the edge of the network on
+    u32 far = start;  // starts at the edge of the network
     for (u32 s = 0; s < g.switches; s++)
       if (hops[s] != kNone && hops[s] > hops[far]) far = s;
     std::size_t head = order.size();
@@ -342,7 +343,7 @@ std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   return all;
 }
 
-// The destinations of a layer: all of one switch after the other, or one of each switch in turn.
+// Destinations of a layer: switch by switch, or one of each switch in turn.
 std::vector<u32> order_of(const ChannelGraph& g, const std::vector<u32>& switches, bool in_turn) {
   std::vector<u32> order;
   u32 most = 0;
@@ -354,7 +355,7 @@ std::vector<u32> order_of(const ChannelGraph& g, const std::vector<u32>& switche
   return order;
 }
 
-// What makes a demand's entries 1 in the mean over all pairs.
+// Factor that makes the mean demand over all pairs 1.
 double demand_scale(const ChannelGraph& g, const Demand& demand) {
   double total = 0;
   for (const double weight : demand.weight) total += weight;
@@ -363,7 +364,7 @@ double demand_scale(const ChannelGraph& g, const Demand& demand) {
 
 struct Attempt {
   ForwardingTable table;
-  double highest = 0, squares = 0;  // of the channels' loads
+  double highest = 0, squares = 0;  // of the channel loads
   bool operator<(const Attempt& other) const {
     return std::pair(highest, squares) < std::pair(other.highest, other.squares);
   }
@@ -379,10 +380,10 @@ Attempt empty_attempt(const ChannelGraph& g, u32 layers) {
   return made;
 }
 
-// Fills the table: every next hop anew.
+// Computes every next hop of the table.
 void fill(const ChannelGraph& g, const Demand& demand, const std::vector<std::vector<u32>>& all, Layer& layer,
           bool in_turn, u32 rank, Attempt& made) {
-  // More than any load, so that the shortest free route is taken, and of those the least loaded.
+  // A hop costs more than any load. The search therefore takes a shortest free route and among these the least loaded.
   const double hop = 4.0 * g.terminals * g.terminals, scale = demand_scale(g, demand);
   ForwardingTable& table = made.table;
   std::vector<double> load(g.channels, 0), cost(g.channels, hop), flow;
@@ -419,7 +420,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   const auto all = shares(g, layers);
   const DependencyIndex index(g);
   Layer layer(g, index);
-  // Both orders for each of some trees, from that of the most central root to that of the least.
+  // Tries both orders for each of several trees, whose roots range from the most central to the least central switch.
   const u32 tries = params.count("tries"), trees = (tries + 1) / 2;
   Attempt best = empty_attempt(g, layers);
   fill(g, demand, all, layer, false, 0, best);
@@ -435,10 +436,10 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 const Register<EngineSpec> entry([] {
   EngineSpec spec{
       .name = "nue",
-      .summary = "shortest free routes inside the channel dependency graph, with any number of layers",
+      .summary = "shortest routes that keep the channel dependencies acyclic, in any number of layers",
       .params = {layers_param(),
                  integer("tries", 8, 1, 10000, "",
-                         "tables made, of which the one with the least edge forwarding index is taken")},
+                         "number of tables made; the one with the lowest edge forwarding index is kept")},
       .make = make,
   };
   spec.balances = true;

@@ -1,13 +1,13 @@
-// PARX: pattern-aware routing for a HyperX of two dimensions (Domke et al., "HyperX Topology: First At-Scale
-// Implementation and Comparison to the Fat-Tree", SC 2019). Every terminal has four addresses (LMC 2). For each of them
-// the links inside one half of the network are left out, the left, right, top or bottom one, so that a pair of
-// terminals in it takes a detour through the other half: with minimal routes alone such a pair has few ways. Whoever
-// sends picks the address: short messages one of a shortest route, long messages one of a longest (routing.addresses).
-// All routes are balanced together as in SSSP, by the number of pairs or by what they send, scaled to 1 .. 255, and
-// shared out to virtual layers as in DFSSSP.
+// PARX: pattern-aware routing for a two-dimensional HyperX (Domke et al., "HyperX Topology: First At-Scale
+// Implementation and Comparison to the Fat-Tree", SC 2019). Every terminal has four addresses (LMC 2). For each address
+// the links inside one half of the network are left out: the left, right, top or bottom half. A pair of terminals in
+// that half then takes a detour through the other half. With minimal routes alone such a pair has few paths. The sender
+// picks the address (routing.addresses): short messages take one with a shortest route, long messages one with a
+// longest route. All routes are balanced together as in SSSP, by the number of pairs or by the demand, scaled to 1 ..
+// 255. They are distributed over virtual layers as in DFSSSP.
 //
-// The tables of the paper's machine are not published. Where links have failed so that a half left out cuts a terminal
-// off, its routes at that address are free to use all links.
+// The tables of the paper's machine are not published. If links have failed and leaving out a half disconnects a
+// terminal, its routes at that address may use all links.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -30,20 +30,20 @@ const HyperX& even_plane(const ChannelGraph& g) {
   std::string sizes;
   for (const u32 width : box.widths) sizes += (sizes.empty() ? "" : " x ") + std::to_string(width);
   if (box.dimensions != 2 || box.widths[0] % 2 || box.widths[1] % 2)
-    throw ConfigError("routing.table.engine: parx needs a HyperX of two dimensions of even sizes, e.g. " + box.key +
-                      "=[12,8]; here it is " + sizes);
+    throw ConfigError("routing.table.engine: parx needs a two-dimensional HyperX of even sizes, e.g. " + box.key +
+                      "=[12,8]; the network is " + sizes);
   return box;
 }
 
-// In the half that address a leaves out: left and right by dimension 0, top and bottom by dimension 1.
+// Switch s is in the half that address a leaves out. Left and right divide dimension 0, top and bottom dimension 1.
 bool in_half(const HyperX& box, u32 s, u32 a) {
   return (box.coordinate(s, a / 2) >= box.widths[a / 2] / 2) == (a % 2 == 1);
 }
 
-// The network with some channels only.
+// A subset of the channels of the network.
 struct Part {
   ChannelGraph graph;
-  std::vector<u32> whole;  // [channels of it] their number in the whole network
+  std::vector<u32> whole;  // [channels of the part] number in the whole network
 };
 
 Part part_for(const ChannelGraph& g, const HyperX& box, u32 a) {
@@ -63,7 +63,7 @@ Part part_for(const ChannelGraph& g, const HyperX& box, u32 a) {
   return part;
 }
 
-// Pairs count 1, those of the demand by it on a scale to 255.
+// A pair weighs 1, or its demand scaled to 1 .. 255.
 class Weights {
  public:
   Weights(const ChannelGraph& g, const Demand& demand) : g_(g), demand_(demand) {
@@ -73,7 +73,8 @@ class Weights {
     demand_towards(g_, {}, t, by_switch);
     each(t, [&](u32 s, double weight) { by_switch[g_.terminal_switch[s]] += weight - 1; });
   }
-  // The terminals that receive most first; where nothing is said, one of every switch, then the second, and so on.
+  // Terminals that receive most come first. Without a demand: one terminal of every switch, then the second of every
+  // switch, and so on.
   std::vector<u32> order() const {
     std::vector<double> received(g_.terminals, 0);
     std::vector<u32> turn(g_.terminals), all(g_.terminal_of);
@@ -96,7 +97,7 @@ class Weights {
   double most_ = 0;
 };
 
-// The least loaded of the shortest ways, for all switches; then what passes is added to the loads.
+// Takes the least loaded shortest path from every switch and adds the traffic to the loads.
 void route(const ChannelGraph& g, const ShortestWays& ways, const std::vector<u32>& whole, std::vector<double>& weight,
            std::vector<double>& load, ForwardingTable& table, u32 d) {
   const std::size_t reached = ways.order.size();
@@ -151,7 +152,8 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 const Register<EngineSpec> entry([] {
   EngineSpec spec{
       .name = "parx",
-      .summary = "four addresses per terminal on a 2D HyperX: short routes, and detours around half of the links",
+      .summary =
+          "2-D HyperX: four addresses per terminal, each with shortest routes or detours around one half of the links",
       .topologies = {"hyperx"},
       .params = layer_params(),
       .make = make,

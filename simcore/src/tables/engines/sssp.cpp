@@ -1,8 +1,7 @@
 // Single-source shortest-path routing (Hoefler, Schneider, Lumsdaine, "Optimized Routing for Large-Scale InfiniBand
-// Networks", HOTI 2009): one destination after the other takes the shortest paths that are least loaded so far. The
-// paper's weights begin at the square of the number of terminals so that fewer hops win; here hops are compared first
-// and the sum of loads second, which is the same and holds for any number of hops. Not free of deadlock unless the
-// network is.
+// Networks", HOTI 2009). One destination after the other takes the least loaded shortest paths. In the paper, weights
+// begin at the square of the number of terminals, so that fewer hops win. Here hops are compared first and the sum of
+// loads second, which is equivalent for any number of hops. Free of deadlock only if the network is.
 #include "tables/shortest.hpp"
 
 namespace flitgym::tables::engines::sssp {
@@ -17,7 +16,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
 
 const Register<EngineSpec> entry({
     .name = "sssp",
-    .summary = "the least loaded of the shortest paths, one destination after the other",
+    .summary = "the least loaded shortest paths, one destination after the other",
     .params = balance_params(),
     .make = make,
     .balances = true,

@@ -1,16 +1,17 @@
 // Torus-2QoS (OpenSM, doc/current-routing.txt): dimension order on a torus or mesh of any number of dimensions, x
-// first, the shorter way round each ring, of a tie the way that does not pass its dateline, which lies between the last
-// switch and the first.
+// first. On each ring it takes the shorter direction. A tie takes the direction that does not cross the dateline, which
+// lies between the last switch and the first.
 //
-// A packet's layer has a bit per ring: does the shorter way from its source to its destination pass the dateline? The
-// lane of a channel is the bit of its ring (the SL2VL tables of InfiniBand), the same on all of the ring. In lane 0
-// nobody passes the dateline, in lane 1 everybody does and goes less than half the way round: neither closes a circle,
-// and dimensions come in order. A ring of up to four switches closes none in a single lane, as no way of two hops
-// passes its dateline, and needs no bit.
+// The layer of a packet has one bit per ring, set if the shorter direction from source to destination crosses the
+// dateline. The lane of a channel is the bit of its ring (the SL2VL tables of InfiniBand), the same along the whole
+// ring. In lane 0 no packet crosses the dateline. In lane 1 every packet crosses it and travels less than half of the
+// ring. Neither lane closes a cycle, and dimensions are taken in order. On a ring of up to four switches no two-hop
+// path crosses the dateline, so one lane suffices and no bit is needed.
 //
-// Where a ring has lost the channels between two neighbours, routes take the long way round: it is no ring any more, so
-// its lanes do not matter. Torn at two places it is refused. Cables side by side are shared out as by min_hop. Left out
-// is what OpenSM does about a switch that is missing, a turn out of order, and the second level of service.
+// If a ring lost the channels between two neighbours, routes take the long direction. The rest of the ring is a line,
+// so its lanes do not matter. A ring that is broken at two places is refused. Parallel cables share destinations as in
+// min_hop. Three features of OpenSM are left out: the handling of a missing switch, turns out of order, and the second
+// level of service.
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
 #include "tables/engine.hpp"
@@ -21,7 +22,7 @@ namespace flitgym::tables::engines::torus_2qos {
 
 namespace {
 
-constexpr u32 kMostBits = 6;  // of a layer: a table has up to 64
+constexpr u32 kMostBits = 6;  // bits of a layer; a table has up to 64 layers
 
 class TorusTables {
  public:
@@ -31,7 +32,7 @@ class TorusTables {
       if (torus_.ring[k] && torus_.widths[k] > 4) bit_[k] = bits_++;
     if (bits_ > kMostBits)
       throw ConfigError("engine torus_2qos: " + std::to_string(bits_) +
-                        " rings of more than four switches; valid are up to " + std::to_string(kMostBits));
+                        " rings have more than four switches; valid are at most " + std::to_string(kMostBits));
     free_[0].assign(std::size_t{g.switches} * torus_.dimensions, 0);
     free_[1] = free_[0];
     for (u32 k = 0; k < torus_.dimensions; k++)
@@ -57,7 +58,7 @@ class TorusTables {
   }
 
  private:
-  // How many hops one can go on from switch s in a direction of dimension k, less than once round.
+  // Counts the hops that are possible from switch s in a direction of dimension k, less than once around the ring.
   void count_free(u32 s, u32 k, bool up) {
     u32 hops = 0;
     for (u32 at = s; hops + 1 < torus_.widths[k]; hops++) {
@@ -68,10 +69,10 @@ class TorusTables {
     }
     free_[up][std::size_t{s} * torus_.dimensions + k] = hops;
   }
-  // By the parallel cable that is first of those that are there.
+  // First existing channel of the parallel cables.
   u32 first_channel(u32 s, u32 k, bool up) const {
     const u32 coordinate = torus_.coordinate(s, k);
-    if (torus_.widths[k] == 2 && up != (coordinate == 0)) return kNone;  // one set of ports for both directions
+    if (torus_.widths[k] == 2 && up != (coordinate == 0)) return kNone;  // both directions share one set of ports
     for (u32 link = 0; link < torus_.links[k]; link++)
       if (const u32 c = g_.channel(s, torus_.first_port(k, up) + link); c != kNone) return c;
     return kNone;
@@ -79,7 +80,7 @@ class TorusTables {
   bool passes_dateline(u32 k, u32 a, u32 b) const {
     return torus_.ring[k] && 2 * (a < b ? b - a : a - b) > torus_.widths[k];
   }
-  // Hops in that direction; more than there are switches where none leads there.
+  // Hops in that direction. On a mesh the wrong direction gets the width, which exceeds every entry of free_.
   u32 hops(u32 k, u32 a, u32 b, bool up) const {
     if (torus_.ring[k]) return up ? torus_.forward(k, a, b) : torus_.forward(k, b, a);
     return up == (a < b) ? (a < b ? b - a : a - b) : torus_.widths[k];
@@ -95,11 +96,11 @@ class TorusTables {
     };
     if (!open(up)) up = !up;
     if (!open(up)) {
-      if (g_.terminals_at(s) == 0) return;  // a hole, which nobody minds unless a route passes it
-      throw ConfigError("engine torus_2qos: in dimension " + std::to_string(k) + " no way leads from switch " +
-                        g_.switch_name(s) + " to coordinate " + std::to_string(b) + ", on the way to switch " +
-                        g_.switch_name(to) + ": what has failed tears its " + (torus_.ring[k] ? "ring" : "line") +
-                        " into pieces; routings of any graph go round, such as up_down or dfsssp");
+      if (g_.terminals_at(s) == 0) return;  // a hole is an error only if a route passes it
+      throw ConfigError("engine torus_2qos: dimension " + std::to_string(k) + " has no path from switch " +
+                        g_.switch_name(s) + " to coordinate " + std::to_string(b) + ", on the route to switch " +
+                        g_.switch_name(to) + ": failures split its " + (torus_.ring[k] ? "ring" : "line") +
+                        " into pieces; take an engine for any graph, such as up_down or dfsssp");
     }
     const u32 first = torus_.first_port(k, up);
     for (u32 link = 0; link < torus_.links[k]; link++)
@@ -137,16 +138,16 @@ class TorusTables {
 
   const ChannelGraph& g_;
   const Torus& torus_;
-  std::vector<u32> bit_;  // [dimensions] of the layer; kNone: it needs none
+  std::vector<u32> bit_;  // [dimensions] bit of the layer; kNone: needs none
   u32 bits_ = 0;
-  std::vector<u32> free_[2];  // [down, up][switches, dimensions] hops that can be gone
+  std::vector<u32> free_[2];  // [down, up][switches, dimensions] hops possible in that direction
 };
 
 ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) { return TorusTables(g).make(); }
 
 const Register<EngineSpec> entry({
     .name = "torus_2qos",
-    .summary = "dimension order with a lane on either side of each ring's dateline",
+    .summary = "dimension order; a second lane for packets that cross the dateline of a ring",
     .topologies = {"torus", "mesh"},
     .make = make,
 });

@@ -1,0 +1,398 @@
+"""Tables of results on the pages of docs, made from recorded results.
+
+Two comments mark the place of a table on a page. The first comment names a function of `MAKERS` and its arguments:
+
+    <!-- table: scores suite=quick -->
+
+    <!-- end of table -->
+
+`make reference` writes the tables between the comments, and tests/docs/test_results.py compares them. Results of the
+benchmark's suites are scored by the benchmark's own code. The other sources are the headers of shipped policies, the
+READMEs of figures and studies, and the saved figures of the core's speed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from flitgym.agents.policy_file import load_policy
+from flitgym.configs.policies import shipped_policy
+from flitgym.experiments.benchmark import standing_of
+from flitgym.experiments.benchmarks.measures import SCORED
+from flitgym.experiments.benchmarks.records import Record, read_records
+from flitgym.experiments.benchmarks.scoring import Bootstrap, Summary
+from flitgym.experiments.benchmarks.suite import Kind, Suite, Task, load_suite
+from flitgym.experiments.benchmarks.text import by_kind, by_network, overview
+
+DOCS = Path(__file__).resolve().parent.parent
+SUITES = ("quick", "standard")
+# The best of these counts as the best adaptive baseline: none of them sees more than a router does.
+BASELINES = ("ugal", "ugal_l", "par", "q_adaptive", "dim_war", "omni_war")
+GOAL = 1.02  # times the best baseline's latency
+_PLACE = re.compile(
+    r"(?P<begin><!-- table: (?P<name>\w+)(?P<words>[^\n]*?) -->\n)(?P<table>.*?)(?P<end><!-- end of table -->)",
+    re.DOTALL,
+)
+_COMMENT = "<!-- table:"
+# Title of the scored measure, factor from its recorded unit, format.
+_MEASURES: dict[Kind, tuple[str, float, str]] = {
+    "below": ("latency, ns", 1.0, "{:,.0f}"),
+    "above": ("accepted load", 1.0, "{:.3f}"),
+    "jobs": ("communication, us", 1e-3, "{:,.1f}"),
+    "cold_start": ("latency, ns", 1.0, "{:,.0f}"),
+    "recovery": ("latency, ns", 1.0, "{:,.0f}"),
+}
+# Recorded with the scored measure.
+_FURTHER: dict[Kind, tuple[str, str]] = {
+    "cold_start": ("latency_first_ns", "first 10 us: latency, ns"),
+    "recovery": ("recovery_ns", "recovery time, ns"),
+}
+_SCENES = (
+    "input_queued_minimal_uniform_0.6",
+    "hpdc21_q_adaptive_uniform_0.6",
+    "input_queued_minimal_uniform_0.3_100352_terminals",
+    "sc22_par_fft3d_and_halo3d",
+    "sc22_flit_crossbar_par_fft3d_and_halo3d",
+)
+# Heads of columns of text.
+_TEXTS = {"policy", "policies", "suite", "task", "in task", "measure", "network", "best baseline", "core", "scene"}
+
+Rows = list[list[str]]
+
+
+def markdown(heads: Sequence[str], rows: Rows) -> str:
+    """A Markdown table; columns of numbers are aligned to the right."""
+    rules = ["---" if head in _TEXTS else "---:" for head in heads]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, rules, *rows))
+
+
+@cache
+def _suite(name: str) -> Suite:
+    return load_suite(name)
+
+
+@cache
+def _summaries(suite: str) -> list[Summary]:
+    return standing_of(_suite(suite), Bootstrap(0.95, 2000))
+
+
+@cache
+def _records(suite: str) -> list[Record]:
+    whole = _suite(suite)
+    return [record for record in read_records(whole.results) if record.suite == whole.id]
+
+
+@cache
+def _means(suite: str, measure: str | None = None) -> dict[tuple[str, str], float]:
+    """A measure (that which is scored) by task and policy, as mean over the seeds."""
+    kinds = {task.id: task.kind for task in _suite(suite).tasks}
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for record in _records(suite):
+        if record.task in kinds:
+            value = record.measures.get(measure or SCORED[kinds[record.task]][0])
+            found[record.task, record.policy] += [] if value is None else [value]
+    return {key: float(np.mean(values)) for key, values in found.items() if values}
+
+
+def _best_baseline(suite: str, task: Task) -> tuple[str, float]:
+    values = {name: _means(suite)[task.id, name] for name in BASELINES if (task.id, name) in _means(suite)}
+    best = max if SCORED[task.kind][1] else min
+    name = best(values, key=lambda baseline: values[baseline])
+    return name, values[name]
+
+
+def _shown(task: Task, value: float) -> str:
+    _, factor, form = _MEASURES[task.kind]
+    return form.format(value * factor)
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+# --- Suites ----------------------------------------------------------------------------------------------------------
+
+
+def suites() -> str:
+    """Tasks, seeds, networks and recorded runs of every suite."""
+    rows = []
+    for name in SUITES:
+        suite = _suite(name)
+        train = sum(task.set == "train" for task in suite.tasks)
+        networks = dict.fromkeys(task.network for task in suite.tasks)
+        numbers = (len(suite.tasks), train, len(suite.seeds), len(networks), len(_records(name)))
+        rows.append([f"[`{suite.id}`]({name}.md)", *(f"{number:,}" for number in numbers)])
+    return markdown(("suite", "tasks", "to train on", "seeds", "networks", "recorded runs"), rows)
+
+
+def networks(suite: str) -> str:
+    """Networks of a suite: how many tasks of each set they have, and the policy whose score is 0."""
+    rows = []
+    for network in dict.fromkeys(task.network for task in _suite(suite).tasks):
+        places = [place for place in _suite(suite).places if network in {task.network for task in place.tasks.values()}]
+        tasks = [task for place in places for task in place.tasks.values()]
+        references = dict.fromkeys(f"`{place.reference}`" for place in places)
+        routers = dict.fromkeys(w.partition("=")[2] for place in places for w in place.overrides if w[:7] == "router=")
+        train = sum(task.set == "train" for task in tasks)
+        numbers = [str(train), str(len(tasks) - train)]
+        rows.append([f"`{network}`", *(f"`{router}`" for router in routers), *numbers, " or ".join(references)])
+    heads = ["network", "router", "train", "held out", "reference"]
+    return markdown(heads, rows).replace("---:", "---", 1)
+
+
+def versions(suite: str) -> str:
+    """The versions of the core that the recorded runs are of."""
+    rows = []
+    all_policies = dict.fromkeys(record.policy for record in _records(suite))
+    for version in dict.fromkeys(record.version for record in _records(suite)):
+        runs = [record for record in _records(suite) if record.version == version]
+        names = [f"`{name}`" for name in all_policies if name in {record.policy for record in runs}]
+        rows.append([f"`{version}`", str(len(runs)), ", ".join(names)])
+    return markdown(("core", "runs", "policies"), rows)
+
+
+def measured(suite: str) -> str:
+    """The scored measure of every task and policy, with a heading and a table per network."""
+    parts = []
+    order = [summary.policy for summary in _summaries(suite)]
+    for network in dict.fromkeys(task.network for task in _suite(suite).tasks):
+        tasks = [task for task in _suite(suite).tasks if task.network == network]
+        names = [name for name in order if any((task.id, name) in _means(suite) for task in tasks)]
+        rows = []
+        for task in tasks:
+            values = {name: _means(suite)[task.id, name] for name in names if (task.id, name) in _means(suite)}
+            best = (max if SCORED[task.kind][1] else min)(values.values())
+            cells = [
+                "-" if name not in values else _bold(_shown(task, values[name]), values[name] == best) for name in names
+            ]
+            rows.append([task.name.removeprefix(f"{network}/"), _MEASURES[task.kind][0], *cells])
+            if task.kind in _FURTHER:
+                measure, title = _FURTHER[task.kind]
+                further = _means(suite, measure)
+                numbers = [further.get((task.id, name), np.nan) for name in names]
+                rows.append(["", title, *("-" if np.isnan(x) else f"{x:,.0f}" for x in numbers)])
+        heads = ["task", "measure", *(f"`{name}`" for name in names)]
+        parts.append(f"### {network}\n\n{markdown(heads, rows)}")
+    return "\n".join(parts)
+
+
+def _bold(text: str, bold: bool) -> str:
+    return f"**{text}**" if bold else text
+
+
+# --- Scores ----------------------------------------------------------------------------------------------------------
+
+
+def _rows_of(
+    make: Callable[[Sequence[Summary]], tuple[list[str], Rows]], suite: str | None, policies: str | None
+) -> tuple[list[str], Rows]:
+    """Heads and rows of a table of the benchmark: of one suite, or of several with a column for the suite."""
+    heads: list[str] = []
+    rows: Rows = []
+    for name in (suite,) if suite else SUITES:
+        summaries = [s for s in _summaries(name) if policies is None or s.policy in policies.split(",")]
+        if not summaries:
+            continue
+        heads, lines = make(summaries)
+        rows += lines if suite else [[name, *line] for line in lines]
+    return (heads if suite else ["suite", *heads]), rows
+
+
+def scores(suite: str | None = None, policies: str | None = None) -> str:
+    """Scores on both sets of tasks, and the lowest score of a task."""
+    heads, rows = _rows_of(overview, suite, policies)
+    last = heads.index("tasks") + 2
+    return markdown(heads[:last], [row[:last] for row in rows])
+
+
+def latencies(suite: str | None = None, policies: str | None = None) -> str:
+    """Latency below saturation relative to the reference, the best known and the best other policy."""
+    heads, rows = _rows_of(overview, suite, policies)
+    first, last = heads.index("policy") + 1, heads.index("tasks") + 2
+    kept = [[*row[:first], *row[last:]] for row in rows if row[last] != "-"]
+    return markdown([*heads[:first], *heads[last:]], kept)
+
+
+def kinds(suite: str | None = None, policies: str | None = None) -> str:
+    """Scores by kind of task."""
+    return markdown(*_rows_of(by_kind, suite, policies))
+
+
+def of_networks(suite: str, played: str) -> str:
+    """Scores by network, a row each, of the policies that played all tasks or of those that played some."""
+    summaries = [summary for summary in _summaries(suite) if summary.complete == (played == "all")]
+    heads, lines = by_network(summaries)
+    rows = [list(row) for row in zip(*lines, strict=True)]
+    there = [[head, *row] for head, row in zip(heads[1:], rows[1:], strict=True) if set(row) != {"-"}]
+    return markdown(["network", *rows[0]], there)
+
+
+def scoreboard(policies: str) -> str:
+    """One row per policy: held-out scores on the suites, and latency relative to the best known."""
+    rows = []
+    for policy in policies.split(","):
+        of = {name: {s.policy: s for s in _summaries(name)}.get(policy) for name in SUITES}
+        cells = [f"`{policy}`"]
+        for summary in of.values():
+            value = np.nan if summary is None else summary.by_set["held_out"].value
+            cells.append("-" if np.isnan(value) else f"{value:.2f}")
+        last = of["standard"]
+        ratio = np.nan if last is None else last.latency_to_best
+        cells.append("-" if np.isnan(ratio) else f"{ratio:.3f}")
+        cells.append("-" if last is None else f"{last.played} of {last.of}")
+        rows.append(cells)
+    return markdown(
+        ("policy", "`quick`", "`standard`", "`standard`: latency / best known", "tasks of `standard`"), rows
+    )
+
+
+def against_baselines(suite: str, policies: str) -> str:
+    """Mean latency below saturation relative to the best of `BASELINES` in each task."""
+    rows = []
+    for policy in policies.split(","):
+        ratios = _ratios(suite, policy)
+        worst = max(ratios, key=lambda task: ratios[task])
+        mean = float(np.exp(np.mean(np.log(list(ratios.values())))))
+        within = sum(ratio <= GOAL for ratio in ratios.values())
+        rows.append(
+            [f"`{policy}`", _percent(mean), f"{within} of {len(ratios)}", _percent(ratios[worst]), f"`{worst.name}`"]
+        )
+    return markdown(("policy", "mean", f"at most {100 * (GOAL - 1):.0f} % above", "worst", "in task"), rows)
+
+
+def networks_against_baselines(suite: str, policies: str) -> str:
+    """The same mean by network."""
+    names = policies.split(",")
+    of = {policy: _ratios(suite, policy) for policy in names}
+    rows = []
+    for network in dict.fromkeys(task.network for ratios in of.values() for task in ratios):
+        cells = [f"`{network}`"]
+        for policy in names:
+            own = [ratio for task, ratio in of[policy].items() if task.network == network]
+            cells.append(_percent(float(np.exp(np.mean(np.log(own))))) if own else "-")
+        rows.append(cells)
+    return markdown(("network", *(f"`{policy}`" for policy in names)), rows)
+
+
+def _ratios(suite: str, policy: str) -> dict[Task, float]:
+    means = _means(suite)
+    tasks = [task for task in _suite(suite).tasks if task.kind == "below" and (task.id, policy) in means]
+    return {task: means[task.id, policy] / _best_baseline(suite, task)[1] for task in tasks}
+
+
+def behind(suite: str, policy: str) -> str:
+    """The tasks in which a policy is more than 2 % worse than the best of `BASELINES`, the worst first."""
+    found = []
+    for task in _suite(suite).tasks:
+        value = _means(suite).get((task.id, policy))
+        if value is None:
+            continue
+        name, best = _best_baseline(suite, task)
+        ratio = value / best
+        worse = 1 / ratio if SCORED[task.kind][1] else ratio
+        if worse > GOAL:
+            cells = [_MEASURES[task.kind][0], _shown(task, value), _shown(task, best), f"`{name}`", _percent(ratio)]
+            found.append((worse, [f"`{task.name}`", *cells]))
+    rows = [row for _, row in sorted(found, key=lambda entry: -entry[0])]
+    return markdown(("task", "measure", f"`{policy}`", "best", "best baseline", "difference"), rows)
+
+
+# --- Other sources ---------------------------------------------------------------------------------------------------
+
+
+def shipped(policies: str) -> str:
+    """Policies that come with flitgym: what they see and how they were trained, as their files say."""
+    rows = []
+    for policy in policies.split(","):
+        layers, header = load_policy(shipped_policy(policy))
+        sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
+        sees = (f"`{header['observation']}`", "-".join(map(str, sizes)), header["slots"], f"`{header['relation']}`")
+        rows.append([f"`{policy}`", f"`{header['trained_by']}`", *sees, header["topology"]])
+    heads = ("policy", "command", "observation", "units", "slots", "relation", "networks")
+    return markdown(heads, rows).replace("---:", "---")
+
+
+def readme(folder: str, number: str) -> str:
+    """The n-th table of the README of a figure or a study."""
+    path = DOCS.parent / folder / "README.md"
+    tables = re.findall(r"(?:^\|[^\n]*\n)+", path.read_text(), re.MULTILINE)
+    if not 1 <= int(number) <= len(tables):
+        raise ValueError(f"{path}: there is no table {number}; it has {len(tables)}")
+    table: str = tables[int(number) - 1]
+    if "](" in table:
+        raise ValueError(f"{path}: table {number} has links, which lead elsewhere from another page")
+    return table
+
+
+def speed() -> str:
+    """Saved figures of the core's benchmark, for some of its scenes."""
+    saved = json.loads((DOCS.parent / "simcore" / "bench" / "results" / "after.json").read_text())
+    of = {scene["scene"]: scene for scene in saved["scenes"]}
+    rows = []
+    for name in _SCENES:
+        million = of[name]["flit_hops_per_cpu_second"] / 1e6
+        rows.append(
+            [f"`{name}`", f"{of[name]['terminals']:,}", f"{million:.1f}", f"{of[name]['ratio_to_yardstick']:.2f}"]
+        )
+    return markdown(("scene", "terminals", "million flit-hops per CPU second", "relative to the prototype"), rows)
+
+
+MAKERS: dict[str, Callable[..., str]] = {
+    maker.__name__: maker
+    for maker in (
+        suites,
+        networks,
+        versions,
+        measured,
+        scores,
+        latencies,
+        kinds,
+        of_networks,
+        scoreboard,
+        against_baselines,
+        networks_against_baselines,
+        behind,
+        shipped,
+        readme,
+        speed,
+    )
+}
+
+
+def pages() -> list[Path]:
+    """The pages with tables of results."""
+    return [path for path in sorted(DOCS.rglob("*.md")) if _COMMENT in path.read_text()]
+
+
+def written(text: str) -> str:
+    """The text of a page with its tables as they are now.
+
+    Raises:
+        ValueError: a comment names no maker, has arguments that the maker does not take, or is not closed.
+    """
+    found = list(_PLACE.finditer(text))
+    if len(found) != text.count(_COMMENT):
+        raise ValueError("each comment `<!-- table: ... -->` ends its line, and `<!-- end of table -->` follows it")
+    return _PLACE.sub(lambda place: f"{place['begin']}\n{_made(place['name'], place['words'])}\n{place['end']}", text)
+
+
+def _made(name: str, words: str) -> str:
+    if name not in MAKERS:
+        raise ValueError(f"table: unknown name '{name}'; valid names: {', '.join(MAKERS)}")
+    arguments = dict(word.split("=", 1) for word in words.split())
+    try:
+        return MAKERS[name](**arguments)
+    except TypeError as error:
+        raise ValueError(f"table: {name}{words}: {error}") from error
+
+
+if __name__ == "__main__":
+    for page in pages():
+        page.write_text(written(page.read_text()))
+        print(page)

@@ -1,0 +1,37 @@
+// An agent outside the core decides through the learning seam. It sees a row of features per decision and picks a slot.
+#include "simcore/error.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym::routing::any::agent {
+
+namespace {
+
+void route(const Network&, State&, Batch&) {
+  throw CoreError(
+      "routing=agent: decisions come from outside the core; call collect() and apply() instead of run(), or use "
+      "flitgym.env");
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
+  auto seam = std::make_shared<Seam>();
+  net.seam = seam;
+  return build_seam(params, net, *seam);
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "agent",
+      .summary = "an agent outside the core decides, from observations (flitgym.env)",
+      .params = seam_params(),
+      .setup = setup,
+      .route = route,
+  };
+  spec.decider = Decider::kSlots;
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::any::agent

@@ -1,0 +1,85 @@
+// The minimal path or another candidate, by the local queues and a bias that is set from outside the core. A table
+// holds one bias in flits per router and destination region. The routing adds it to the congestion of every non-minimal
+// candidate. A bias of zero gives UGAL over the candidates of an agent. A large bias keeps packets on minimal paths,
+// and a large negative bias keeps packets off minimal paths.
+#include <limits>
+
+#include "routing/congestion.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym::routing::any::biased {
+
+namespace {
+
+struct Rule : ComponentData {
+  CongestionMeasure measure;
+  LearnedTable biases;
+};
+
+void route(const Network& net, State& s, Batch& b) {
+  const Seam& seam = *net.seam;
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  const Graph& graph = graph_now(net, s);
+  make_decisions(net, s, b);
+  for (u32 j = 0; j < b.decisions.count; j++) {
+    const u32 i = b.decisions.request[j], router = b.router[i];
+    const u32 to = net.terminal_router[s.packets[b.packet[i]].destination], h = distance(net, graph, router, to);
+    const double bias = rule.biases.row(s, router, net.topology->region(to))[0];
+    double least = 0;
+    u32 best = 0;
+    for (u32 k = 0; k < b.decisions.slot_count[j]; k++) {
+      const u32 at = j * seam.slots + k, port = net.port(router, b.decisions.ports[at]);
+      const u32 hops = 1 + distance(net, graph, net.next_router(port), to);
+      const double queue = rule.measure.of(net, s, port, b.decisions.classes[at]) + (hops > h ? bias : 0);
+      const double weight = queue * hops;
+      if (k > 0 && weight >= least) continue;  // a tie goes to the first candidate, the minimal one
+      least = weight;
+      best = k;
+    }
+    b.decisions.chosen[j] = best;
+    b.decisions.log_probability[j] = 0;  // the choice is deterministic
+  }
+  settle_decisions(net, s, b);
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto seam = std::make_shared<Seam>();
+  auto rule = std::make_shared<Rule>();
+  net.seam = seam;
+  rule->measure = measure_of(params, net);
+  data = rule;
+  MemoryShape shape;
+  shape.name = "biases";
+  shape.meaning = "biased: flits added to non-minimal candidates, destination region x 1";
+  shape.rows = net.topology->regions(net);
+  shape.lowest = -std::numeric_limits<double>::max();
+  rule->biases = declare_table(net, shape);
+  return build_seam(params, net, *seam);
+}
+
+std::vector<ParamSpec> params() {
+  std::vector<ParamSpec> specs = seam_params();
+  for (ParamSpec& spec : specs)
+    if (spec.key == "observation") spec.fallback = std::string("progress");
+  specs.push_back(congestion_param("both"));
+  specs.push_back(congestion_scope_param("port"));
+  return specs;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "biased",
+      .summary = "minimal or non-minimal, by the local queues and a bias per router and region that an agent sets",
+      .params = params(),
+      .setup = setup,
+      .route = route,
+  };
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::any::biased

@@ -1,0 +1,44 @@
+// Decisions from outside the core: collect() lists the candidates of each request, and apply() takes an agent's
+// choices. The relation keeps every candidate free of deadlock and livelock, so an agent cannot make an unsafe choice.
+#include "routing/relation.hpp"
+#include "simcore/error.hpp"
+
+namespace flitgym::routing::any::external {
+
+namespace {
+
+void route(const Network&, State&, Batch&) {
+  throw CoreError(
+      "routing=external: decisions come from outside the core; call collect() and apply() instead of run()");
+}
+
+// Keeps feedback for the agent outside the core: the values that a learning routing would learn from.
+void keep_feedback(const Network&, State& s, u32 port, u32 row, float target) {
+  s.part.heard.push_back({port, row, target});
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
+  net.learns = params.boolean("feedback");
+  return take_relation(params, net);
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "external",
+      .summary = "an agent outside the core chooses among all candidates",
+      .params = relation_params(),
+      .setup = setup,
+      .route = route,
+  };
+  spec.params.push_back(flag("feedback", false,
+                             "feedback travels back over each link: apply(choices, values, rows) sends the agent's "
+                             "estimates, and feedback() lists those that have arrived"));
+  spec.decider = Decider::kCandidates;
+  spec.graph = true;
+  spec.learn = keep_feedback;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::any::external

@@ -1,0 +1,180 @@
+// A neural network decides inside the core. It is either a trained policy from a file (`path`), or a policy in
+// training, whose weights are exchanged between two runs.
+#include <algorithm>
+#include <set>
+
+#include "learning/perceptron.hpp"
+#include "simcore/error.hpp"
+#include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym::routing::any::policy {
+
+namespace {
+
+const std::string& metadata_of(const PolicyFile& file, const std::string& path, const std::string& key) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end())
+    throw ConfigError("policy file " + path + ": its metadata lacks '" + key + "'; it was not written by flitgym");
+  return found->second;
+}
+
+// The metadata of the file, which replaces the defaults of these parameters.
+Values parameters_of(const PolicyFile& file, const std::string& path) {
+  if (metadata_of(file, path, "format") != "flitgym-policy-1")
+    throw ConfigError("policy file " + path + ": its format is '" + metadata_of(file, path, "format") +
+                      "', this version reads flitgym-policy-1");
+  // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
+  // have its relation.
+  metadata_of(file, path, "topology");
+  i64 slots = 0;
+  for (const char c : metadata_of(file, path, "slots")) {
+    if (c < '0' || c > '9' || slots > 100)
+      throw ConfigError("policy file " + path + ": '" + metadata_of(file, path, "slots") +
+                        "' slots; expected a small whole number");
+    slots = slots * 10 + (c - '0');
+  }
+  Values values = {{"observation", metadata_of(file, path, "observation")},
+                   {"slots", slots},
+                   {"relation", metadata_of(file, path, "relation")},
+                   {"network", metadata_of(file, path, "network")}};
+  if (file.metadata.contains("slots_by")) values["slots_by"] = metadata_of(file, path, "slots_by");
+  return values;
+}
+
+const PolicyFile::Tensor& tensor(const PolicyFile& file, const std::string& path, const std::string& name,
+                                 std::vector<u64> shape) {
+  const auto found = file.tensors.find(name);
+  if (found == file.tensors.end()) throw ConfigError("policy file " + path + ": there is no tensor '" + name + "'");
+  const auto words = [](const std::vector<u64>& numbers) {
+    std::string out;
+    for (const u64 n : numbers) out += (out.empty() ? "" : " x ") + std::to_string(n);
+    return out;
+  };
+  if (found->second.shape != shape)
+    throw ConfigError("policy file " + path + ": tensor '" + name + "' is " + words(found->second.shape) +
+                      ", but its observation and slots need " + words(shape));
+  return found->second;
+}
+
+void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u32 outputs, PolicyShape& shape,
+                 std::vector<float>& weights) {
+  std::vector<u32> layers = {inputs};
+  std::set<std::string> known;
+  for (u32 l = 0;; l++) {
+    const std::string layer = "layers." + std::to_string(l);
+    const auto bias = file.tensors.find(layer + ".bias");
+    if (bias == file.tensors.end()) break;
+    if (bias->second.values.empty() || bias->second.values.size() > learning::kMostUnits)
+      throw ConfigError("policy file " + path + ": layer " + std::to_string(l) + " has " +
+                        std::to_string(bias->second.values.size()) + " units; valid are 1 to " +
+                        std::to_string(learning::kMostUnits));
+    layers.push_back(static_cast<u32>(bias->second.values.size()));
+    known.insert({layer + ".weight", layer + ".bias"});
+  }
+  if (layers.size() < 2 || layers.back() != outputs)
+    throw ConfigError("policy file " + path + ": it has " + std::to_string(layers.size() - 1) + " layers and " +
+                      std::to_string(layers.back()) + " outputs, but " + std::to_string(outputs) +
+                      " outputs are needed");
+  for (const auto& [name, values] : file.tensors)
+    if (!known.contains(name))
+      throw ConfigError("policy file " + path + ": tensor '" + name + "' belongs to no layer; the file has " +
+                        std::to_string(layers.size() - 1) + " layers");
+  shape_policy(shape, layers);
+  weights.assign(shape.size, 0);
+  for (u32 l = 0; l + 1 < layers.size(); l++) {
+    const std::string name = "layers." + std::to_string(l);
+    load_layer(shape, l, tensor(file, path, name + ".weight", {layers[l + 1], layers[l]}).values.data(),
+               tensor(file, path, name + ".bias", {layers[l + 1]}).values.data(), weights.data());
+  }
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  make_decisions(net, s, b);
+  choose_by_policy(net, s, b);
+  settle_decisions(net, s, b);
+}
+
+std::vector<ParamSpec> params() {
+  auto specs = seam_params();
+  specs.push_back(
+      choice("path", "", {}, "file of an exported policy, which then sets relation, slots, observation and network"));
+  specs.push_back(
+      choice("network", "slots", {"slots", "flat"},
+             "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));
+  specs.push_back(integer_list("hidden", {32, 32}, 1, learning::kMostUnits, "units",
+                               "size of each hidden layer; a policy file sets its own"));
+  specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
+  specs.push_back(
+      real("temperature", 0, 0, 1e6, "",
+           "a slot is drawn with a probability proportional to exp(score / temperature); 0 = the best slot"));
+  return specs;
+}
+
+RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const ComponentData>&) {
+  auto seam = std::make_shared<Seam>();
+  net.seam = seam;
+  seam->epsilon = given.real("epsilon");
+  seam->temperature = given.real("temperature");
+  const std::string& path = given.text("path");
+  Params effective = given;
+  PolicyFile file;
+  if (!path.empty()) {
+    file = read_policy_file(path);
+    const Values stored = parameters_of(file, path);
+    Params("policy file " + path, params(), stored);  // checks the bounds
+    // A parameter that contradicts the file would be ignored silently, so it is refused.
+    const Params untouched("routing.policy", params(), {});
+    for (const auto& [key, value] : stored) {
+      const auto text_of = [&](const Params& p) {
+        return key == "slots" ? std::to_string(p.integer(key)) : p.text(key);
+      };
+      if (text_of(given) != text_of(untouched) && text_of(given) != to_string(value))
+        throw ConfigError("routing.policy." + key + ": " + text_of(given) + ", but the policy file " + path + " says " +
+                          to_string(value) + "; leave it out");
+    }
+    effective = given.with(stored);
+    // A snapshot does not fit a policy of another shape.
+    net.identity += "policy of";
+    for (const auto& [key, value] : stored) net.identity += " " + key + "=" + to_string(value);
+  }
+  const RoutingFacts facts = [&] {
+    try {
+      return build_seam(effective, net, *seam);
+    } catch (const ConfigError& error) {
+      if (path.empty()) throw;
+      throw ConfigError("policy file " + path + ", which says relation=" + effective.text("relation") +
+                        ", does not run on this network: " + error.what());
+    }
+  }();
+  seam->policy.per_slot = effective.text("network") == "slots";
+  const u32 inputs = seam->policy.per_slot ? seam->general + seam->per_slot : seam->width,
+            outputs = seam->policy.per_slot ? 1 : seam->slots;
+  if (!path.empty()) {
+    read_layers(file, path, inputs, outputs, seam->policy, seam->weights);
+    for (const u32 units : seam->policy.layers) net.identity += " " + std::to_string(units);
+    net.identity += '\n';
+  } else {
+    std::vector<u32> layers = {inputs};
+    for (const u32 units : effective.counts("hidden")) layers.push_back(units);
+    layers.push_back(outputs);
+    shape_policy(seam->policy, layers);
+  }
+  return facts;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "policy",
+      .summary = "a trained neural network decides inside the core",
+      .params = params(),
+      .setup = setup,
+      .route = route,
+  };
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::any::policy

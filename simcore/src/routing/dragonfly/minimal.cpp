@@ -1,0 +1,51 @@
+// MIN: the unique minimal path, at most three hops (local, global, local). VC 0 up to and including the global hop, VC
+// 1 in the destination group. On each VC the channels are used in the order local < global, and VC 1 never leads back
+// to VC 0.
+#include "routing/relation.hpp"
+#include "simcore/state.hpp"
+#include "topology/dragonfly.hpp"
+
+namespace flitgym::routing::dragonfly::minimal {
+
+namespace {
+
+void route(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = as_dragonfly(net);
+  const u32 count = b.count;
+  const Packet* const packets = s.packets.data();
+  const u32 *const ids = b.packet.data(), *const routers = b.router.data();
+  u16 *const out_port = b.out_port.data(), *const out_class = b.out_class.data();
+  for (u32 i = 0; i < count; i++) {
+    const Packet& p = packets[ids[i]];
+    const u32 destination = p.destination, router = routers[i], to = net.terminal_router[destination];
+    // Computes all three cases and selects one without a branch, because a branch would often be mispredicted.
+    const u32 group_to = df.group(to), eject = net.terminal_port[destination], local = df.local_port(router, to),
+              away = df.exit(router, group_to, df.link_of(p));
+    const u32 there = df.group(router) == group_to, here = to == router;
+    const u32 port = (away & (there - 1)) | (local & (0 - there));
+    out_port[i] = static_cast<u16>((port & (here - 1)) | (eject & (0 - here)));
+    out_class[i] = static_cast<u16>(there);
+  }
+}
+
+RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
+  RoutingFacts facts{2, 3};
+  facts.minimal = true;
+  return facts;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "minimal",
+      .summary = "the minimal path, always (MIN)",
+      .topologies = {"dragonfly"},
+      .setup = setup,
+      .route = route,
+  };
+  spec.candidates = only_candidate<route>;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::dragonfly::minimal

@@ -1,0 +1,62 @@
+// MIN on any graph: at every router a port of a shortest path. Several such ports are used in turns, by flow or by the
+// shortest queue. The VC class is the number of hops done, which only grows. There are as many classes as the longest
+// of the shortest paths has hops.
+#include "routing/graph/paths.hpp"
+
+namespace flitgym::routing::graph::minimal {
+
+namespace {
+
+struct Rule : ComponentData {
+  Pick pick = Pick::kPacket;
+  CongestionMeasure measure;
+};
+
+void route(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  const Graph& graph = graph_now(net, s);
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
+    if (router == to) choose(b, i, ejection(net, p));
+    else choose(b, i, {pick_minimal(net, s, graph, rule.pick, rule.measure, p, router, to, vc_class), vc_class});
+  }
+}
+
+void candidates(const Network& net, State& s, Batch& b) {
+  const Graph& graph = graph_now(net, s);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) offer(net.terminal_port[p.destination], kAnyClass);
+    else each_minimal(net, graph, router, to, [&](u32 k) { offer(k, hop_class(net, p)); });
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  rule->pick = pick_of(params);
+  rule->measure = measure_of(params, net);
+  data = rule;
+  need_distances(net);
+  RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};
+  facts.minimal = true;
+  return facts;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "minimal",
+      .summary = "a shortest path; several are used in turns, by flow or by queue",
+      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
+      .setup = setup,
+      .route = route,
+  };
+  spec.candidates = candidates;
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::graph::minimal

@@ -1,0 +1,95 @@
+// Shared by the routings that run on any graph: the minimal ports, the choice among them, and the VC class of a hop.
+#pragma once
+
+#include "routing/choice.hpp"
+#include "routing/congestion.hpp"
+#include "routing/relation.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym::routing::graph {
+
+// How one of several minimal ports is picked.
+enum class Pick : u8 {
+  kPacket,  // the packets of a source take turns
+  kFlow,    // one port for each pair of source and destination
+  kQueue,   // the least congested port; equal ports in turns
+};
+
+inline ParamSpec pick_param(std::string fallback) {
+  return choice("ports", std::move(fallback), {"packet", "flow", "queue"},
+                "choice among several minimal ports: packet = in turns, packet by packet; flow = one port per source "
+                "and destination; queue = the least congested port");
+}
+inline Pick pick_of(const Params& params) {
+  const std::string& name = params.text("ports");
+  return name == "packet" ? Pick::kPacket : name == "flow" ? Pick::kFlow : Pick::kQueue;
+}
+
+// Router-local port of the next hop on a minimal path to another router `to`.
+inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick pick, const CongestionMeasure& measure,
+                        const Packet& p, u32 router, u32 to, u32 vc_class) {
+  u16 ports[kMaxRadix];
+  u32 n = 0;
+  each_minimal(net, g, router, to, [&](u32 k) { ports[n++] = static_cast<u16>(k); });
+  if (n == 1) return ports[0];
+  // The turn differs between routers. If all hops of a path used the same number, few of the paths would be used.
+  const u64 name = pick == Pick::kFlow ? u64{p.source} << 32 | p.destination : u64{p.source} << 32 | p.sequence;
+  const u32 turn = pick == Pick::kFlow ? below(mix64(mix64(name) + router), n) : (p.source + p.sequence + router) % n;
+  if (pick != Pick::kQueue) return ports[turn];
+  u32 best = ports[turn], least = measure.of(net, s, net.port(router, best), vc_class);
+  for (u32 k = 1; k < n && least > 0; k++) {
+    const u32 port = ports[(turn + k) % n], flits = measure.of(net, s, net.port(router, port), vc_class);
+    if (flits < least) least = flits, best = port;
+  }
+  return best;
+}
+
+// visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the packet's
+// source. Ports that lead nearer come first. A packet returns to the previous router only if no other port leads
+// nearer. It moves to a router that is not nearer only if it can continue from there without returning.
+//
+// The reason: a packet that moves back and forth ends where it began after two hops, but two VC classes higher. There
+// it waits for the same link among fewer packets. That pays for a single packet, but once all packets do it the link is
+// as full as before.
+//
+// After a link failure a packet may need more hops than its budget. Then only the ports that lead nearer are visited.
+template <class Visit>
+inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32 router, u32 to, u32 in_port,
+                        u32 deroutes, Visit&& visit) {
+  const u32 here = distance(net, g, router, to),
+            budget = distance(net, g, net.terminal_router[p.source], to) + deroutes;
+  const bool arrived = net.is_link(net.port(router, in_port));
+  const u32 back = arrived ? net.router_of_port(net.channels[net.port(router, in_port)].peer) : kNone;
+  const auto next_of = [&](u32 at, u32 k) { return net.next_router(net.port(at, k)); };
+  bool any_nearer = false;
+  each_minimal(net, g, router, to, [&](u32 k) {
+    if (next_of(router, k) != back) visit(k, true), any_nearer = true;
+  });
+  if (!any_nearer) each_minimal(net, g, router, to, [&](u32 k) { visit(k, true); });
+  if (p.hops + here > budget) return;
+  const auto can_continue = [&](u32 next) {
+    bool found = false;
+    each_link(net, g, next, [&](u32 k) {
+      const u32 after = next_of(next, k);
+      found |= after != router && p.hops + 2u + distance(net, g, after, to) <= budget;
+    });
+    return found;
+  };
+  each_link(net, g, router, [&](u32 k) {
+    const u32 next = next_of(router, k), left = distance(net, g, next, to);
+    if (left >= here && p.hops + 1u + left <= budget && next != back && (left == here || can_continue(next)))
+      visit(k, false);
+  });
+}
+
+// VC class = hops done. A packet whose path several failures have lengthened stays in the last class.
+inline u32 hop_class(const Network& net, const Packet& p) {
+  return std::min<u32>(p.hops, net.routing_facts.classes - 1);
+}
+
+// Ejection keeps the VC class of the last hop.
+inline u32 ejection_class(const Network& net, const Packet& p) {
+  return std::min<u32>(p.hops > 0 ? p.hops - 1 : 0, net.routing_facts.classes - 1);
+}
+
+}  // namespace flitgym::routing::graph

@@ -1,0 +1,332 @@
+// Incremental adaptive routing on HyperX (McDonald, Isaev, Flores, Davis, Kim, SC 2019). At every router a relation
+// offers candidates, and the candidate of least weight is taken. The weight is that of SuperSim's monolithicWeighted. A
+// relation is a struct with
+//   struct Rule : WeightRule            its parameters
+//   static Reach reach(at, rule)        what it offers a packet that is not yet at its last router
+//   static void offer(at, rule, out)    optional, if reach() does not cover all candidates: calls
+//                                       out(port, vc_class, deroute) for every candidate
+// The struct defines the routing (the least weight) and the list of candidates. The list is the action mask of an agent
+// and the input of the proofs of deadlock freedom.
+#pragma once
+
+#include "routing/choice.hpp"
+#include "routing/congestion.hpp"
+#include "routing/hyperx/lanes.hpp"
+#include "routing/relation.hpp"
+#include "simcore/error.hpp"
+#include "topology/hyperx.hpp"
+
+namespace flitgym::routing::hyperx {
+
+// A packet at a router, as a relation sees it.
+struct Where {
+  const HyperX& hx;
+  const Packet& packet;
+  u32 router, to;  // this router, and the destination router
+  u32 in_port, in_vc;
+  u64 difference;    // of the two routers' coordinates, not 0
+  u32 unaligned, h;  // bit per dimension in which they differ; number of such dimensions
+  const State& s;
+  u32 packet_id;
+
+  bool injected() const { return in_port < hx.terminals; }
+  // Dimension of the last hop if that hop was a deroute, that is if the dimension is still unaligned; else
+  // kNoDimension.
+  u32 derouted_in() const {
+    const u32 k = hx.dimension_of_port[in_port];
+    return k != HyperX::kNoDimension && (unaligned >> k & 1) ? k : HyperX::kNoDimension;
+  }
+};
+
+inline Where where(const HyperX& hx, const State& s, const Batch& b, u32 i, const Packet& p, u32 to) {
+  Where at{hx, p, b.router[i], to, b.in_port[i], b.in_vc[i], hx.difference(b.router[i], to), 0, 0, s, b.packet[i]};
+  at.unaligned = hx.unaligned_in(at.difference, at.h);
+  return at;
+}
+
+// Candidates at a router: the direct links of some dimensions, and deroutes in some of these. Each kind has one VC
+// class.
+struct Reach {
+  u32 direct, deroute;  // bit per dimension
+  u32 direct_class, deroute_class;
+};
+
+// Offers all parallel direct links of dimension k.
+template <class Out>
+inline void offer_direct(const Where& at, u32 k, u32 vc_class, Out&& out) {
+  const u32 first = at.hx.port_towards(at.router, at.to, k, 0);
+  for (u32 link = 0; link < at.hx.links[k]; link++) out(first + link, vc_class, false);
+}
+// Offers the deroutes in dimension k: the links to every other router of the line.
+template <class Out>
+inline void offer_deroutes(const Where& at, u32 k, u32 vc_class, Out&& out) {
+  const u32 direct = at.hx.port_towards(at.router, at.to, k, 0), end = at.hx.end_of(k);
+  for (u32 port = at.hx.base[k]; port < end; port++)
+    if (port < direct || port >= direct + at.hx.links[k]) out(port, vc_class, true);
+}
+// visit(k) for each dimension of a set, in order.
+template <class Visit>
+inline void each_dimension(u32 set, Visit&& visit) {
+  for (; set; set &= set - 1) visit(static_cast<u32>(std::countr_zero(set)));
+}
+// Offers everything in reach, dimension by dimension.
+template <class Out>
+inline void offer_reach(const Where& at, const Reach& reach, Out&& out) {
+  each_dimension(reach.direct, [&](u32 k) {
+    offer_direct(at, k, reach.direct_class, out);
+    if (reach.deroute >> k & 1) offer_deroutes(at, k, reach.deroute_class, out);
+  });
+}
+template <class Relation, class Out>
+inline void offer_all(const Where& at, const typename Relation::Rule& rule, Out&& out) {
+  if constexpr (requires { Relation::offer(at, rule, out); }) Relation::offer(at, rule, out);
+  else offer_reach(at, Relation::reach(at, rule), out);
+}
+
+// ---- The weight ----
+
+struct WeightRule : ComponentData {
+  double congestion_bias = 0, bias = 0;
+  CongestionMeasure measure;
+  bool sequential = false, normalized = false;
+  Scratch<u32> promised;  // with sequential allocation: promised flits, by port and VC class
+  PortLanes lanes;        // used while Network::sensed is kept
+
+  // h: hops to go on the minimal path from here; hops: hops to go on the path of this candidate.
+  double minimal(u32 h, double congestion) const { return h * congestion; }
+  double nonminimal(u32 h, u32 hops, double congestion) const {
+    return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias;
+  }
+};
+inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
+
+// Where the study does not state its parameters, the defaults are those of SuperSim's HyperX configurations. There are
+// no biases. Incremental routings sense the VCs of their class, and they weigh a deroute as if it doubled the path.
+// With a VC class per hop, congestion_scope=port says too little. OmniWAR then keeps to links whose own class is full,
+// and its throughput collapses beyond saturation.
+inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class",
+                                            bool sequential = false) {
+  return {
+      real("congestion_bias_flits", 0, -1e6, 1e6, "flits",
+           "the weight is hops x (congestion + this) + bias_flits for a non-minimal candidate and hops x congestion "
+           "for a minimal one; the least weight wins, and a tie goes to minimal"),
+      real("bias_flits", 0, -1e6, 1e6, "flits x hops", "added to the weight of a non-minimal candidate"),
+      choice("detour_hops", hops, {"absolute", "normalized"},
+             "hops in the weight of a non-minimal candidate: absolute = those of its path; normalized = twice those of "
+             "the minimal path"),
+      congestion_param(),
+      congestion_scope_param(scope),
+      choice("allocation", sequential ? "sequential" : "greedy", {"greedy", "sequential"},
+             "greedy = decisions of a router in the same cycle do not see each other; sequential = each decision sees "
+             "the earlier ones"),
+  };
+}
+inline void see_ports(const Network& net, WeightRule& rule) {
+  if (rule.measure.senses() != Occupancy::kNothing) rule.lanes.build(as_hyperx(net), Sensed::columns(net.radix_shift));
+}
+// Facts of a routing that takes the candidate of least weight.
+inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
+  facts.senses = rule.sequential ? Occupancy::kNothing : rule.measure.senses();
+  return facts;
+}
+inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {
+  rule.congestion_bias = params.real("congestion_bias_flits");
+  rule.bias = params.real("bias_flits");
+  rule.normalized = chooses_hops && params.text("detour_hops") == "normalized";
+  rule.measure = measure_of(params, net);
+  rule.sequential = params.text("allocation") == "sequential";
+  if (!rule.sequential) return see_ports(net, rule);
+  MemoryShape shape;
+  shape.name = "promised";
+  shape.meaning = "flits that earlier decisions of the cycle send to the port, by VC class";
+  shape.per = Per::kVcClass;
+  rule.promised = declare_scratch<u32>(net, shape);
+}
+
+// The congestion that a decision sees. With sequential allocation it includes the flits that earlier decisions of this
+// cycle have promised to the output. If the measure distinguishes classes, only the flits of the same class count.
+class Promises {
+ public:
+  Promises(const Network& net, Batch& b, const WeightRule& rule)
+      : net_(net), b_(b), flits_(rule.sequential ? rule.promised.of(b) : nullptr) {}
+  ~Promises() {
+    for (u32 i = 0; flits_ && i < b_.count; i++)
+      if (b_.out_class[i] != kAnyClass) *of(net_.port(b_.router[i], b_.out_port[i]), b_.out_class[i]) = 0;
+  }
+  Promises(const Promises&) = delete;
+  Promises& operator=(const Promises&) = delete;
+  u32 ahead(const CongestionMeasure& measure, const State& s, u32 port, u32 vc_class, bool shared = false) const {
+    u32 flits = measure.of(net_, s, port, vc_class, shared);
+    if (!flits_) return flits;
+    if (measure.by_class(shared)) return flits + *of(port, vc_class);
+    for (u32 c = 0; c < net_.routing_facts.classes; c++) flits += *of(port, c);
+    return flits;
+  }
+  // Ejections are not counted, because ports to terminals are never weighed.
+  void add(u32 router, const Hop& hop, u32 flits) {
+    if (flits_ && hop.vc_class != kAnyClass) *of(net_.port(router, hop.port), hop.vc_class) += flits;
+  }
+
+ private:
+  u32* of(u32 port, u32 vc_class) const { return &flits_[std::size_t{port} * net_.routing_facts.classes + vc_class]; }
+  const Network& net_;
+  const Batch& b_;
+  u32* const flits_;  // promised; null: greedy allocation
+};
+
+// The candidates of least weight so far: all of them direct, or all of them deroutes.
+class Best {
+ public:
+  void consider(const Hop& hop, double weight, bool deroute) {
+    if (n_ > 0 &&
+        (weight > weight_ + kWeightTolerance || (weight >= weight_ - kWeightTolerance && deroute && !deroute_)))
+      return;
+    if (n_ > 0 && (weight < weight_ - kWeightTolerance || deroute != deroute_)) n_ = 0;
+    if (n_ == 0) weight_ = weight;
+    deroute_ = deroute;
+    hops_[n_++] = hop;  // at most a router's ports and one more
+  }
+  bool none() const { return n_ == 0; }
+  bool deroute() const { return deroute_; }
+  double weight() const { return weight_; }
+  // Picks among equal candidates with equal probability.
+  Hop pick(u64 bits) const { return hops_[n_ == 1 ? 0 : below(bits, n_)]; }
+  Hop pick(const Network& net, const Packet& p) const { return pick(route_draw(net, p, 15)); }
+
+ private:
+  u32 n_ = 0;
+  double weight_ = 0;
+  bool deroute_ = false;
+  Hop hops_[kMaxRadix + 1];
+};
+
+// The candidate of least weight. Reads eight ports of a dimension at a time from the contiguous rows of
+// Network::sensed. Weights rise with congestion, so it is enough to compare the least congested direct link with the
+// least congested deroute.
+inline __attribute__((always_inline)) Hop least_weight(const Network& net, const u16* sensed, const WeightRule& rule,
+                                                       const Where& at, const Reach& reach) {
+  const u32 shift = net.sensed.column_shift, end = net.vcs << shift, step = net.routing_facts.classes << shift;
+  const bool emptiest = rule.measure.scope == Scope::kVc;
+  const u16* const rows = &sensed[net.sensed.row(at.router, 0)];
+  const u64 from = at.hx.place[at.router], to = at.hx.place[at.to];
+  const Dimension* const dimensions = rule.lanes.dimensions();
+  // The rows of a class begin at its first VC.
+  const u32 direct_row = reach.direct_class << shift, deroute_row = reach.deroute_class << shift;
+  const auto of_port = [&](u32 first_row, u32 port) {
+    u32 flits = first_row < end ? rows[first_row + port] : 0;
+    for (u32 row = first_row + step; row < end; row += step)
+      flits = emptiest ? std::min<u32>(flits, rows[row + port]) : flits + rows[row + port];
+    return flits;
+  };
+  u16 ports[kMaxRadix + 1];  // the candidates of least weight, in order
+  u32 n = 0, fewest = ~0u;
+  const auto consider = [&](u32 port, u32 flits) {
+    n = flits < fewest ? 0 : n;
+    ports[n] = static_cast<u16>(port);
+    n += flits <= fewest;
+    fewest = std::min(flits, fewest);
+  };
+  const auto pick = [&](u32 vc_class) {
+    return Hop{ports[n == 1 ? 0 : below(route_draw(net, at.packet, 15), n)], vc_class};
+  };
+
+  const u32 deroute = deroute_row < end ? reach.deroute : 0;
+  Lanes lowest = Lanes{} + kNoLane;
+  each_dimension(reach.direct, [&](u32 k) {
+    const Dimension& d = dimensions[k];
+    const u32 direct = d.direct(from, to);
+    for (u32 port = direct; port < direct + d.links; port++) consider(port, of_port(direct_row, port));
+    if (!(deroute >> k & 1)) return;
+    const u16* lanes = rule.lanes.deroutes(d, direct);
+    for (u32 block = 0; block < d.blocks; block++, lanes += kLanes) {
+      const u16* const column = &rows[d.first(block)];
+      Lanes flits = load_lanes(column + deroute_row);
+      for (u32 row = deroute_row + step; row < end; row += step) {
+        const Lanes more = load_lanes(column + row);
+        flits = emptiest ? least(flits, more) : flits + more;
+      }
+      lowest = least(lowest, flits | load_lanes(lanes));
+    }
+  });
+  const i16 few = least(lowest);
+  if (few == kNoLane || rule.nonminimal(at.h, at.h + 1, few) >= rule.minimal(at.h, fewest) - kWeightTolerance)
+    return pick(reach.direct_class);
+  n = 0;
+  fewest = static_cast<u32>(few);
+  each_dimension(deroute, [&](u32 k) {
+    const Dimension& d = dimensions[k];
+    const u32 direct = d.direct(from, to);
+    for (u32 port = d.base; port < d.end; port++)
+      if (port - direct >= d.links) consider(port, of_port(deroute_row, port));
+  });
+  return pick(reach.deroute_class);
+}
+
+template <class Relation>
+void weighted_route(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = as_hyperx(net);
+  const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
+  const u16* const sensed = net.sensed.kept() ? net.sensed.memory.of(s) : nullptr;
+  Promises promises(net, b, rule);
+  for (u32 i = 0; i < b.count; i++) {
+    Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) {
+      choose(b, i, ejection(net, p));
+      continue;
+    }
+    const Where at = where(hx, s, b, i, p, to);
+    const u32 h = at.h;
+    const Reach reach = Relation::reach(at, rule);
+    if (sensed) {
+      choose(b, i, least_weight(net, sensed, rule, at, reach));
+      continue;
+    }
+    Best best;
+    offer_reach(at, reach, [&](u32 port, u32 vc_class, bool deroute) {
+      const double q = promises.ahead(rule.measure, s, net.port(router, port), vc_class);
+      best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
+    });
+    const Hop hop = best.pick(net, p);
+    promises.add(router, hop, p.flits);
+    choose(b, i, hop);
+  }
+}
+
+// Lists all candidates of the relation, direct links first.
+template <class Relation>
+void incremental_candidates(const Network& net, State& s, Batch& b) {
+  const HyperX& hx = as_hyperx(net);
+  const auto& rule = static_cast<const typename Relation::Rule&>(*net.relation);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) {
+      const Hop out = ejection(net, p);
+      offer(out.port, out.vc_class);
+    } else {
+      const Where at = where(hx, s, b, i, p, to);
+      for (const bool wanted : {false, true})
+        offer_all<Relation>(at, rule, [&](u32 port, u32 vc_class, bool deroute) {
+          if (deroute == wanted) offer(port, vc_class);
+        });
+    }
+  });
+}
+
+template <class Relation>
+RoutingSpec incremental(std::string name, std::string summary, std::vector<ParamSpec> params,
+                        decltype(RoutingSpec::setup) setup) {
+  RoutingSpec spec{
+      .name = std::move(name),
+      .summary = std::move(summary),
+      .topologies = {"hyperx"},
+      .params = std::move(params),
+      .setup = setup,
+      .route = weighted_route<Relation>,
+  };
+  spec.candidates = incremental_candidates<Relation>;
+  return spec;
+}
+
+}  // namespace flitgym::routing::hyperx

@@ -1,0 +1,31 @@
+// MIN-AD: at every router the least congested direct link of any unaligned dimension. The VC class is the number of
+// hops done, so there are L classes. Every hop leads to a higher class, so there is no dependency cycle.
+#include "routing/hyperx/incremental.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym::routing::hyperx::minimal_adaptive {
+
+namespace {
+
+struct MinimalAdaptive {
+  struct Rule : WeightRule {};
+  static Reach reach(const Where& at, const Rule&) { return {at.unaligned, 0, at.packet.hops, 0}; }
+};
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<MinimalAdaptive::Rule>();
+  rule->measure = measure_of(params, net);
+  see_ports(net, *rule);
+  data = rule;
+  RoutingFacts facts{as_hyperx(net).dimensions, as_hyperx(net).dimensions};
+  facts.minimal = true;
+  return weighing(facts, *rule);
+}
+
+const Register<RoutingSpec> entry(incremental<MinimalAdaptive>(
+    "minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
+    {congestion_param(), congestion_scope_param("class")}, setup));
+
+}  // namespace
+
+}  // namespace flitgym::routing::hyperx::minimal_adaptive

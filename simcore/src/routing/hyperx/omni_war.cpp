@@ -1,0 +1,58 @@
+// OmniWAR: omni-dimensional weighted adaptive routing (McDonald et al., SC 2019). At every router a packet may take any
+// link of every unaligned dimension, direct or derouting, by weight. It may take M deroutes, at any time. VC class =
+// hops done: L + M classes carry L minimal hops and M deroutes. A deroute leaves as many hops to go as before, so it is
+// allowed only while at least that many classes remain after it.
+#include "routing/hyperx/incremental.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym::routing::hyperx::omni_war {
+
+namespace {
+
+struct OmniWar {
+  struct Rule : WeightRule {
+    u32 classes = 0;
+    bool back_to_back = false;  // allow a second deroute in the dimension of the last one
+  };
+  static Reach reach(const Where& at, const Rule& rule) {
+    const u32 hops = at.packet.hops;
+    const u32 just = rule.back_to_back ? u32{HyperX::kNoDimension} : at.derouted_in();
+    const u32 deroute = hops + 1 + at.h > rule.classes ? 0
+                        : just == HyperX::kNoDimension ? at.unaligned
+                                                       : at.unaligned & ~(1u << just);
+    return {at.unaligned, deroute, hops, hops};
+  }
+};
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<OmniWar::Rule>();
+  read_weight(params, net, *rule);
+  const u32 dimensions = as_hyperx(net).dimensions;
+  const i64 deroutes = params.integer("deroutes");
+  rule->classes = dimensions + (deroutes < 0 ? dimensions : static_cast<u32>(deroutes));
+  rule->back_to_back = params.boolean("back_to_back");
+  data = rule;
+  return weighing({rule->classes, rule->classes}, *rule);
+}
+
+std::vector<ParamSpec> params() {
+  auto specs = weight_params();
+  specs.push_back(integer(
+      "deroutes", -1, -1, kMaxVcs, "per packet",
+      "M; each takes one VC class, in addition to the L classes of the minimal hops; -1 = number of dimensions"));
+  specs.push_back(
+      flag("back_to_back", false,
+           "allow a second deroute in the dimension of the last one; packets then tend to wander in that dimension"));
+  return specs;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec = incremental<OmniWar>(
+      "omni_war", "any unaligned dimension, with M weighted deroutes at any time (OmniWAR)", params(), setup);
+  spec.widest = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::hyperx::omni_war

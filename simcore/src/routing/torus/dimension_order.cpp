@@ -1,0 +1,165 @@
+// Dimension order on a torus or a mesh (e-cube; Dally & Towles, 8.4.2): each dimension in turn, in the shorter
+// direction. No dependency cycle spans several dimensions, because a packet never returns to an earlier dimension. A
+// mesh has no dependency cycle within a dimension. Nor has a ring of up to three routers, where no packet takes two
+// hops. Longer rings use one of two methods.
+//
+// Method `dateline` (Dally & Seitz 1987; as in BookSim2): two VC classes. The dateline lies between the last router of
+// a ring and router 0. A packet takes its class when it enters a ring and keeps it there: class 1 if it will pass the
+// dateline, else class 0. Class 0 never uses the link at the dateline, so its channels form a line without a cycle.
+// Class 1 has no cycle either, because no packet goes further than half a ring. A packet that passes the dateline
+// starts in the upper half and ends in the lower half. So no packet of class 1 continues at the middle router, the
+// farthest from the dateline.
+//
+// Method `bubble` (Puente et al., ICPP 1999; Angara): one VC, virtual cut-through, packets of one size. A packet enters
+// a ring only where there is room for two packets, so after each entry the ring still has room for one packet
+// somewhere. A packet that moves along the ring only moves that room backwards, and a packet that leaves adds room. The
+// packet behind the room can take it, unless it waits to leave for a later dimension or for a terminal. Terminals
+// accept everything, so the last dimension always makes progress. Hence the dimension before it makes progress too, and
+// so on. Each of the parallel links along a dimension is a separate ring, so a packet keeps to one of them.
+#include <algorithm>
+
+#include "routing/choice.hpp"
+#include "routing/relation.hpp"
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+#include "topology/torus.hpp"
+
+namespace flitgym::routing::torus::dimension_order {
+
+namespace {
+
+struct Order : ComponentData {
+  std::vector<u32> dimensions;
+  std::vector<u8> dateline;  // [dimensions] 1: two VC classes
+};
+
+// A packet at a router: the next dimension k, and the packet's present and final coordinate in it.
+struct Head {
+  u32 k, from, to, in_port, in_class;
+  bool inside(const Torus& t) const { return t.dimension_of_port[in_port] == k; }  // it arrived along k
+};
+
+Head head_of(const Network& net, const Order& order, const Batch& b, u32 i, u32 to) {
+  const Torus& t = as_torus(net);
+  const u16 *const here = t.at(b.router[i]), *const there = t.at(to);
+  const u32* k = order.dimensions.data();
+  while (here[*k] == there[*k]) k++;
+  return {*k, here[*k], there[*k], b.in_port[i], b.in_vc[i] % net.routing_facts.classes};
+}
+
+// VC class of the next hop; without a dateline, any class.
+u32 class_of(const Torus& t, const Order& order, const Head& head, bool ascending) {
+  if (!order.dateline[head.k]) return kAnyClass;
+  if (head.inside(t)) return head.in_class;
+  return ascending ? head.to < head.from : head.to > head.from;
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const Torus& t = as_torus(net);
+  const auto& order = static_cast<const Order&>(*net.routing);
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 to = net.terminal_router[p.destination];
+    if (b.router[i] == to) {
+      choose(b, i, ejection(net, p));
+      continue;
+    }
+    const Head head = head_of(net, order, b, i, to);
+    const bool ascending = t.ascends(net, p, head.k, head.from, head.to);
+    const u32 vc_class = net.routing_facts.classes == 1 ? 0 : class_of(t, order, head, ascending);
+    choose(b, i, {t.first_port(head.k, ascending) + t.link_of(p, head.k), vc_class});
+  }
+}
+
+// Both directions of a tie, all parallel links, and all VC classes where any class will do. With bubble flow control a
+// packet that is in a ring stays in it.
+void candidates(const Network& net, State& s, Batch& b) {
+  const Torus& t = as_torus(net);
+  const auto& order = static_cast<const Order&>(*net.relation);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 to = net.terminal_router[p.destination];
+    if (b.router[i] == to) {
+      offer(net.terminal_port[p.destination], kAnyClass);
+      return;
+    }
+    const Head head = head_of(net, order, b, i, to);
+    const u32 k = head.k, classes = net.routing_facts.classes;
+    const bool tie = t.tie(k, head.from, head.to), stays = net.routing_facts.bubble && head.inside(t);
+    for (const bool ascending : {true, false}) {
+      if (!tie && ascending != t.ascends(net, p, k, head.from, head.to)) continue;
+      const u32 vc_class = class_of(t, order, head, ascending);
+      for (u32 link = 0; link < t.links[k]; link++) {
+        if (stays && link != (head.in_port - t.base[k]) % t.links[k]) continue;
+        for (u32 c = 0; c < classes; c++)
+          if (vc_class == kAnyClass || vc_class == c) offer(t.first_port(k, ascending) + link, c);
+      }
+    }
+  });
+}
+
+// Numbers the rings of bubble flow control: one per dimension, direction and parallel link. A packet that moves up
+// arrives by the port that leads down.
+void name_rings(const Torus& t, const Order& order, Network& net) {
+  net.ring_of_output.assign(net.radix, kNoRing);
+  net.ring_of_input.assign(net.radix, kNoRing);
+  for (const u32 k : order.dimensions) {
+    if (!t.ring[k] || t.widths[k] <= 3) continue;
+    for (u32 n = 0; n < 2 * t.links[k]; n++) {
+      const u32 out = t.base[k] + n, in = t.base[k] + (n + t.links[k]) % (2 * t.links[k]);
+      net.ring_of_output[out] = net.ring_of_input[in] = static_cast<u16>(out);
+    }
+  }
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  const Torus& t = as_torus(net);
+  const u32 dimensions = t.dimensions;
+  auto order = std::make_shared<Order>();
+  order->dimensions = params.counts("order");
+  if (order->dimensions.empty())
+    for (u32 k = 0; k < dimensions; k++) order->dimensions.push_back(k);
+  std::vector<u32> sorted = order->dimensions;
+  std::sort(sorted.begin(), sorted.end());
+  bool each_once = sorted.size() == dimensions;
+  for (u32 k = 0; each_once && k < dimensions; k++) each_once = sorted[k] == k;
+  if (!each_once)
+    throw ConfigError("routing.dimension_order.order: " + to_string(Value{params.reals("order")}) +
+                      " does not name each of the " + std::to_string(dimensions) + " dimensions 0 .. " +
+                      std::to_string(dimensions - 1) + " exactly once");
+
+  RoutingFacts facts{1, t.diameter};
+  facts.minimal = true;
+  bool rings = false;
+  for (u32 k = 0; k < dimensions; k++) rings |= t.ring[k] && t.widths[k] > 3;
+  facts.bubble = rings && params.text("deadlock_avoidance") == "bubble";
+  for (u32 k = 0; k < dimensions; k++) order->dateline.push_back(!facts.bubble && t.ring[k] && t.widths[k] > 3);
+  if (facts.bubble) name_rings(t, *order, net);
+  else if (rings) facts.classes = 2;
+  data = order;
+  return facts;
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "dimension_order",
+      .summary = "the shorter direction along each dimension, one dimension after the other",
+      .topologies = {"torus", "mesh"},
+      .params =
+          {
+              integer_list("order", {}, 0, 25, "",
+                           "dimensions in the order in which they are aligned, 0 = x; empty = ascending"),
+              choice("deadlock_avoidance", "dateline", {"dateline", "bubble"},
+                     "on rings: dateline = two VC classes, by whether the packet passes from the last router to the "
+                     "first; bubble = one VC, which a packet enters only if there is room for two packets"),
+          },
+      .setup = setup,
+      .route = route,
+  };
+  spec.candidates = candidates;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::torus::dimension_order

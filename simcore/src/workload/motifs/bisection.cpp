@@ -1,0 +1,59 @@
+// Random bisections, as in measurements of effective bisection bandwidth (Hoefler, Schneider, Lumsdaine, "Multistage
+// switches are not crossbars", Cluster 2008, and pattern `bisect` of ORCS). In every iteration the ranks are put in a
+// random order, and each rank at an even position sends to the next one. No rank sends or receives twice, so messages
+// wait only in the network.
+#include "workload/collectives/collectives.hpp"
+#include "workload/motifs/motif.hpp"
+#include "workload/motifs/permutation.hpp"
+
+namespace flitgym::workload::motifs::bisection {
+
+namespace {
+
+struct Bisection : Program {
+  u64 iterations = 1, bytes = 0, seed = 0;
+  bool both = false;
+
+  u64 blocks(u32) const override { return iterations; }
+  void block(u32 rank, u64 index, Block& out) const override {
+    Script script(out);
+    const KeyedPermutation order(ranks, ranks + index + (seed << 32));
+    barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags);
+    const u32 place = order(rank);
+    if ((place ^ 1) >= ranks) return;  // one rank is idle if their number is odd
+    const u32 partner = order.inverse(place ^ 1);
+    std::vector<Script::Request> requests;
+    if (both || place % 2 == 1) requests.push_back(script.ireceive(partner, bytes));
+    if (both || place % 2 == 0) requests.push_back(script.isend(partner, bytes));
+    script.wait_all(requests);
+  }
+  std::string where(u32, u64 index, u32) const override { return "iteration " + std::to_string(index); }
+};
+
+std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
+  auto program = std::make_shared<Bisection>();
+  program->ranks = ranks ? ranks : 16;
+  program->iterations = scaled(params.count("iterations"), scale);
+  program->bytes = static_cast<u64>(params.integer("bytes"));
+  program->seed = static_cast<u64>(params.integer("permutation_seed"));
+  program->both = params.boolean("both");
+  return program;
+}
+
+const Register<MotifSpec> registration{{
+    .name = "bisection",
+    .summary =
+        "in every iteration, after a barrier, one half of the ranks sends to the other half, in new random pairs",
+    .params =
+        {
+            integer("bytes", 1048576, 0, 1ll << 40, "B", "size of one message"),
+            integer("iterations", 100, 1, 1 << 30, "", "number of patterns"),
+            flag("both", false, "the partner sends as well"),
+            integer("permutation_seed", 0, 0, 1ll << 31, "", "seed of the patterns, independent of the run's seed"),
+        },
+    .build = build,
+}};
+
+}  // namespace
+
+}  // namespace flitgym::workload::motifs::bisection

@@ -1,0 +1,66 @@
+// LU: wavefronts of the NAS benchmark on a 2-D grid (SST ember, embernaslu.cc). A sweep starts at corner (0, 0) and has
+// nz / nzblock steps: receive from x-, receive from y-, compute, send to x+, send to y+, all blocking. A second sweep
+// returns from the opposite corner.
+#include "workload/motifs/loop.hpp"
+#include "workload/motifs/motif.hpp"
+#include "workload/motifs/process_grid.hpp"
+
+namespace flitgym::workload::motifs::lu {
+
+namespace {
+
+struct Lu : Loop {
+  ProcessGrid grid;
+  u32 steps = 0;
+  u64 x_bytes = 0, y_bytes = 0, compute_ns = 0;
+
+  void iteration(u32 rank, Script& script) const override {
+    for (const i32 direction : {1, -1}) {
+      const u32 from_x = grid.neighbor(rank, 0, -direction), from_y = grid.neighbor(rank, 1, -direction);
+      const u32 to_x = grid.neighbor(rank, 0, direction), to_y = grid.neighbor(rank, 1, direction);
+      const i32 tag = direction > 0 ? 1000 : 3000;
+      for (u32 step = 0; step < steps; step++) {
+        if (from_x != kNone) script.receive(from_x, x_bytes, tag);
+        if (from_y != kNone) script.receive(from_y, y_bytes, tag);
+        script.compute(compute_ns);
+        if (to_x != kNone) script.send(to_x, x_bytes, tag);
+        if (to_y != kNone) script.send(to_y, y_bytes, tag);
+      }
+    }
+  }
+};
+
+std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
+  auto program = std::make_shared<Lu>();
+  program->grid = process_grid("lu", params, ranks, 528, 2, near_square);
+  program->ranks = ranks;
+  program->iterations = scaled(params.count("iterations"), scale);
+  const u32 nz = params.count("nz"), block = params.count("nzblock");
+  if (nz % block != 0)
+    throw ConfigError("motif.lu.nzblock: " + std::to_string(block) + " does not divide nz = " + std::to_string(nz));
+  program->steps = nz / block;
+  program->x_bytes = u64{params.count("nx")} * block;  // the motif counts bytes, not doubles
+  program->y_bytes = u64{params.count("ny")} * block;
+  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
+  return program;
+}
+
+const Register<MotifSpec> registration{{
+    .name = "lu",
+    .summary = "wavefronts across a 2-D grid and back",
+    .params =
+        {
+            grid_param("px, py; empty = closest to a square, with px <= py (528: 22 x 24, 140: 10 x 14)"),
+            integer("nx", 1500, 1, 1 << 24, "", "grid points; a message in x has nx * nzblock bytes"),
+            integer("ny", 1500, 1, 1 << 24, "", "grid points; a message in y has ny * nzblock bytes"),
+            integer("nz", 1500, 1, 1 << 24, "", "grid points; a sweep has nz / nzblock steps"),
+            integer("nzblock", 10, 1, 1 << 24, "", "planes per step; must divide nz"),
+            integer("iterations", 3, 1, 1 << 30, "", "number of iterations, of two sweeps each"),
+            integer("compute_ns", 1, 0, 1ll << 50, "ns", "computation in each step"),
+        },
+    .build = build,
+}};
+
+}  // namespace
+
+}  // namespace flitgym::workload::motifs::lu

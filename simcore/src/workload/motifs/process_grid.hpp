@@ -1,0 +1,39 @@
+// A grid of ranks. The first dimension runs fastest: rank = x + px * (y + py * z) and so on.
+#pragma once
+
+#include <string>
+
+#include "simcore/params.hpp"
+
+namespace flitgym::workload {
+
+struct ProcessGrid {
+  std::vector<u32> sizes;
+  bool periodic = false;
+
+  u32 dimensions() const { return static_cast<u32>(sizes.size()); }
+  u64 ranks() const;
+  u32 coordinate(u32 rank, u32 dimension) const;
+  // The rank at distance `step` in one dimension. kNone: beyond the edge of a grid that is not periodic.
+  u32 neighbor(u32 rank, u32 dimension, i32 step) const;
+  // The same in several dimensions. kNone if a periodic grid leads back to the rank itself.
+  u32 neighbor(u32 rank, const std::vector<i32>& steps) const;
+  std::string text() const;  // "11 x 8 x 6"
+};
+
+// Sizes as equal as the prime factors allow, smallest first. The largest factor always goes to the smallest size (528
+// in 5 dimensions: 2 2 3 4 11).
+std::vector<u32> balanced_sizes(u32 ranks, u32 dimensions);
+// The two factors closest to each other, smaller first (528: 22 24).
+std::vector<u32> near_square(u32 ranks);
+
+// Parameter `grid` of a motif: one size per dimension, or empty.
+ParamSpec grid_param(const std::string& doc);
+
+// The grid from parameter `key`, or from choose(ranks) if the parameter is empty (no sizes without `choose`). If
+// `ranks` is 0, it is set to the size of a given grid, else to `own`. Throws ConfigError if the grid has another number
+// of dimensions or another number of ranks.
+ProcessGrid process_grid(const std::string& motif, const Params& params, u32& ranks, u32 own, u32 dimensions,
+                         std::vector<u32> (*choose)(u32 ranks), const std::string& key = "grid");
+
+}  // namespace flitgym::workload

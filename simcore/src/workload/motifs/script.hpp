@@ -1,0 +1,70 @@
+// Writes a block in terms of MPI. Blocking calls follow each other. Requests run concurrently until they are waited
+// for.
+#pragma once
+
+#include "simcore/limits.hpp"
+#include "simcore/program.hpp"
+
+namespace flitgym::workload {
+
+class Script {
+ public:
+  using Request = u32;  // index of its operation in the block
+
+  explicit Script(Block& block) : block_(block) {}
+
+  void compute(u64 ns) {
+    if (ns > 0) block([&] { return block_.calc(ns); });
+  }
+  void send(u32 to, u64 bytes, i32 tag = 0) {
+    block([&] { return block_.send(to, bytes, tag); });
+  }
+  void receive(u32 from, u64 bytes, i32 tag = 0) {
+    block([&] { return block_.receive(from, bytes, tag); });
+  }
+  Request isend(u32 to, u64 bytes, i32 tag = 0) {
+    return begin([&] { return block_.send(to, bytes, tag); });
+  }
+  Request ireceive(u32 from, u64 bytes, i32 tag = 0) {
+    return begin([&] { return block_.receive(from, bytes, tag); });
+  }
+  void wait(Request request) { done_.push_back(request); }
+  void wait_all(const std::vector<Request>& requests) {
+    for (const Request request : requests) wait(request);  // insert() would cause a false overflow warning of GCC 12
+  }
+
+ private:
+  // The next operation depends on everything waited for since the previous one.
+  template <class Add>
+  u32 begin(Add add) {
+    worked(8);
+    if (done_.size() > 1) {  // joins them, so that each of many successors names one predecessor
+      const u32 join = block_.calc(0);
+      for (const u32 before : done_) block_.require(join, before);
+      done_.assign(1, join);
+    }
+    const u32 op = add();
+    for (const u32 before : done_) block_.require(op, before);
+    return op;
+  }
+  template <class Add>
+  void block(Add add) {
+    const u32 op = begin(add);
+    done_.assign(1, op);
+  }
+
+  Block& block_;
+  std::vector<u32> done_;
+};
+
+// A group of ranks of a job, in the order of the collective. `me` is the caller's position. Without a list the ranks
+// are first, first + step, ..., so that a job of millions of ranks needs no lists.
+struct Communicator {
+  std::vector<u32> ranks;
+  u32 me;
+  u32 first = 0, step = 1, count = 0;
+  u32 size() const { return ranks.empty() ? count : static_cast<u32>(ranks.size()); }
+  u32 rank(u32 place) const { return ranks.empty() ? first + place * step : ranks[place]; }
+};
+
+}  // namespace flitgym::workload

@@ -1,0 +1,55 @@
+// UR: in every iteration another random permutation of the ranks (SC'22: emberrandomgen.cc of SST ember, key = ranks +
+// iteration). Each rank has one isend, one ireceive and a wait for both. A rank that is its own partner sends to itself
+// inside its host. The study's code leaves such messages out (one in 588 with 528 ranks). The permutations differ from
+// those of the study, which shuffles an array of all ranks with a separate generator. Here a permutation takes a few
+// steps per rank.
+#include "workload/motifs/motif.hpp"
+#include "workload/motifs/permutation.hpp"
+
+namespace flitgym::workload::motifs::ur {
+
+namespace {
+
+struct UniformRandom : Program {
+  u64 iterations = 1, bytes = 0, compute_ns = 0, seed = 0;
+
+  KeyedPermutation permutation(u64 index) const { return {ranks, ranks + index + (seed << 32)}; }
+
+  u64 blocks(u32) const override { return iterations; }
+  void block(u32 rank, u64 index, Block& out) const override {
+    Script script(out);
+    script.compute(compute_ns);
+    const KeyedPermutation p = permutation(index);
+    const auto sent = script.isend(p(rank), bytes), received = script.ireceive(p.inverse(rank), bytes);
+    script.wait_all({sent, received});
+  }
+  u64 repeats(u32, u64 index) const override { return iterations - index; }
+  std::string where(u32, u64 index, u32) const override { return "iteration " + std::to_string(index); }
+};
+
+std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
+  auto program = std::make_shared<UniformRandom>();
+  program->ranks = ranks ? ranks : 528;
+  program->iterations = scaled(params.count("iterations"), scale);
+  program->bytes = static_cast<u64>(params.integer("bytes"));
+  program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
+  program->seed = static_cast<u64>(params.integer("permutation_seed"));
+  return program;
+}
+
+const Register<MotifSpec> registration{{
+    .name = "ur",
+    .summary = "in every iteration a message to the partner in a new random permutation",
+    .params =
+        {
+            integer("bytes", 3072, 0, 1ll << 40, "B", "size of one message"),
+            integer("iterations", 7200, 1, 1 << 30, "", "number of iterations"),
+            integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation before each message"),
+            integer("permutation_seed", 0, 0, 1ll << 31, "", "seed of the permutations, independent of the run's seed"),
+        },
+    .build = build,
+}};
+
+}  // namespace
+
+}  // namespace flitgym::workload::motifs::ur

@@ -1,0 +1,145 @@
+// The accrued delay of generated and undelivered packets, and the path delays under frozen queues.
+#include <cmath>
+#include <numeric>
+
+#include "simcore/learning.hpp"
+#include "simcore/workload.hpp"
+#include "support/scenes.hpp"
+#include "support/seam.hpp"
+#include "test.hpp"
+
+using namespace flitgym;
+#include "topology/graph.hpp"
+
+using namespace scenes;
+
+namespace {
+
+double total(Simulation& sim) {
+  const auto& delay = sim.accrued_delay();
+  return std::accumulate(delay.begin(), delay.end(), 0.0);
+}
+
+// Load 0.9 for 3,000 cycles, which fills NICs and makes sources wait, then no more packets.
+Values bursts() {
+  return {{"load", 0.9},
+          {"load_step_times_ns", std::vector<double>{3000 * 1.6}},
+          {"load_step_loads", std::vector<double>{0.0}}};
+}
+
+}  // namespace
+
+// After all packets have arrived, the accrued delay is the sum of all latencies from generation, wherever the packets
+// waited.
+TEST(demand_accrues_the_sum_of_all_latencies) {
+  for (const char* traffic : {"uniform", "adversarial"}) {
+    Simulation sim(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}), {"random", {}},
+                          {traffic, bursts()}));
+    sim.begin_window();
+    double before = 0;
+    for (u32 k = 0; k < 60; k++) {
+      sim.run(500);
+      const double now = total(sim);
+      CHECK_FOR(now >= before, traffic);
+      before = now;
+    }
+    for (u32 k = 0; k < 400 && !sim.empty(); k++) sim.run(500);
+    CHECK(sim.empty());
+    CHECK_EQ(total(sim), static_cast<double>(sim.state().part.window.latency_generation));
+    const double settled = total(sim);
+    sim.run(1000);
+    CHECK_EQ(total(sim), settled);
+  }
+}
+
+// While no source waits, the accrued delay is the number of packets in the network, summed over the cycles.
+TEST(demand_is_the_integral_of_packets_in_flight) {
+  Simulation sim(config(small_network(), hpdc21(), {"random", {}}, {"uniform", {{"load", 0.2}}}));
+  double sum = 0;
+  for (u32 cycle = 0; cycle < 4000; cycle++) {
+    CHECK_EQ(total(sim), sum);
+    sim.run(1);
+    sum += static_cast<double>(sim.state().part.totals.packets_in_network);
+  }
+}
+
+// With source_backlog=lost a full NIC loses packets. They accrue delay for the rest of the run.
+TEST(demand_charges_packets_that_a_full_nic_keeps_out) {
+  const auto owed = [](const char* relation) {
+    Simulation sim(config(small_network(), hpdc21(), {"random", {{"relation", std::string(relation)}}},
+                          {"adversarial", {{"load", 0.4}}}));
+    sim.run(20000);
+    const double at = total(sim);
+    sim.run(20000);
+    return total(sim) - at;
+  };
+  const double jammed = owed("minimal"), free = owed("widest");
+  CHECK(jammed > 5 * free);
+}
+
+TEST(demand_does_not_depend_on_when_it_is_read) {
+  const Config made = config(small_network(), hpdc21(), {"random", {}}, {"adversarial", {{"load", 0.5}}});
+  Simulation often(made), once(made);
+  for (u32 k = 0; k < 200; k++) {
+    often.run(37);
+    total(often);
+  }
+  once.run(200 * 37);
+  CHECK_EQ(total(often), total(once));
+  CHECK_EQ(often.hash(), once.hash());
+  Simulation fork(once);
+  CHECK_EQ(total(fork), total(once));
+  // The same after a return to an earlier time.
+  Simulation restored(made);
+  restored.run(100);
+  const double early = total(restored);
+  const std::string snapshot = restored.snapshot();
+  restored.run(5000);
+  total(restored);
+  restored.restore(snapshot);
+  CHECK_EQ(total(restored), early);
+}
+
+// On an empty network the path delay is the time of flight. Queues add to it.
+TEST(path_delay_is_the_flight_on_an_empty_network) {
+  Simulation sim(config(small_network(), hpdc21(), {"agent", {}}, {"uniform", {{"load", 0.002}}}));
+  const Seam& seam = *sim.network().seam;
+  std::vector<float> us(sim.batch().input_vc.size() * seam.slots);
+  u32 alone = 0;
+  for (u32 cycle = 0; cycle < 40000; cycle++) {
+    const u32 n = sim.collect();
+    if (n > 0 && sim.state().part.totals.packets_in_network == 1) {
+      path_delays(sim.network(), sim.state(), sim.batch(), us.data());
+      const Batch& b = sim.batch();
+      const u32 i = b.decisions.request[0],
+                to = sim.network().terminal_router[sim.state().packets[b.packet[i]].destination];
+      for (u32 k = 0; k < b.decisions.slot_count[0]; k++) {
+        const u32 port = sim.network().port(b.router[i], b.decisions.ports[k]);
+        const u32 next = seam.next_router[port];
+        CHECK_NEAR(us[k], (seam.hop_ns[port] + flight(sim.network(), *sim.network().graphs[0], next, to)) * 1e-3, 0.05);
+      }
+      alone++;
+    }
+    const std::vector<u32> minimal(n, 0);
+    sim.apply(minimal.data(), n);
+  }
+  CHECK(alone > 20);
+}
+
+TEST(demand_ends_when_the_sources_are_stopped) {
+  Simulation sim(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}),
+                        {"random", {{"relation", std::string("minimal")}}}, {"adversarial", {{"load", 0.5}}}));
+  sim.run(5000);
+  sim.stop_sources();
+  const double at = total(sim);
+  const double in_network = static_cast<double>(sim.state().part.totals.packets_in_network);
+  sim.run(1);
+  CHECK_EQ(total(sim), at + in_network);
+  Simulation fork(sim);
+  CHECK_EQ(total(fork), total(sim));
+  for (u32 k = 0; k < 400 && !sim.empty(); k++) sim.run(500);
+  CHECK(sim.empty());
+  const double settled = total(sim);
+  sim.run(100);
+  CHECK_EQ(total(sim), settled);
+}

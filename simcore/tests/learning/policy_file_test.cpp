@@ -1,0 +1,315 @@
+// Policies from files: a valid file decides like the same weights set by hand, and a broken file is refused.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "support/fuzz.hpp"
+#include "support/policies.hpp"
+
+using namespace scenes;
+
+namespace {
+
+struct Tensor {
+  std::string name, type;
+  std::vector<u64> shape;
+  std::vector<float> values;
+  u64 from = ~u64{0}, to = 0;  // data offsets to write; ~0: the true ones
+};
+using Metadata = std::map<std::string, std::string>;
+
+std::string safetensors(const Metadata& metadata, const std::vector<Tensor>& tensors, bool with_metadata = true) {
+  std::string header = "{", data;
+  if (with_metadata) {
+    header += "\"__metadata__\":{";
+    for (const auto& [key, value] : metadata)
+      header += (header.back() == '{' ? "\"" : ",\"") + key + "\":\"" + value + "\"";
+    header += "}";
+  }
+  for (const Tensor& t : tensors) {
+    const u64 from = data.size();
+    data.append(reinterpret_cast<const char*>(t.values.data()), t.values.size() * sizeof(float));
+    if (header.size() > 1) header += ',';
+    header += '"' + t.name + "\":{\"dtype\":\"" + t.type + "\",\"shape\":[";
+    for (std::size_t k = 0; k < t.shape.size(); k++) header += (k ? "," : "") + std::to_string(t.shape[k]);
+    header += "],\"data_offsets\":[" + std::to_string(t.from == ~u64{0} ? from : t.from) + "," +
+              std::to_string(t.from == ~u64{0} ? data.size() : t.to) + "]}";
+  }
+  header += "}";
+  while (header.size() % 8) header += ' ';
+  const u64 length = header.size();
+  return std::string(reinterpret_cast<const char*>(&length), 8) + header + data;
+}
+
+const Metadata kMetadata = {{"format", "flitgym-policy-1"},   {"topology", "dragonfly"},
+                            {"observation", "progress+path"}, {"slots", "4"},
+                            {"relation", "five_hop"},         {"network", "slots"}};
+
+std::vector<Tensor> tensors_of(const Weights& weights) {
+  std::vector<Tensor> out;
+  for (std::size_t l = 0; l + 1 < weights.layers.size(); l++) {
+    out.push_back({"layers." + std::to_string(l) + ".weight",
+                   "F32",
+                   {weights.layers[l + 1], weights.layers[l]},
+                   weights.weight[l]});
+    out.push_back({"layers." + std::to_string(l) + ".bias", "F32", {weights.layers[l + 1]}, weights.bias[l]});
+  }
+  return out;
+}
+// progress has 3 features, path has 2 and 4 per slot.
+Weights exported() { return Weights({3 + 2 + 4, 6, 1}, 12); }
+
+// A temporary file that lasts as long as the object.
+struct File {
+  std::filesystem::path path;
+  explicit File(const std::string& bytes = "") {
+    static u32 count = 0;
+    path = std::filesystem::temp_directory_path() /
+           ("flitgym_policy_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
+    write(bytes);
+  }
+  ~File() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  void write(const std::string& bytes) const {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    out.close();
+    CHECK(out.good());
+  }
+  Config config(const Values& more = {}, const Section& topology = dragonfly_section(1, 2, 1, 3)) const {
+    return scenes::config(topology, input_queued(), {"policy", merge({{"path", path.string()}}, more)},
+                          {"uniform", {{"load", 0.8}}});
+  }
+  std::shared_ptr<const Network> build(const Values& more = {}) const { return flitgym::build(config(more)); }
+};
+
+void refused(const std::string& bytes, const std::vector<std::string>& parts) {
+  const File file(bytes);
+  std::string message;
+  try {
+    file.build();
+  } catch (const ConfigError& error) {
+    message = error.what();
+  }
+  CHECK_FOR(!message.empty(), "no error is thrown, expected: " + parts[0]);
+  for (const std::string& part : parts)
+    CHECK_FOR(message.find(part) != std::string::npos, "'" + part + "' is missing in: " + message);
+}
+
+Metadata but(const std::string& key, const std::string& value) {
+  Metadata metadata = kMetadata;
+  metadata[key] = value;
+  return metadata;
+}
+
+}  // namespace
+
+// The policy of a file decides like the same weights set by hand.
+TEST(policy_file_is_loaded) {
+  for (const std::string network : {"slots", "flat"}) {
+    const Weights weights(network == "flat" ? Layers{5 + 4 * 4, 11, 4} : Layers{9, 6, 1}, 12);
+    const File file(safetensors(but("network", network), tensors_of(weights)));
+    const PolicyFile read = read_policy_file(file.path.string());
+    CHECK(read.metadata == but("network", network));
+    CHECK(read.tensors.at("layers.0.weight").values == weights.weight[0] &&
+          read.tensors.at("layers.1.bias").values == weights.bias[1]);
+
+    CHECK_THROWS(ConfigError, file.build({{"slots", i64{7}}}), "slots", "7", "says 4", "leave it out");
+    Simulation from_file(file.config({{"slots", i64{4}}, {"epsilon", 0.1}}));
+    const Seam& seam = *from_file.network().seam;
+    CHECK(seam.slots == 4 && seam.general == 5 && seam.per_slot == 4 &&
+          from_file.network().routing_facts.max_hops == 5);
+    std::vector<double> hidden = {static_cast<double>(weights.layers[1])};
+    Simulation by_hand(config(dragonfly_section(1, 2, 1, 3), input_queued(),
+                              policy(network, hidden,
+                                     {{"slots", i64{4}},
+                                      {"observation", std::string("progress+path")},
+                                      {"relation", std::string("five_hop")},
+                                      {"epsilon", 0.1}}),
+                              {"uniform", {{"load", 0.8}}}));
+    weights.load(by_hand.network(), by_hand.state());
+    CHECK(from_file.state().weights == by_hand.state().weights);
+    from_file.run(600);
+    by_hand.run(600);
+    CHECK(from_file.state().part.learning.decisions > 100);
+    CHECK_EQ(from_file.hash(), by_hand.hash());
+  }
+  const File anywhere(safetensors(but("topology", "any"), tensors_of(exported())));
+  anywhere.build();
+}
+
+TEST(broken_policy_files_are_refused) {
+  const auto whole = tensors_of(exported());
+  const std::string good = safetensors(kMetadata, whole);
+  File(good).build();
+  for (std::size_t size = 0; size < good.size(); size += 64) refused(good.substr(0, size), {"policy file"});
+  refused(good.substr(0, good.size() - 1), {"truncated"});
+  refused("", {"truncated"});
+  for (const u64 length : {u64{good.size()}, u64{1} << 40, ~u64{0}, ~u64{7}, u64{0}, u64{1}}) {
+    std::string bytes = good;
+    std::memcpy(bytes.data(), &length, 8);
+    refused(bytes, {"policy file"});
+  }
+
+  const auto with = [&](auto&& change) {
+    auto tensors = whole;
+    change(tensors);
+    return safetensors(kMetadata, tensors);
+  };
+  for (const std::string type : {"F16", "F64", "I32", ""})
+    refused(with([&](auto& t) { t[1].type = type; }), {"layers.0.bias", "F32"});
+  refused(with([](auto& t) { t[0].shape = {9, 6}; }), {"layers.0.weight", "9 x 6", "6 x 9"});
+  refused(with([](auto& t) { t[0].shape = {6, 10}; }), {"layers.0.weight", "does not match"});
+  refused(with([](auto& t) { t[0].shape = {54}; }), {"layers.0.weight", "54", "6 x 9"});
+  refused(with([](auto& t) { t[1].shape = {2, 3}; }), {"layers.0.bias", "2 x 3"});
+  refused(with([](auto& t) { t[1].shape = {u64{1} << 33}; }), {"layers.0.bias", "too large"});
+  refused(with([](auto& t) { t[1].shape = {u64{1} << 31, u64{1} << 31, 4}; }), {"layers.0.bias", "too large"});
+  refused(with([](auto& t) { t[1].shape = {0, u64{1} << 60}; }), {"layers.0.bias"});
+  refused(with([](auto& t) { t[1].shape = {}; }), {"layers.0.bias"});
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity()})
+    refused(with([&](auto& t) { t[2].values[3] = value; }), {"layers.1.weight", "not finite"});
+  refused(with([](auto& t) { t[1].from = 0, t[1].to = 24; }), {"layers.0.bias", "overlap"});
+  refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"truncated"});
+  refused(with([](auto& t) { t[3].from = ~u64{0} - 8, t[3].to = ~u64{0} - 4; }), {"policy file"});
+  refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not match its number of bytes"});
+  refused(good + '\0', {"bytes 268 to 269"});
+  refused(with([](auto& t) { t[0].to = 216, t[0].from = 0, t[1].from = 220, t[1].to = 244; }), {"tensor"});
+  refused(with([](auto& t) { t.push_back({"foreign", "F32", {1}, {0}}); }), {"'foreign'", "layer"});
+  refused(with([](auto& t) { t.push_back({"layers.7.bias", "F32", {1}, {0}}); }), {"'layers.7.bias'"});
+  refused(with([](auto& t) { t.push_back({"layers.2.weight", "F32", {0, 1}, {}}); }), {"'layers.2.weight' is empty"});
+  refused(with([](auto& t) { t.push_back(t[1]); }), {"'layers.0.bias'", "twice"});
+  u64 length = 0;
+  std::memcpy(&length, good.data(), 8);
+  const std::string header = good.substr(8, length), numbers = good.substr(8 + length);
+  const auto with_header = [&](const std::string& other) {
+    const u64 size = other.size();
+    return std::string(reinterpret_cast<const char*>(&size), 8) + other + numbers;
+  };
+  File(with_header(header + "   ")).build();
+  for (const std::string& behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
+    refused(with_header(header + behind), {"brace"});
+  refused(with_header(" " + header), {"brace"});
+  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 are needed"});
+  refused(with([](auto& t) { t.erase(t.begin()); }), {"layers.0.weight"});
+  refused(with([](auto& t) { t.clear(); }), {"0 layers"});
+  refused(safetensors(kMetadata, tensors_of(Weights({9, 6, 2}, 1))), {"2 outputs"});
+  refused(safetensors(kMetadata, tensors_of(Weights({10, 6, 1}, 1))), {"layers.0.weight", "6 x 10", "6 x 9"});
+  refused(safetensors(kMetadata, tensors_of(Weights({9, 4097, 1}, 1))), {"4097 units"});
+
+  for (const auto& [key, value] : kMetadata) {
+    Metadata metadata = kMetadata;
+    metadata.erase(key);
+    refused(safetensors(metadata, whole), {"'" + key + "'"});
+  }
+  refused(safetensors({}, whole, false), {"format"});
+  refused(safetensors(but("format", "flitgym-policy-2"), whole), {"flitgym-policy-2", "flitgym-policy-1"});
+  for (const std::string slots : {"17", "0", "1", "64", "1000", "99999999999999999999", "-4", "four", "4.0", ""})
+    refused(safetensors(but("slots", slots), whole), {"slots"});
+  refused(safetensors(but("observation", "progress+pat"), whole), {"observation", "pat"});
+  refused(safetensors(but("observation", "path+path"), whole), {"observation", "path"});
+  refused(safetensors(but("observation", ""), whole), {"observation"});
+  refused(safetensors(but("relation", "omni_war"), whole), {"relation", "omni_war"});
+  refused(safetensors(but("network", "flatt"), whole), {"network", "flatt"});
+  refused("no policy at all, only words, and so on and so forth", {"policy file"});
+
+  CHECK_THROWS(ConfigError, read_policy_file(std::filesystem::temp_directory_path().string()),
+               std::filesystem::temp_directory_path().string());
+  CHECK_THROWS(ConfigError, read_policy_file("/nowhere/at/all"), "/nowhere/at/all", "No such file");
+}
+
+// Any bytes are refused as a policy file, or are a policy that can decide. Most mutations hit the header.
+TEST(mutated_policy_files_do_no_harm) {
+  const std::string good = safetensors(kMetadata, tensors_of(exported()));
+  u64 header = 0;
+  std::memcpy(&header, good.data(), 8);
+  const File file;
+  u32 loaded = 0, broken = 0;
+  for (u32 n = 0; n < 600; n++) {
+    std::string bytes = good;
+    for (u32 k = 0; k < 1 + n % 3; k++) {
+      const u32 at = below(draw(31, n, 4 * k), static_cast<u32>(n % 4 == 0 ? bytes.size() : 8 + header));
+      const u64 bits = draw(31, n, 4 * k + 1);
+      switch (below(draw(31, n, 4 * k + 2), 4)) {
+        case 0: bytes[at] = static_cast<char>(bits); break;
+        case 1: bytes[at] = static_cast<char>(bytes[at] ^ 1 << (bits & 7)); break;
+        case 2: bytes[at] = "0123456789[]{},:\"\\"[bits % 18]; break;
+        default: bytes.erase(at, 1 + bits % 4);
+      }
+    }
+    file.write(bytes);
+    try {
+      Simulation sim(file.config({{"temperature", 0.5}}));
+      sim.run(60);
+      loaded++;
+    } catch (const ConfigError&) {
+      broken++;
+    }
+  }
+  CHECK_EQ(loaded + broken, 600u);
+  CHECK_FOR(loaded > 20 && broken > 200, std::to_string(loaded) + " loaded");
+}
+
+// The file may have changed by the time a snapshot is restored.
+TEST(snapshot_of_another_policy_is_refused) {
+  const File file(safetensors(kMetadata, tensors_of(exported())));
+  Simulation one(file.config({{"record", i64{32}}}));
+  one.run(200);
+  const std::string bytes = one.snapshot();
+  for (const auto& [metadata, layers] : {std::pair{kMetadata, Layers{9, 21, 1}},
+                                         {but("slots", "5"), Layers{9, 6, 1}},
+                                         {but("observation", "router+path"), Layers{9, 6, 1}}}) {
+    file.write(safetensors(metadata, tensors_of(Weights(layers, 12))));
+    Simulation other(file.config({{"record", i64{32}}}));
+    CHECK_THROWS(ConfigError, other.restore(bytes), "another");
+  }
+  file.write(safetensors(kMetadata, tensors_of(exported())));
+  Simulation same(file.config({{"record", i64{32}}}));
+  same.restore(bytes);
+  CHECK_EQ(same.hash(), one.hash());
+}
+
+// An untrusted file is refused or read, and a policy that is read runs.
+TEST(fuzz_policy_file) {
+  const std::vector<std::string> corpus = {
+      safetensors(kMetadata, tensors_of(exported())),
+      safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {1}, {5}}})};
+  const std::vector<std::string> words = {"{",
+                                          "}",
+                                          "[",
+                                          "]",
+                                          ",",
+                                          ":",
+                                          "\"",
+                                          "\\",
+                                          "\"dtype\":\"F32\"",
+                                          "\"shape\":[",
+                                          "\"data_offsets\":[",
+                                          "\"__metadata__\":{",
+                                          "layers.0.weight",
+                                          "4294967296",
+                                          "18446744073709551615",
+                                          "\xff\xfe",
+                                          "slots",
+                                          "999"};
+  const File file;
+  testing::fuzz(corpus, words, 1500, [&](const std::string& bytes) {
+    file.write(bytes);
+    read_policy_file(file.path.string());
+    try {
+      Simulation sim(file.config());
+      sim.run(100);
+    } catch (const ConfigError& error) {
+      if (bytes == corpus[0]) throw;
+      CHECK(std::string(error.what()).find("olicy") != std::string::npos);
+    }
+  });
+}

@@ -1,0 +1,212 @@
+// The policy in the core: its arithmetic against a plain reference, and its draws against their formula.
+#include <cstdio>
+#include <limits>
+
+#include "support/policies.hpp"
+
+using namespace scenes;
+
+namespace {
+
+const std::vector<std::vector<double>> kHidden = {{}, {1}, {7}, {16}, {33}, {33, 7, 1}, {17, 64}};
+
+}  // namespace
+
+// ---- The perceptron ----
+
+TEST(policy_scores_equal_a_plain_reference) {
+  for (const std::string network : {"slots", "flat"})
+    for (const auto& hidden : kHidden)
+      for (const i64 slots : {2, 5, 16}) {
+        const auto net = build(seam_on_dragonfly(policy(network, hidden, {{"slots", slots}})));
+        const Seam& seam = *net->seam;
+        State s;
+        initialise(*net, s);
+        const Weights weights(layers_of(seam, hidden), 3);
+        weights.load(*net, s);
+        constexpr u32 kRows = 19;
+        std::vector<float> rows(kRows * seam.width), scores(kRows * seam.slots);
+        for (std::size_t k = 0; k < rows.size(); k++) rows[k] = 3 * weight_of(4, k);
+        policy_scores(*net, s, rows.data(), kRows, scores.data());
+        for (u32 j = 0; j < kRows; j++) {
+          const float* const row = &rows[j * seam.width];
+          std::vector<double> wanted;
+          if (network == "flat") {
+            wanted = weights.forward({row, row + seam.width});
+          } else {
+            for (u32 k = 0; k < seam.slots; k++) {
+              std::vector<double> x(row, row + seam.general);
+              x.insert(x.end(), row + seam.general + k * seam.per_slot, row + seam.general + (k + 1) * seam.per_slot);
+              wanted.push_back(weights.forward(x)[0]);
+            }
+          }
+          for (u32 k = 0; k < seam.slots; k++) CHECK_NEAR(scores[j * seam.slots + k], wanted[k], 1e-5);
+        }
+      }
+}
+
+// Many rows at once in a run: the choice is the best score of the row computed alone, to the last bit, and never a
+// masked slot.
+TEST(policy_takes_the_best_slot) {
+  for (const std::string network : {"slots", "flat"})
+    for (const std::vector<double>& hidden : {std::vector<double>{}, {33, 7}, {17, 64}})
+      for (const bool on_hyperx : {false, true}) {
+        const Section routing =
+            policy(network, hidden, {{"slots", hidden.size() == 2 && hidden[0] == 17 ? i64{16} : i64{6}}});
+        Simulation sim(on_hyperx ? seam_on_hyperx(routing, input_queued())
+                                 : seam_on_dragonfly(routing, input_queued()));
+        const Network& net = sim.network();
+        const Seam& seam = *net.seam;
+        std::map<u32, u32> taken;
+        std::vector<float> scores(seam.slots);
+        u32 together = 0;
+        for (u32 cycle = 0; cycle < 500; cycle++) {
+          if (cycle % 50 == 0) Weights(layers_of(seam, hidden), cycle).load(net, sim.state());
+          sim.collect();
+          sim.apply(nullptr, 0);
+          const Decisions& d = sim.batch().decisions;
+          if (sim.batch().count == 0) continue;
+          together = std::max(together, d.count);
+          for (u32 j = 0; j < d.count; j++) {
+            policy_scores(net, sim.state(), d.observation + std::size_t{j} * seam.width, 1, scores.data());
+            u32 best = 0;
+            for (u32 k = 1; k < d.slot_count[j]; k++)
+              if (scores[k] > scores[best]) best = k;
+            CHECK_EQ(d.chosen[j], best);
+            CHECK_EQ(d.log_probability[j], 0.0f);
+            taken[best]++;
+          }
+        }
+        CHECK_FOR(taken.size() > 1 && together > 8, network + " " + net.topology_name + ": " +
+                                                        std::to_string(taken.size()) + ", " + std::to_string(together));
+      }
+}
+
+TEST(policy_takes_the_first_of_equals) {
+  for (const std::string network : {"slots", "flat"}) {
+    Simulation sim(seam_on_dragonfly(policy(network, {5})));  // all weights 0
+    for (u32 cycle = 0; cycle < 300; cycle++) {
+      sim.collect();
+      sim.apply(nullptr, 0);
+      const Decisions& d = sim.batch().decisions;
+      for (u32 j = 0; sim.batch().count && j < d.count; j++) CHECK_EQ(d.chosen[j], 0u);
+    }
+    CHECK(sim.state().part.learning.decisions > 500);
+  }
+  // Slots 2 and 4 are equal and better than slot 0: the first of them wins.
+  Lone x(build(seam_on_dragonfly(policy("flat", {}))));
+  const u32 width = x.net.seam->width;
+  for (const u32 slot : {2u, 4u}) x.state.weights[std::size_t{width} * 16 + slot] = 1;
+  x.ask(x.send(2, 10));
+  CHECK(x.batch.decisions.slot_count[0] == 5 && x.batch.decisions.chosen[0] == 2);
+}
+
+// ---- Random choices ----
+
+namespace {
+
+// A packet alone with 5 candidates in 8 slots. The scores are the biases: 0.3 k, and far higher for masked slots.
+struct Draws {
+  std::vector<double> part = std::vector<double>(8);
+  void operator()(double epsilon, double temperature, u32 count) {
+    Lone x(build(seam_on_dragonfly(policy("flat", {}, {{"epsilon", epsilon}, {"temperature", temperature}}))));
+    for (u32 k = 0; k < 8; k++)
+      x.state.weights[std::size_t{x.net.seam->width} * 16 + k] = k < 5 ? 0.3f * static_cast<float>(k) : 50.0f;
+    const Decisions& d = x.batch.decisions;
+    double sum = 0, wanted[5];
+    for (u32 k = 0; k < 5; k++) sum += wanted[k] = temperature > 0 ? std::exp(0.3 * (k - 4.0) / temperature) : k == 4;
+    for (u32 k = 0; k < 5; k++) wanted[k] = (1 - epsilon) * wanted[k] / sum + epsilon / 5;
+    for (u32 n = 0; n < count; n++) {
+      x.ask(x.send(2, 10, n));
+      CHECK(d.slot_count[0] == 5 && d.chosen[0] < 5);
+      CHECK_NEAR(d.log_probability[0], std::log(wanted[d.chosen[0]]), 1e-5);
+      part[d.chosen[0]]++;
+    }
+    for (u32 k = 0; k < 5; k++) {
+      CHECK_NEAR(part[k], count * wanted[k], 5 * std::sqrt(count * wanted[k] * (1 - wanted[k])) + 1e-9);
+      part[k] /= count;
+    }
+  }
+};
+
+}  // namespace
+
+TEST(epsilon_and_temperature_by_their_formula) {
+  for (const double epsilon : {0.0, 0.25, 1.0})
+    for (const double temperature : {0.0, 0.2, 1.0, 50.0})
+      if (epsilon > 0 || temperature > 0) Draws()(epsilon, temperature, 8000);
+  Draws()(0, 1e-3, 100);  // so cold that only the best remains
+}
+
+// Training may change both between two runs.
+TEST(epsilon_and_temperature_may_change_in_a_run) {
+  Simulation sim(seam_on_dragonfly(policy("slots", {}, {{"epsilon", 1.0}, {"temperature", 2.0}})));
+  CHECK(sim.state().part.learning.epsilon == 1 && sim.state().part.learning.temperature == 2);
+  sim.run(50);
+  sim.state().part.learning.epsilon = 0;
+  sim.state().part.learning.temperature = 0;
+  for (u32 cycle = 0; cycle < 300; cycle++) {
+    sim.collect();
+    sim.apply(nullptr, 0);
+    for (u32 j = 0; sim.batch().count && j < sim.batch().decisions.count; j++)
+      CHECK_EQ(sim.batch().decisions.chosen[j], 0u);
+  }
+}
+
+// `random` draws every slot equally often.
+TEST(random_draws_all_slots_equally) {
+  Lone x(build(seam_on_dragonfly({"random", {}})));
+  std::vector<u32> taken(5);
+  for (u32 n = 0; n < 10000; n++) {
+    x.ask(x.send(2, 10, n));
+    taken.at(x.batch.decisions.chosen[0])++;
+  }
+  for (const u32 n : taken) CHECK_NEAR(n, 2000, 5 * std::sqrt(1600.0));
+}
+
+TEST(same_seed_same_hash_with_a_seam) {
+  for (const Section& routing :
+       {Section{"random", {{"record", i64{64}}}}, policy("slots", {9}, {{"epsilon", 0.1}, {"temperature", 0.3}}),
+        policy("flat", {9}, {{"record", i64{64}}}), Section{"biased", {}}}) {
+    const auto run = [&](u64 seed, bool halves) {
+      Simulation sim(seam_on_dragonfly(routing, hpdc21(), 0.7, seed));
+      for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
+      if (!halves) sim.run(900);
+      for (u32 k = 0; halves && k < 900; k++) {
+        sim.collect();
+        sim.apply(nullptr, 0);
+      }
+      return sim.hash();
+    };
+    CHECK_EQ(run(5, false), run(5, true));
+    CHECK(run(5, false) != run(6, false));
+  }
+}
+
+// One hash per scene as in golden_test.cpp. The scenes compute no exponential, so the hash is the same in every build.
+TEST(golden_hashes_with_a_seam) {
+  struct Scene {
+    const char* name;
+    Config config;
+    u64 hash;
+  };
+  const Section trained = policy("slots", {16, 7}, {{"record", i64{512}}});
+  std::string changed;
+  for (const Scene& scene :
+       {Scene{"policy, dragonfly", seam_on_dragonfly(trained, hpdc21(), 0.5), 0xe7a6b98340a8dab9ull},
+        {"policy, hyperx",
+         seam_on_hyperx(policy("flat", {9}, {{"record", i64{512}}, {"reward", std::string("end_to_end_delay")}}),
+                        sc19(), 0.5),
+         0x6d4e0dff5aa002fbull},
+        {"random, dragonfly", seam_on_dragonfly({"random", {{"record", i64{512}}, {"slots", i64{3}}}}, sc22(), 0.5),
+         0x675f194f1a354c99ull}}) {
+    Simulation sim(scene.config);
+    for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
+    sim.run(2000);
+    CHECK(sim.state().part.learning.transitions > 512);
+    char got[32];
+    std::snprintf(got, sizeof got, "0x%016llxull", static_cast<unsigned long long>(sim.hash()));
+    if (sim.hash() != scene.hash) changed += std::string("\n  ") + scene.name + ": " + got;
+  }
+  CHECK_EQ(changed, "");
+}

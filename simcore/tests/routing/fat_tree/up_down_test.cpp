@@ -1,0 +1,256 @@
+// up_down: its candidates and choices, freedom from deadlock by exhaustion, d-mod-k without contention, and zero-load
+// latency to the cycle.
+#include <algorithm>
+#include <set>
+
+#include "simcore/rng.hpp"
+#include "support/crafted.hpp"
+#include "support/dependencies.hpp"
+#include "support/fat_tree.hpp"
+#include "topology/fat_tree.hpp"
+#include "topology/graph.hpp"
+
+using namespace scenes;
+
+namespace {
+
+const std::vector<std::string> kAscents = {"adaptive", "random", "two_random", "d_mod_k"};
+
+Section up_down(const std::string& ascent) { return {"up_down", {{"ascent", ascent}}}; }
+Lone lone(const Xgft& tree, const Section& routing) {
+  return Lone(build(config(tree.section(), input_queued(), routing, {"uniform", {}})));
+}
+
+// Trees whose switches below the top have equally many ports up and down, and whose leaves have one terminal per link
+// up.
+std::vector<Xgft> full_trees() {
+  return {k_ary_tree(2, 4),
+          k_ary_tree(3, 2),
+          k_ary_tree(4, 3),
+          {{4, 6}, {1, 2}, {1, 2}},
+          {{6, 3, 5}, {1, 3, 2}, {1, 2, 3}},
+          {{4, 2, 4, 2}, {1, 2, 4, 2}, {1, 2, 1, 2}}};
+}
+
+// Flits on each channel if every terminal t sends one flit to to(t).
+template <class To>
+std::vector<u32> loads(Lone& x, To to) {
+  std::vector<u32> load(x.net.router_ports, 0);
+  for (u32 t = 0; t < x.net.terminals; t++)
+    x.walk(t, to(t), 0, [&](u32 router, const Step& step) { load[x.net.port(router, step.port)]++; });
+  return load;
+}
+u32 most(const std::vector<u32>& load) { return *std::ranges::max_element(load); }
+
+}  // namespace
+
+// Up: every port, as long as the destination is not below. Down: every cable to the one child above the destination.
+TEST(up_down_lists_every_minimal_port) {
+  for (const Xgft& tree : {k_ary_tree(3, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}}) {
+    Lone x = lone(tree, up_down("adaptive"));
+    for (u32 router = 0; router < x.net.routers; router++)
+      for (u32 t = 0; t < x.net.terminals; t++) {
+        x.send(0, t);
+        std::set<u32> listed, minimal;
+        for (const Step& step : x.candidates({router, 0, 0})) {
+          CHECK(listed.insert(step.port).second);
+          CHECK_EQ(step.vc_class, x.ejects(router, step) ? kAnyClass : 0u);
+        }
+        const u32 to = x.net.terminal_router[t];
+        if (router == to) minimal = {x.net.terminal_port[t]};
+        else each_minimal(x.net, *x.net.graphs[0], router, to, [&](u32 k) { minimal.insert(k); });
+        CHECK(listed == minimal);
+      }
+  }
+}
+
+// The relation contains every choice of every ascent (choices_of_every_ascent_are_listed), so one graph proves all of
+// them. By hand: a switch from level 2 on has D ports down, U up and p cables to each child. A channel from below may
+// lead to any port up, D U, and to the ports of other children, D (D - p). A channel from above may lead to any port
+// down, U D.
+TEST(up_down_is_free_of_deadlock) {
+  for (const Xgft& tree :
+       {k_ary_tree(2, 4), k_ary_tree(3, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}, Xgft{{1, 4}, {1, 3}, {1, 2}}}) {
+    Lone x = lone(tree, up_down("adaptive"));
+    Edges edges;
+    std::set<std::tuple<u32, u32, u32>> seen;  // router, input port, destination
+    std::vector<std::tuple<u32, u32, u32>> nodes;
+    const auto reach = [&](u32 router, u32 in_port, u32 to) {
+      if (seen.insert({router, in_port, to}).second) nodes.push_back({router, in_port, to});
+    };
+    for (u32 source = 0; source < x.net.terminals; source++)
+      for (u32 to = 0; to < x.net.terminals; to++)
+        reach(x.net.terminal_router[source], x.net.terminal_port[source], to);
+    for (std::size_t n = 0; n < nodes.size(); n++) {
+      const auto [router, in_port, to] = nodes[n];
+      x.send(0, to);
+      for (const Step& step : x.candidates({router, in_port, 0})) {
+        if (x.ejects(router, step)) continue;
+        add(edges, x.net, router, in_port, 0, step.port, step.vc_class);
+        const Place next = x.behind(router, step);
+        reach(next.router, next.in_port, to);
+      }
+    }
+    CHECK_FOR(acyclic(edges), tree.name());
+    u64 by_hand = 0;
+    const FatTree& own = as_fat_tree(x.net);
+    for (u32 l = 2; l <= tree.h(); l++) {
+      const u64 down = tree.m(l) * tree.p(l), up = tree.w(l + 1) * tree.p(l + 1);
+      by_hand += (own.first[l + 1] - own.first[l]) * (2 * down * up + down * (down - tree.p(l)));
+    }
+    CHECK_FOR(edge_count(edges) == by_hand, tree.name() + ": " + std::to_string(edge_count(edges)) +
+                                                " dependencies, by hand " + std::to_string(by_hand));
+  }
+}
+
+// Under any congestion, from every terminal to every terminal, with the least possible number of hops.
+TEST(choices_of_every_ascent_are_listed) {
+  for (const Xgft& tree : {k_ary_tree(2, 3), Xgft{{2, 3, 2}, {1, 2, 3}, {1, 2, 3}}})
+    for (const std::string& ascent : kAscents) {
+      Lone x = lone(tree, up_down(ascent));
+      CHECK_EQ(x.net.routing_facts.max_hops, 2 * (tree.h() - 1));
+      for (u32 source = 0; source < x.net.terminals; source++)
+        for (u32 to = 0; to < x.net.terminals; to++) {
+          for (u32 p = 0; p < x.net.router_ports; p++)
+            if (x.net.is_link(p))
+              congest(x, x.net.router_of_port(p), x.net.local_port(p), 0, 0, below(draw(source, to, p), 3));
+          const u32 hops = x.walk(source, to, source * to, [&](u32 router, const Step& step) {
+            const u32 leaf = x.net.terminal_router[to];
+            CHECK(step.vc_class == 0 && x.net.topology->is_minimal(x.net, *x.net.graphs[0], router, step.port, leaf));
+          });
+          CHECK_EQ(hops, x.net.topology->hops_between(x.net, x.net.terminal_router[source], x.net.terminal_router[to]));
+        }
+    }
+}
+
+// A leaf with 4 ports up of load 0, 1, 2, 3 in any arrangement. Adaptive takes the first and random takes all equally.
+// The lesser of two random ports is the n-th of 4 with probability (7 - 2 n) / 16.
+TEST(ascents_pick_by_their_rules) {
+  const double expected[4][4] = {
+      {1, 0, 0, 0}, {.25, .25, .25, .25}, {7 / 16., 5 / 16., 3 / 16., 1 / 16.}, {.25, .25, .25, .25}};
+  for (u32 a = 0; a < kAscents.size(); a++) {
+    Lone x = lone(k_ary_tree(4, 2), up_down(kAscents[a]));
+    u32 picked[4] = {};
+    constexpr u32 kPackets = 8000;
+    for (u32 n = 0; n < kPackets; n++) {
+      const Place at = x.send(n % 4, 4 + n / 4 % 12, n);
+      for (u32 k = 0; k < 4; k++) congest(x, 0, 4 + k, 0, 0, (k + n / 48) % 4);
+      picked[(x.ask(at).port - 4 + n / 48) % 4]++;
+    }
+    for (u32 k = 0; k < 4; k++)
+      CHECK_NEAR(picked[k] / static_cast<double>(kPackets), expected[a][k],
+                 expected[a][k] == 1 || expected[a][k] == 0 ? 0 : 0.02);
+  }
+}
+
+// All ports of an idle network are equal, so packets take turns. Adaptive must not send all of them by one port.
+TEST(adaptive_ascent_spreads_ties) {
+  Lone x = lone(k_ary_tree(4, 3), up_down("adaptive"));
+  std::vector<u32> load(x.net.router_ports, 0);
+  for (u32 n = 0; n < 64; n++)
+    x.walk(n % 4, 63 - n % 4, n / 4, [&](u32 router, const Step& step) { load[x.net.port(router, step.port)]++; });
+  for (u32 k = 4; k < 8; k++) CHECK_EQ(load[x.net.port(0, k)], 16u);
+}
+
+// Zahavi: under d-mod-k no two packets of a shift share a channel, and all-to-all loads every channel of a level and
+// direction equally.
+TEST(shifts_are_without_contention_under_d_mod_k) {
+  for (const Xgft& tree : full_trees()) {
+    Lone x = lone(tree, up_down("d_mod_k"));
+    const u32 n = x.net.terminals;
+    std::vector<u32> all(x.net.router_ports, 0);
+    for (u32 shift = 0; shift < n; shift++) {
+      const auto load = loads(x, [&](u32 t) { return (t + shift) % n; });
+      CHECK_FOR(most(load) == (shift == 0 ? 0u : 1u), tree.name() + " shift " + std::to_string(shift));
+      for (u32 p = 0; p < all.size(); p++) all[p] += load[p];
+    }
+    const FatTree& own = as_fat_tree(x.net);
+    u32 below = 1;  // terminals below a switch of the level
+    for (u32 l = 1; l < tree.h(); l++) {
+      below *= tree.m(l);
+      const u32 channels = (own.first[l + 1] - own.first[l]) * tree.w(l + 1) * tree.p(l + 1);
+      for (u32 p = 0; p < x.net.router_ports; p++) {
+        if (!x.net.is_link(p)) continue;
+        const u32 a = own.level[x.net.router_of_port(p)], b = own.level[x.net.next_router(p)];
+        if (std::min(a, b) == l) CHECK_EQ(all[p] * channels, n * (n - below));
+      }
+    }
+  }
+}
+
+// If a leaf has fewer terminals than links up and the numbers do not divide, the wrap-around of a shift may meet the
+// packets before it.
+TEST(shifts_of_the_672_terminal_rail) {
+  Lone x = lone(rail_672(), up_down("d_mod_k"));
+  u32 worst = 0;
+  for (u32 shift = 1; shift < 672; shift += 13)
+    worst = std::max(worst, most(loads(x, [&](u32 t) { return (t + shift) % 672; })));
+  CHECK(worst <= 2);
+  // Without the wrap-around, and with a wrap-around between leaves.
+  for (const u32 shift : {14u, 84u, 336u})
+    CHECK_EQ(most(loads(x, [&](u32 t) { return t + shift < 672 ? t + shift : t; })), 1u);
+}
+
+namespace {
+
+double latency(const Xgft& tree, const Values& router, const Section& routing, u32 destination, u32 flits,
+               double* hops) {
+  Simulation sim(config(tree.section(), router, routing, planned({{0, destination}}, flits)));
+  sim.begin_window();
+  sim.run(1);
+  CHECK(sim.drain(100000));
+  const auto result = statistics(sim.network(), sim.state());
+  CHECK_EQ(result.at("packets_delivered"), 1);
+  *hops = result.at("hops_mean");
+  return result.at("network_latency_mean_ns");
+}
+
+}  // namespace
+
+// 0, 2, 4 and 6 hops: within a leaf, over level 2, 3 and 4. The router of input_queued() takes 3 + 11 h cycles, SC'19's
+// 10 + 56 (h + 1) + 50 h ns (routing/hyperx/zero_load_test.cpp). Each flit after the first adds a cycle.
+TEST(fat_tree_zero_load) {
+  for (const std::string& ascent : kAscents)
+    for (const auto& [to, h] : {std::pair{0u, 0u}, {1u, 0u}, {2u, 2u}, {4u, 4u}, {7u, 4u}, {8u, 6u}, {15u, 6u}})
+      for (const u32 flits : {1u, 5u}) {
+        double hops = 0;
+        CHECK_EQ(latency(k_ary_tree(2, 4), input_queued(), up_down(ascent), to, flits, &hops), 3 + 11 * h + flits - 1);
+        CHECK_EQ(hops, h);
+        CHECK_EQ(latency(k_ary_tree(2, 4), sc19(), up_down(ascent), to, flits, &hops),
+                 10 + 56 * (h + 1) + 50 * h + flits - 1);
+      }
+}
+
+// The cables above level 2 are global, 100 ns: two hops of 11 ns and two of 101.
+TEST(fat_tree_zero_load_of_global_levels) {
+  Xgft tree = k_ary_tree(2, 3);
+  tree.local = 1;
+  double hops = 0;
+  CHECK_EQ(latency(tree, input_queued(), up_down("adaptive"), 2, 1, &hops), 3 + 2 * 11);
+  CHECK_EQ(latency(tree, input_queued(), up_down("adaptive"), 7, 1, &hops), 3 + 2 * 11 + 2 * 101);
+}
+
+// At saturation every cycle conserves flits. Then all packets arrive and every credit returns.
+TEST(fat_tree_conservation) {
+  std::vector<Section> routings;
+  for (const std::string& ascent : kAscents) routings.push_back(up_down(ascent));
+  routings.push_back({"random", {{"relation", std::string("up_down")}}});
+  for (const Section& routing : routings)
+    for (const Values& router : {merge(small_wormhole(), {{"vcs", i64{2}}, {"nic_buffer_flits", i64{20}}}), hpdc21()}) {
+      const Section traffic = {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}}};
+      Simulation sim(config(Xgft{{3, 2, 3}, {1, 2, 2}, {1, 2, 1}}.section(), router, routing, traffic, 3));
+      for (u32 cycle = 0; cycle < 500; cycle++) {
+        sim.run(1);
+        sim.check_conservation();
+      }
+      CHECK(sim.state().part.totals.packets_in_network > sim.network().terminals);
+      CHECK(sim.drain(100000));
+      sim.run(2 * sim.network().longest_delay);
+      sim.check_conservation();
+      CHECK_EQ(sim.state().part.totals.flits_in_network, 0u);
+      const Network& net = sim.network();
+      for (u32 p = 0; p < net.router_ports; p++)
+        for (u32 vc = 0; vc < net.vcs && net.is_link(p); vc++)
+          CHECK_EQ(sim.state().output_vcs[net.vc_id(p, vc)].credits, net.router.input_depth);
+    }
+}

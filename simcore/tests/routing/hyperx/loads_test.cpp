@@ -1,0 +1,290 @@
+// Channel loads: the test walks every packet through the real routing functions, hop by hop. Every terminal injects 1,
+// and loads are in this unit. The expected values are closed forms of the SC'19 and TokyoTech systems: a channel's load
+// is the traffic of the router pairs that use it. Most of them are also in the study's text.
+#include <algorithm>
+
+#include "support/crafted.hpp"
+#include "topology/hyperx.hpp"
+
+using namespace scenes;
+
+namespace {
+
+const Section kUniform = {"uniform", {}};
+
+Lone lone(const Section& topology, const Section& routing, const Section& traffic = kUniform) {
+  return Lone(build(config(topology, sc19(), routing, traffic)));
+}
+Section sc19_network() { return hyperx_section({8, 8, 8}, 8); }
+Section bisection(const std::string& dimension) { return {"uniform_random_bisection", {{"dimension", dimension}}}; }
+
+// The uses of each router-to-router channel.
+struct Loads {
+  const Network& net;
+  std::vector<u64> uses;
+  u64 packets = 0, hops = 0;
+
+  explicit Loads(const Network& network) : net(network), uses(network.router_ports) {}
+  void walk(Lone& x, u32 source, u32 destination, u32 sequence = 0) {
+    packets++;
+    hops += x.walk(source, destination, sequence,
+                   [&](u32 router, const Step& step) { uses[net.port(router, step.port)]++; });
+  }
+  std::vector<u64> of_dimension(u32 k) const {
+    std::vector<u64> out;
+    for (u32 p = 0; p < net.router_ports; p++)
+      if (net.local_port(p) < net.radix && as_hyperx(net).dimension_of_port[net.local_port(p)] == k)
+        out.push_back(uses[p]);
+    return out;
+  }
+  u64 most(u32 k) const { return std::ranges::max(of_dimension(k)); }
+  u64 least(u32 k) const { return std::ranges::min(of_dimension(k)); }
+  double mean(u32 k) const {
+    double sum = 0;
+    for (u64 n : of_dimension(k)) sum += static_cast<double>(n);
+    return sum / static_cast<double>(of_dimension(k).size());
+  }
+  double used_share() const {
+    double used = 0, all = 0;
+    for (u32 k = 0; k < as_hyperx(net).dimensions; k++)
+      for (u64 n : of_dimension(k)) used += n > 0, all++;
+    return used / all;
+  }
+  double mean_hops() const { return static_cast<double>(hops) / static_cast<double>(packets); }
+};
+
+// The packets of a permutation, one per terminal.
+Loads permutation(Lone& x) {
+  Loads loads(x.net);
+  for (u32 t = 0; t < x.net.terminals; t++) loads.walk(x, t, x.net.destination(x.net, 1, t, 0, 0, 0));
+  return loads;
+}
+
+// The packets of URB, all equally likely: from every router to every router whose coordinate k is mirrored.
+Loads all_bisection(Lone& x, u32 k) {
+  const HyperX& hx = as_hyperx(x.net);
+  Loads loads(x.net);
+  for (u32 a = 0; a < x.net.routers; a++)
+    for (u32 b = 0; b < x.net.routers; b++)
+      if (hx.coordinate(b, k) == hx.widths[k] - 1 - hx.coordinate(a, k))
+        loads.walk(x, a * hx.terminals, b * hx.terminals);
+  return loads;
+}
+
+}  // namespace
+
+// Edge forwarding index with one packet per pair of routers: prod S / S_k for every channel of dimension k, the least
+// possible. 8x8x8: 64. With a packet per pair of terminals: 64 * 8 * 8 = 4,096.
+TEST(dor_forwarding_index_of_4096_terminals) {
+  Lone x = lone(sc19_network(), {"dimension_order", {}});
+  Loads loads(x.net);
+  for (u32 a = 0; a < 512; a++)
+    for (u32 b = 0; b < 512; b++) loads.walk(x, a * 8, b * 8);
+  for (const u32 k : {0u, 1u, 2u}) {
+    CHECK_EQ(loads.least(k), 64u);
+    CHECK_EQ(loads.most(k), 64u);
+  }
+  CHECK_EQ(loads.hops, 10752u * 64);
+  CHECK_EQ(loads.mean_hops(), 2.625);
+  // UR has this load: 64 terminal pairs of 1/4096 each give 64 * 64 / 4096 = 1. It is 4096/4095 if no terminal sends to
+  // itself, because such packets use no channel. All terminals of a router take the same path, so one router's packets
+  // are walked.
+  const u32 from = 300;
+  Loads one(x.net), all(x.net);
+  for (u32 b = 0; b < 512; b++) {
+    one.walk(x, from * 8, b * 8);
+    for (u32 t = 0; t < 64; t++) all.walk(x, from * 8 + t / 8, b * 8 + t % 8, t);
+  }
+  for (u32 p = 0; p < x.net.router_ports; p++) CHECK_EQ(all.uses[p], 64 * one.uses[p]);
+  CHECK_EQ(64.0 * static_cast<double>(loads.most(0)) / 4096, 1);
+}
+
+// 12x8, T=7, every pair of the 672 terminals: 8 * 49 = 392 in the dimension of 12, 12 * 49 = 588 in the dimension of 8.
+// Both are below the 671 packets that a terminal sends, so injection limits an all-to-all.
+TEST(dor_forwarding_index_of_672_terminals) {
+  Lone x = lone(hyperx_section({12, 8}, 7), {"dimension_order", {}});
+  Loads routers(x.net), terminals(x.net);
+  for (u32 a = 0; a < 96; a++)
+    for (u32 b = 0; b < 96; b++) routers.walk(x, a * 7, b * 7);
+  for (u32 a = 0; a < 672; a++)
+    for (u32 b = 0; b < 672; b++) terminals.walk(x, a, b);
+  for (const auto& [k, load] : {std::pair{0u, 8u}, std::pair{1u, 12u}}) {
+    CHECK_EQ(routers.least(k), load);
+    CHECK_EQ(routers.most(k), load);
+    CHECK_EQ(terminals.least(k), load * 49);
+    CHECK_EQ(terminals.most(k), load * 49);
+  }
+}
+
+// The closed form also holds for other shapes. K parallel links share the load, packet by packet.
+TEST(dor_forwarding_index_of_other_shapes) {
+  for (const auto& [widths, links] : {std::pair{std::vector<double>{5}, std::vector<double>{1}},
+                                      {{3, 4, 5}, {1}},
+                                      {{2, 2, 2, 2, 2, 2}, {1}},
+                                      {{4, 3}, {2, 3}}}) {
+    Lone x = lone(hyperx_section(widths, 1, {{"links", links}}), {"dimension_order", {}});
+    const HyperX& hx = as_hyperx(x.net);
+    Loads loads(x.net);
+    for (u32 a = 0; a < x.net.routers; a++)
+      for (u32 b = 0; b < x.net.routers; b++)
+        for (u32 sequence = 0; sequence < 6; sequence++) loads.walk(x, a, b, sequence);
+    for (u32 k = 0; k < hx.dimensions; k++) {
+      CHECK_EQ(loads.least(k), 6 * x.net.routers / hx.widths[k] / hx.links[k]);
+      CHECK_EQ(loads.most(k), 6 * x.net.routers / hx.widths[k] / hx.links[k]);
+    }
+  }
+}
+
+// SC'19's patterns under DOR, 8x8x8 T=8. BC: all 8 terminals of a router share one link per dimension. URB: 8 in its
+// dimension, as UR in the others. S2: 4 of a router's 8 in x, 4 in y. DCR: the 64 terminals of a line in x have their
+// destinations in one line in z, and cross to it over one link in y. Tornado: a shift in x.
+TEST(dor_loads_of_the_patterns) {
+  struct Case {
+    Section traffic;
+    u64 x, y, z;
+    double hops, used;  // used: share of all directed channels
+  };
+  // Used channels of each router's 21: BC 3, S2 2. DCR uses 448 in x, one from each router except those with x + z = 7.
+  // It uses 64 in y, one from each of those. In z it uses 448: 7 at each router that y leads to. In total 960 of
+  // 10,752.
+  for (const Case& c : {Case{{"bit_complement", {}}, 8, 8, 8, 3, 3 / 21.0}, Case{{"swap2", {}}, 4, 4, 0, 1, 2 / 21.0},
+                        Case{{"dimension_complement_reverse", {}}, 8, 64, 8, 2.75, 960 / 10752.0},
+                        Case{{"tornado", {}}, 8, 0, 0, 1, 1 / 21.0},
+                        Case{{"tornado", {{"dimensions", std::vector<double>{0, 2}}}}, 8, 0, 8, 2, 2 / 21.0},
+                        Case{{"transpose", {}}, 8, 8, 0, 1.75, -1}}) {
+    Lone x = lone(sc19_network(), {"dimension_order", {}}, c.traffic);
+    const Loads loads = permutation(x);
+    CHECK_FOR(loads.most(0) == c.x && loads.most(1) == c.y && loads.most(2) == c.z,
+              c.traffic.name + ": " + std::to_string(loads.most(0)) + " / " + std::to_string(loads.most(1)) + " / " +
+                  std::to_string(loads.most(2)));
+    CHECK_EQ(loads.mean_hops(), c.hops);
+    if (c.used > 0) CHECK_NEAR(loads.used_share(), c.used, 1e-12);  // 14.3, 9.5 and 8.9 % of BC, S2 and DCR
+  }
+  // Each router's 8 units go to 64 routers in equal parts.
+  for (u32 k = 0; k < 3; k++) {
+    Lone x = lone(sc19_network(), {"dimension_order", {}}, bisection(std::string(1, "xyz"[k])));
+    const Loads loads = all_bisection(x, k);
+    CHECK_EQ(loads.packets, 512u * 64);
+    for (u32 other = 0; other < 3; other++) {
+      CHECK_EQ(static_cast<double>(loads.most(other)) * 8 / 64, other == k ? 8 : 1);
+      if (other != k) CHECK_EQ(static_cast<double>(loads.least(other)) * 8 / 64, 1);
+    }
+    CHECK_EQ(loads.mean_hops(), 2.75);  // 1 + 2 * 7/8
+  }
+}
+
+// DCR: 64 if y is crossed between x and z, 8 in the other four orders.
+TEST(dor_loads_of_dcr_in_every_order) {
+  for (const auto& [order, load] : {std::pair{std::vector<double>{0, 1, 2}, 64u},
+                                    {{2, 1, 0}, 64},
+                                    {{0, 2, 1}, 8},
+                                    {{1, 0, 2}, 8},
+                                    {{1, 2, 0}, 8},
+                                    {{2, 0, 1}, 8}}) {
+    Lone x = lone(sc19_network(), {"dimension_order", {{"order", order}}}, {"dimension_complement_reverse", {}});
+    const Loads loads = permutation(x);
+    CHECK_FOR(std::max({loads.most(0), loads.most(1), loads.most(2)}) == load, to_string(Value{order}));
+    CHECK_FOR(loads.most(1) == load && loads.most(0) == 8 && loads.most(2) == 8, to_string(Value{order}));
+  }
+}
+
+// Packets follow the configured order.
+TEST(dor_follows_its_order) {
+  const std::vector<double> order = {2, 0, 1};
+  Lone x = lone(hyperx_section({3, 4, 5}, 1), {"dimension_order", {{"order", order}}});
+  for (u32 a = 0; a < 60; a++)
+    for (u32 b = 0; b < 60; b++) {
+      std::vector<u32> dimensions;
+      x.walk(a, b, 0,
+             [&](u32, const Step& step) { dimensions.push_back(as_hyperx(x.net).dimension_of_port[step.port]); });
+      std::vector<u32> wanted;
+      for (const u32 k : {2u, 0u, 1u})
+        if (as_hyperx(x.net).coordinate(a, k) != as_hyperx(x.net).coordinate(b, k)) wanted.push_back(k);
+      CHECK(dimensions == wanted);
+    }
+}
+
+// VAL turns every pattern into uniform traffic twice: load T/S + T/S = 2 on every channel. This is exact if every
+// packet uses every intermediate router once (4x4x4, T=4: 64 routers).
+TEST(valiant_loads_by_every_intermediate) {
+  for (const Section& traffic : {Section{"bit_complement", {}},
+                                 {"swap2", {}},
+                                 {"dimension_complement_reverse", {}},
+                                 {"tornado", {}},
+                                 {"transpose", {}}}) {
+    Lone x = lone(hyperx_section({4, 4, 4}, 4), {"valiant", {}}, traffic);
+    Loads loads(x.net);
+    for (u32 t = 0; t < 256; t++)
+      for (u32 middle = 0; middle < 64; middle++) {
+        const Place at = x.send(t, x.net.destination(x.net, 1, t, 0, 0, 0));
+        x.packet().phase = kToIntermediate;
+        x.intermediate() = middle;
+        x.walk_on(at, [&](u32 router, const Step& step) { loads.uses[x.net.port(router, step.port)]++; });
+      }
+    for (const u32 k : {0u, 1u, 2u})
+      CHECK_FOR(loads.least(k) == 2 * 64 && loads.most(k) == 2 * 64, traffic.name + " " + std::to_string(k));
+  }
+}
+
+// The same with drawn intermediate routers, 8x8x8 T=8: 8 packets per terminal, 16 expected uses of a channel. A
+// packet's hops in a dimension are two trials of 7/8 (mean 1.75, standard deviation 0.47), so the mean over 32,768
+// packets has a standard deviation of 0.15 %. None of 10,752 counts of 16 (standard deviation 4) exceeds 16 + 7 * 4. UR
+// sends 1/512 to its own router.
+TEST(valiant_loads_as_drawn) {
+  for (const Section& traffic : {kUniform,
+                                 Section{"bit_complement", {}},
+                                 bisection("x"),
+                                 bisection("y"),
+                                 bisection("z"),
+                                 {"swap2", {}},
+                                 {"dimension_complement_reverse", {}},
+                                 {"tornado", {}}}) {
+    Lone x = lone(sc19_network(), {"valiant", {}}, traffic);
+    Loads loads(x.net);
+    for (u32 t = 0; t < 4096; t++)
+      for (u32 sequence = 0; sequence < 8; sequence++)
+        loads.walk(x, t, x.net.destination(x.net, 1, t, sequence, 0, 0), sequence);
+    for (const u32 k : {0u, 1u, 2u}) {
+      CHECK_NEAR(loads.mean(k) / 8, 2, 2 * (5 * 0.0015 + (traffic.name == "uniform" ? 1 / 512.0 : 0)));
+      CHECK_FOR(loads.most(k) <= 16 + 7 * 4, traffic.name + " " + std::to_string(loads.most(k)));
+    }
+  }
+}
+
+// The learned table also works on a router without output queues. 8x8, T=8, BC at 0.3: DimWAR accepts 0.277, dimension
+// order 1/8.
+TEST(q_adaptive_carries_what_dim_war_carries_without_output_queues) {
+  const auto accepted = [](const std::string& routing) {
+    Simulation sim(
+        config(hyperx_section({8, 8}, 8), input_queued(), {routing, {}}, {"bit_complement", {{"load", 0.3}}}));
+    sim.run(5000);
+    sim.begin_window();
+    sim.run(2000);
+    return statistics(sim.network(), sim.state()).at("accepted_load");
+  };
+  const double learned = accepted("q_adaptive"), weighed = accepted("dim_war");
+  CHECK_FOR(weighed > 0.25 && learned > 0.8 * weighed, std::to_string(learned) + " against " + std::to_string(weighed));
+}
+
+// The most loaded channel bounds the accepted load of a run at full load. 4x4, T=4, BC: load 4 under DOR, so 1/4. VAL
+// at most 1/2 (2 on every channel). Incremental routings also stay below 1/2 (a bisection of 16 directed channels for
+// 32 terminals), but above 1/4.
+TEST(throughput_is_bound_by_the_loads) {
+  const auto accepted = [](const std::string& routing, const Section& traffic) {
+    Simulation sim(config(hyperx_section({4, 4}, 4),
+                          merge(sc19(), {{"link_latency_ns_local", 10.0}, {"output_latency_ns", 5.0}}), {routing, {}},
+                          {traffic.name, merge(traffic.values, {{"load", 1.0}})}));
+    sim.run(1500);
+    sim.begin_window();
+    sim.run(1500);
+    return statistics(sim.network(), sim.state()).at("accepted_load");
+  };
+  CHECK_NEAR(accepted("dimension_order", {"bit_complement", {}}), 0.25, 1e-3);
+  CHECK_NEAR(accepted("dimension_order", {"tornado", {}}), 0.25, 1e-3);
+  CHECK_NEAR(accepted("dimension_order", {"swap2", {}}), 0.5, 1e-3);  // 2 of 4 packets use each link
+  for (const std::string routing : {"valiant", "dim_war", "omni_war", "dal", "ugal", "clos_ad"}) {
+    const double got = accepted(routing, {"bit_complement", {}});
+    CHECK_FOR(got <= 0.5 && got > 0.3, routing + " " + std::to_string(got));
+  }
+  CHECK(accepted("dimension_order", {"uniform", {}}) > 0.8);
+}

@@ -1,0 +1,121 @@
+// In every configuration of a router, waiting packets are woken and no packet waits without end.
+#include <map>
+
+#include "simcore/rng.hpp"
+#include "support/scenes.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+// Random small networks are overloaded and then drained. A packet that was not woken would remain.
+TEST(random_routers_run_empty) {
+  const auto pick = [](u32 scene, u32 k, u32 n) { return below(draw(77, scene, k), n); };
+  std::map<std::string, u32> used;
+  for (u32 scene = 0; scene < 400; scene++) {
+    const bool dragonfly = pick(scene, 0, 5) == 0;
+    const Section topology =
+        dragonfly ? dragonfly_section(2, 3, 1, 4)
+                  : hyperx_section(std::vector<std::vector<double>>{{3, 3}, {2, 3}, {4}, {2, 2, 2}}[pick(scene, 1, 4)],
+                                   2, {{"links", std::vector<double>{1.0 + pick(scene, 2, 2)}}});
+    const auto& routings = dragonfly ? kRoutings : kHyperXRoutings;
+    const std::string routing = routings[pick(scene, 3, static_cast<u32>(routings.size()))];
+    const bool cut_through = pick(scene, 4, 2), buffered = pick(scene, 5, 2), whole_packets = pick(scene, 6, 4) == 0;
+    const i64 most = std::vector<i64>{1, 2, 5, 16}[pick(scene, 7, 4)],
+              depth = cut_through || whole_packets ? most + pick(scene, 8, 6) : 1 + pick(scene, 8, 6);
+    const std::string arbiter =
+        std::vector<std::string>{"age", "age", "round_robin", "least_recently_served"}[pick(scene, 9, 4)];
+    Values router = merge(
+        input_queued(),
+        {{"flow_control", std::string(cut_through ? "virtual_cut_through" : "wormhole")},
+         {"arbiter", arbiter},
+         {"input_buffer_flits", depth},
+         {"output_buffer_flits", buffered ? (cut_through ? most : 1) + i64{pick(scene, 10, 4)} : i64{0}},
+         {"nic_buffer_flits", most + pick(scene, 11, 20)},
+         {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)},
+         {"link_latency_ns_global", 6.0},
+         {"injection_vcs", i64{pick(scene, 13, 2)}},
+         {"credit_latency", std::string(pick(scene, 14, 2) ? "link" : "hop")},
+         {"credit_granularity", std::string(whole_packets ? "packet" : "flit")},
+         {"link_sharing", std::string(pick(scene, 21, 2) ? "packet" : "flit")},
+         {"vc_allocation", std::string(routing != "dal" && pick(scene, 15, 3) == 0 ? "before_switch" : "with_switch")},
+         {"pipeline_ns", 1.0 * pick(scene, 16, 3)},
+         {"watchdog_ns", 5000.0}});
+    if (pick(scene, 17, 3) == 0) router["crossbar_bandwidth_gb_per_s"] = 64.0;
+    else if (buffered && arbiter != "round_robin" && pick(scene, 18, 2))
+      router["crossbar_ports"] = std::string("per_vc");
+    Section chosen{routing, {}};
+    if (routing[0] == 'q') chosen.values["epsilon"] = 0.2;
+    const auto with = [&](const Values& changes) {
+      return config(topology, merge(router, changes), chosen,
+                    {"uniform", {{"load", 1.0}, {"packet_flits", i64{1}}, {"packet_flits_max", most}}}, scene);
+    };
+    // The required VCs, or several per class.
+    const u32 classes = build(with({{"vcs", i64{0}}}))->routing_facts.classes;
+    const Config made = with({{"vcs", i64{classes * (1 + pick(scene, 19, 3)) + pick(scene, 20, 2)}}});
+    std::string name = "scene " + std::to_string(scene) + " " + routing;
+    for (const auto& [key, value] : made.router.values) name += " " + key + "=" + to_string(value);
+    Simulation sim(made);
+    try {
+      for (u32 k = 0; k < 6; k++) {
+        sim.run(60);
+        sim.check_conservation();
+      }
+      CHECK_FOR(sim.drain(200000), name);
+      sim.run(100);
+      sim.check_conservation();
+    } catch (const CoreError& error) {
+      CHECK_FOR(false, name + ": " + error.what());
+    }
+    CHECK_FOR(sim.state().part.totals.flits_ejected > 200, name);
+    for (const InputVc& in : sim.state().input_vcs) CHECK_FOR(!in.parked && in.count == 0, name);
+    for (const OutputVc& out : sim.state().output_vcs)
+      CHECK_FOR(out.parked == kNone && out.owner == kNone && out.count == 0, name);
+    for (const Port& port : sim.state().ports)
+      CHECK_FOR(port.queued == 0 && port.load == 0 && port.waiting_vcs == 0, name);
+    used[arbiter]++;
+  }
+  CHECK(used.size() == 3);
+}
+
+// A port is stalled while a packet wants to leave by it and cannot. A head of dal that finds no room takes another
+// port, and its first port must stop counting. No port is stalled in an empty network.
+TEST(no_port_is_stalled_without_a_waiting_packet) {
+  for (const std::string routing : {"omni_war", "dim_war", "dal"}) {
+    const Values router = merge(input_queued(), {{"input_buffer_flits", i64{2}}, {"link_latency_ns_local", 8.0}});
+    Simulation sim(config(hyperx_section({3, 3}, 2), router, {routing, {}}, {"uniform", {{"load", 1.0}}}));
+    sim.begin_window();
+    u64 stalled = 0;
+    for (u32 k = 0; k < 500; k++) {
+      sim.run(1);
+      for (const Port& port : sim.state().ports) stalled += port.stalled;
+    }
+    CHECK(stalled > 0);
+    CHECK(sim.drain(10000));
+    sim.run(100);
+    for (const Port& port : sim.state().ports) CHECK_FOR(!port.stalled, routing);
+  }
+}
+
+// Age arbitration and mixed sizes on the study's router with small buffers, over a long run. Every packet arrives
+// within a time that the load bounds.
+TEST(no_packet_starves_under_age) {
+  for (const std::string flow : {"virtual_cut_through", "wormhole"}) {
+    const Values router = merge(sc19(), {{"flow_control", flow},
+                                         {"input_buffer_flits", i64{24}},
+                                         {"output_buffer_flits", i64{16}},
+                                         {"link_latency_ns_local", 10.0},
+                                         {"output_latency_ns", 5.0}});
+    Simulation sim(config(hyperx_section({3, 3}, 3), router, {"omni_war", {}},
+                          {"uniform", {{"load", 0.9}, {"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}}}));
+    sim.run(2000);
+    for (u32 k = 0; k < 60; k++) {
+      sim.run(100);
+      // The NIC of every packet in the network accepted it less than 2,000 cycles ago.
+      std::vector<bool> free(sim.state().packets.size());
+      for (u32 id : sim.state().part.free_packets) free[id] = true;
+      for (u32 id = 0; id < free.size(); id++)
+        if (!free[id]) CHECK_FOR(sim.state().part.totals.now - sim.state().packets[id].injected < 2000, flow);
+    }
+    CHECK(sim.drain(100000));
+  }
+}

@@ -1,0 +1,197 @@
+// Configurations that the tests share: small networks, and C++ copies of the router presets in configs/router.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simcore/error.hpp"
+#include "simcore/simulation.hpp"
+
+namespace scenes {
+
+using namespace flitgym;
+
+inline const std::vector<std::string> kRoutings = {"minimal",    "valiant_group", "valiant_router",
+                                                   "ugal_group", "ugal_router",   "ugal_global",
+                                                   "par",        "q_routing",     "q_adaptive"};
+
+inline const std::vector<std::string> kHyperXRoutings = {
+    "dimension_order", "minimal_adaptive", "valiant",   "ugal",      "clos_ad", "dal",
+    "dim_war",         "omni_war",         "q_routing", "q_adaptive"};
+
+inline Values merge(Values values, const Values& changes) {
+  for (const auto& [key, value] : changes) values[key] = value;
+  return values;
+}
+
+inline Section dragonfly_section(i64 p, i64 a, i64 h, i64 g, const Values& more = {}) {
+  return {"dragonfly",
+          merge({{"terminals_per_router", p}, {"routers_per_group", a}, {"global_ports", h}, {"groups", g}}, more)};
+}
+inline Section small_network() { return dragonfly_section(2, 4, 2, 9); }  // 72 terminals
+inline Section network_1056() { return dragonfly_section(4, 8, 4, 33); }
+
+inline Section hyperx_section(const std::vector<double>& widths, i64 terminals, const Values& more = {}) {
+  return {"hyperx", merge({{"widths", widths}, {"terminals_per_router", terminals}}, more)};
+}
+
+// configs/router/input_queued.yaml
+inline Values input_queued() {
+  return {{"cycle_ns", 1.0},
+          {"flit_bytes", 128.0},
+          {"link_bandwidth_gb_per_s_host", 128.0},
+          {"link_bandwidth_gb_per_s_local", 128.0},
+          {"link_bandwidth_gb_per_s_global", 128.0},
+          {"crossbar_bandwidth_gb_per_s", 128.0},
+          {"link_latency_ns_host", 1.0},
+          {"link_latency_ns_local", 10.0},
+          {"link_latency_ns_global", 100.0},
+          {"input_latency_ns", 0.0},
+          {"output_latency_ns", 1.0},
+          {"pipeline_ns", 0.0},
+          {"input_buffer_flits", i64{256}},
+          {"output_buffer_flits", i64{0}},
+          {"nic_buffer_flits", i64{32}},
+          {"flow_control", std::string("virtual_cut_through")},
+          {"arbiter", std::string("round_robin")},
+          {"credit_granularity", std::string("flit")},
+          {"output_wake_flits", i64{0}},
+          {"latency_from", std::string("generation")},
+          {"source_backlog", std::string("kept")}};
+}
+
+// configs/router/hpdc21.yaml
+inline Values hpdc21() {
+  return {{"cycle_ns", 1.6},
+          {"flit_bytes", 128.0},
+          {"link_bandwidth_gb_per_s_host", 4.0},
+          {"link_bandwidth_gb_per_s_local", 4.0},
+          {"link_bandwidth_gb_per_s_global", 4.0},
+          {"crossbar_bandwidth_gb_per_s", 40.0},
+          {"link_latency_ns_host", 10.0},
+          {"link_latency_ns_local", 30.0},
+          {"link_latency_ns_global", 300.0},
+          {"input_latency_ns", 10.0},
+          {"output_latency_ns", 10.0},
+          {"pipeline_ns", 1.6},
+          {"input_buffer_flits", i64{20}},
+          {"output_buffer_flits", i64{20}},
+          {"nic_buffer_flits", i64{20}},
+          {"flow_control", std::string("virtual_cut_through")},
+          {"arbiter", std::string("least_recently_served")},
+          {"credit_granularity", std::string("packet")},
+          {"output_wake_flits", i64{1}},
+          {"latency_from", std::string("nic")},
+          {"source_backlog", std::string("lost")}};
+}
+
+// configs/router/sc22.yaml is packet_crossbar(sc22()). This is the same router with a crossbar that is shared by flits.
+inline Values sc22() {
+  return merge(hpdc21(), {{"cycle_ns", 1.28},
+                          {"link_bandwidth_gb_per_s_host", 25.0},
+                          {"link_bandwidth_gb_per_s_local", 25.0},
+                          {"link_bandwidth_gb_per_s_global", 25.0},
+                          {"crossbar_bandwidth_gb_per_s", 100.0},
+                          {"pipeline_ns", 1.28},
+                          {"input_buffer_flits", i64{120}},
+                          {"output_buffer_flits", i64{120}},
+                          {"nic_buffer_flits", i64{120}}});
+}
+
+// Packets keep together at the crossbar as well, so they move as trains.
+inline Values packet_crossbar(const Values& router) {
+  return merge(router, {{"crossbar_sharing", std::string("packet")}, {"credit_granularity", std::string("packet")}});
+}
+
+// configs/router/sc19.yaml
+inline Values sc19() {
+  return {{"cycle_ns", 1.0},
+          {"flit_bytes", 128.0},
+          {"link_bandwidth_gb_per_s_host", 128.0},
+          {"link_bandwidth_gb_per_s_local", 128.0},
+          {"link_bandwidth_gb_per_s_global", 128.0},
+          {"crossbar_bandwidth_gb_per_s", 128.0},
+          {"link_latency_ns_host", 5.0},
+          {"link_latency_ns_local", 50.0},
+          {"link_latency_ns_global", 50.0},
+          {"input_latency_ns", 0.0},
+          {"output_latency_ns", 55.0},
+          {"pipeline_ns", 0.0},
+          {"input_buffer_flits", i64{160}},
+          {"output_buffer_flits", i64{64}},
+          {"nic_buffer_flits", i64{64}},
+          {"vcs", i64{8}},
+          {"injection_vcs", i64{0}},
+          {"flow_control", std::string("virtual_cut_through")},
+          {"arbiter", std::string("age")},
+          {"vc_allocation", std::string("with_switch")},
+          {"credit_granularity", std::string("flit")},
+          {"credit_latency", std::string("link")},
+          {"link_sharing", std::string("packet")},
+          {"crossbar_ports", std::string("per_vc")},
+          {"output_wake_flits", i64{0}},
+          {"latency_from", std::string("generation")},
+          {"source_backlog", std::string("kept")}};
+}
+
+// The router of input_queued() with buffers of a few flits, so that packets stretch over several buffers.
+inline Values small_wormhole() {
+  return merge(input_queued(), {{"flow_control", std::string("wormhole")},
+                                {"input_buffer_flits", i64{3}},
+                                {"nic_buffer_flits", i64{8}},
+                                {"link_latency_ns_global", 20.0},
+                                {"link_latency_ns_local", 3.0}});
+}
+
+inline Config config(Section topology, Values router, Section routing, Section traffic, u64 seed = 1) {
+  return {std::move(topology), {"vc_router", std::move(router)}, std::move(routing), std::move(traffic), seed};
+}
+
+// The memory of a component, by its declared name.
+template <class T>
+T* kept(const Network& net, State& s, const std::string& name) {
+  return Kept<T>{find_memory(net, name)}.of(s);
+}
+// The learned table of the routing.
+inline LearnedTable learned_table(const Network& net) {
+  const MemoryShape& t = net.memories.at(net.table);
+  return {net.table, t.rows, t.columns, t.stride};
+}
+inline std::span<float> all_values(const Network& net, State& s) {
+  return {Kept<float>{net.table}.of(s), s.memory.at(net.table).size() / sizeof(float)};
+}
+
+// One decision, from the batch after collect() and apply().
+struct Decision {
+  Cycle now;
+  u32 id, router;
+  u32 in_port, in_vc, out_port, out_class;  // router-local
+  Packet packet;
+  u32 intermediate;  // kNone if the routing keeps none
+};
+// Runs one cycle and appends its decisions.
+inline void observe(Simulation& sim, std::vector<Decision>& out) {
+  const Cycle now = sim.state().part.totals.now;
+  sim.collect();
+  sim.apply(nullptr, 0);
+  const Batch& b = sim.batch();
+  const auto& memories = sim.network().memories;
+  const bool legs = std::ranges::any_of(memories, [](const MemoryShape& m) { return m.name == "intermediate"; });
+  const u32* const intermediates = legs ? kept<u32>(sim.network(), sim.state(), "intermediate") : nullptr;
+  for (u32 i = 0; i < b.count; i++)
+    out.push_back({now, b.packet[i], b.router[i], b.in_port[i], b.in_vc[i], b.out_port[i], b.out_class[i],
+                   sim.state().packets[b.packet[i]], legs ? intermediates[b.packet[i]] : kNone});
+}
+
+// A network that carries the packets of `plan`, each sent at cycle 0, and nothing else. The pattern is "test_planned"
+// (support/traffic_plan.cpp).
+struct Planned {
+  u32 source, destination;
+};
+Section planned(std::vector<Planned> plan, i64 packet_flits = 1);
+
+}  // namespace scenes

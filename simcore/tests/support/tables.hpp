@@ -1,0 +1,30 @@
+// Shared by the tests of forwarding tables: the network as engines see it, and tables made by an engine's name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "support/scenes.hpp"
+#include "tables/engine.hpp"
+
+namespace scenes {
+
+inline tables::ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
+  Config c;
+  c.topology = topology;
+  c.failures = failures;
+  return tables::channel_graph(c);
+}
+
+inline tables::ForwardingTable made(const tables::ChannelGraph& g, const std::string& engine, const Values& values = {},
+                                    std::shared_ptr<const tables::Demand> demand = nullptr) {
+  return tables::make_table("engine", {engine, values, std::move(demand)}, g);
+}
+
+inline Section random_regular(i64 routers, i64 degree, i64 seed, i64 terminals = 2) {
+  return {"random_regular",
+          {{"routers", routers}, {"degree", degree}, {"graph_seed", seed}, {"terminals_per_router", terminals}}};
+}
+
+}  // namespace scenes

@@ -1,0 +1,443 @@
+// The routing graph of the Angara interconnect against its rules in plain code, and the tables of its engines against
+// the figures of the study: "Optimized Graph-Based Routing Algorithm for the Angara Interconnect".
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "simcore/rng.hpp"
+#include "support/angara_rules.hpp"
+#include "support/dependencies.hpp"
+#include "support/scenes.hpp"
+#include "support/tables.hpp"
+#include "tables/angara_routes.hpp"
+#include "tables/dependencies.hpp"
+#include "tables/walk.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+namespace {
+
+using Sizes = std::vector<double>;
+
+const std::vector<std::string> kEngines = {"angara_bfs", "angara_genetic", "angara_sssp"};
+
+Section torus_of(const Sizes& sizes) { return {"torus", {{"sizes", sizes}}}; }
+using scenes::graph_of;
+tables::ChannelGraph graph_of(const Sizes& sizes) { return graph_of(torus_of(sizes)); }
+// A torus without `failed` links, or nothing if that disconnects it.
+std::optional<tables::ChannelGraph> damaged_graph(const Sizes& sizes, u32 failed, i64 seed) {
+  Config c;
+  c.topology = torus_of(sizes);
+  c.failures = {{"links", i64{failed}}, {"seed", seed}};
+  try {
+    return tables::channel_graph(c);
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
+// Settings for a fast run. The quality of the table does not matter.
+Values hasty(const std::string& engine) {
+  return engine == "angara_genetic" ? Values{{"patience", i64{2}}, {"population", i64{10}}} : Values{};
+}
+std::string text(const Sizes& sizes) {
+  std::string all;
+  for (const double size : sizes) all += (all.empty() ? "" : "x") + std::to_string(static_cast<u32>(size));
+  return all;
+}
+
+// Loads of the routes between switches, which have one terminal each.
+struct Quality {
+  double most = 0, least = 1e9, mean = 0, deviation = 0;
+  u32 longest = 0;
+  bool minimal = false;
+};
+Quality quality_of(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  std::vector<double> load(g.channels, 0);
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; d < table.destinations(); d++) tables::each_channel(g, table, s, d, [&](u32 c) { load[c]++; });
+  Quality q;
+  const tables::Lengths lengths = tables::route_lengths(g, table);
+  q.longest = lengths.longest;
+  q.minimal = lengths.minimal;
+  q.mean = std::accumulate(load.begin(), load.end(), 0.0) / g.channels;
+  for (const double x : load) {
+    q.most = std::max(q.most, x);
+    q.least = std::min(q.least, x);
+    q.deviation += (x - q.mean) * (x - q.mean);
+  }
+  q.deviation = std::sqrt(q.deviation / g.channels);
+  return q;
+}
+Quality quality_of(const Sizes& sizes, const std::string& engine, const Values& values = {}) {
+  const tables::ChannelGraph g = graph_of(sizes);
+  return quality_of(g, made(g, engine, values));
+}
+
+const Sizes kSmall[] = {{4, 2}, {3, 3}, {4, 2, 2}};
+
+}  // namespace
+
+TEST(angara_routing_graph_has_3_to_the_n_and_2n_and_1_vertices_per_node) {
+  CHECK_EQ(tables::angara_graph("test", graph_of({4, 3})).vertices_per_node, 14u);
+  CHECK_EQ(tables::angara_graph("test", graph_of({4, 3, 2})).vertices_per_node, 34u);
+  CHECK_EQ(tables::angara_graph("test", graph_of({4, 2, 2, 2})).vertices_per_node, 90u);
+}
+
+// Theorem 1: the shortest paths of the routing graph are exactly the shortest routes that the rules permit, also with
+// missing links.
+TEST(angara_paths_are_the_permitted_routes) {
+  u32 without = 0, longer = 0;
+  for (const Sizes& sizes : kSmall)
+    for (u32 failed = 0; failed <= 6; failed++) {
+      const auto some = damaged_graph(sizes, failed, failed);
+      if (!some) continue;
+      const tables::ChannelGraph& g = *some;
+      const std::string what = text(sizes) + " without " + std::to_string(failed) + " links";
+      const tables::AngaraGraph a = tables::angara_graph("test", g);
+      const Rules rules(g, a);
+      CHECK_FOR(a.added == rules.added.size(), what);
+      tables::AngaraPaths paths(g, a);
+      for (u32 s = 0; s < g.switches; s++) {
+        paths.from(s);
+        const std::vector<double> counts = paths.counts();
+        std::vector<u32> hops(g.switches, kNone), number(g.switches, 0), route, nearest;
+        rules.each_route(route, s, g.switches - 1, [&](u32 at) {
+          if (route.size() < hops[at]) number[at] = 0;
+          hops[at] = std::min(hops[at], static_cast<u32>(route.size()));
+          number[at] += route.size() == hops[at];
+        });
+        tables::hops_to(g, s, nearest);
+        for (u32 to = 0; to < g.switches; to++) {
+          CHECK_FOR(paths.hops[to] == hops[to], what + ": " + std::to_string(s) + " to " + std::to_string(to));
+          CHECK_FOR(hops[to] == kNone || counts[to] == number[to],
+                    what + ": " + std::to_string(s) + " to " + std::to_string(to));
+          without += hops[to] == kNone;
+          longer += hops[to] != kNone && hops[to] > nearest[to];
+        }
+      }
+    }
+  CHECK_FOR(without > 0 && longer > 0, std::to_string(without) + ", " + std::to_string(longer));
+}
+
+// Theorem 2: with all turns of the order and the augmentation, every cycle of dependencies lies within a ring. No
+// further turn of a first or last step can be added.
+TEST(angara_augmentation_is_free_of_deadlock_and_complete) {
+  const std::map<Sizes, u32> wanted = {{{4, 2}, 8}, {{4, 2, 2}, 40}, {{4, 2, 2, 2}, 144},
+                                       {{3, 3}, 0}, {{4, 4}, 0},     {{3, 5, 4}, 0}};
+  for (const auto& [sizes, turns] : wanted) {
+    const tables::ChannelGraph g = graph_of(sizes);
+    const tables::AngaraGraph a = tables::angara_graph("test", g);
+    const Rules rules(g, a);
+    CHECK_FOR(a.added == turns, text(sizes) + ": " + std::to_string(a.added));
+    // A ring, or a line in one direction, counts as one node. Its name is its least channel.
+    std::vector<u32> line(g.channels);
+    std::iota(line.begin(), line.end(), 0u);
+    for (bool more = true; more;) {
+      more = false;
+      for (u32 c = 0; c < g.channels; c++)
+        if (const u32 next = a.channel(g.to[c], a.direction[c]); next != kNone && line[next] != line[c]) {
+          line[next] = line[c] = std::min(line[c], line[next]);
+          more = true;
+        }
+    }
+    Edges edges;
+    for (u32 c = 0; c < g.channels; c++)
+      for (u32 next = g.first[g.to[c]]; next < g.first[g.to[c] + 1]; next++) {
+        const bool may = a.turns_at(g.to[c], a.direction[c]) >> a.direction[next] & 1;
+        CHECK_FOR(may == rules.turn(c, next), text(sizes));
+        CHECK_FOR(may || !rules.may_be_added(c, next), text(sizes));
+        if (may && line[c] != line[next]) edges[line[c]].insert(line[next]);
+      }
+    CHECK_FOR(acyclic(edges), text(sizes));
+  }
+}
+
+// "81.6 % of the pairs have a single minimal route" in two dimensions: the mean over all tori from 2 x 2 to 8 x 8
+// nodes.
+TEST(angara_share_of_pairs_with_a_single_route) {
+  double share[2] = {0, 0};
+  for (double x = 2; x <= 8; x++)
+    for (double y = 2; y <= 8; y++) {
+      const tables::ChannelGraph g = graph_of({x, y});
+      for (const bool augment : {false, true}) {
+        const tables::AngaraGraph a = tables::angara_graph("test", g, augment);
+        tables::AngaraPaths paths(g, a);
+        double single = 0;
+        for (u32 s = 0; s < g.switches; s++) {
+          paths.from(s);
+          const std::vector<double> counts = paths.counts();
+          for (u32 to = 0; to < g.switches; to++) single += to != s && counts[to] == 1;
+        }
+        share[augment] += single / (g.switches * (g.switches - 1.0)) / 49;
+      }
+    }
+  CHECK_NEAR(share[0], 0.8435, 0.00005);
+  CHECK_NEAR(share[1], 0.8161, 0.00005);
+}
+
+// The study's five systems have these mean loads and diameters.
+TEST(angara_perfect_loads_and_diameters) {
+  const std::vector<Sizes> systems = {{2}, {4}, {4, 2}, {4, 2, 2}, {4, 2, 2, 2}};
+  for (u32 k = 0; k < systems.size(); k++)
+    for (const std::string& engine : kEngines) {
+      const Quality q = quality_of(systems[k], engine, k < 3 ? Values{} : hasty(engine));
+      CHECK_FOR(q.mean == 1u << k && q.longest == k + 1 && q.minimal, engine + " on " + text(systems[k]));
+      if (k < 2) CHECK_FOR(q.most == q.mean && q.deviation == 0, engine + " on " + text(systems[k]));
+    }
+}
+
+// Published highest and lowest loads on 8, 16 and 32 nodes: SSSP 5/3, 12/3, 28/8; genetic 4/4, 11/5, 27/8; BFS 6/2,
+// 18/3, 48/3. The best loads of a local search over permitted routes: 4, 10, 26.
+TEST(angara_loads_of_the_study_s_systems) {
+  const auto at_most = [](const Sizes& sizes, const std::string& engine, double most, const Values& values = {}) {
+    const Quality q = quality_of(sizes, engine, values);
+    CHECK_FOR(q.most <= most, engine + " on " + text(sizes) + ": " + std::to_string(q.most));
+    return q;
+  };
+  Quality q = at_most({4, 2}, "angara_sssp", 5);
+  CHECK(q.least == 3);
+  // `off` channels of 24 differ by one from the mean 4. The deviation is the root of their share. With 12 it is the
+  // published 0.707.
+  const double off = q.deviation * q.deviation * 24;
+  CHECK_NEAR(off, std::round(off), 1e-9);
+  CHECK(off > 0 && off <= 12);
+  at_most({4, 2, 2}, "angara_sssp", 12);
+  at_most({4, 2, 2, 2}, "angara_sssp", 28);
+  q = at_most({4, 2}, "angara_genetic", 4);
+  CHECK(q.least == 4 && q.deviation == 0);
+  q = at_most({4, 2, 2}, "angara_genetic", 10);
+  CHECK_NEAR(q.deviation, 1.447, 0.0005);  // the value of the local search
+  at_most({4, 2, 2, 2}, "angara_genetic", 26, {{"seed", i64{2}}});
+  at_most({4, 2}, "angara_bfs", 6);
+  at_most({4, 2, 2}, "angara_bfs", 18);
+  at_most({4, 2, 2, 2}, "angara_bfs", 48);
+}
+
+// "SSSP better than BFS by 13 %" in two dimensions, over all 49 tori. In three and four dimensions the study has 11 and
+// 17 %, and the difference here is larger.
+TEST(angara_sssp_against_bfs) {
+  double sssp = 0, bfs = 0;
+  for (double x = 2; x <= 8; x++)
+    for (double y = 2; y <= 8; y++) {
+      const double one = quality_of({x, y}, "angara_sssp").most, other = quality_of({x, y}, "angara_bfs").most;
+      CHECK_FOR(one <= other, text({x, y}));
+      sssp += one;
+      bfs += other;
+    }
+  CHECK_NEAR(sssp / bfs, 0.87, 0.005);
+  for (const Sizes& sizes : {Sizes{4, 4, 4}, {3, 5, 4}, {2, 6, 3}, {6, 6, 4}, {5, 4, 3}})
+    CHECK_FOR(quality_of(sizes, "angara_sssp").most <= 0.89 * quality_of(sizes, "angara_bfs").most, text(sizes));
+  for (const Sizes& sizes : {Sizes{4, 4, 3, 2}, {3, 4, 3, 4}, {5, 3, 3, 2}})
+    CHECK_FOR(quality_of(sizes, "angara_sssp").most <= 0.83 * quality_of(sizes, "angara_bfs").most, text(sizes));
+}
+
+// On a hypercube without the augmentation every pair has one route, with the directions in order. A channel carries 3^a
+// 2^b routes.
+TEST(angara_direction_order_on_a_hypercube) {
+  for (u32 n = 2; n <= 5; n++) {
+    const tables::ChannelGraph g = graph_of(Sizes(n, 2));
+    const tables::AngaraGraph a = tables::angara_graph("test", g, false);
+    tables::AngaraPaths paths(g, a);
+    tables::AngaraCheapest cheapest;
+    std::vector<u32> load(g.channels, 0);
+    for (u32 s = 0; s < g.switches; s++) {
+      paths.from(s);
+      cheapest.run(paths, [](u32) { return 0.0; });
+      const std::vector<double> counts = paths.counts();
+      for (u32 to = 0; to < g.switches; to++) {
+        CHECK_EQ(counts[to], 1.0);
+        for (u32 v = cheapest.end(paths, to); cheapest.arc[v] != kNone; v = paths.arcs[cheapest.arc[v]].from)
+          load[paths.arcs[cheapest.arc[v]].channel]++;
+      }
+    }
+    u32 most = 0;
+    for (u32 c = 0; c < g.channels; c++) {
+      // Upwards along i, each lower bit of v that is set has 3 possibilities: it was raised or already set. The higher
+      // bits are unchanged. Downwards it is the reverse.
+      const u32 v = g.from[c], i = a.direction[c] % n;
+      const bool up = a.direction[c] < n;
+      const u32 ones = static_cast<u32>(__builtin_popcount(up ? v & ((1u << i) - 1) : v >> (i + 1))),
+                free = up ? n - 1 - i : i;
+      CHECK_EQ(load[c], static_cast<u32>(std::pow(3, ones)) << free);
+      most = std::max(most, load[c]);
+    }
+    CHECK_EQ(most, static_cast<u32>(std::pow(3, n - 1)));
+  }
+}
+
+// Every route of every engine follows the rules and has minimal length, and no cycle remains.
+TEST(angara_tables_keep_the_rules) {
+  u32 broken_bits = 0;
+  for (const Sizes& sizes :
+       {Sizes{4, 2}, {3, 3}, {5, 4}, {4, 2, 2}, {2, 2, 2}, {3, 4, 5}, {4, 2, 2, 2}, {2, 3, 4, 2}}) {
+    const tables::ChannelGraph g = graph_of(sizes);
+    const tables::AngaraGraph a = tables::angara_graph("test", g);
+    const Rules rules(g, a);
+    for (const std::string& engine : kEngines) {
+      const std::string what = engine + " on " + text(sizes);
+      const tables::ForwardingTable table = made(g, engine, hasty(engine));
+      CHECK_FOR(table.source_routed() && tables::route_lengths(g, table).minimal, what);
+      CHECK_FOR(find_cycle(g, table).empty(), what);
+      for (u32 s = 0; s < g.switches; s++)
+        for (u32 d = 0; d < g.terminals; d++) {
+          std::vector<u32> route;
+          tables::each_channel(g, table, s, d, [&](u32 c) { route.push_back(c); });
+          CHECK_FOR(rules.permitted(route), what);
+          broken_bits += !rules.list(route, 0, route.size());
+        }
+    }
+  }
+  CHECK(broken_bits > 0);  // first and last steps are used
+}
+
+// Failed links: routes exist where the rules permit them, otherwise the error names the pair. A ring of three then
+// allows the longer direction.
+TEST(angara_tables_with_links_that_failed) {
+  u32 routed = 0, refused = 0, longer = 0, around = 0;
+  for (const Sizes& sizes : {Sizes{3, 3}, {4, 4}, {5, 3}, {3, 3, 3}, {4, 2, 2, 2}})
+    for (u32 failed = 1; failed <= 12; failed++) {
+      const auto some = damaged_graph(sizes, failed, failed);
+      if (!some) continue;
+      const tables::ChannelGraph& g = *some;
+      const tables::AngaraGraph a = tables::angara_graph("test", g);
+      tables::AngaraPaths paths(g, a);
+      bool all = true;
+      for (u32 s = 0; s < g.switches; s++) {
+        paths.from(s);
+        all &= std::count(paths.hops.begin(), paths.hops.end(), kNone) == 0;
+      }
+      std::vector<u32> hops;
+      tables::hops_to(g, 0, hops);
+      const bool apart = std::count(hops.begin(), hops.end(), kNone) > 0;
+      for (const std::string& engine : kEngines) {
+        if (!all) {
+          // The network is disconnected, or it is connected but lacks routes in direction order.
+          if (apart) CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), " terminal ");
+          else CHECK_THROWS(ConfigError, made(g, engine, hasty(engine)), engine, " switch ");
+          refused++;
+          continue;
+        }
+        const tables::ForwardingTable table = made(g, engine, hasty(engine));
+        CHECK_FOR(find_cycle(g, table).empty(),
+                  engine + " on " + text(sizes) + ": " + tables::cycle_name(g, find_cycle(g, table)));
+        longer += !tables::route_lengths(g, table).minimal;
+        for (u32 s = 0; s < g.switches && sizes == Sizes{3, 3}; s++)
+          for (u32 d = 0; d < g.terminals; d++) {
+            u32 before = kNone;
+            tables::each_channel(g, table, s, d, [&](u32 c) {
+              around += before != kNone && a.direction[before] == a.direction[c];
+              before = c;
+            });
+          }
+        routed++;
+      }
+    }
+  CHECK(around > 0);
+  CHECK_FOR(routed > 30 && refused > 10 && longer > 5,
+            std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
+}
+
+TEST(angara_refuses_other_networks_than_tori_of_single_links) {
+  const tables::ChannelGraph twice = graph_of({"torus", {{"sizes", Sizes{4, 4}}, {"links", Sizes{1, 2}}}});
+  const tables::ChannelGraph many = graph_of(Sizes(7, 2)), hyperx = graph_of(hyperx_section({4, 4}, 1));
+  for (const std::string& engine : kEngines) {
+    CHECK_THROWS(ConfigError, made(twice, engine), engine, "2 parallel links along dimension 1 (topology.torus.links)");
+    CHECK_THROWS(ConfigError, made(many, engine), engine, "7 dimensions (topology.torus.sizes)", "at most 6");
+    CHECK_THROWS(ConfigError, made(hyperx, engine), engine, "hyperx", "torus, mesh");
+  }
+  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_genetic", {{"mutation", 1.5}}), "engine.mutation");
+  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_sssp", {{"mutation", 0.5}}), "engine.mutation",
+               "angara_genetic");
+}
+
+// Several terminals per switch have the same routes. A mesh has no ring and so no bubble.
+TEST(angara_terminals_and_meshes) {
+  const tables::ChannelGraph one = graph_of({4, 2}),
+                             three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
+  for (const std::string& engine : kEngines) {
+    const tables::ForwardingTable a = made(one, engine), b = made(three, engine);
+    CHECK(a.bubble && b.bubble);
+    for (u32 s = 0; s < 8; s++)
+      for (u32 t = 0; t < 24; t++) {
+        std::vector<u32> ports[2];
+        tables::each_channel(one, a, s, t / 3, [&](u32 c) { ports[0].push_back(one.port[c]); });
+        tables::each_channel(three, b, s, t, [&](u32 c) { ports[1].push_back(three.port[c] - 2u); });
+        CHECK_FOR(ports[0] == ports[1], engine);
+      }
+    const tables::ChannelGraph mesh = graph_of({"mesh", {{"sizes", Sizes{4, 3}}}});
+    const tables::ForwardingTable flat = made(mesh, engine);
+    CHECK(!flat.bubble && find_cycle(mesh, flat).empty() && tables::route_lengths(mesh, flat).minimal);
+  }
+}
+
+TEST(angara_genetic_is_drawn_from_its_seed) {
+  const tables::ChannelGraph g = graph_of({4, 2, 2});
+  const u64 first = digest(made(g, "angara_genetic"));
+  CHECK_EQ(digest(made(g, "angara_genetic")), first);
+  CHECK(digest(made(g, "angara_genetic", {{"seed", i64{2}}})) != first);
+  // Fewer routes to choose from do not improve the result.
+  CHECK(quality_of(g, made(g, "angara_genetic", {{"routes_per_pair", i64{2}}})).most >= 10);
+}
+
+// Routes balanced for a permutation share fewer channels than routes balanced for all-to-all.
+TEST(angara_tables_by_demand) {
+  const tables::ChannelGraph g = graph_of({4, 4});
+  auto demand = std::make_shared<tables::Demand>();
+  demand->terminals = 16;
+  demand->first.assign(1, 0);
+  std::vector<u32> to(16);
+  for (u32 t = 0; t < 16; t++) {
+    const u32 s = (t % 4 + 2) % 4 + (t / 4 + 2) % 4 * 4;  // half-way around both rings
+    to[s] = t;
+    demand->source.push_back(s);
+    demand->weight.push_back(5.0);
+    demand->first.push_back(demand->source.size());
+  }
+  const auto most = [&](const tables::ForwardingTable& table) {
+    std::vector<u32> load(g.channels, 0);
+    for (u32 s = 0; s < 16; s++) tables::each_channel(g, table, s, to[s], [&](u32 c) { load[c]++; });
+    return *std::max_element(load.begin(), load.end());
+  };
+  for (const std::string engine : {"angara_genetic", "angara_sssp"}) {
+    CHECK_FOR(most(made(g, engine, {}, demand)) == 1,
+              engine + ": " + std::to_string(most(made(g, engine, {}, demand))));
+    CHECK_FOR(most(made(g, engine)) > 1, engine);
+  }
+  CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "demand", "angara_bfs");
+}
+
+// 32 nodes under overload, with buffers of two packets. Bubbles keep packets moving, and without bubbles they deadlock.
+TEST(angara_tables_run_without_deadlock) {
+  const Section topology = torus_of({4, 2, 2, 2});
+  const Values tight =
+      merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_local", 1.0}, {"watchdog_ns", 5000.0}});
+  for (const std::string& engine : kEngines)
+    for (const std::string traffic : {"uniform", "bit_complement"}) {
+      Simulation sim(config(topology, tight, {"table", {{"engine", engine}}},
+                            {traffic, {{"load", 1.0}, {"packet_flits", i64{4}}}}));
+      CHECK(sim.network().routing_facts.bubble && sim.network().vcs == 1);
+      sim.run(3000);
+      CHECK_FOR(sim.state().part.totals.flits_ejected > 32 * 3000 / 10,
+                engine + " " + traffic + ": " + std::to_string(sim.state().part.totals.flits_ejected));
+      sim.check_conservation();
+      sim.stop_sources();
+      for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
+      CHECK_FOR(sim.empty(), engine + " " + traffic + " does not drain");
+    }
+  const tables::ChannelGraph g = graph_of({8, 2});
+  tables::ForwardingTable table = made(g, "angara_sssp");
+  table.bubble = false;
+  CHECK(!find_cycle(g, table).empty());
+  Config c = config(torus_of({8, 2}), tight, {"table", {{"allow_cycles", true}}},
+                    {"uniform", {{"load", 1.0}, {"packet_flits", i64{4}}}});
+  c.table = std::make_shared<tables::ForwardingTable>(table);
+  Simulation stuck(c);
+  CHECK_THROWS(CoreError, stuck.run(200000), "deadlock");
+  CHECK_THROWS(ConfigError,
+               Simulation(config(topology, tight, {"table", {{"engine", std::string("angara_sssp")}}},
+                                 {"uniform", {{"packet_flits_max", i64{4}}}})),
+               "packets of one size");
+}

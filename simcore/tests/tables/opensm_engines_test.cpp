@@ -1,0 +1,339 @@
+// The engines that follow OpenSM's rules (min_hop, up_down, down_up, dor, ftree, torus_2qos): closed forms and freedom
+// from deadlock. tests/simcore/test_opensm_tables.py compares them with OpenSM's own tables.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "simcore/rng.hpp"
+#include "support/fat_tree.hpp"
+#include "support/scenes.hpp"
+#include "support/tables.hpp"
+#include "tables/dependencies.hpp"
+#include "tables/walk.hpp"
+#include "test.hpp"
+#include "topology/torus.hpp"
+
+using namespace scenes;
+
+namespace {
+
+Section lattice(const std::string& name, const std::vector<double>& sizes, i64 terminals = 1) {
+  return {name, {{"sizes", sizes}, {"terminals_per_router", terminals}}};
+}
+
+// The routes between terminals that use each channel.
+std::vector<u64> loads(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  std::vector<u64> load(g.channels, 0), passing(g.switches);
+  tables::Tree tree(g);
+  for (u32 d = 0; d < g.terminals; d++) {
+    tree.follow(table, d);
+    std::fill(passing.begin(), passing.end(), 0);
+    for (const u32 s : tree.order) {
+      passing[s] += g.terminals_at(s);
+      if (tree.next[s] == kNone) continue;
+      load[tree.next[s]] += passing[s];
+      passing[g.to[tree.next[s]]] += passing[s];
+    }
+  }
+  return load;
+}
+
+// True if every route goes up and then down. `place` orders the switches, the top first.
+bool up_then_down(const tables::ChannelGraph& g, const tables::ForwardingTable& table, const std::vector<u32>& place) {
+  bool legal = true;
+  for (u32 t = 0; t < g.terminals; t++)
+    for (u32 d = 0; d < g.terminals; d++) {
+      bool went_down = false;
+      tables::each_channel(g, table, g.terminal_switch[t], d, [&](u32 c) {
+        const bool up = place[g.to[c]] < place[g.from[c]];
+        legal &= !(up && went_down);
+        went_down |= !up;
+      });
+    }
+  return legal;
+}
+
+// A random tree of switches 0 .. n - 1 with `more` random links, and terminals at some switches.
+Section irregular(u32 n, u32 more, u64 seed) {
+  u64 k = 0;
+  const auto any = [&](u32 range) { return below(draw(seed, 3, k++), range); };
+  std::vector<double> links, terminals;
+  for (u32 s = 1; s < n; s++) links.insert(links.end(), {double(any(s)), double(s)});
+  for (u32 j = 0; j < more; j++) {
+    const u32 a = any(n), b = any(n);
+    if (a != b) links.insert(links.end(), {double(a), double(b)});
+  }
+  for (u32 s = 0; s < n; s++)
+    for (u32 j = any(4); j > 1; j--) terminals.push_back(s);
+  terminals.insert(terminals.end(), {0.0, double(n - 1)});
+  return {"graph", {{"links", links}, {"terminals", terminals}}};
+}
+
+}  // namespace
+
+// The EFI between terminals is T^2 prod S / S_k in dimension k. All channels of a dimension carry the same, so this is
+// the lower bound.
+TEST(dor_on_hyperx_meets_the_bound) {
+  for (const auto& [widths, terminals] :
+       {std::pair{std::vector<double>{12, 8}, 7u}, {{4, 4}, 4}, {{8, 8, 8}, 1}, {{3, 5, 2}, 2}}) {
+    const tables::ChannelGraph g = graph_of(hyperx_section(widths, terminals));
+    const tables::ForwardingTable table = made(g, "dor");
+    const Lattice& grid = dynamic_cast<const Lattice&>(*g.topology);
+    const auto load = loads(g, table);
+    for (u32 c = 0; c < g.channels; c++) {
+      u32 k = 0;
+      while (grid.coordinate(g.from[c], k) == grid.coordinate(g.to[c], k)) k++;
+      CHECK_EQ(load[c], u64{terminals} * terminals * g.switches / grid.widths[k]);
+    }
+    CHECK(tables::route_lengths(g, table).minimal);
+    CHECK(find_cycle(g, table).empty());
+  }
+}
+
+// Loads on each channel. All ties up: N/k (k/2)(k/2 + 1)/2 in the direction + and N/k (k/2)(k/2 - 1)/2 in the other.
+// Ties by parity: N k / 8 in both. Odd k: N (k^2 - 1) / (8 k). A dimension of two switches: N / 2.
+TEST(dor_on_a_torus_has_the_loads_of_the_books) {
+  const auto range = [](const std::vector<double>& sizes, const std::string& ties, u64& least) {
+    const tables::ChannelGraph g = graph_of(lattice("torus", sizes));
+    const tables::ForwardingTable table = made(g, "dor", {{"ties", ties}});
+    CHECK(tables::route_lengths(g, table).minimal);
+    const auto load = loads(g, table);
+    least = *std::min_element(load.begin(), load.end());
+    return *std::max_element(load.begin(), load.end());
+  };
+  u64 least = 0;
+  CHECK_EQ(range({8, 8, 8}, "up", least), 640u);
+  CHECK_EQ(least, 384u);
+  CHECK_EQ(range({8, 8, 8}, "parity", least), 512u);
+  CHECK_EQ(least, 512u);
+  CHECK_EQ(range({5, 5, 5}, "up", least), 75u);
+  CHECK_EQ(least, 75u);
+  CHECK_EQ(range({16, 16}, "parity", least), 512u);
+  CHECK_EQ(least, 512u);
+  CHECK_EQ(range({4, 2, 2, 2}, "parity", least), 16u);
+  CHECK_EQ(least, 16u);
+}
+
+TEST(dor_is_refused_on_rings_of_more_than_three) {
+  for (const double n : {3.0, 4.0, 5.0, 6.0, 7.0}) {
+    const Section ring = lattice("torus", {n}, 2);
+    const tables::ChannelGraph g = graph_of(ring);
+    CHECK_EQ(find_cycle(g, made(g, "dor")).empty(), n == 3);
+    const Config c =
+        config(ring, input_queued(), {"table", {{"engine", std::string("dor")}}}, {"uniform", {{"load", 0.1}}});
+    if (n == 3) Simulation(c).run(10);
+    else CHECK_THROWS(ConfigError, Simulation(c), "dor", "can deadlock", "0:2->1", "allow_cycles");
+  }
+  CHECK(find_cycle(graph_of(lattice("mesh", {4, 3, 5})), made(graph_of(lattice("mesh", {4, 3, 5})), "dor")).empty());
+}
+
+// Parallel cables get equal shares.
+TEST(parallel_cables_are_shared_out) {
+  for (const std::string engine : {"min_hop", "dor", "up_down", "torus_2qos"}) {
+    const tables::ChannelGraph g = graph_of(
+        {"mesh",
+         {{"sizes", std::vector<double>{3}}, {"links", std::vector<double>{2}}, {"terminals_per_router", i64{4}}}});
+    for (const u64 load : loads(g, made(g, engine))) CHECK_EQ(load, 2u * 8u);  // 4 x 8 routes between neighbours
+  }
+}
+
+TEST(torus_2qos_is_free_of_deadlock) {
+  const std::vector<std::vector<double>> all = {{3},    {4},    {5},    {6},       {9},       {12},      {5, 6},
+                                                {4, 4}, {2, 7}, {8, 3}, {5, 4, 3}, {6, 5, 2}, {5, 5, 5}, {5, 2, 6, 3}};
+  for (const auto& sizes : all)
+    for (const std::string topology : {"torus", "mesh"}) {
+      const tables::ChannelGraph g = graph_of(lattice(topology, sizes));
+      const tables::ForwardingTable table = made(g, "torus_2qos");
+      const bool long_ring = topology == "torus" && *std::max_element(sizes.begin(), sizes.end()) > 4;
+      CHECK_FOR(find_cycle(g, table).empty(), g.fingerprint);
+      CHECK_FOR(tables::route_lengths(g, table).minimal, g.fingerprint);
+      CHECK_EQ(table.classes(), long_ring ? 2u : 1u);
+    }
+  CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", std::vector<double>(7, 5))), "torus_2qos"), "7 rings",
+               "at most 6");
+  CHECK_THROWS(ConfigError, made(graph_of(hyperx_section({4, 4}, 1)), "torus_2qos"), "torus, mesh");
+}
+
+// Small buffers, full load, both lanes in use: all packets arrive.
+TEST(torus_2qos_runs) {
+  const Config c = config(lattice("torus", {6, 5}), merge(input_queued(), {{"input_buffer_flits", i64{2}}}),
+                          {"table", {{"engine", std::string("torus_2qos")}}}, {"uniform", {{"load", 1.0}}});
+  Simulation sim(c);
+  CHECK_EQ(sim.network().vcs, 2u);
+  sim.run(5000);
+  sim.stop_sources();
+  for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
+  CHECK(sim.empty());
+  CHECK(sim.state().part.totals.flits_ejected > 30u * 100u);
+}
+
+// Each missing link, and some pairs: routes take the long direction. A ring with two gaps and a line with one gap are
+// refused.
+TEST(torus_2qos_takes_the_long_direction) {
+  const tables::ChannelGraph whole = graph_of(lattice("torus", {5, 4}));
+  std::vector<std::string> links;
+  for (u32 c = 0; c < whole.channels; c++)
+    if (whole.from[c] < whole.to[c]) links.push_back(std::to_string(whole.from[c]) + "-" + std::to_string(whole.to[c]));
+  CHECK_EQ(links.size(), 40u);
+  for (const std::string& link : links) {
+    const tables::ChannelGraph g = graph_of(lattice("torus", {5, 4}), {{"links", link}});
+    const tables::ForwardingTable table = made(g, "torus_2qos");
+    CHECK_FOR(find_cycle(g, table).empty(), link);
+    CHECK_FOR(tables::route_lengths(g, table).longest >= 4, link);
+  }
+  const tables::ChannelGraph two =
+      graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,5-6,0-5,7-12")}});  // links of different rings
+  CHECK(find_cycle(two, made(two, "torus_2qos")).empty());
+  CHECK_THROWS(ConfigError, made(graph_of(lattice("torus", {5, 4}), {{"links", std::string("0-1,2-3")}}), "torus_2qos"),
+               "torus_2qos", "dimension 0", "ring", "up_down");
+  CHECK_THROWS(ConfigError, made(graph_of(lattice("mesh", {5, 4}), {{"links", std::string("7-12")}}), "torus_2qos"),
+               "dimension 1", "line");
+  const tables::ChannelGraph wide =
+      graph_of({"torus", {{"sizes", std::vector<double>{6}}, {"links", std::vector<double>{2}}}},
+               {{"links", std::string("0-1#2,2-3#1")}});
+  CHECK(tables::route_lengths(wide, made(wide, "torus_2qos")).minimal);  // each pair keeps a cable
+}
+
+// Zahavi: no shift of the terminals, in the order of the tree, uses a channel twice.
+TEST(ftree_takes_shifts_without_contention) {
+  const std::vector<Xgft> full = {k_ary_tree(2, 3),         k_ary_tree(3, 2),
+                                  k_ary_tree(4, 3),         {{4, 6}, {1, 4}, {1, 1}},
+                                  {{4, 6}, {1, 2}, {1, 2}}, {{2, 3, 4}, {1, 2, 3}, {1, 1, 1}}};
+  for (const Xgft& tree : full) {
+    const tables::ChannelGraph g = graph_of(tree.section());
+    const tables::ForwardingTable table = made(g, "ftree");
+    CHECK_FOR(find_cycle(g, table).empty() && tables::route_lengths(g, table).minimal, tree.name());
+    for (u32 shift = 1; shift < g.terminals; shift++) {
+      std::set<u32> used;
+      for (u32 t = 0; t < g.terminals; t++)
+        tables::each_channel(g, table, g.terminal_switch[t], (t + shift) % g.terminals, [&](u32 c) {
+          CHECK_FOR(used.insert(c).second,
+                    tree.name() + ": shift by " + std::to_string(shift) + " has two on channel " + g.channel_name(c));
+        });
+    }
+  }
+}
+
+// min_hop counts at each switch separately, so the switches of a level make the same choices. ftree balances the
+// channels of each level.
+TEST(ftree_loads_the_channels_of_a_level_equally) {
+  const tables::ChannelGraph g = graph_of(k_ary_tree(4, 3).section());
+  const auto all = loads(g, made(g, "ftree")), alone = loads(g, made(g, "min_hop"));
+  CHECK_EQ(*std::max_element(all.begin(), all.end()), 60u);
+  CHECK_EQ(*std::min_element(all.begin(), all.end()), 48u);
+  CHECK_EQ(*std::max_element(alone.begin(), alone.end()), 192u);
+  CHECK_EQ(std::accumulate(all.begin(), all.end(), u64{0}), std::accumulate(alone.begin(), alone.end(), u64{0}));
+}
+
+TEST(ftree_routes_around_missing_links) {
+  for (u64 seed = 1; seed < 9; seed++) {
+    const tables::ChannelGraph g =
+        graph_of(k_ary_tree(4, 3).section(), {{"links", i64{6}}, {"seed", static_cast<i64>(seed)}});
+    const tables::ForwardingTable table = made(g, "ftree");
+    CHECK(find_cycle(g, table).empty());
+    std::vector<u32> place(g.switches);
+    for (u32 s = 0; s < g.switches; s++) place[s] = g.switches - s;  // leaves have the lowest numbers
+    CHECK(up_then_down(g, table, place));
+    CHECK_EQ(tables::route_lengths(g, table).longest, 4u);
+  }
+  // Both paths up from leaf 0 no longer reach a switch above leaf 1. Switches below them do.
+  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}}), "ftree"),
+               "ftree", "up_down");
+  CHECK_THROWS(ConfigError, made(graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2,1-3")}}), "ftree"),
+               "terminal 0 (switch 0)", "terminal 2 (switch 1)");
+}
+
+TEST(ftree_needs_levels) {
+  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "ftree"), "ftree", "levels", "roots");
+  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "ftree", {{"roots", std::vector<double>{0}}}), "levels");
+  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{36}}}),
+               "there is no switch 36", "0 to 35");
+  CHECK_THROWS(
+      ConfigError,
+      made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{3}}, {"root_names", std::string("3")}}),
+      "roots", "root_names");
+  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "up_down", {{"root_names", std::string("3, x")}}),
+               "no switch 'x'");
+  CHECK_EQ(digest(made(graph_of(small_network()), "up_down", {{"root_names", std::string(" 3 ,2")}})),
+           digest(made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{3, 2}}})));
+  // A tree given as a graph: leaves 0 to 3 with two terminals each, below switches 4 and 5.
+  const Section graph = {"graph",
+                         {{"links", std::vector<double>{0, 4, 1, 4, 2, 4, 3, 4, 0, 5, 1, 5, 2, 5, 3, 5}},
+                          {"terminals", std::vector<double>{0, 0, 1, 1, 2, 2, 3, 3}}}};
+  const tables::ChannelGraph g = graph_of(graph);
+  const std::vector<u64> wanted(16, 6);
+  CHECK(loads(g, made(g, "ftree")) == wanted);
+  CHECK(loads(g, made(g, "ftree", {{"roots", std::vector<double>{4, 5}}})) == wanted);
+}
+
+// On any network, also a damaged one: one layer without cycles, and routes that go up and then down.
+TEST(up_down_is_free_of_deadlock_everywhere) {
+  u32 detours = 0, cyclic = 0;
+  for (u64 seed = 0; seed < 40; seed++) {
+    const u32 n = 4 + static_cast<u32>(seed);
+    const Section topology = irregular(n, 3 * n, seed);
+    for (const i64 missing : {0, 3}) {
+      tables::ChannelGraph g;
+      try {
+        g = graph_of(topology, {{"links", missing}, {"seed", static_cast<i64>(seed)}});
+      } catch (const ConfigError&) {
+        continue;  // the network is disconnected
+      }
+      for (const std::string engine : {"up_down", "down_up"}) {
+        const tables::ForwardingTable table = made(g, engine);
+        CHECK_FOR(find_cycle(g, table).empty() && table.layers == 1, engine + " " + g.fingerprint);
+        detours += !tables::route_lengths(g, table).minimal;
+      }
+      cyclic += !find_cycle(g, made(g, "min_hop")).empty();
+      const u32 root = below(draw(seed, 4, 0), n);
+      const tables::ForwardingTable table = made(g, "up_down", {{"roots", std::vector<double>{double(root)}}});
+      std::vector<u32> hops, place(n);
+      tables::hops_to(g, root, hops);
+      for (u32 s = 0; s < n; s++) place[s] = hops[s] * n + s;
+      CHECK_FOR(up_then_down(g, table, place), g.fingerprint);
+    }
+  }
+  CHECK(detours > 20 && cyclic > 20);  // there were cycles to avoid
+}
+
+// Two leaves have lost all common switches above them. The levels of the tree give no route, so up_down takes another
+// root.
+TEST(up_down_leaves_the_levels_of_a_torn_tree) {
+  const tables::ChannelGraph g = graph_of(k_ary_tree(2, 2).section(), {{"links", std::string("0-2")}});
+  const tables::ChannelGraph torn = graph_of(k_ary_tree(2, 3).section(), {{"links", std::string("0-5,1-4")}});
+  for (const std::string engine : {"up_down", "down_up"})
+    for (const tables::ChannelGraph& at : {g, torn}) CHECK(find_cycle(at, made(at, engine)).empty());
+  CHECK(tables::route_lengths(g, made(g, "up_down")).longest == 2u);
+  CHECK(tables::route_lengths(torn, made(torn, "up_down")).longest > 4u);  // the route goes down in the middle
+  CHECK_THROWS(ConfigError, made(torn, "ftree"), "ftree", "switch 0", "terminal 2");
+}
+
+TEST(up_down_finds_roots_or_takes_given_ones) {
+  // On a ring of five with any root, only one direction passes the far end: 16 hops for 10 pairs, and at most 4 routes
+  // on one channel.
+  const tables::ChannelGraph ring = graph_of(lattice("torus", {5}));
+  for (u32 root = 0; root < 5; root++) {
+    const auto load = loads(ring, made(ring, "up_down", {{"roots", std::vector<double>{double(root)}}}));
+    CHECK_EQ(*std::max_element(load.begin(), load.end()), 4u);
+    CHECK_EQ(std::accumulate(load.begin(), load.end(), u64{0}), 32u);
+  }
+  // Two roots with terminals that have no route between them.
+  CHECK_THROWS(ConfigError, made(ring, "up_down", {{"roots", std::vector<double>{0, 2}}}), "up_down", "roots",
+               "from switch 2 to switch 0");
+  // The top level of a fat tree is found automatically, also if the tree is a graph with a missing link.
+  const Xgft tree = k_ary_tree(3, 3);
+  const tables::ChannelGraph whole = graph_of(tree.section());
+  std::vector<double> top, links, terminals;
+  for (u32 s = 18; s < 27; s++) top.push_back(s);
+  CHECK_EQ(digest(made(whole, "up_down")), digest(made(whole, "up_down", {{"roots", top}})));
+  CHECK(made(whole, "down_up").port == made(whole, "up_down").port);
+  const tables::ChannelGraph damaged = graph_of(tree.section(), {{"links", std::string("0-9,1-9")}});
+  for (u32 c = 0; c < damaged.channels; c++)
+    if (damaged.from[c] < damaged.to[c]) links.insert(links.end(), {double(damaged.from[c]), double(damaged.to[c])});
+  for (u32 t = 0; t < damaged.terminals; t++) terminals.push_back(damaged.terminal_switch[t]);
+  const tables::ChannelGraph graph = graph_of({"graph", {{"links", links}, {"terminals", terminals}}});
+  CHECK(made(graph, "up_down").port == made(graph, "up_down", {{"roots", top}}).port);
+  CHECK(made(graph, "down_up").port == made(graph, "up_down").port);
+  CHECK(tables::route_lengths(graph, made(graph, "up_down")).minimal);
+}

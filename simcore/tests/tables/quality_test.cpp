@@ -1,0 +1,302 @@
+// The quality of tables: loads in closed form, sums of loads against sums of lengths, effective bisection bandwidth by
+// ORCS' definition, demands and several addresses. Some tables are written here port by port, so that their routes are
+// known.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "support/scenes.hpp"
+#include "support/tables.hpp"
+#include "support/torus.hpp"
+#include "tables/quality.hpp"
+#include "test.hpp"
+#include "topology/dragonfly.hpp"
+#include "topology/hyperx.hpp"
+
+using namespace scenes;
+
+namespace {
+
+// next(switch, last switch) is the port that continues the route.
+tables::ForwardingTable written(const tables::ChannelGraph& g, const std::function<u32(u32, u32)>& next) {
+  tables::ForwardingTable table = tables::empty_table(g, "test");
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 t = 0; t < g.terminals; t++)
+      if (g.terminal_switch[t] != s) table.at(s, t) = static_cast<u16>(next(s, g.terminal_switch[t]));
+  tables::check_table(g, table);
+  return table;
+}
+tables::ForwardingTable dimension_order(const tables::ChannelGraph& g) {
+  const auto& x = dynamic_cast<const HyperX&>(*g.topology);
+  return written(g, [&](u32 s, u32 to) { return x.port_towards(s, to, x.first_unaligned(x.difference(s, to)), 0); });
+}
+tables::ForwardingTable dragonfly_minimal(const tables::ChannelGraph& g) {
+  const auto& x = dynamic_cast<const Dragonfly&>(*g.topology);
+  return written(g, [&](u32 s, u32 to) { return x.towards(s, to, 0); });
+}
+
+std::vector<u32> orders(u32 patterns, u32 terminals, u64 seed = 1) {
+  std::vector<u32> all(std::size_t{patterns} * terminals);
+  for (u32 k = 0; k < patterns; k++) tables::draw_order(seed, k, terminals, all.data() + std::size_t{k} * terminals);
+  return all;
+}
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+double deviation(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double x : values) sum += (x - mean(values)) * (x - mean(values));
+  return std::sqrt(sum / static_cast<double>(values.size() - 1));
+}
+double bandwidth(const tables::ChannelGraph& g, const tables::ForwardingTable& table, u32 patterns) {
+  return mean(tables::bisection_bandwidth(g, table, orders(patterns, g.terminals), false));
+}
+
+// The same table as complete routes of every pair.
+tables::ForwardingTable as_source_routes(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  tables::ForwardingTable routes = table;
+  routes.port.clear();
+  routes.route_first.assign(1, 0);
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; d < table.destinations(); d++) {
+      for (u32 at = s; at != g.terminal_switch[d >> table.lmc]; at = g.to[g.channel(at, table.at(at, d))])
+        routes.route_port.push_back(table.at(at, d));
+      routes.route_first.push_back(routes.route_port.size());
+    }
+  tables::check_table(g, routes);
+  return routes;
+}
+
+}  // namespace
+
+TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
+  // Between switches each channel of dimension k carries (number of switches) / S_k routes, between terminals T^2 times
+  // that.
+  const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
+  const tables::Quality q = quality(g, dimension_order(g), {});
+  const auto& x = dynamic_cast<const HyperX&>(*g.topology);
+  for (u32 c = 0; c < g.channels; c++)
+    CHECK_EQ(q.loads.channel[c], x.dimension_of_port[g.port[c]] == 0 ? 49. * 8 : 49. * 12);
+  CHECK_EQ(q.edge_forwarding_index, 588.);
+  CHECK_EQ(q.load_least, 392.);
+  CHECK_EQ(q.terminal_forwarding_index, 671.);
+  CHECK_EQ(q.routes, 672. * 671);
+  CHECK_EQ(q.channels_unused, 0u);
+  CHECK(q.minimal && q.hops_max == 2 && q.cycle.empty() && q.layers == 1);
+  CHECK_NEAR(q.load_mean, (528 * 392. + 336 * 588) / 864, 1e-9);
+  CHECK_NEAR(q.load_mean_minimal, q.load_mean, 1e-9);
+  CHECK_NEAR(q.load_deviation, std::sqrt(528. * 336) / 864 * (588 - 392), 1e-9);
+  CHECK_NEAR(q.hops_mean, (11. / 12 + 7. / 8) * 96 / 95 * (95 * 7. / 671), 1e-9);
+  // 0.782 +- 0.005: the published value of the 12x8 HyperX over 300 patterns.
+  CHECK_NEAR(bandwidth(g, dimension_order(g), 300), 0.782, 0.005);
+}
+
+TEST(quality_of_a_hyperx_of_4096) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({8, 8, 8}, 8));
+  const tables::ForwardingTable table = dimension_order(g);
+  const tables::Loads all = loads(g, table, {});
+  CHECK_EQ(all.channel.size(), 10752u);
+  for (const double load : all.channel) CHECK_EQ(load, 4096.);
+  CHECK_NEAR(bandwidth(g, table, 20), 0.636, 0.005);
+}
+
+TEST(quality_of_minimal_routes_on_a_dragonfly_in_closed_form) {
+  // Between routers: a^2 on global channels, 2 a h + 1 on local ones.
+  for (const auto& [a, h] : {std::pair<u32, u32>{4, 2}, {8, 4}}) {
+    const tables::ChannelGraph g = graph_of(dragonfly_section(1, a, h, a * h + 1));
+    const tables::Quality q = quality(g, dragonfly_minimal(g), {});
+    const auto& x = dynamic_cast<const Dragonfly&>(*g.topology);
+    for (u32 c = 0; c < g.channels; c++) CHECK_EQ(q.loads.channel[c], x.is_global(g.port[c]) ? a * a : 2. * a * h + 1);
+    CHECK_EQ(q.hops_max, 3u);
+    CHECK(!q.cycle.empty());  // local, global and local hops share a VC class
+    CHECK(!q.minimal);        // two global hops can be shorter than local, global, local
+    CHECK(q.load_mean_minimal < q.load_mean);
+  }
+}
+
+TEST(quality_sums_loads_to_lengths) {
+  // For any table the sum of the loads is the sum of the lengths, and every figure is at least its bound.
+  const std::vector<Section> topologies = {hyperx_section({4, 3}, 2),
+                                           dragonfly_section(2, 4, 2, 9),
+                                           dragonfly_section(2, 4, 2, 5),
+                                           torus_section({"torus", {4, 3, 2}, {1}, {}, 2}),
+                                           {"random_regular", {}}};
+  for (const Section& topology : topologies) {
+    const tables::ChannelGraph g = graph_of(topology);
+    const tables::ForwardingTable table = made(g, "min_hop");
+    const tables::Quality q = quality(g, table, {});
+    double lengths = 0;
+    u32 longest = 0;
+    std::vector<u32> hops;
+    for (u32 t = 0; t < g.terminals; t++) {
+      tables::hops_to(g, g.terminal_switch[t], hops);
+      for (u32 other = 0; other < g.terminals; other++)
+        if (other != t) {
+          lengths += hops[g.terminal_switch[other]];
+          longest = std::max(longest, hops[g.terminal_switch[other]]);
+        }
+    }
+    CHECK_EQ(std::accumulate(q.loads.channel.begin(), q.loads.channel.end(), 0.0), lengths);
+    CHECK_NEAR(q.hops_mean, lengths / (g.terminals * (g.terminals - 1.)), 1e-12);
+    CHECK_EQ(q.hops_max, longest);
+    CHECK(q.minimal);
+    CHECK_NEAR(q.load_mean, q.load_mean_minimal, 1e-9);
+    CHECK(q.edge_forwarding_index >= std::ceil(q.load_mean_minimal));
+    CHECK(loads(g, table, {}).channel == q.loads.channel);
+    // Complete routes are summed in another way.
+    const tables::Quality again = quality(g, as_source_routes(g, table), {});
+    CHECK(again.loads.channel == q.loads.channel);
+    CHECK(again.minimal && again.hops_max == q.hops_max && again.cycle.empty() == q.cycle.empty());
+    CHECK(tables::bisection_bandwidth(g, table, orders(20, g.terminals), false) ==
+          tables::bisection_bandwidth(g, as_source_routes(g, table), orders(20, g.terminals), false));
+  }
+}
+
+TEST(quality_under_a_demand) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 2));
+  const tables::ForwardingTable table = dimension_order(g);
+  // An even demand is all-to-all. The traffic of a terminal to itself does not count.
+  tables::Demand all;
+  all.terminals = g.terminals;
+  for (u32 t = 0; t < g.terminals; t++) {
+    all.first.push_back(all.source.size());
+    for (u32 s = 0; s < g.terminals; s++) all.source.push_back(s), all.weight.push_back(s == t ? 99 : 3);
+  }
+  all.first.push_back(all.source.size());
+  const tables::Quality uniform = quality(g, table, {}), same = quality(g, table, all);
+  for (u32 c = 0; c < g.channels; c++) CHECK_EQ(same.loads.channel[c], 3 * uniform.loads.channel[c]);
+  CHECK_EQ(same.terminal_forwarding_index, 3. * 31);
+  CHECK_NEAR(same.hops_mean, uniform.hops_mean, 1e-12);
+  // One pair: terminal 0 to the last, two hops.
+  tables::Demand pair;
+  pair.terminals = g.terminals;
+  pair.first.assign(g.terminals, 0);
+  pair.first.push_back(1);
+  pair.source = {0};
+  pair.weight = {2.5};
+  const tables::Quality one = quality(g, table, pair);
+  CHECK_EQ(one.edge_forwarding_index, 2.5);
+  CHECK_EQ(one.channels_unused, g.channels - 2);
+  CHECK(one.routes == 2.5 && one.hops_max == 2 && one.hops_mean == 2);
+  CHECK_NEAR(one.load_mean_minimal, 5. / g.channels, 1e-12);
+  CHECK_EQ(one.loads.from_terminal[0] + one.loads.to_terminal[g.terminals - 1], 5.);
+  pair.terminals = 7;
+  CHECK_THROWS(ConfigError, quality(g, table, pair), "7 x 7", "32 terminals");
+  CHECK_THROWS(ConfigError, loads(g, table, pair), "7 x 7", "32 terminals");
+}
+
+TEST(quality_of_several_addresses_gives_each_an_equal_part) {
+  // Between two corners of a square, one address takes one direction and the other address the opposite.
+  const tables::ChannelGraph g = graph_of(hyperx_section({2, 2}, 1));
+  const auto& x = dynamic_cast<const HyperX&>(*g.topology);
+  tables::ForwardingTable table = tables::empty_table(g, "test", 1);
+  for (u32 s = 0; s < 4; s++)
+    for (u32 d = 0; d < 8; d++) {
+      const u32 to = d / 2;
+      if (s == to) continue;
+      const u32 k = (s ^ to) == 3 ? d % 2 : (s ^ to) == 1 ? 0 : 1;
+      table.at(s, d) = static_cast<u16>(x.port_towards(s, to, k, 0));
+    }
+  tables::check_table(g, table);
+  const tables::Quality q = quality(g, table, {});
+  for (const double load : q.loads.channel) CHECK_EQ(load, 2.);
+  CHECK_NEAR(q.hops_mean, 4. / 3, 1e-12);
+  // A flow along a diagonal puts one half on four channels. The two diagonals share two channels.
+  const tables::FlowLoads alone = tables::flow_loads(g, table, {{0, 3, 1}}),
+                          both = tables::flow_loads(g, table, {{0, 3, 1}, {1, 2, 1}});
+  CHECK_EQ(std::count(alone.channel.begin(), alone.channel.end(), 0.5), 4);
+  CHECK_EQ(std::count(both.channel.begin(), both.channel.end(), 1.0), 2);
+  CHECK_EQ(std::count(both.channel.begin(), both.channel.end(), 0.5), 4);
+  CHECK(alone.flow == (std::vector<double>{1}) && both.flow == (std::vector<double>{1, 1}));
+  CHECK(tables::bisection_bandwidth(g, table, {0, 1, 3, 2}, true) == (std::vector<double>{1}));
+}
+
+TEST(effective_bisection_bandwidth_by_hand) {
+  // Terminals 0 1 2 at one switch, 3 4 5 at the other, one cable.
+  const tables::ChannelGraph g = graph_of(hyperx_section({2}, 3));
+  const tables::ForwardingTable table = made(g, "min_hop");
+  const std::vector<u32> order = {0, 1, 2, 3, 4, 5,   // three in the same direction: 1/3 each
+                                  0, 3, 4, 1, 5, 2,   // 0 to 1 and 3 to 5 stay at their switch, 4 to 2 is alone
+                                  0, 1, 3, 4, 5, 2};  // two in one direction, one back
+  const std::vector<double> values = tables::bisection_bandwidth(g, table, order, false);
+  CHECK_EQ(values.size(), 3u);
+  CHECK_NEAR(values[0], 1. / 3, 1e-15);
+  CHECK_EQ(values[1], 1.);
+  CHECK_NEAR(values[2], (0.5 + 0.5 + 1) / 3, 1e-15);
+  CHECK_NEAR(tables::bisection_bandwidth(g, table, {0, 1, 3, 4, 5, 2}, true)[0], 1. / 3,
+             1e-15);  // three in each direction
+  CHECK_THROWS(ConfigError, tables::bisection_bandwidth(g, table, {0, 1, 2, 3, 4, 4}, false), "orders", "number 0");
+  CHECK_THROWS(ConfigError, tables::bisection_bandwidth(g, table, {0, 1, 2, 3, 4, 6}, false), "orders", "0 to 5");
+  CHECK_THROWS(ConfigError, tables::bisection_bandwidth(g, table, {0, 1, 2, 3, 4}, false), "5 entries", "terminals, 6");
+  // One of an odd number of terminals is idle.
+  const tables::ChannelGraph odd = graph_of(hyperx_section({3}, 1));
+  CHECK(tables::bisection_bandwidth(odd, made(odd, "min_hop"), {2, 0, 1}, false) == (std::vector<double>{1}));
+}
+
+TEST(effective_bisection_bandwidth_of_a_single_switch_is_full) {
+  // A second switch has no terminals, so its cable is unused.
+  const Values star = {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}};
+  const tables::ChannelGraph g = graph_of({"graph", star});
+  const tables::ForwardingTable table = made(g, "min_hop");
+  for (const double x : tables::bisection_bandwidth(g, table, orders(50, g.terminals), false)) CHECK_EQ(x, 1.);
+  const tables::Quality q = quality(g, table, {});
+  CHECK(q.edge_forwarding_index == 0 && q.load_mean == 0 && q.hops_mean == 0 && q.minimal && q.cycle.empty());
+  CHECK(q.channels_unused == 2 && q.routes == 16 * 15);
+}
+
+TEST(effective_bisection_bandwidth_is_known_better_with_more_patterns) {
+  // The values of patterns are independent, so means of 16 have a quarter of their deviation.
+  const tables::ChannelGraph g = graph_of(hyperx_section({4, 4}, 4));
+  const tables::ForwardingTable table = dimension_order(g);
+  const std::vector<double> values = tables::bisection_bandwidth(g, table, orders(3200, g.terminals), false);
+  std::vector<double> means;
+  for (auto at = values.begin(); at != values.end(); at += 16) means.push_back(mean({at, at + 16}));
+  CHECK_NEAR(deviation(means) / deviation(values), 0.25, 0.04);
+  CHECK(tables::bisection_bandwidth(g, table, orders(5, g.terminals, 1), false) !=
+        tables::bisection_bandwidth(g, table, orders(5, g.terminals, 2), false));
+}
+
+TEST(orders_are_drawn_evenly) {
+  constexpr u32 kTerminals = 5, kPatterns = 24000;
+  const std::vector<u32> all = orders(kPatterns, kTerminals);
+  u32 at[kTerminals][kTerminals] = {};
+  for (u32 k = 0; k < kPatterns; k++)
+    for (u32 place = 0; place < kTerminals; place++) at[place][all[k * kTerminals + place]]++;
+  for (const auto& place : at)
+    for (const u32 n : place) CHECK_NEAR(n, kPatterns / 5., 5 * std::sqrt(kPatterns * 0.16));
+}
+
+TEST(random_bisection_sends_the_counted_patterns) {
+  constexpr i64 kSeed = 5, kPattern = 7;
+  const Values values = {{"bisection_seed", kSeed}, {"pattern", kPattern}, {"load", 1.0}};
+  std::vector<u32> order(72);
+  tables::draw_order(kSeed, kPattern, 72, order.data());
+  for (const bool both_ways : {false, true}) {
+    const Section traffic = {"random_bisection", merge(values, {{"both_ways", both_ways}})};
+    const auto net = build(config(small_network(), input_queued(), {"minimal", {}}, traffic));
+    for (u32 k = 0; k < 36; k++) {
+      CHECK_EQ(net->destination(*net, 1, order[k], 0, 0, 0), order[36 + k]);
+      CHECK_EQ(net->destination(*net, 1, order[36 + k], 0, 0, 0), both_ways ? order[k] : kNone);
+    }
+  }
+  // A single switch carries all that half of the terminals can send.
+  const Section star = {"graph", {{"links", std::vector<double>{0, 1}}, {"terminals", std::vector<double>(16, 0)}}};
+  Simulation sim(config(star, input_queued(), {"minimal", {}}, {"random_bisection", values}));
+  sim.run(1000);
+  sim.begin_window();
+  sim.run(1000);
+  CHECK_NEAR(static_cast<double>(sim.state().part.window.delivered), 8 * 1000, 8);
+}
+
+TEST(congestion_of_flows_and_of_their_ends) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({2}, 3));
+  const tables::ForwardingTable table = made(g, "min_hop");
+  const tables::FlowLoads c = tables::flow_loads(g, table, {{0, 3, 1}, {1, 3, 2}, {2, 0, 5}, {4, 5, 1}, {4, 0, 1}});
+  // Over the cable: 1 + 2 in one direction and 1 back. The other flows stay at their switch.
+  CHECK(c.flow == (std::vector<double>{3, 3, 5, 1, 1}));
+  CHECK(c.endpoint == (std::vector<double>{3, 3, 6, 2, 6}));
+  CHECK_EQ(c.channel[0] + c.channel[1], 4.);
+  CHECK_THROWS(ConfigError, tables::flow_loads(g, table, {{0, 1, 1}, {0, 6, 1}}), "flow 1", "0 to 5");
+  CHECK_THROWS(ConfigError, tables::flow_loads(g, table, {{2, 2, 1}}), "sends to itself");
+  CHECK_THROWS(ConfigError, tables::flow_loads(g, table, {{2, 1, 0}}), "weight");
+}

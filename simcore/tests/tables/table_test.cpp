@@ -1,0 +1,339 @@
+// Forwarding tables: refused tables, the search for cycles, and the agreement of the simulator with the table.
+#include "tables/table.hpp"
+
+#include <map>
+#include <set>
+
+#include "simcore/registry.hpp"
+#include "simcore/rng.hpp"
+#include "support/dependencies.hpp"
+#include "support/scenes.hpp"
+#include "support/tables.hpp"
+#include "tables/dependencies.hpp"
+#include "tables/walk.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+namespace {
+
+Section ring(double n) { return {"torus", {{"sizes", std::vector<double>{n}}}}; }
+
+Config play(const Section& topology, std::shared_ptr<const tables::ForwardingTable> table, double load,
+            const Values& routing = {}, const Values& router = {}) {
+  Config c = config(topology, merge(input_queued(), router), {"table", routing}, {"uniform", {{"load", load}}});
+  c.table = std::move(table);
+  return c;
+}
+
+// Walks every route and stores every dependency in a set: slow and plain.
+Edges dependencies(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  Edges edges;
+  for (u32 t = 0; t < g.terminals; t++)
+    for (u32 d = 0; d < table.destinations(); d++) {
+      const u32 s = g.terminal_switch[t], layer = table.layer_of(s, t, d);
+      u32 in = kNone, lane = 0;
+      tables::each_channel(g, table, s, d, [&](u32 c) {
+        const u32 out = tables::lane_of(g, table, layer, in, t, c);
+        if (in != kNone) edges[channel_class(in, lane)].insert(channel_class(c, out));
+        in = c;
+        lane = out;
+      });
+    }
+  return edges;
+}
+
+// The same table as complete routes.
+tables::ForwardingTable as_routes(const tables::ChannelGraph& g, const tables::ForwardingTable& table) {
+  tables::ForwardingTable routes = table;
+  routes.port.clear();
+  routes.route_first = {0};
+  for (u32 s = 0; s < g.switches; s++)
+    for (u32 d = 0; d < table.destinations(); d++) {
+      tables::each_channel(g, table, s, d, [&](u32 c) { routes.route_port.push_back(g.port[c]); });
+      routes.route_first.push_back(routes.route_port.size());
+    }
+  return routes;
+}
+
+// Shortest routes with random ties and random layers.
+tables::ForwardingTable random_table(const tables::ChannelGraph& g, u32 layers, u64 seed, tables::LayerBy by) {
+  tables::ForwardingTable table = tables::empty_table(g, "random");
+  std::vector<u32> hops;
+  u64 n = 0;
+  for (u32 t = 0; t < g.terminals; t++) {
+    tables::hops_to(g, g.terminal_switch[t], hops);
+    for (u32 s = 0; s < g.switches; s++) {
+      std::vector<u32> ways;
+      for (u32 c = g.first[s]; c < g.first[s + 1]; c++)
+        if (hops[g.to[c]] + 1 == hops[s]) ways.push_back(c);
+      if (hops[s] > 0) table.at(s, t) = g.port[ways[below(draw(seed, 1, n++), static_cast<u32>(ways.size()))]];
+    }
+  }
+  table.layers = layers;
+  table.layer_by = by;
+  table.layer.resize(std::size_t{by == tables::LayerBy::kDestination ? 1
+                                 : by == tables::LayerBy::kSwitch    ? g.switches
+                                                                     : g.terminals} *
+                     g.terminals);
+  for (u8& layer : table.layer) layer = static_cast<u8>(below(draw(seed, 2, n++), layers));
+  return table;
+}
+
+}  // namespace
+
+TEST(channel_graph_is_the_network) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
+  CHECK_EQ(g.switches, 96u);
+  CHECK_EQ(g.channels, 2 * 864u);
+  CHECK_EQ(g.terminals, 672u);
+  for (u32 c = 0; c < g.channels; c++) {
+    CHECK_EQ(g.from[g.reverse[c]], g.to[c]);
+    CHECK_EQ(g.reverse[g.reverse[c]], c);
+    CHECK_EQ(g.channel(g.from[c], g.port[c]), c);
+    CHECK(g.first[g.from[c]] <= c && c < g.first[g.from[c] + 1]);
+  }
+  for (u32 s = 0; s < g.switches; s++) CHECK_EQ(g.terminals_at(s), 7u);
+  CHECK_EQ(graph_of(hyperx_section({4, 4}, 1), {{"links", std::string("0-1,0-4")}}).channels, 2 * 46u);
+  CHECK_THROWS(ConfigError, graph_of(hyperx_section({4, 4}, 1), {{"events", std::string("0-1:100")}}),
+               "failures.events");
+}
+
+TEST(a_table_with_a_flaw_is_refused_by_name) {
+  const tables::ChannelGraph g = graph_of(ring(6));
+  const tables::ForwardingTable good = made(g, "min_hop");
+  tables::ForwardingTable bad = good;
+  bad.at(2, 4) = tables::kNoPort;
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2", "terminal 4");
+  bad = good;
+  bad.at(2, 4) = 7;
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 2", "terminal 4", "port 7");
+  bad.at(2, 4) = 0;
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "port 0");
+  bad = good;
+  bad.at(2, 4) = 2;  // towards 1
+  bad.at(1, 4) = 1;  // towards 2
+  CHECK_THROWS(ConfigError, check_table(g, bad), "terminal 4", "1 -> 2 -> 1");
+  bad = good;
+  bad.at(3, 3) = 1;
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 3", "terminal 3", "port 0", "port 1");
+  CHECK_THROWS(ConfigError, check_table(graph_of(ring(7)), good), "another network", "6 switches", "7");
+  bad = good;
+  bad.fingerprint = "torus of some other kind";
+  CHECK_THROWS(ConfigError, tables::check_table(g, bad), "another network", "some other kind");
+  bad = good;
+  bad.port.pop_back();
+  CHECK_THROWS(ConfigError, check_table(g, bad), "arrays");
+  bad = good;
+  bad.layer_by = tables::LayerBy::kDestination;
+  bad.layer.assign(6, 1);
+  CHECK_THROWS(ConfigError, check_table(g, bad), "layer 1", "0 to 0");
+  bad.layer.pop_back();
+  CHECK_THROWS(ConfigError, check_table(g, bad), "5 layer entries", "expected 6");
+  bad = as_routes(g, good);
+  tables::check_table(g, bad);
+  bad.route_port[0] ^= 3;
+  CHECK_THROWS(ConfigError, check_table(g, bad), "switch 0", "terminal 1", "switch 5");
+}
+
+TEST(cycles_are_found_where_they_are) {
+  u32 with = 0, without = 0;
+  for (const Section& topology :
+       {ring(5), Section{"torus", {{"sizes", std::vector<double>{4, 3}}}}, hyperx_section({4, 3}, 2), small_network(),
+        Section{"random_regular", registry<TopologySpec>().find("random_regular")->second.small}}) {
+    const tables::ChannelGraph g = graph_of(topology);
+    for (const tables::LayerBy by :
+         {tables::LayerBy::kDestination, tables::LayerBy::kSwitch, tables::LayerBy::kTerminal})
+      for (const u32 layers : {1u, 2u, 6u, 30u})
+        for (u64 seed = 0; seed < 4; seed++) {
+          const tables::ForwardingTable table = random_table(g, layers, seed, by);
+          tables::check_table(g, table);
+          for (const tables::ForwardingTable& same : {table, as_routes(g, table)}) {
+            const Edges edges = dependencies(g, same);
+            const auto cycle = find_cycle(g, same);
+            CHECK_EQ(cycle.empty(), acyclic(edges));
+            for (std::size_t k = 0; k < cycle.size(); k++) {
+              const tables::LaneChannel &a = cycle[k], &b = cycle[(k + 1) % cycle.size()];
+              CHECK(edges.at(channel_class(a.channel, a.lane)).contains(channel_class(b.channel, b.lane)));
+            }
+            (cycle.empty() ? without : with)++;
+          }
+        }
+  }
+  CHECK(with > 40 && without > 40);
+}
+
+// Hoefler's slide: the two-hop paths around a ring of five form a cycle. One of them in a second layer breaks it.
+TEST(one_path_in_a_second_layer_breaks_the_ring) {
+  const tables::ChannelGraph g = graph_of(ring(5));
+  tables::ForwardingTable table = made(g, "min_hop");
+  CHECK_EQ(find_cycle(g, table).size(), 5u);
+  table.layers = 2;
+  table.layer_by = tables::LayerBy::kSwitch;
+  table.layer.assign(25, 0);
+  const auto move = [&](u32 s, u32 d) { table.layer[s * 5 + d] = 1; };
+  move(0, 2);
+  CHECK_EQ(find_cycle(g, table).size(), 5u);  // the cycle of the other direction remains
+  move(2, 0);
+  CHECK(find_cycle(g, table).empty());
+}
+
+// Bubble flow control makes a single ring of a torus safe, but not a cycle over several rings.
+TEST(rings_count_as_one_with_bubbles) {
+  const Section square = {"torus", {{"sizes", std::vector<double>{4, 4}}}};
+  const tables::ChannelGraph g = graph_of(square);
+  tables::ForwardingTable x_first = tables::empty_table(g, "x first"), mixed = tables::empty_table(g, "either first");
+  for (u32 s = 0; s < 16; s++)
+    for (u32 t = 0; t < 16; t++)
+      for (tables::ForwardingTable* table : {&x_first, &mixed}) {
+        const u32 dx = (t % 4 + 4 - s % 4) % 4, dy = (t / 4 + 4 - s / 4) % 4;
+        const bool y_first = table == &mixed && t % 2;
+        if (s == t) continue;
+        table->at(s, t) = static_cast<u16>(dx && !(y_first && dy) ? 1 + (dx == 3) : 3 + (dy == 3));
+      }
+  for (tables::ForwardingTable* table : {&x_first, &mixed}) {
+    tables::check_table(g, *table);
+    table->bubble = false;
+    CHECK(!find_cycle(g, *table).empty());
+    table->bubble = true;
+  }
+  CHECK(find_cycle(g, x_first).empty());
+  CHECK(!find_cycle(g, mixed).empty());
+  Simulation sim(
+      play(square, std::make_shared<tables::ForwardingTable>(x_first), 1.0, {}, {{"input_buffer_flits", i64{2}}}));
+  CHECK(sim.network().routing_facts.bubble);
+  sim.run(20000);
+  CHECK(sim.state().part.totals.flits_ejected > 10000);
+}
+
+TEST(a_table_that_can_deadlock_is_refused_or_does) {
+  const tables::ChannelGraph g = graph_of(ring(6));
+  const auto table = std::make_shared<const tables::ForwardingTable>(made(g, "min_hop"));
+  const Values tight = {{"input_buffer_flits", i64{1}}, {"watchdog_ns", 2000.0}};
+  CHECK_THROWS(ConfigError, Simulation(play(ring(6), table, 1.0)), "can deadlock", "0:1->1", "in lane 0",
+               "allow_cycles");
+  Simulation sim(play(ring(6), table, 1.0, {{"allow_cycles", true}}, tight));
+  CHECK_THROWS(CoreError, sim.run(100000), "deadlock", "waits for");
+}
+
+// A table, the same table as complete routes, and the routing with the same rule move the same packets in the same
+// cycles.
+TEST(the_simulator_plays_the_table) {
+  const Section square = {"mesh", {{"sizes", std::vector<double>{4, 4}}}};
+  const tables::ChannelGraph g = graph_of(square);
+  tables::ForwardingTable order = tables::empty_table(g, "x first");
+  for (u32 s = 0; s < 16; s++)
+    for (u32 t = 0; t < 16; t++) {
+      const u32 sx = s % 4, tx = t % 4, sy = s / 4, ty = t / 4;
+      if (s != t) order.at(s, t) = static_cast<u16>(sx != tx ? (tx > sx ? 1 : 2) : (ty > sy ? 3 : 4));
+    }
+  const auto hash_of = [](Simulation&& sim) {
+    sim.run(3000);
+    u64 sum = sim.state().part.totals.flits_ejected;
+    for (const auto& p : sim.state().ports) sum = mix64(sum ^ p.flits);
+    return sum;
+  };
+  const u64 wanted =
+      hash_of(Simulation(config(square, input_queued(), {"dimension_order", {}}, {"uniform", {{"load", 0.7}}})));
+  CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<tables::ForwardingTable>(order), 0.7))), wanted);
+  CHECK_EQ(hash_of(Simulation(play(square, std::make_shared<tables::ForwardingTable>(as_routes(g, order)), 0.7))),
+           wanted);
+}
+
+// Packets keep their layer or change lanes. Their VCs show it.
+TEST(layers_and_lanes_are_virtual_channels) {
+  const tables::ChannelGraph g = graph_of(ring(6));
+  tables::ForwardingTable layered = made(g, "min_hop");
+  layered.layers = 3;
+  layered.layer_by = tables::LayerBy::kTerminal;
+  layered.layer.resize(36);
+  for (u32 t = 0; t < 6; t++)
+    for (u32 d = 0; d < 6; d++) layered.layer[t * 6 + d] = static_cast<u8>((t + d) % 3);
+  // Routes that pass between routers 5 and 0 have layer 1 and use lane 0, the others lane 1. A route that starts at
+  // router 4 in direction + begins in lane 1 and changes to lane 0.
+  tables::ForwardingTable dateline = made(g, "min_hop");
+  dateline.layers = dateline.lanes = 2;
+  dateline.layer_by = tables::LayerBy::kSwitch;
+  dateline.lane_ports = g.ports;
+  dateline.layer.assign(36, 0);
+  for (u32 s = 0; s < 6; s++)
+    for (u32 d = 0; d < 6; d++)
+      tables::each_channel(g, dateline, s, d, [&](u32 c) {
+        if (g.from[c] + g.to[c] == 5 && g.from[c] % 5 == 0) dateline.layer[s * 6 + d] = 1;
+      });
+  for (u32 s = 0; s < 6; s++)
+    for (u32 in = 0; in < g.ports; in++)
+      for (u32 out = 0; out < g.ports; out++)
+        for (u32 layer = 0; layer < 2; layer++)
+          dateline.lane.push_back(static_cast<u8>(layer == 0 || (in == 0 && out == 1 && s == 4)));
+  CHECK(!find_cycle(g, layered).empty());
+  CHECK(find_cycle(g, dateline).empty());
+  for (const auto& [table, allow] : {std::pair{layered, true}, {dateline, false}}) {
+    Simulation sim(play(ring(6), std::make_shared<tables::ForwardingTable>(table), 0.5, {{"allow_cycles", allow}}));
+    CHECK_EQ(sim.network().vcs, table.classes());
+    u64 seen = 0;
+    std::map<std::pair<u32, u32>, u32> known;  // lane of the channel to which each packet was last sent
+    for (u32 k = 0; k < 2000; k++) {
+      sim.collect();
+      const Batch& b = sim.batch();
+      for (u32 i = 0; i < b.count; i++) {
+        const Packet& p = sim.state().packets[b.packet[i]];
+        const Network& net = sim.network();
+        if (b.router[i] == net.terminal_router[p.destination]) continue;
+        const u32 in =
+            net.is_link(net.port(b.router[i], b.in_port[i])) ? g.reverse[g.channel(b.router[i], b.in_port[i])] : kNone;
+        const u32 wanted =
+            tables::lane_of(g, table, table.layer_of(net.terminal_router[p.source], p.source, p.destination), in,
+                            p.source, g.channel(b.router[i], table.at(b.router[i], p.destination)));
+        const auto was = known.find({p.source, p.sequence});
+        if (in != kNone && was != known.end()) {
+          CHECK_EQ(u32{b.in_vc[i]}, was->second);
+          seen++;
+        }
+        known[{p.source, p.sequence}] = wanted;
+      }
+      sim.apply(nullptr, 0);
+    }
+    CHECK(seen > 500);
+  }
+}
+
+// Every registered engine on every small topology that it accepts: two runs make the same table, and a table without a
+// cycle runs and drains.
+TEST(every_engine_makes_tables_that_run) {
+  u32 made_so_far = 0;
+  for (const auto& [name, topology] : registry<TopologySpec>()) {
+    const Section section{name, topology.small};
+    const tables::ChannelGraph g = graph_of(section);
+    for (const auto& [engine, spec] : registry<tables::EngineSpec>()) {
+      if (!spec.topologies.empty() && !std::ranges::count(spec.topologies, name)) continue;
+      const std::string what = engine + " on " + name;
+      Values budget;  // limits engines that run for a given number of steps
+      for (const ParamSpec& p : spec.params)
+        if (p.key == "steps") budget[p.key] = i64{500};
+      tables::ForwardingTable table;
+      try {
+        table = made(g, engine, budget);
+      } catch (const ConfigError& error) {
+        // An engine for one kind of network names itself in the error.
+        CHECK_FOR(std::string(error.what()).find(engine) != std::string::npos, what + ": " + error.what());
+        continue;
+      }
+      CHECK_FOR(digest(table) == digest(made(g, engine, budget)), what + ": two tables differ");
+      CHECK_FOR(table.engine == engine, what);
+      const bool free = find_cycle(g, table).empty();
+      CHECK_FOR(table.bubble || free == acyclic(dependencies(g, table)), what);
+      if (!free || table.classes() > kMaxVcs) continue;
+      Config c = play(section, nullptr, 0.6, merge(budget, {{"engine", engine}}));
+      Simulation sim(c);
+      CHECK_EQ(sim.network().vcs, table.classes());
+      sim.run(400);
+      sim.check_conservation();
+      sim.stop_sources();
+      for (u32 k = 0; k < 20000 && !sim.empty(); k++) sim.run(1);
+      CHECK_FOR(sim.empty(), what + " does not drain");
+      made_so_far++;
+    }
+  }
+  CHECK(made_so_far > 0);
+}

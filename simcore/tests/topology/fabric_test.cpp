@@ -1,0 +1,213 @@
+// Network files: the meaning of each format, and that all formats agree. Refusals: topology/fabric_refused_test.cpp.
+#include "simcore/rng.hpp"
+#include "support/fabrics.hpp"
+
+using namespace flitgym;
+using namespace fabrics;
+
+namespace {
+
+// A connected network: a random tree of switches, more random cables, hosts, and ports in random order.
+Fabric random_fabric(u64 seed) {
+  u64 counter = 0;
+  const auto pick = [&](u32 n) { return below(draw(seed, 3, counter++), n); };
+  Fabric f;
+  const u32 switches = 1 + pick(8), hosts = pick(12);
+  for (u32 k = 0; k < switches; k++) f.nodes.push_back({"switch " + std::to_string(k), false, 0, 0});
+  for (u32 k = 0; k < hosts; k++) f.nodes.push_back({"h\xc3\xb6st" + std::to_string(k), true, 2, 0});
+  std::vector<std::vector<u32>> free(f.nodes.size());
+  for (u32 node = 0; node < f.nodes.size(); node++) {
+    const u32 ports = f.nodes[node].host ? 2 : 40;
+    f.nodes[node].ports = ports;
+    for (u32 port = 0; port < ports; port++) free[node].insert(free[node].begin() + pick(port + 1), port);
+  }
+  const auto connect = [&](u32 a, u32 b) {
+    f.cables.push_back({a, free[a].back(), b, free[b].back(), -1, -1, "", 0});
+    free[a].pop_back(), free[b].pop_back();
+  };
+  for (u32 k = 1; k < switches; k++) connect(k, pick(k));
+  for (u32 k = pick(10); switches > 1 && k > 0; k--) {
+    const u32 a = pick(switches);
+    connect(a, (a + 1 + pick(switches - 1)) % switches);
+  }
+  for (u32 k = 0; k < hosts; k++) connect(switches + k, pick(switches));
+  return f;
+}
+
+std::string as_csv(const Fabric& f) {
+  std::string out = "b_port, a ,b,a_type,b_type,a_port\r\n";
+  const auto type = [&](u32 node) { return f.nodes[node].host ? std::string("host") : ""; };
+  for (const auto& c : f.cables)
+    out += std::to_string(c.b_port) + ",\"" + f.nodes[c.a].name + "\"," + f.nodes[c.b].name + "," + type(c.a) + "," +
+           type(c.b) + "," + std::to_string(c.a_port) + "\r\n";
+  return out;
+}
+std::string as_dot(const Fabric& f, bool directed) {
+  std::string out = directed ? "digraph{" : "Graph{";
+  for (const auto& node : f.nodes) out += "\"" + node.name + "\"[type=" + (node.host ? "host" : "switch") + "]";
+  const auto edge = [&](u32 a, u32 p, u32 b, u32 q) {
+    out += "\"" + f.nodes[a].name + "\":" + std::to_string(p) + (directed ? "->" : "--") + "\"" + f.nodes[b].name +
+           "\":p" + std::to_string(q) + "\n";
+  };
+  for (const auto& c : f.cables) edge(c.a, c.a_port, c.b, c.b_port);
+  if (directed)
+    for (auto c = f.cables.rbegin(); c != f.cables.rend(); c++) edge(c->b, c->b_port, c->a, c->a_port);
+  return out + "}";
+}
+// With GUIDs the names are descriptions.
+std::string as_records(const Fabric& f, bool guids) {
+  const auto id = [&](u32 node) {
+    return guids ? (f.nodes[node].host ? "H-" : "S-") + std::to_string(1000 + node) : f.nodes[node].name;
+  };
+  std::string out;
+  for (u32 node = 0; node < f.nodes.size(); node++) {
+    const std::string type = f.nodes[node].host ? (guids ? "Ca" : "Hca") : "Switch";
+    out += type + "\t" + std::to_string(f.nodes[node].ports) + " \"" + id(node) + "\"" +
+           (guids ? "\t\t# \"" + f.nodes[node].name + "\"" : "") + "\n";
+    for (const auto& c : f.cables)
+      for (const bool here : {true, false})
+        if ((here ? c.a : c.b) == node)
+          out += "[" + std::to_string(1 + (here ? c.a_port : c.b_port)) + "]\t\"" + id(here ? c.b : c.a) + "\"[" +
+                 std::to_string(1 + (here ? c.b_port : c.a_port)) + "]\n";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST(fabric_formats_agree) {
+  for (const std::string format : {"csv", "auto"}) CHECK_EQ(text(read(kCsv, format)), kSmall);
+  for (const std::string format : {"dot", "auto"}) CHECK_EQ(text(read(kDot, format)), kSmall);
+  for (const std::string format : {"dot", "auto"}) CHECK_EQ(text(read(kOrcs, format)), kSmall);
+  // Records have another order.
+  const std::string ordered = sorted_text(read(kCsv, "csv"));
+  for (const std::string format : {"ibsim", "auto"}) CHECK_EQ(sorted_text(read(kIbsim, format)), ordered);
+  for (const std::string format : {"ibnetdiscover", "ibsim", "auto"}) {
+    const Fabric found = read(kDiscovered, format);
+    CHECK_EQ(sorted_text(found), ordered);
+    CHECK_EQ(text(found), "s1 s0 h2* h1* h0*\ns1:0 h2:0\ns1:2 s0:2\ns1:3 s0:3\ns0:0 h0:0\ns0:1 h1:0");
+    CHECK_EQ(found.nodes[0].ports, 4u);
+    CHECK_EQ(found.nodes[2].ports, 2u);
+    CHECK_EQ(found.nodes[2].line, 31u);
+    CHECK_EQ(found.cables[1].line, 14u);
+  }
+  for (u64 seed = 0; seed < 40; seed++) {
+    const Fabric f = random_fabric(seed);
+    if (f.cables.empty()) continue;
+    const std::string wanted = sorted_text(f);
+    CHECK_EQ(sorted_text(read(as_csv(f), "auto")), wanted);
+    CHECK_EQ(sorted_text(read(as_dot(f, false), "auto")), wanted);
+    CHECK_EQ(sorted_text(read(as_dot(f, true), "auto")), wanted);
+    CHECK_EQ(sorted_text(read(as_records(f, false), "auto")), wanted);
+    CHECK_EQ(sorted_text(read(as_records(f, true), "auto")), wanted);
+  }
+}
+
+TEST(fabric_format_by_name) {
+  CHECK_EQ(text(read_fabric(File("# edges\na,b\nx,y\n", ".CSV").path.string(), "auto")), "x y\nx y");
+  CHECK_EQ(text(read_fabric(File("strict graph{x--y}", ".gv").path.string(), "auto")), "x y\nx y");
+  CHECK_EQ(text(read("// GraphViz\nstrict graph{x--y}", "auto")), "x y\nx y");
+  CHECK_EQ(text(read("/* GraphViz */graph{x--y}", "auto")), "x y\nx y");
+  refused("x y\n", "auto", "", {"csv", "dot", "ibnetdiscover", "ibsim"});
+  CHECK_THROWS(ConfigError, read(kCsv, "cvs"), "unknown format 'cvs'", "did you mean 'csv'", "ibnetdiscover");
+}
+
+TEST(fabric_csv_columns) {
+  CHECK_EQ(
+      text(read("kind,b,latency_ns,a,bandwidth_gb_per_s\nlocal,y,12.5,x,\n,z,,x,1e2\nglobal, z ,0,\ty,.5\n", "csv")),
+      "x y z\nx y 12.5 ns local\nx z 100 GB/s\ny z 0 ns 0.5 GB/s global");
+  CHECK_EQ(text(read("# a network\r\n\r\n a , b \r\n\"x, the first\",\" y \"\r\n  \r\n# one more\r\n"
+                     " \"x, the first\" , \"z \"\"new\"\"\" \r\n",
+                     "csv")),
+           "x, the first  y  z \"new\"\nx, the first  y \nx, the first z \"new\"");
+  CHECK_EQ(text(read("a,b,links\nx,y,3\ny,z,\n", "csv")), "x y z\nx y\nx y\nx y\ny z");
+  CHECK_EQ(text(read("a,b,a_type,b_type\nx,y,,\nH0,y,,\nx,z,,host\n", "csv")),
+           "x y H0 z*\nx y\nH0 y\nx z");  // one type is given, so names do not make hosts
+  CHECK_EQ(text(read("a,b,a_type,b_type\nx,y,switch,switch\nx,z,switch,host\nw,x,host,\n", "csv")),
+           "x y z* w*\nx y\nx z\nw x");
+  CHECK_EQ(text(read("a,b\rx,y\ry,z", "csv")), "x y z\nx y\ny z");
+  const Fabric f = read("a,b\n\nx,y\ny,z\n", "csv");
+  CHECK_EQ(f.nodes[2].line, 4u);
+  CHECK_EQ(f.cables[1].line, 4u);
+  CHECK_EQ(f.nodes[0].ports, 0u);
+}
+
+TEST(fabric_of_512_ports) {
+  const auto star = [](u32 leaves, bool directed) {
+    std::string dot = directed ? "digraph {\n" : "graph {\n";
+    for (u32 k = 0; k < leaves; k++)
+      dot += "hub -" + std::string(directed ? ">" : "-") + " leaf" + std::to_string(k) + "\n";
+    return dot + "}\n";
+  };
+  CHECK_EQ(read(star(512, false), "dot").cables.size(), 512u);
+  CHECK_EQ(read(star(512, true), "dot").cables.size(), 512u);
+  refused(star(513, false), "dot", "514", {"'hub' has more than 512 cables"});
+  refused(star(513, true), "dot", "514", {"'hub' has 513 cables or more"});
+  CHECK_EQ(read("a,b,a_port,links\nx,y,511,1\nx,y,,511\n", "csv").cables.size(), 512u);
+  refused("a,b,links\nx,y,511\ny,x,2\n", "csv", "3", {"'y' has more than 512 cables"});
+  CHECK_EQ(read("Switch 512 \"x\"\n[512] \"y\"[1]\nSwitch 1 \"y\"\n[1] \"x\"[512]\n", "ibsim").cables[0].a_port, 511u);
+  refused("Switch 513 \"x\"\n", "ibsim", "1", {"513 is out of range for the ports of a Switch", "1 .. 512"});
+}
+
+TEST(fabric_dot_language) {
+  CHECK_EQ(
+      text(read("strict graph \"the \\\"net\\\"\" { rankdir = LR; graph [label=<a <b>bold</b> one>] // so\n# line 2\n"
+                " a--b /* -- c\n */ -- \"c\" + /**/ \"d\" ; -.5 -- <x<y>z> -- 7; 7 -- a }\n//",
+                "dot")),
+      "a b cd -.5 <x<y>z> 7\na b\nb cd\n-.5 <x<y>z>\n<x<y>z> 7\n7 a");
+  CHECK_EQ(text(read("graph{\"a \\\"b\\\" \\\\n\"--\"c\\\nd\"}", "dot")), "a \"b\" \\\\n cd\na \"b\" \\\\n cd");
+  CHECK_EQ(text(read("graph { node [type=switch]; a [shape=box, ports=5] b; edge [latency_ns=3];"
+                     " subgraph cluster1 { node [type=host]; edge [kind=local; latency_ns=7]; h1 -- a }"
+                     " h2 [type=host]; h2 -- b [latency_ns=\"4.5\"]; a -- b; }",
+                     "dot")),
+           "a b h1* h2*\nh1 a 7 ns local\nh2 b 4.5 ns\na b 3 ns");
+  CHECK_EQ(
+      text(read("graph { {a b} -- subgraph s {c; d} -- e [kind=global]; { a:3 } -- f; {a -- {g h}} -- i}", "dot")),
+      "a b c d e f g h i\na c global\na d global\nb c global\nb d global\nc e global\nd e global\na:3 f\na g\na h\n"
+      "a i\ng i\nh i");
+  CHECK_EQ(text(read("graph { a:p2 -- b:P0:ne; a:n -- \"b\":_; a:\"4\" -- b }", "dot")), "a b\na:2 b:0\na b\na:4 b");
+  CHECK_EQ(text(read("digraph { a -> b -> c -> a; a -> d }", "dot")),
+           "a b c d\na b\nb c\nc a\na d");  // each cable counts once
+  CHECK_EQ(text(read("digraph { a -> b [latency_ns=2]; c -> b; b -> a [kind=local]; a -> b; b -> c; b -> a }", "dot")),
+           "a b c\na b 2 ns local\nc b\na b");
+  CHECK_EQ(text(read("GRAPH { \"node\" -- \"edge\"; NODE [ports=2]; x -- \"edge\" }", "dot")),
+           "node edge x\nnode edge\nx edge");
+  // Nodes are hosts by name if no node has a type.
+  CHECK_EQ(text(read("graph { H1 -- S1; h20 -- S1; Hub -- S1; H -- S1; H1a -- S1 }", "dot")),
+           "H1* S1 h20* Hub H H1a\nH1 S1\nh20 S1\nHub S1\nH S1\nH1a S1");
+  CHECK_EQ(text(read("graph { H1 -- S1; h20 -- S1 [type=host]; S1 [type=switch] }", "dot")),
+           "H1 S1 h20\nH1 S1\nh20 S1");
+}
+
+TEST(fabric_discovered_names) {
+  // Two nodes with the same description, a description that is another node's GUID, a node without one, a description
+  // with quotes, and a router to another subnet.
+  const std::string found = R"(Chassis 1 (guid 0x8f1)
+
+# Spine Nodes
+switchguid=0x1(1)	# ISR9288 Spine 1 Chip 1
+Switch	24 "S-0001"		# "ISR9288" enhanced port 0 lid 6 lmc 0
+[7][ext 5]	"S-0002"[8][ext 6]		# "ISR9288" lid 3 4xSDR
+[1]	"H-0003"[2](8f1) 		# "S-0001" lid 4 4xHDR
+[2]	"H-0004"[1](8f2) 		# lid 4 4xNDR
+[3]	"R-0005"[1](8f2) 		# "to "the" world" lid 9 2xNDR
+Switch	24 "S-0002"		# "ISR9288" base port 0 lid 3 lmc 0
+[8][ext 6]	"S-0001"[7][ext 5]		# "ISR9288" lid 6 4xSDR
+
+Hostname: service
+Ca	2 "H-0003"		# "S-0001"
+[2](8f1) 	"S-0001"[1]		# lid 4 lmc 0 "ISR9288" lid 6 4xHDR
+Ca	1 "H-0004"		# ""
+[1](8f2) 	"S-0001"[2]		# lid 4 lmc 0 "ISR9288" lid 6 4xNDR
+
+rtguid=0x5
+Rt	1 "R-0005"		# "to "the" world"
+[1](8f2) 	"S-0001"[3]		# lid 9 lmc 0 "ISR9288" lid 6 2xNDR
+)";
+  const std::string wanted =
+      "S-0001 S-0002 H-0003* H-0004* to \"the\" world*\nS-0001:6 S-0002:7\nS-0001:0 H-0003:1\nS-0001:1 H-0004:0\n"
+      "S-0001:2 to \"the\" world:0";
+  CHECK_EQ(text(read(found, "ibnetdiscover")), wanted);
+  CHECK_EQ(text(read(found, "auto")), wanted);
+}

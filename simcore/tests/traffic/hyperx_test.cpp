@@ -1,0 +1,223 @@
+// HyperX traffic patterns: their formulas (SC'19: McDonald et al.; SuperSim's code) on every terminal, permutations,
+// and refusals.
+#include <algorithm>
+#include <set>
+
+#include "simcore/rng.hpp"
+#include "support/scenes.hpp"
+#include "test.hpp"
+#include "topology/hyperx.hpp"
+
+using namespace scenes;
+
+namespace {
+
+std::shared_ptr<const Network> network(const Section& traffic, const std::vector<double>& widths = {8, 8, 8},
+                                       i64 terminals = 8) {
+  return build(config(hyperx_section(widths, terminals), input_queued(), {"dimension_order", {}}, traffic));
+}
+std::shared_ptr<const Network> on_dragonfly(const Section& traffic, const Section& topology = small_network()) {
+  return build(config(topology, input_queued(), {"minimal", {}}, traffic));
+}
+u32 to(const Network& net, u32 terminal, u32 sequence = 0) {
+  return net.destination(net, net.seed, terminal, sequence, 0, 0);
+}
+
+// 8x8x8, T=8: terminal = slot + 8 (x + 8 (y + 8 z)).
+struct At {
+  u32 slot, x, y, z;
+  explicit At(u32 terminal) : slot(terminal % 8), x(terminal / 8 % 8), y(terminal / 64 % 8), z(terminal / 512) {}
+};
+u32 terminal_at(u32 slot, u32 x, u32 y, u32 z) { return slot + 8 * (x + 8 * (y + 8 * z)); }
+
+template <class Formula>
+void check_everywhere(const Section& traffic, Formula formula) {
+  const auto net = network(traffic);
+  for (u32 t = 0; t < 4096; t++)
+    CHECK_FOR(to(*net, t) == formula(At(t)) && to(*net, t, 17) == to(*net, t), traffic.name + " " + std::to_string(t));
+}
+
+void check_permutation(const Network& net, bool involution) {
+  std::set<u32> reached;
+  for (u32 t = 0; t < net.terminals; t++) {
+    CHECK_FOR(to(net, t) < net.terminals, net.traffic_name);
+    reached.insert(to(net, t));
+    if (involution) CHECK_FOR(to(net, to(net, t)) == t, net.traffic_name + " on " + net.fingerprint);
+  }
+  CHECK_FOR(reached.size() == net.terminals, net.traffic_name + " on " + net.fingerprint);
+}
+
+}  // namespace
+
+// BC: (7-t; 7-x, 7-y, 7-z). S2: even terminals to x +- 4, odd terminals to y +- 4. DCR: (t; 7-z, 7-y, 7-x). Tornado: x
+// + floor(7/2).
+TEST(patterns_by_their_formulas) {
+  check_everywhere({"bit_complement", {}},
+                   [](const At& a) { return terminal_at(7 - a.slot, 7 - a.x, 7 - a.y, 7 - a.z); });
+  check_everywhere({"bit_complement", {}}, [](const At& a) { return ~terminal_at(a.slot, a.x, a.y, a.z) & 4095; });
+  check_everywhere({"swap2", {}}, [](const At& a) {
+    const auto half = [](u32 c) { return c < 4 ? c + 4 : c - 4; };
+    return a.slot % 2 == 0 ? terminal_at(a.slot, half(a.x), a.y, a.z) : terminal_at(a.slot, a.x, half(a.y), a.z);
+  });
+  check_everywhere({"dimension_complement_reverse", {}},
+                   [](const At& a) { return terminal_at(a.slot, 7 - a.z, 7 - a.y, 7 - a.x); });
+  check_everywhere({"tornado", {}}, [](const At& a) { return terminal_at(a.slot, (a.x + 3) % 8, a.y, a.z); });
+  check_everywhere({"tornado", {{"dimensions", std::vector<double>{2, 1}}}},
+                   [](const At& a) { return terminal_at(a.slot, a.x, (a.y + 3) % 8, (a.z + 3) % 8); });
+  check_everywhere({"transpose", {}}, [](const At& a) { return terminal_at(a.slot, a.y, a.x, a.z); });
+  // 12 bits rotated left by one.
+  check_everywhere({"shuffle", {}}, [](const At& a) {
+    const u32 t = terminal_at(a.slot, a.x, a.y, a.z);
+    return t * 2 % 4096 + t / 2048;
+  });
+}
+
+TEST(patterns_by_hand) {
+  CHECK_EQ(to(*network({"bit_complement", {}}), 0), 4095u);
+  CHECK_EQ(to(*network({"bit_complement", {}}), 1000), 3095u);
+  CHECK_EQ(to(*network({"dimension_complement_reverse", {}}), terminal_at(3, 1, 2, 5)), terminal_at(3, 2, 5, 6));
+  CHECK_EQ(to(*network({"swap2", {}}), terminal_at(2, 1, 2, 5)), terminal_at(2, 5, 2, 5));
+  CHECK_EQ(to(*network({"swap2", {}}), terminal_at(3, 1, 6, 5)), terminal_at(3, 1, 2, 5));
+  CHECK_EQ(to(*network({"shuffle", {}}), 0b100000000101), 0b000000001011u);
+  // Four dimensions, 2x4x4x2: 0 and 3, 1 and 2 are exchanged.
+  // (1, 3, 0, 0) = 1 + 2*3 = 7 goes to (1-0, 3-0, 3-3, 1-1) = 1 + 2*3 = 7.
+  // (0, 1, 2, 1) = 0 + 2 (1 + 4 (2 + 4 * 1)) = 50 goes to itself.
+  // (1, 1, 0, 0) = 3 goes to (1, 3, 2, 0) = 23.
+  const auto four = network({"dimension_complement_reverse", {}}, {2, 4, 4, 2}, 1);
+  CHECK_EQ(to(*four, 7), 7u);
+  CHECK_EQ(to(*four, 50), 50u);
+  CHECK_EQ(to(*four, 3), 23u);
+  // One dimension is mirrored. Two are exchanged and mirrored: (1, 0) = 1 of 3x3 goes to (2, 1) = 5.
+  CHECK_EQ(to(*network({"dimension_complement_reverse", {}}, {5}, 1), 1), 3u);
+  CHECK_EQ(to(*network({"dimension_complement_reverse", {}}, {3, 3}, 1), 1), 5u);
+  // An odd width: floor((5 - 1) / 2) = 2. At width 2 every packet stays.
+  CHECK_EQ(to(*network({"tornado", {}}, {5, 3}, 1), 4), 1u);
+  CHECK_EQ(to(*network({"tornado", {}}, {2, 3}, 1), 1), 1u);
+  CHECK_EQ(to(*network({"swap2", {}}, {4, 2, 3}, 1), 9), 11u);  // one terminal per router, even: (1, 0, 1) to (3, 0, 1)
+}
+
+TEST(patterns_are_permutations) {
+  for (const auto& [name, involution] : {std::pair{"bit_complement", true},
+                                         {"swap2", true},
+                                         {"dimension_complement_reverse", true},
+                                         {"transpose", true},
+                                         {"tornado", false},
+                                         {"shuffle", false}}) {
+    check_permutation(*network({name, {}}), involution);
+    check_permutation(*network({name, {}}, {4, 4}, 2), involution);
+    check_permutation(*network({name, {}}, {2, 2, 2, 2}, 4), involution);
+  }
+  for (const std::string name : {"dimension_complement_reverse", "transpose", "tornado"})
+    check_permutation(*network({name, {}}, {3, 3, 3}, 2), name[0] != 't' || name[1] == 'r');
+  check_permutation(*network({"swap2", {}}, {6, 4, 3}, 3), true);
+  // Patterns of bits run on any topology, such as a Dragonfly of 2 * 4 * 8 terminals.
+  for (const std::string name : {"bit_complement", "shuffle"}) {
+    const auto net = on_dragonfly({name, {}}, dragonfly_section(2, 4, 2, 8));
+    check_permutation(*net, name == "bit_complement");
+    CHECK_EQ(to(*net, 33), name == "bit_complement" ? 30u : 3u);
+  }
+}
+
+// If the number of terminals is no power of two, the complement is the mirrored number. On a HyperX every coordinate
+// and the terminal's place are mirrored.
+TEST(bit_complement_mirrors_where_there_are_no_bits) {
+  const auto hx = network({"bit_complement", {}}, {12, 8}, 7);
+  check_permutation(*hx, true);
+  for (u32 t = 0; t < 672; t++) CHECK_EQ(to(*hx, t), 6 - t % 7 + 7 * (11 - t / 7 % 12 + 12 * (7 - t / 84)));
+  const auto df = on_dragonfly({"bit_complement", {}});
+  check_permutation(*df, true);
+  CHECK_EQ(to(*df, 0), 71u);
+  CHECK_EQ(to(*df, 40), 31u);
+  // With a power of two every bit is inverted.
+  const auto bits = network({"bit_complement", {}}, {4, 4}, 4);
+  for (u32 t = 0; t < 64; t++) CHECK_EQ(to(*bits, t), (~t & 63));
+}
+
+// URB(d) mirrors coordinate d and the terminal's place T-1-t. It draws the coordinates of the other dimensions
+// uniformly: 64 routers, 500 packets each. Chi-square with 63 degrees of freedom: mean 63, standard deviation 11.2.
+TEST(bisection_traffic_is_uniform_in_the_other_dimensions) {
+  for (const auto& [word, number, k] : {std::tuple{"x", "0", 0u}, {"y", "1", 1u}, {"z", "2", 2u}}) {
+    const auto net = network({"uniform_random_bisection", {{"dimension", std::string(word)}}}),
+               same = network({"uniform_random_bisection", {{"dimension", std::string(number)}}});
+    for (const u32 terminal : {0u, 1234u, 4095u}) {
+      const At from(terminal);
+      std::map<u32, u32> count;
+      for (u32 n = 0; n < 32000; n++) {
+        const u32 there = to(*net, terminal, n);
+        CHECK_EQ(there, to(*same, terminal, n));
+        const At at(there);
+        CHECK_EQ(at.slot, 7 - from.slot);
+        const u32 c[] = {at.x, at.y, at.z}, own[] = {from.x, from.y, from.z};
+        CHECK_EQ(c[k], 7 - own[k]);
+        count[c[(k + 1) % 3] * 8 + c[(k + 2) % 3]]++;
+      }
+      CHECK_EQ(count.size(), 64u);
+      double chi = 0;
+      for (const auto& [router, n] : count) chi += (n - 500.0) * (n - 500.0) / 500.0;
+      CHECK_NEAR(chi, 63, 5 * 11.2);
+    }
+  }
+  CHECK_EQ(network({"uniform_random_bisection", {}})->traffic_name,
+           "uniform_random_bisection");  // the default dimension is x
+  // The other widths may be odd. In one dimension it is a permutation.
+  const auto uneven = network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {3, 4, 5}, 1);
+  for (u32 n = 0; n < 100; n++) CHECK_EQ(to(*uneven, 4, n) / 3 % 4, 2u);  // (1, 1, 0)
+  check_permutation(*network({"uniform_random_bisection", {}}, {6}, 4), true);
+}
+
+// Patterns that work on any topology. The groups of a HyperX are the planes of the last dimension.
+TEST(general_patterns_on_hyperx) {
+  const auto adversarial = network({"adversarial", {{"shift", i64{3}}}});
+  for (u32 n = 0; n < 200; n++) CHECK_EQ(At(to(*adversarial, terminal_at(1, 2, 3, 6), n)).z, 1u);  // 6 + 3 mod 8
+  for (const std::string name :
+       {"uniform", "permutation", "hotspot", "stencil_3d", "many_to_many", "random_neighbors"}) {
+    const auto net = network({name, {}});
+    for (u32 t = 0; t < 4096; t += 37) CHECK_FOR(to(*net, t) < 4096, name);
+  }
+  // The grid 8 x 64 x 8: x is the terminal's place, y the router in the plane, z the plane.
+  // y+ is place 0 of the next router.
+  CHECK_EQ(network({"stencil_3d", {}})->destination(*network({"stencil_3d", {}}), 1, 0, 0, 0, 3), 8u);
+}
+
+TEST(impossible_patterns_are_refused) {
+  // Odd widths, and numbers that are no power of two. The error has the number.
+  CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {4, 3}, 1),
+               "traffic.uniform_random_bisection", "dimension 1", "even", "widths[1] is 3");
+  CHECK_THROWS(ConfigError, network({"swap2", {}}, {4, 5}, 1), "traffic.swap2", "dimension 1", "even",
+               "widths[1] is 5");
+  CHECK_THROWS(ConfigError, network({"swap2", {}}, {5, 4}, 1), "traffic.swap2", "dimension 0", "widths[0] is 5");
+  CHECK_THROWS(ConfigError, network({"shuffle", {}}, {12, 8}, 7), "traffic.shuffle", "power of two", "672", "512",
+               "1024");
+  CHECK_THROWS(ConfigError, network({"shuffle", {}}, {3}, 1), "traffic.shuffle", "power of two", "has 3", "2", "4");
+  CHECK_THROWS(ConfigError, on_dragonfly({"shuffle", {}}), "dragonfly", "72", "64", "128");
+  // Unequal widths.
+  CHECK_THROWS(ConfigError, network({"transpose", {}}, {4, 6}, 1), "traffic.transpose", "dimensions 0 and 1",
+               "4 and 6");
+  CHECK_THROWS(ConfigError, network({"dimension_complement_reverse", {}}, {4, 5, 6}, 1),
+               "traffic.dimension_complement_reverse", "dimensions 0 and 2", "4 and 6");
+  CHECK_THROWS(ConfigError, network({"dimension_complement_reverse", {}}, {4, 5, 6, 4}, 1), "dimensions 1 and 2",
+               "5 and 6");
+  // Too few dimensions.
+  CHECK_THROWS(ConfigError, network({"swap2", {}}, {8}, 1), "traffic.swap2", "needs 2 dimensions", "has 1");
+  CHECK_THROWS(ConfigError, network({"transpose", {}}, {8}, 1), "traffic.transpose", "needs 2 dimensions", "has 1");
+  // No such dimension.
+  for (const std::string dimension :
+       {"z", "2", "17", "99", "w", "xy", "", "-1", "x ", "1.0", "first", "100000000000000000000"})
+    CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", dimension}}}, {4, 4}, 1),
+                 "traffic.uniform_random_bisection.dimension", "'" + dimension + "'", "2 dimensions");
+  CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", i64{1}}}}, {4, 4}, 1), "dimension", "1",
+               "a word");
+  CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 3}}}}),
+               "traffic.tornado.dimensions", "3", "3 dimensions");
+  CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{-1}}}}),
+               "traffic.tornado.dimensions", "-1");
+  CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 0}}}}),
+               "traffic.tornado.dimensions", "[0, 0]", "twice");
+  // Another topology.
+  for (const std::string name :
+       {"tornado", "transpose", "swap2", "uniform_random_bisection", "dimension_complement_reverse"})
+    CHECK_THROWS(ConfigError, on_dragonfly({name, {}}), "traffic." + name, "'dragonfly'", "hyperx, mesh and torus",
+                 "uniform");
+  CHECK_THROWS(ConfigError, network({"adversarial", {{"shift", i64{8}}}}), "shift", "8");
+  CHECK_THROWS(ConfigError, network({"swap3", {}}), "did you mean 'swap2'");
+}

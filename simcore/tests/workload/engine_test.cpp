@@ -1,0 +1,520 @@
+// The schedule engine: LogGOPS to the nanosecond against closed forms and an independent interpreter, messages on the
+// simulated network, their order, rendezvous, and refusals.
+#include <algorithm>
+#include <set>
+
+#include "simcore/registry.hpp"
+#include "simcore/stats.hpp"
+#include "simcore/workload.hpp"
+#include "support/loggops_reference.hpp"
+#include "support/scenes.hpp"
+#include "test.hpp"
+#include "workload/program_totals.hpp"
+#include "workload/readers/array_program.hpp"
+#include "workload/readers/goal.hpp"
+
+using namespace flitgym;
+
+namespace {
+
+Values pure(const loggops::Model& m = {}) {
+  const auto ns = [](u64 x) { return static_cast<double>(x); };
+  return {{"host", std::string("loggops")},    {"network", std::string("none")},
+          {"loggops_L_ns", ns(m.L)},           {"loggops_o_ns", ns(m.o)},
+          {"loggops_g_ns", ns(m.g)},           {"loggops_G_ns_per_byte", ns(m.G)},
+          {"loggops_O_ns_per_byte", ns(m.O)},  {"loggops_S_bytes", static_cast<i64>(m.S)},
+          {"placement", std::string("linear")}};
+}
+
+Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology = scenes::small_network(),
+                 const std::string& routing = "minimal", Values router = scenes::sc22()) {
+  Config config = scenes::config(std::move(topology), std::move(router), {routing, {}}, {"", {}});
+  config.workload = {std::move(values), std::move(jobs)};
+  return config;
+}
+
+JobSection given(const std::string& name, std::shared_ptr<const Program> program, std::vector<u32> terminals = {}) {
+  return {name, {}, std::move(program), std::move(terminals)};
+}
+JobSection motif(const std::string& name, Values values, std::vector<u32> terminals = {}) {
+  return {name, {name, std::move(values)}, nullptr, std::move(terminals)};
+}
+
+u64 finish_ns(const Simulation& sim, u32 rank) { return sim.state().ranks[rank].finished / 1000; }
+
+const char* const kExample = R"(num_ranks 2
+rank 0 {
+c: calc 4000
+s: send 1000b to 1 tag 7
+r: recv 1000b from 1 tag 9
+s requires c
+}
+rank 1 {
+r: recv 1000b from 0 tag 7
+k: calc 500
+k requires r
+s: send 1000b to 0 tag 9
+s requires k
+}
+)";
+
+// Runs until every rank is done.
+void finish(Simulation& sim, u64 most = 20000000) {
+  sim.begin_window();
+  const bool done = sim.run_workload(most);
+  if (!done)
+    testing::fail(__FILE__, __LINE__,
+                  "not finished at cycle " + std::to_string(sim.state().part.totals.now) + sim.waiting(8));
+}
+
+}  // namespace
+
+TEST(loggops_example_ends_at_17494_and_27488) {
+  Simulation sim(with_jobs({given("goal", workload::read_goal(kExample, "example"))}, pure()));
+  finish(sim);
+  CHECK_EQ(finish_ns(sim, 1), 17494u);
+  CHECK_EQ(finish_ns(sim, 0), 27488u);
+}
+
+TEST(loggops_one_message_takes_o_L_o_and_its_bytes) {
+  for (const u64 bytes : {u64{1}, u64{2}, u64{1000}, u64{65535}}) {
+    Simulation sim(with_jobs(
+        {given("goal", workload::read_goal("num_ranks 2\nrank 0 {\nsend " + std::to_string(bytes) +
+                                               "b to 1\n}\nrank 1 {\nrecv " + std::to_string(bytes) + "b from 0\n}\n",
+                                           "one"))},
+        pure()));
+    finish(sim);
+    CHECK_EQ(finish_ns(sim, 0), 1500u);
+    CHECK_EQ(finish_ns(sim, 1), 1500 + 2500 + 1500 + (bytes - 1) * 6);
+  }
+}
+
+TEST(loggops_dissemination_takes_a_round_per_doubling) {
+  for (const u32 ranks : {2u, 3u, 8u, 13u, 64u}) {
+    u32 rounds = 0;
+    while ((1u << rounds) < ranks) rounds++;
+    Simulation sim(with_jobs({motif("collective", {{"ranks", i64{ranks}},
+                                                   {"collective", std::string("barrier")},
+                                                   {"algorithm", std::string("dissemination")},
+                                                   {"bytes", i64{8}}})},
+                             pure()));
+    finish(sim);
+    // Every rank sends when it has received: o, L, o and the bytes after the first, one round after the other.
+    for (u32 r = 0; r < ranks; r++) CHECK_EQ(finish_ns(sim, r), rounds * (1500u + 2500 + 1500 + 7 * 6));
+  }
+}
+
+TEST(loggops_random_programs_agree_with_the_reference) {
+  const loggops::Model models[] = {{}, {100, 20, 700, 1, 3, 500}, {1, 900, 10, 2, 0, 300}, {5000, 0, 0, 3, 1, 100000}};
+  u32 compared = 0;
+  for (u64 seed = 1; seed <= 12; seed++)
+    for (const loggops::Model& model : models) {
+      const u32 ranks = 4 + seed % 9;
+      const auto program = loggops::random_program(seed, ranks, 60, model);
+      const loggops::Result wanted = loggops::Reference(*program, model).run();
+      std::vector<u64> last(ranks, 0);
+      for (const loggops::Times& t : wanted.ops) last[t.rank] = std::max(last[t.rank], t.finish);
+      Simulation sim(with_jobs({given("random", program)}, pure(model)));
+      finish(sim);
+      for (u32 r = 0; r < ranks; r++, compared++)
+        if (finish_ns(sim, r) != last[r])
+          testing::fail(__FILE__, __LINE__,
+                        "seed " + std::to_string(seed) + ", rank " + std::to_string(r) + ": " +
+                            std::to_string(finish_ns(sim, r)) + ", the reference says " + std::to_string(last[r]));
+    }
+  CHECK(compared > 300);
+}
+
+TEST(workload_messages_arrive_once_and_in_full) {
+  for (const char* routing : {"minimal", "par", "q_adaptive"}) {
+    Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{2}}, {"bytes", i64{20000}}}),
+                              motif("ur", {{"ranks", i64{30}}, {"iterations", i64{20}}})},
+                             {}, scenes::small_network(), routing));
+    finish(sim);
+    sim.check_conservation();
+    const State& s = sim.state();
+    CHECK_EQ(host_totals(s).messages_open, 0u);
+    CHECK_EQ(s.part.totals.packets_in_network, 0u);
+    for (u32 j = 0; j < 2; j++) {
+      const JobTotals t = job_sums(s)[j];
+      const workload::ProgramTotals wanted = workload::totals(*sim.network().workload->jobs[j].program);
+      CHECK_EQ(t.messages_sent, wanted.messages);
+      CHECK_EQ(t.messages_received, wanted.messages);
+      CHECK_EQ(t.bytes_sent, wanted.bytes);
+      CHECK_EQ(t.bytes_received, wanted.bytes);
+      CHECK_EQ(t.outstanding, 0u);
+    }
+  }
+}
+
+TEST(workload_same_seed_same_finish_times) {
+  const auto run = [](u64 seed) {
+    Config config = with_jobs({motif("fft3d", {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", i64{1}}}),
+                               motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{1}}, {"bytes", i64{30000}}})},
+                              {}, scenes::small_network(), "par");
+    config.seed = seed;
+    Simulation sim(config);
+    finish(sim);
+    return sim.hash();
+  };
+  CHECK_EQ(run(1), run(1));
+  CHECK(run(1) != run(2));
+}
+
+// The hash is the same on every machine. It changes only with the behaviour.
+TEST(workload_golden_hash) {
+  Simulation sim(with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{10}}}),
+                            motif("dl", {{"ranks", i64{30}}, {"iterations", i64{1}}, {"bytes", i64{50000}}})},
+                           {}, scenes::small_network(), "q_adaptive"));
+  finish(sim);
+  CHECK_EQ(sim.hash(), 14820924087023772683ull);
+}
+
+TEST(workload_snapshot_continues_like_the_original) {
+  const Config config = with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{5}}})},
+                                  {}, scenes::small_network(), "q_adaptive");
+  Simulation sim(config), other(config);
+  sim.begin_window();
+  sim.run_workload(20000);
+  CHECK(!sim.workload_finished());
+  other.restore(sim.snapshot());
+  Simulation fork(sim);
+  for (Simulation* x : {&sim, &other, &fork}) CHECK(x->run_workload(20000000));
+  CHECK_EQ(other.hash(), sim.hash());
+  CHECK_EQ(fork.hash(), sim.hash());
+}
+
+// A single message: the costs of the hosts, and the time of the network without queueing.
+TEST(workload_eager_message_alone_takes_the_time_of_host_and_network) {
+  const auto program =
+      workload::read_goal("num_ranks 2\nrank 0 {\nsend 467b to 1\n}\nrank 1 {\nrecv 467b from 0\n}\n", "one");
+  Simulation sim(with_jobs({given("one", program, {0, 1})}, {}));
+  finish(sim);
+  // Sender: entry 30, setup 24, copy 0.344 x 467, return 30. The NIC gets the message 10 ns after the copy.
+  const u64 handed = 30000 + 24000 + 344 * 467 + 10000;
+  CHECK_EQ(sim.state().ranks[0].finished, u64{30000 + 24000 + 344 * 467 + 30000});
+  // 467 + 45 bytes are one packet of 4 flits between two terminals of one router. Its latency consists of the NIC's
+  // wake-up of one flit time (4 cycles), the host channels (40 ns), pipeline, crossbar and wake-up of the output. The
+  // tail follows 3 flit times after the head.
+  const double received = static_cast<double>(sim.state().ranks[1].finished) / 1000;
+  const u64 cycle = 1280, injected = (handed + cycle - 1) / cycle;
+  const JobTotals t = job_sums(sim.state())[0];
+  CHECK_EQ(t.packets, 1u);
+  CHECK_EQ(t.flits, 4u);
+  const double delivered = static_cast<double>((injected + t.latency) * cycle) / 1000;
+  // NIC 15, setup 10, match 15 for the one posted receive, return 30.
+  CHECK_NEAR(received, delivered + 15 + 10 + 15 + 30, 1e-6);
+  CHECK(t.latency * 1.28 > 45 && t.latency * 1.28 < 75);
+}
+
+TEST(workload_rendezvous_waits_for_its_receiver) {
+  // The receiver computes for 100 us before it posts. Until then the sender waits, and no data move.
+  const auto program = workload::read_goal(
+      "num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 100000b from 0\nr requires "
+      "c\n}\n",
+      "late");
+  Simulation sim(with_jobs({given("late", program, {0, 71})}, {}));
+  finish(sim);
+  const double sender = static_cast<double>(sim.state().ranks[0].finished) / 1000,
+               receiver = static_cast<double>(sim.state().ranks[1].finished) / 1000;
+  CHECK(receiver > 100000 + 4000 && receiver < 100000 + 4000 + 4000);  // 100,000 bytes take 4,000 ns on the link
+  CHECK(sender > receiver - 700 && sender < receiver + 1000);          // it ends with the acknowledgement
+  Simulation eager(with_jobs({given("late", program, {0, 71})}, {{"mpi_eager_bytes", i64{100000}}}));
+  finish(eager);
+  CHECK(static_cast<double>(eager.state().ranks[0].finished) / 1000 < 35000);  // it copies and continues
+}
+
+TEST(workload_messages_between_two_ranks_keep_their_order) {
+  // Large and small messages in turn, over many paths. Receives with any tag must match them in the order of sending.
+  std::string text = "num_ranks 2\nrank 0 {\n";
+  for (u32 k = 0; k < 40; k++)
+    text += "s" + std::to_string(k) + ": send " + std::to_string(k % 2 ? 8 : 11000) + "b to 1 tag " +
+            std::to_string(k) + "\n" +
+            (k ? "s" + std::to_string(k) + " requires s" + std::to_string(k - 1) + "\n" : "");
+  text += "}\nrank 1 {\n";
+  for (u32 k = 0; k < 40; k++)
+    text += "r" + std::to_string(k) + ": recv " + std::to_string(k % 2 ? 8 : 11000) + "b from 0 tag -1\n" +
+            (k ? "r" + std::to_string(k) + " requires r" + std::to_string(k - 1) + "\n" : "");
+  const auto program = workload::read_goal(text + "}\n", "order");
+  for (const char* order : {"message", "packet"}) {
+    Simulation sim(with_jobs({given("order", program, {0, 71}),
+                              motif("ur", {{"ranks", i64{60}}, {"iterations", i64{30}}, {"bytes", i64{8000}}})},
+                             {{"nic_order", std::string(order)}}, scenes::small_network(), "valiant_router"));
+    sim.begin_window();
+    // A receive that matches another message would finish too early: the sizes reveal it.
+    std::vector<u32> met;
+    while (!sim.workload_finished() && sim.state().part.totals.now < 2000000) {
+      sim.run_workload(1);
+      const Rank& r = sim.state().ranks[1];
+      for (u32 i = 0; i < r.ops && !r.done; i++)
+        if (sim.state().hosts[0].ops[r.first_op + i].running == 2 && std::find(met.begin(), met.end(), i) == met.end())
+          met.push_back(i);
+    }
+    CHECK(sim.workload_finished());
+    CHECK(std::is_sorted(met.begin(), met.end()));
+    CHECK(met.size() >= 39);
+  }
+}
+
+TEST(workload_deadlock_names_ranks_and_operations) {
+  // Both ranks receive before they send.
+  const auto program = workload::read_goal(
+      "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 5\ns: send 8b to 1 tag 6\ns requires r\n}\nrank 1 {\nr: recv 8b "
+      "from 0 tag 6\ns: send 8b to 0 tag 5\ns requires r\n}\n",
+      "both.goal");
+  Simulation sim(with_jobs(
+      {given("stuck", program), motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}})},
+      {}));
+  sim.begin_window();
+  CHECK(!sim.run_workload(10000000));
+  CHECK(sim.workload_stuck());
+  CHECK(sim.state().part.totals.now < 1000000);
+  const std::string text = sim.waiting(16);
+  for (const char* part :
+       {"job 'stuck' rank 0", "receive of 8 bytes from rank 1, tag 5", "both.goal:3", "job 'stuck' rank 1", "tag 6"})
+    if (text.find(part) == std::string::npos)
+      testing::fail(__FILE__, __LINE__, std::string("'") + part + "' is missing in: " + text);
+  CHECK(text.find("halo3d") == std::string::npos);
+  CHECK_EQ(job_sums(sim.state())[1].ranks_done, 8u);
+}
+
+TEST(workload_has_no_sources_to_stop) {
+  Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}})}, {}));
+  CHECK_THROWS(CoreError, sim.drain(1000), "run_workload()");
+  finish(sim);
+}
+
+TEST(workload_jobs_start_at_their_time) {
+  Simulation sim(with_jobs(
+      {motif("halo3d", {{"ranks", i64{8}}, {"iterations", i64{1}}, {"bytes", i64{1000}}, {"start_ns", 5000.0}})}, {}));
+  finish(sim);
+  for (const Rank& r : sim.state().ranks) {
+    CHECK_EQ(r.started, 5000000u);
+    CHECK(r.finished > r.started);
+  }
+}
+
+TEST(workload_idle_cycles_are_skipped_without_a_trace) {
+  // A computation of 5 ms before a message: it runs as fast as without, and ends in the right cycle.
+  const auto program = workload::read_goal(
+      "num_ranks 2\nrank 0 {\nc: calc 5000000\ns: send 512b to 1\ns requires c\n}\nrank 1 {\nr: recv 512b from 0\n}\n",
+      "idle");
+  const auto direct =
+      workload::read_goal("num_ranks 2\nrank 0 {\nsend 512b to 1\n}\nrank 1 {\nr: recv 512b from 0\n}\n", "direct");
+  Simulation late(with_jobs({given("idle", program, {0, 40})}, {})),
+      now(with_jobs({given("idle", direct, {0, 40})}, {}));
+  finish(late);
+  finish(now);
+  const double difference = static_cast<double>(late.state().ranks[1].finished - now.state().ranks[1].finished) / 1000;
+  CHECK_NEAR(difference, 5000000.0, 1.28);
+}
+
+TEST(workload_placements) {
+  using Order = std::vector<u32>;
+  const Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{20}}}), motif("ur", {{"ranks", i64{16}}})}, {}));
+  const Network& net = sim.network();
+  const auto order_of = [&](const std::string& policy, u64 seed) {
+    return placement_order(net, policy, seed, {20, 16});
+  };
+  const auto router = [&](u32 t) { return net.terminal_router[t]; };
+  const auto group = [&](u32 t) { return net.router_group[router(t)]; };
+  const std::map<std::string, std::function<void(const Order&)>> rules = {
+      {"linear",
+       [&](const Order& order) {
+         for (u32 k = 0; k < 72; k++) CHECK_EQ(order[k], k);
+       }},
+      {"random", [&](const Order& order) { CHECK(order != order_of("random", 8)); }},
+      {"random_router",
+       [&](const Order& order) {
+         for (u32 k = 0; k < 72; k += 2) CHECK_EQ(router(order[k]), router(order[k + 1]));
+       }},
+      {"random_group",
+       [&](const Order& order) {
+         for (u32 k = 0; k < 72; k++) CHECK_EQ(group(order[k]), group(order[k / 8 * 8]));
+       }},
+      {"clustered",
+       [&](const Order& order) {
+         std::set<u32> first, second;
+         for (u32 k = 0; k < 20; k++) first.insert(group(order[k]));
+         for (u32 k = 20; k < 36; k++) second.insert(group(order[k]));
+         CHECK_EQ(first.size(), std::size_t{3});
+         CHECK_EQ(second.size(), std::size_t{2});
+         for (const u32 g : second) CHECK(first.count(g) == 0);
+       }},
+      {"fragmented",
+       [&](const Order& order) {  // first about four in five terminals in order, then the skipped ones in order
+         const auto skipped = std::is_sorted_until(order.begin(), order.end());
+         CHECK(skipped - order.begin() > 44 && skipped - order.begin() < 71);
+         CHECK(std::is_sorted(skipped, order.end()));
+         CHECK(order != order_of("fragmented", 8));
+       }},
+  };
+  for (const std::string& policy : placement_policies()) {
+    const Order order = order_of(policy, 7);
+    CHECK_EQ(std::set<u32>(order.begin(), order.end()).size(), std::size_t{72});
+    CHECK(order == order_of(policy, 7));
+    if (const auto rule = rules.find(policy); rule != rules.end()) rule->second(order);
+  }
+}
+
+TEST(workload_refuses_impossible_jobs) {
+  const auto halo = [](i64 ranks, std::vector<u32> terminals = {}, const std::string& name = "halo3d") {
+    JobSection job = motif("halo3d", {{"ranks", ranks}}, std::move(terminals));
+    job.name = name;
+    return job;
+  };
+  const auto refused = [](Config config, const std::vector<std::string>& parts) {
+    testing::thrown<ConfigError>(__FILE__, __LINE__, "Simulation", [&] { Simulation sim(config); }, parts);
+  };
+  refused(with_jobs({halo(40), halo(40, {}, "b")}, {}), {"80 ranks", "72 terminals"});
+  refused(with_jobs({halo(2, {3, 3})}, {}), {"terminal 3", "twice"});
+  refused(with_jobs({halo(2, {3, 4}), halo(2, {5, 4}, "b")}, {}), {"terminal 4", "twice"});
+  refused(with_jobs({halo(2, {3, 72})}, {}), {"terminal 72", "72"});
+  refused(with_jobs({halo(2, {3})}, {}), {"1 terminals", "2 ranks"});
+  refused(with_jobs({halo(2), halo(2)}, {}), {"two jobs", "halo3d"});
+  refused(with_jobs({halo(2, {}, "a.b")}, {}), {"'a.b'", "name"});
+  refused(with_jobs({halo(2, {}, "")}, {}), {"''", "name"});
+  refused(with_jobs({motif("", {})}, {}), {"no motif, goal_file or program"});
+  JobSection late = given("late", workload::read_goal("num_ranks 1\nrank 0 {\ncalc 5\n}\n", "late"));
+  late.motif.values["start_ns"] = -5.0;
+  refused(with_jobs({late}, {}), {"start_ns", "-5"});
+  late.motif.values = {{"ranks", i64{3}}};
+  refused(with_jobs({late}, {}), {"ranks", "start_ns"});
+  refused(
+      with_jobs({given("long", workload::read_goal("num_ranks 1\nrank 0 {\ncalc 18446744073709552\n}\n", "long.goal"))},
+                {}),
+      {"long.goal:3", "18446744073709552 ns"});
+  refused(
+      with_jobs(
+          {given("large",
+                 workload::read_goal(
+                     "num_ranks 2\nrank 0 {\nsend 2199023256052b to 1\n}\nrank 1 {\nrecv 2199023256052b from 0\n}\n",
+                     "large.goal"))},
+          {}),
+      {"large.goal:3", "2199023256052 bytes"});
+  refused(with_jobs({halo(2)}, {{"host", std::string("loggops")}, {"loggops_G_ns_per_byte", 0.0125}}),
+          {"loggops_G_ns_per_byte", "0.0125", "0.013"});
+  refused(with_jobs({motif("halo3", {})}, {}), {"halo3", "did you mean 'halo3d'"});
+  refused(with_jobs({motif("halo3d", {{"ranks", i64{8}}, {"byte", i64{5}}})}, {}), {"byte", "did you mean 'bytes'"});
+  refused(with_jobs({halo(2)}, {{"packet_bytes", i64{100000}}}), {"packet_bytes", "input_buffer_flits"});
+  refused(with_jobs({halo(2)}, {{"network", std::string("none")}}), {"network", "loggops"});
+  refused(with_jobs({halo(2)}, {{"placement", std::string("randm")}}), {"placement", "randm", "random"});
+  Config both = with_jobs({halo(2)}, {});
+  both.traffic = {"uniform", {}};
+  refused(both, {"traffic", "workload"});
+}
+
+// ---- The delay that jobs cause each other ----
+
+TEST(blame_adds_up_to_the_time_packets_waited) {
+  Simulation sim(
+      with_jobs({motif("halo3d", {{"ranks", i64{24}}, {"iterations", i64{1}}, {"bytes", i64{60000}}}),
+                 motif("ur", {{"ranks", i64{24}}, {"iterations", i64{40}}}), motif("stencil27", {{"ranks", i64{24}}})},
+                {}, scenes::small_network(), "minimal"));
+  const Network& net = sim.network();
+  const u32 jobs = net.accounted_jobs;
+  CHECK_EQ(jobs, 3u);
+  sim.run(3000);  // packets are on their way and wait when the window begins
+  sim.begin_window();
+  // The waiting packets, summed here over the cycles in which a channel is busy, by the job whose flits are on it.
+  std::vector<u64> waited(net.router_ports * jobs * jobs, 0);
+  const auto compare = [&] {
+    const State& s = sim.state();
+    const std::vector<u64> charged = wait_blame(net, s), flits = job_flits(net, s);
+    u32 wrong = 0;
+    for (u32 p = 0; p < net.router_ports; p++) {
+      if (net.channels[p].peer == kNone) continue;
+      const ChannelAccount& account = s.job_channels[p];
+      const u64 rest = account.sending_until > s.part.totals.now ? account.sending_until - s.part.totals.now : 0;
+      u64 here = 0;
+      for (u32 v = 0; v < jobs; v++) {
+        here += flits[p * jobs + v];
+        // A waiting job is charged in advance for the whole flit that is on the channel.
+        for (u32 c = 0; c < jobs; c++)
+          wrong += charged[(p * jobs + v) * jobs + c] !=
+                   waited[(p * jobs + v) * jobs + c] + (c == account.job ? rest * s.job_waiting[p * jobs + v] : 0);
+      }
+      wrong += here != s.ports[p].flits;
+    }
+    CHECK_EQ(wrong, 0u);
+  };
+  while (!sim.workload_finished() && sim.state().part.totals.now < 400000) {
+    sim.run(1);
+    const State& s = sim.state();
+    for (u32 p = 0; p < net.router_ports; p++) {
+      const ChannelAccount& account = s.job_channels[p];
+      if (net.channels[p].peer == kNone || account.sending_until <= s.part.totals.now - 1) continue;
+      for (u32 v = 0; v < jobs; v++) waited[(p * jobs + v) * jobs + account.job] += s.job_waiting[p * jobs + v];
+    }
+    if (s.part.totals.now % 1000 == 0) compare();
+  }
+  CHECK(sim.workload_finished());
+  sim.run(1000);  // until the last credits have returned
+  compare();
+  const std::vector<u64> open = wait_blame(net, sim.state());
+  sim.end_window();
+  const State& s = sim.state();
+  CHECK(open == s.wait_blame);
+  CHECK(job_flits(net, s) == s.job_flits);
+  u64 flits = 0, charged = 0;
+  for (u32 p = 0; p < net.router_ports; p++) {
+    u64 here = 0;
+    for (u32 v = 0; v < jobs; v++) {
+      CHECK_EQ(s.job_waiting[p * jobs + v], 0u);
+      here += s.job_flits[p * jobs + v];
+      for (u32 c = 0; c < jobs; c++) charged += v == c ? 0 : s.wait_blame[(p * jobs + v) * jobs + c];
+    }
+    CHECK_EQ(here, s.ports[p].window_flits);
+    flits += here;
+  }
+  for (const u16 slots : s.job_downstream) CHECK_EQ(slots, 0u);
+  CHECK(flits > 10000);
+  CHECK(charged > 1000);  // jobs have waited for each other
+  // A terminal belongs to one job, so no other job uses its channel.
+  for (u32 t = 0; t < net.terminals; t++) {
+    const u32 r = net.workload->terminal_rank[t], p = net.port(net.terminal_router[t], net.terminal_port[t]);
+    for (u32 v = 0; v < jobs; v++)
+      if (r == kNone || v != net.workload->rank_job[r]) CHECK_EQ(s.job_flits[p * jobs + v], 0u);
+  }
+}
+
+TEST(blame_names_the_job_that_holds_the_link) {
+  // Groups 0 and 1 share one global link. Job a sends one small message over it, and job b floods it.
+  std::vector<u32> a = {0, 8}, b = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15};
+  std::string text = "num_ranks 14\n";
+  for (u32 r = 0; r < 14; r++) {
+    text += "rank " + std::to_string(r) + " {\n";
+    if (r < 7)
+      text += "send 9000b to " + std::to_string(r + 7) + "\nsend 9000b to " + std::to_string(r + 7) + " tag 1\n";
+    else text += "recv 9000b from " + std::to_string(r - 7) + "\nrecv 9000b from " + std::to_string(r - 7) + " tag 1\n";
+    text += "}\n";
+  }
+  const auto quiet = workload::read_goal(
+      "num_ranks 2\nrank 0 {\nc: calc 1500\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n",
+      "quiet");
+  Simulation sim(with_jobs({given("quiet", quiet, a), given("flood", workload::read_goal(text, "flood"), b)}, {}));
+  finish(sim);
+  sim.end_window();
+  const State& s = sim.state();
+  double by_other = 0, by_self = 0;
+  for (u32 p = 0; p < sim.network().router_ports; p++) {
+    by_self += static_cast<double>(s.wait_blame[p * 4]) + s.stall_blame[p * 4];
+    by_other += static_cast<double>(s.wait_blame[p * 4 + 1]) + s.stall_blame[p * 4 + 1];
+  }
+  CHECK(by_other > 2 * by_self);
+}
+
+TEST(every_motif_finishes_on_every_host) {
+  const std::map<std::string, double> size_scales = {{"fft3d", 1e-4}, {"lqcd", 0.001}};
+  for (const auto& [name, spec] : registry<MotifSpec>())
+    for (const char* host : {"mpi", "loggops"}) {
+      const u32 ranks = motif_ranks(name, 36);
+      const auto own = size_scales.find(name);
+      const double size_scale = own == size_scales.end() ? 0.01 : own->second;
+      Simulation sim(with_jobs({motif(name, {{"ranks", i64{ranks}}, {"scale", 0.01}, {"size_scale", size_scale}})},
+                               {{"host", std::string(host)}}, scenes::small_network(), "par"));
+      finish(sim);
+      const JobTotals t = job_sums(sim.state())[0];
+      CHECK_EQ(t.bytes_received, workload::totals(*sim.network().workload->jobs[0].program).bytes);
+    }
+}

@@ -1,0 +1,428 @@
+// GOAL schedules as text and as arrays: their content, refusals with their places, and lossless writing.
+#include "workload/readers/goal.hpp"
+
+#include "simcore/error.hpp"
+#include "support/loggops_reference.hpp"
+#include "test.hpp"
+#include "workload/readers/array_program.hpp"
+
+using namespace flitgym;
+
+namespace {
+
+const char* const kPingPong = R"(num_ranks 2
+rank 0 {
+c: calc 4000
+s: send 1000b to 1 tag 7
+r: recv 1000b from 1 tag 9
+s requires c
+}
+rank 1 {
+r: recv 1000b from 0 tag 7
+k: calc 500
+k requires r
+s: send 1000b to 0 tag 9
+s requires k
+}
+)";
+
+Block block_of(const Program& program, u32 rank, u64 index = 0) {
+  Block block;
+  program.block(rank, index, block);
+  return block;
+}
+
+std::string text(const Op& op) {
+  return std::to_string(static_cast<int>(op.kind)) + " " + std::to_string(op.size) + " peer " +
+         std::to_string(op.peer) + " tag " + std::to_string(op.tag) + " cpu " + std::to_string(op.cpu) + " nic " +
+         std::to_string(op.nic);
+}
+std::string text(const Block& block) {
+  std::string out;
+  for (const Op& op : block.ops) out += text(op) + "\n";
+  for (const Dependency& d : block.dependencies)
+    out += std::to_string(d.before) + (d.on_start ? " ~> " : " -> ") + std::to_string(d.after) + "\n";
+  return out;
+}
+std::string text(const Program& program) {
+  std::string out;
+  for (u32 rank = 0; rank < program.ranks; rank++)
+    for (u64 index = 0; index < program.blocks(rank); index++)
+      out += "rank " + std::to_string(rank) + "\n" + text(block_of(program, rank, index));
+  return out;
+}
+
+// The block of a program with one rank and the lines `body`.
+Block only(const std::string& body) {
+  return block_of(*workload::read_goal("num_ranks 1\nrank 0 {\n" + body + "}\n", "x.goal"), 0);
+}
+
+void refused(const std::string& goal, const std::string& place, const std::vector<std::string>& parts) {
+  std::string message;
+  try {
+    workload::read_goal(goal, "x.goal");
+  } catch (const ConfigError& error) {
+    message = error.what();
+  }
+  CHECK_FOR(message.rfind("x.goal:" + place + ": ", 0) == 0, place + " in: " + message);
+  CHECK_FOR(message.find("; expected ") != std::string::npos, message);
+  for (const std::string& part : parts) CHECK_FOR(message.find(part) != std::string::npos, part + " in: " + message);
+}
+// The same for lines of rank 0 of two ranks. The first of these lines is line 3.
+void refused_in_rank(const std::string& lines, const std::string& place, const std::vector<std::string>& parts) {
+  refused("num_ranks 2\nrank 0 {\n" + lines + "\n}\nrank 1 {\n}\n", place, parts);
+}
+
+// Messages down and up a binary tree.
+std::string tree(u32 ranks) {
+  std::string out = "num_ranks " + std::to_string(ranks) + "\n";
+  for (u32 rank = 0; rank < ranks; rank++) {
+    out += "rank " + std::to_string(rank) + " {\nwork: calc 100\n";
+    const std::string parent = std::to_string((rank - 1) / 2);
+    if (rank > 0)
+      out += "in: recv 8b from " + parent + " tag 1\nout: send 8b to " + parent +
+             " tag 2\nwork requires in\nout requires work\n";
+    for (const u32 child : {2 * rank + 1, 2 * rank + 2})
+      if (child < ranks) {
+        const std::string n = std::to_string(child);
+        out += "down" + n + ": send 8b to " + n + " tag 1\nup" + n + ": recv 8b from " + n + " tag 2\n";
+        if (rank > 0) out += "down" + n + " requires in\nout requires up" + n + "\n";
+      }
+    out += "}\n";
+  }
+  return out;
+}
+
+// The arrays of a program, which the cases change.
+struct Arrays {
+  i64 ranks = 2;
+  // Rank 0: three times {calc, send}, then {send}. Rank 1: four times {receive}.
+  std::vector<i64> rank{0, 0, 0, 1}, block{0, 0, 1, 0}, kind{0, 1, 1, 2}, size{100, 8, 8, 8}, peer{0, 1, 1, 0},
+      tag{0, 5, 5, 5}, cpu{0, 0, 1, 0};
+  std::vector<i64> d_rank{0}, d_block{0}, d_before{0}, d_after{1}, d_on_start{0};
+  std::vector<i64> r_rank{0, 1}, r_block{0, 0}, r_count{3, 4};
+  std::shared_ptr<const Program> program() const {
+    workload::ProgramArrays a;
+    a.ranks = ranks;
+    a.op_rank = rank, a.op_block = block, a.op_kind = kind, a.op_size = size, a.op_peer = peer, a.op_tag = tag,
+    a.op_cpu = cpu;
+    a.dependency_rank = d_rank, a.dependency_block = d_block, a.dependency_before = d_before,
+    a.dependency_after = d_after, a.dependency_on_start = d_on_start;
+    a.repeat_rank = r_rank, a.repeat_block = r_block, a.repeat_count = r_count;
+    return workload::looped_program(a);
+  }
+};
+
+}  // namespace
+
+TEST(goal_example_is_read_exactly) {
+  const auto program = workload::read_goal(kPingPong, "ping_pong.goal");
+  CHECK_EQ(program->ranks, 2u);
+  CHECK_EQ(program->blocks(0), 1u);
+  CHECK_EQ(
+      text(block_of(*program, 0)),
+      "0 4000 peer 0 tag 0 cpu 0 nic 0\n1 1000 peer 1 tag 7 cpu 0 nic 0\n2 1000 peer 1 tag 9 cpu 0 nic 0\n0 -> 1\n");
+  CHECK_EQ(text(block_of(*program, 1)),
+           "2 1000 peer 0 tag 7 cpu 0 nic 0\n0 500 peer 0 tag 0 cpu 0 nic 0\n1 1000 peer 0 tag 9 cpu 0 nic 0\n0 -> "
+           "1\n1 -> 2\n");
+  CHECK_EQ(program->where(0, 0, 1), "ping_pong.goal:4");
+  CHECK_EQ(program->where(1, 0, 2), "ping_pong.goal:12");
+}
+
+TEST(goal_options_wildcards_and_irequires) {
+  CHECK_EQ(text(only("a: send 5b to 0 tag 3 cpu 1 nic 2\nb: recv 5 b from -1 tag -1 nic 255\ncalc 9223372036854775807 "
+                     "cpu 255\nb irequires a\n")),
+           "1 5 peer 0 tag 3 cpu 1 nic 2\n2 5 peer 4294967295 tag -1 cpu 0 nic 255\n0 9223372036854775807 peer 0 tag 0 "
+           "cpu 255 nic 0\n0 ~> 1\n");
+}
+
+TEST(goal_blank_lines_comments_and_carriage_returns) {
+  const std::string plain = "a: calc 1\nb: calc 2\nb requires a\n";
+  CHECK_EQ(text(only("\r\n\n  // first\r\na: calc 1 // one\r\n/* two\n lines **/\tb : calc /* 7 */ 2\r\n\nb requires "
+                     "a\r\n//last\n")),
+           text(only(plain)));
+  const auto program = workload::read_goal(
+      "// head\nnum_ranks 1 /* one */\n\nrank 0 {\n/*\n*/ x: calc 5\n} // end\n\n/* all */", "c.goal");
+  CHECK_EQ(program->where(0, 0, 0), "c.goal:6");
+  std::string comments;
+  for (u32 k = 0; k < 100000; k++) comments += "/**/";
+  CHECK_EQ(text(only(comments + "calc 5\n")), text(only("calc 5\n")));
+  CHECK_EQ(workload::read_goal("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}", "e.goal")->blocks(1), 0u);
+}
+
+TEST(goal_files_that_are_cut_short) {
+  refused("", "1:1", {"file ends", "num_ranks"});
+  refused("num_ranks", "1:10", {"file ends", "1 .. "});
+  refused("num_ranks 2\nrank 0 {\n}\n", "4:1", {"file ends", "rank 1 of 2"});
+  refused("num_ranks 1\nrank 0 {\na: calc 1\n", "4:1", {"ends inside rank 0", "'}'"});
+  refused("num_ranks 1\nrank 0 {\na: calc 1", "3:10", {"ends inside rank 0", "'}'"});
+  refused("num_ranks 1\nrank 0 {\na: calc", "3:8", {"file ends"});
+  refused("num_ranks 1\nrank 0 {\n/* a: calc\n}\n", "3:1", {"comment is not closed", "*/"});
+}
+
+TEST(goal_unknown_words) {
+  refused("ranks 2\n", "1:1", {"unexpected 'ranks'", "num_ranks"});
+  refused_in_rank("a: clac 5", "3:4", {"'clac' (did you mean 'calc'?)"});
+  refused_in_rank("sned 5b to 1", "3:1", {"'sned' (did you mean 'send'?)"});
+  refused_in_rank("a: calc 1\nb: calc 1\n b require a", "5:4", {"'require' (did you mean 'requires'?)"});
+  refused_in_rank("a: calc 1 nic 2", "3:11", {"unexpected 'nic'", "cpu"});
+  refused_in_rank("send 1b to 1 cpu 1 tag 2", "3:20", {"unexpected 'tag'", "in this order"});
+  refused_in_rank("send 1b from 1", "3:9", {"unexpected 'from'", "expected to"});
+  refused_in_rank("send 1 to 1", "3:8", {"unexpected 'to'", "expected b"});
+  refused_in_rank("calc 1 calc 2", "3:8", {"unexpected 'calc'", "end of the line"});
+  refused_in_rank("calc 1 }", "3:8", {"unexpected '}'"});
+  refused_in_rank("_a: calc 1", "3:1", {"unexpected '_a'"});
+  refused_in_rank("\x01", "3:1", {"byte 1"});
+  refused("num_ranks 1\nrank 0\ncalc 1\n}\n", "2:7", {"line ends", "'{'"});
+}
+
+TEST(goal_numbers) {
+  refused_in_rank("calc", "3:5", {"line ends", "nanoseconds"});
+  refused_in_rank("calc x", "3:6", {"unexpected 'x'"});
+  refused_in_rank("calc -4", "3:6", {"unexpected '-'"});
+  refused_in_rank("calc 9223372036854775808", "3:6", {"out of range", "9223372036854775807"});
+  refused_in_rank("calc 99999999999999999999999", "3:6", {"out of range"});
+  refused_in_rank("calc 1 cpu 256", "3:12", {"256 is out of range for a cpu", "0 .. 255"});
+  refused_in_rank("send 1b to 1 tag 2147483648", "3:18", {"out of range for a tag", "2147483647"});
+  refused_in_rank("send 1b to 1 nic 300", "3:18", {"out of range for a nic"});
+  refused_in_rank("send 1b to -1", "3:12", {"any source", "0 .. 1"});
+  refused_in_rank("send 1b to 1 tag -1", "3:18", {"any tag"});
+  refused("num_ranks 0\n", "1:11", {"0 is out of range", "1 .. "});
+}
+
+TEST(goal_ranks_and_peers) {
+  refused_in_rank("send 1b to 2", "3:12", {"rank 2 does not exist", "num_ranks is 2", "0 .. 1"});
+  refused_in_rank("recv 1b from 9", "3:14", {"rank 9 does not exist", "num_ranks is 2"});
+  refused("num_ranks 3\nrank 0 {\n}\nrank 2 {\n}\n", "4:1", {"rank 2 is out of order", "rank 1"});
+  refused("num_ranks 2\nrank 0 {\n}\nrank 0 {\n}\n", "4:1", {"rank 0 is out of order", "rank 1"});
+  refused("num_ranks 2\nrank 0 {\n}\nrank 5 {\n}\n", "4:1", {"rank 5 does not exist, num_ranks is 2"});
+  refused("num_ranks 2\nrank 0 {\nrank 1 {\n}\n", "3:1", {"rank 0", "'}'"});
+  refused("num_ranks 1\nrank 0 {\n}\nrank 1 {\n}\n", "4:1", {"unexpected 'rank'", "end of the file"});
+  refused("num_ranks 1\nrank 0 {\n}\n x", "4:2", {"unexpected 'x'", "end of the file"});
+}
+
+TEST(goal_labels) {
+  refused_in_rank("a: calc 1\na: calc 2", "4:1", {"'a'", "line 3"});
+  refused_in_rank("first: calc 1\nfrist requires first", "4:1", {"unknown label 'frist' (did you mean 'first'?)"});
+  refused_in_rank("a: calc 1\na requires b\nb: calc 2", "4:12", {"'b'", "line 5"});
+  refused("num_ranks 2\nrank 0 {\nmine: calc 1\n}\nrank 1 {\na: calc 1\na requires mine\n}\n", "7:12",
+          {"'mine' belongs to rank 0 (line 3)", "rank 1"});
+  refused_in_rank("a: calc 1\na requires a", "4:1", {"'a'", "itself"});
+  refused_in_rank("a: calc 1\na requires", "4:11", {"line ends", "a label"});
+  CHECK_EQ(text(*workload::read_goal("num_ranks 2\nrank 0 {\na: calc 1\n}\nrank 1 {\na: calc 2\n}\n", "x")),
+           "rank 0\n0 1 peer 0 tag 0 cpu 0 nic 0\nrank 1\n0 2 peer 0 tag 0 cpu 0 nic 0\n");
+}
+
+TEST(goal_cycles) {
+  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc requires b\na requires c", "8:1",
+                  {"c (line 5) -> a (line 3) -> b (line 4) -> c (line 5)"});
+  // A dependency on a start closes a cycle as well. The operation c only depends on the cycle and is not named.
+  refused_in_rank("a: calc 1\nb: calc 1\nc: calc 1\na irequires b\nb irequires a\nc requires b", "7:1",
+                  {"a (line 3) -> b (line 4) -> a (line 3)"});
+  CHECK_EQ(only("a: calc 1\nb: calc 1\na requires b\n").dependencies.size(), 1u);
+}
+
+TEST(goal_messages_without_partner) {
+  const auto two = [](const std::string& zero, const std::string& one) {
+    return "num_ranks 2\nrank 0 {\n" + zero + "}\nrank 1 {\n" + one + "}\n";
+  };
+  refused(two("s: send 1b to 1 tag 3\n  send 1b to 1 tag 3\n", "recv 1b from 0 tag 3\n"), "4:3",
+          {"receives 1 message from rank 0 with tag 3", "2 are sent"});
+  refused(two("send 1b to 1\n", "recv 1b from 0\nrecv 1b from 0 tag 4\n"), "7:1", {"tag 4", "0 are sent"});
+  refused(two("", "recv 1b from -1\n"), "5:1", {"any rank"});
+  refused(two("send 1b to 1\nsend 1b to 1\n", "recv 1b from -1\n"), "4:1", {"1 message with wildcards", "2"});
+  refused(two("send 1b to 1 tag 1\n", "recv 1b from -1 tag 2\n"), "6:1", {"any rank with tag 2"});
+  // Exact receives match first, and receives with wildcards take the rest.
+  workload::read_goal(two("send 1b to 1 tag 1\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 0\nrecv 1b from 0\n",
+                          "recv 1b from -1 tag 1\nrecv 1b from 0 tag -1\nrecv 1b from 0 tag 1\n"),
+                      "x.goal");
+}
+
+TEST(goal_write_then_read_is_the_same) {
+  std::vector<std::shared_ptr<const Program>> programs = {workload::read_goal(kPingPong, "p"),
+                                                          workload::read_goal(tree(32), "t")};
+  programs.push_back(workload::read_goal(
+      "num_ranks 1\nrank 0 {\nb: recv 0b from -1 tag -1 cpu 3 nic 4\na: send 0b to 0 tag 2147483647 cpu 1\nb "
+      "irequires a\n}\n",
+      "w"));
+  for (const auto& program : programs)
+    CHECK_EQ(text(*workload::read_goal(workload::write_goal(*program), "again")), text(*program));
+  // The first writing joins the blocks. A second writing changes nothing, and the program finishes.
+  for (u64 seed = 0; seed < 5; seed++) {
+    const auto flat = workload::read_goal(workload::write_goal(*loggops::random_program(seed, 5, 60)), "random");
+    CHECK(text(*workload::read_goal(workload::write_goal(*flat), "again")) == text(*flat));
+    CHECK(loggops::run(*flat).last() > 0);
+  }
+}
+
+TEST(goal_write_joins_blocks) {
+  auto two = std::make_shared<loggops::ListedProgram>(1);
+  Block wide, one;
+  for (u64 k = 0; k < 3; k++) wide.calc(k + 1);
+  one.calc(10);
+  two->listed[0] = {wide, Block{}, wide, one, one};
+  // 3 x 3 dependencies are more than 3 + 3 with a join between them. 3 x 1 and 1 x 1 are not.
+  CHECK_EQ(workload::write_goal(*two),
+           "num_ranks 1\nrank 0 {\no0: calc 1\no1: calc 2\no2: calc 3\no3: calc 1\no4: calc 2\no5: calc 3\no6: calc 0\n"
+           "o6 requires o0\no6 requires o1\no6 requires o2\no3 requires o6\no4 requires o6\no5 requires o6\n"
+           "o7: calc 10\no7 requires o3\no7 requires o4\no7 requires o5\no8: calc 10\no8 requires o7\n}\n");
+  // Repeated blocks: rank 0 computes and sends three times, then sends again.
+  CHECK_EQ(text(block_of(*workload::read_goal(workload::write_goal(*Arrays().program()), "loop"), 0)),
+           "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 "
+           "tag 5 cpu 0 nic 0\n"
+           "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 1 nic 0\n0 -> 1\n2 -> "
+           "3\n1 -> 2\n4 -> 5\n3 -> 4\n5 -> 6\n");
+}
+
+TEST(goal_large_file) {
+  std::string goal = "num_ranks 2\n";
+  for (u32 rank = 0; rank < 2; rank++) {
+    goal += "rank " + std::to_string(rank) + " {\n";
+    for (u32 k = 0; k < 25000; k++) {
+      const std::string n = std::to_string(k), peer = std::to_string(1 - rank);
+      goal += "s" + n + ": send 64b to " + peer + " tag " + n + "\nr" + n + ": recv 64b from " + peer + " tag " + n +
+              "\nr" + n + " requires s" + n + "\n";
+      if (k > 0) goal += "s" + n + " requires r" + std::to_string(k - 1) + "\n";
+    }
+    goal += "}\n";
+  }
+  const auto program = workload::read_goal(goal, "large.goal");
+  CHECK_EQ(block_of(*program, 0).ops.size() + block_of(*program, 1).ops.size(), 100000u);
+  CHECK_EQ(block_of(*program, 1).dependencies.size(), 49999u);
+}
+
+TEST(array_program_repeats_blocks) {
+  const auto program = Arrays().program();
+  CHECK_EQ(program->blocks(0), 4u);
+  CHECK_EQ(program->blocks(1), 4u);
+  CHECK_EQ(program->repeats(0, 0), 3u);
+  CHECK_EQ(program->repeats(0, 2), 1u);
+  CHECK_EQ(program->repeats(0, 3), 1u);
+  CHECK_EQ(program->repeats(1, 1), 3u);
+  CHECK_EQ(text(block_of(*program, 0, 2)), "0 100 peer 0 tag 0 cpu 0 nic 0\n1 8 peer 1 tag 5 cpu 0 nic 0\n0 -> 1\n");
+  CHECK_EQ(text(block_of(*program, 0, 3)), "1 8 peer 1 tag 5 cpu 1 nic 0\n");
+  CHECK_EQ(program->where(0, 3, 0), "operation 2");
+  // Operations may be in any order of blocks.
+  Arrays a;
+  std::swap(a.rank[0], a.rank[3]), std::swap(a.kind[0], a.kind[3]), std::swap(a.size[0], a.size[3]),
+      std::swap(a.tag[0], a.tag[3]);
+  std::swap(a.block[1], a.block[2]), std::swap(a.cpu[1], a.cpu[2]);
+  a.d_before = {1}, a.d_after = {0};
+  CHECK_EQ(text(block_of(*a.program(), 0)), "1 8 peer 1 tag 5 cpu 0 nic 0\n0 100 peer 0 tag 0 cpu 0 nic 0\n1 -> 0\n");
+}
+
+TEST(array_program_refuses) {
+  const auto with = [](auto&& change) {
+    Arrays a;
+    change(a);
+    return a.program();
+  };
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.ranks = 0; }), "ranks: 0 is out of range");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.tag.pop_back(); }), "op_tag: has 3 entries and op_rank has 4");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.rank[3] = 2; }), "op_rank[3]: 2 is out of range", "0 .. 1");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.block[3] = 1; }), "op_block[3]: 1 is out of range", "0 .. 0");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.block[2] = 2; }), "op_block[2]: ", "rank 0");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.kind[1] = 3; }), "op_kind[1]: 3");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.size[0] = -1; }), "op_size[0]: -1");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = 2; }), "op_peer[1]: rank 2 does not exist", "2 ranks");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.peer[1] = -1; }), "op_peer[1]: rank -1");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.tag[2] = -1; }), "op_tag[2]: -1", "the tag of a message");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.cpu[2] = 256; }), "op_cpu[2]: 256");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_block[0] = 2; }), "dependency_block[0]: rank 0 has no block 2");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_after[0] = 2; }), "dependency_after[0]: 2 is out of range",
+               "0 .. 1");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.d_after[0] = 0; }),
+               "dependency_after[0]: operation 0 waits for itself");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) {
+                 a.d_rank = {0, 0}, a.d_block = {0, 0}, a.d_before = {0, 1}, a.d_after = {1, 0}, a.d_on_start = {0, 1};
+               }),
+               "dependency_after[1]: operations of block 0 of rank 0", "0 -> 1 -> 0");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 0; }), "repeat_count[1]: 0 is out of range");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_rank[1] = 0; }),
+               "repeat_block[1]: block 0 of rank 0 already has a count");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 3; }), "op_kind[2]", "receives 3 messages",
+               "4 are sent");
+  CHECK_THROWS(ConfigError, with([](Arrays& a) { a.r_count[1] = 6; }), "op_kind[3]", "receives 6 messages",
+               "4 are sent");
+}
+
+TEST(loggops_reference_by_hand) {
+  const auto example = loggops::run(*workload::read_goal(kPingPong, "p"));
+  CHECK_EQ(example.end[1], 17494u);
+  CHECK_EQ(example.end[0], 27488u);
+  CHECK_EQ(example.ties.size(), 0u);
+
+  // One message of s bytes takes o + L + o + (s-1)G, whether the receive is posted before or after 6 us, eager or not.
+  const auto one = [](u64 bytes, u64 before) {
+    loggops::ListedProgram p(2);
+    p.listed = {{Block{}}, {Block{}}};
+    p.listed[0][0].send(1, bytes);
+    Block& b = p.listed[1][0];
+    const u32 r = b.receive(0, bytes);
+    if (before > 0) b.require(r, b.add({before, 0, 0, OpKind::kCalc, 1, 0, {}}));
+    return loggops::run(p);
+  };
+  CHECK_EQ(one(1000, 0).end[1], 1500u + 2500u + 1500u + 999u * 6u);
+  CHECK_EQ(one(0, 0).end[1], 5500u);
+  CHECK_EQ(one(1000, 1000).ops[1].finish, 11494u);
+  CHECK_EQ(one(1000, 50000).ops[1].finish, 50000u);
+  CHECK_EQ(one(65535, 50000).ops[0].finish, 1500u);
+  CHECK_EQ(one(65536, 0).ops[0].finish, 4000u);
+  CHECK_EQ(one(65536, 50000).ops[0].finish, 50000u);
+  CHECK_EQ(one(65536, 50000).end[0], 50000u);
+}
+
+TEST(loggops_reference_dissemination) {
+  for (const u32 ranks : {2u, 5u, 8u, 13u}) {
+    loggops::ListedProgram p(ranks);
+    u64 rounds = 0;
+    for (u32 distance = 1; distance < ranks; distance *= 2, rounds++)
+      for (u32 rank = 0; rank < ranks; rank++) {
+        Block& b = p.listed[rank].emplace_back();
+        b.send((rank + distance) % ranks, 100);
+        b.receive((rank + ranks - distance) % ranks, 100);
+      }
+    const auto result = loggops::run(p);
+    for (const u64 end : result.end) CHECK_EQ(end, rounds * (1500u + 2500u + 1500u + 99u * 6u));
+  }
+}
+
+TEST(loggops_reference_order_and_gaps) {
+  // Two sends in a row: the second waits for the gap, 6 ns per byte. They meet the two receives in order.
+  loggops::ListedProgram p(2);
+  p.listed = {{Block{}}, {Block{}}};
+  Block& s = p.listed[0][0];
+  s.send(1, 1001);
+  s.send(1, 500);
+  s.require(1, 0);
+  Block& r = p.listed[1][0];
+  r.receive(kAnySource, 1001, kAnyTag);
+  r.receive(0, 500);
+  const auto result = loggops::run(p);
+  CHECK_EQ(result.ops[1].start, 1000u + 1000u * 6u);
+  CHECK_EQ(result.ops[2].finish, 4000u + 1500u + 6000u);
+  // The second message arrives at 11,000, and the first one occupies the processor until 11,500.
+  CHECK_EQ(result.ops[3].finish, 11500u + 1500u + 499u * 6u);
+  // A receive without a matching send never finishes.
+  p.listed[1][0].receive(0, 1, 9);
+  CHECK_THROWS(std::runtime_error, loggops::run(p), "operation 2 of block 0 of rank 1 never finishes");
+}
+
+TEST(random_programs_have_no_ties) {
+  u64 rendezvous = 0, blocks = 0;
+  for (u64 seed = 0; seed < 20; seed++) {
+    const auto program = loggops::random_program(seed, 2 + static_cast<u32>(seed % 7), 80);
+    const auto result = loggops::run(*program);
+    CHECK_EQ(result.ties.size(), 0u);
+    CHECK(result.ops.size() >= 80);
+    CHECK_EQ(text(*program), text(*loggops::random_program(seed, 2 + static_cast<u32>(seed % 7), 80)));
+    workload::read_goal(workload::write_goal(*program), "random.goal");  // refuses messages without a partner
+    for (u32 rank = 0; rank < program->ranks; rank++) {
+      blocks += program->blocks(rank) > 1;
+      for (u64 index = 0; index < program->blocks(rank); index++)
+        for (const Op& op : block_of(*program, rank, index).ops)
+          rendezvous += op.kind == OpKind::kSend && op.size > 65535;
+    }
+  }
+  CHECK(rendezvous > 5 && blocks > 5);
+}

@@ -1,0 +1,61 @@
+"""Tables of results agree with the recorded results, and every agent, shipped policy and suite has a page."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from docs_pages import DOCS, ROOT
+from flitgym.agents import trainable
+from flitgym.experiments.benchmarks.suite import available
+
+sys.path.insert(0, str(DOCS / "_ext"))
+tables = importlib.import_module("result_tables")
+
+AGENTS = DOCS / "agents"
+
+
+@pytest.mark.parametrize("page", tables.pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_tables_are_up_to_date(page: Path) -> None:
+    text = page.read_text()
+    assert text == tables.written(text), f"{page.relative_to(ROOT)}: make reference"
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        ("scors suite=quick", "unknown name 'scors'"),
+        ("measured network=torus", "network"),
+        ("readme folder=experiments/figures/job_policies number=99", "table 99"),
+    ],
+)
+def test_a_comment_that_makes_no_table_is_refused(comment: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tables.written(f"<!-- table: {comment} -->\n\n<!-- end of table -->\n")
+
+
+def test_a_comment_without_an_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="end of table"):
+        tables.written("<!-- table: suites -->\n\n| suite |\n")
+
+
+def test_every_agent_has_a_row_and_a_page() -> None:
+    text = (AGENTS / "index.md").read_text()
+    for name in trainable():
+        row = re.search(rf"^\| \[[^]]*`{name}`[^]]*\]\((\w+\.md)\) \|", text, re.MULTILINE)
+        assert row, f"docs/agents/index.md: {name}"
+        assert f"`agent={name}`" in (AGENTS / row[1]).read_text(), f"docs/agents/{row[1]}: {name}"
+
+
+def test_every_shipped_policy_is_on_a_page() -> None:
+    text = "\n".join(page.read_text() for page in AGENTS.glob("*.md") if page.stem != "index")
+    names = [path.stem for path in (ROOT / "agents" / "policies").glob("*.safetensors")]
+    assert names
+    shown = {name for found in re.findall(r"table: shipped policies=(\S+)", text) for name in found.split(",")}
+    assert shown == set(names)
+
+
+def test_every_suite_has_a_page() -> None:
+    for name in available():
+        assert (DOCS / "benchmarks" / f"{name}.md").exists(), f"docs/benchmarks/{name}.md"
