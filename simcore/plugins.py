@@ -46,7 +46,7 @@ FOLDERS = {
     "suites": "*.yaml",
     "lib": "*",
 }
-_DRAWN = ("figures", "studies")  # scripts in them draw what was computed
+_DRAWN = ("figures", "studies")  # their scripts only draw results
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Plugin:
     """One plugin.
 
     Args:
-        name: Of the entry point, of the library or of the folder.
-        package: Import name; empty of a library alone.
-        release: Of the distribution that it comes with; empty where it was not installed.
-        distribution: Its name, or what FLITGYM_PLUGINS said.
-        library: Of one that is nothing else.
+        name: Name of the entry point, of the library or of the folder.
+        package: Import name; empty for a single library.
+        release: Release of the distribution; empty if the plugin is not installed.
+        distribution: Name of the distribution, or the entry in FLITGYM_PLUGINS.
+        library: Path of a single library.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Plugin:
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
-        """Of the package; one that is installed for editing has several.
+        """Folders of the package; an editable installation has several.
 
         Raises:
             ConfigError: there is no such package.
@@ -84,13 +84,13 @@ class Plugin:
         except (ImportError, ValueError) as error:
             raise ConfigError(f"{self}: its package '{self.package}' cannot be found ({error}); {WITHOUT}") from error
         if spec is None or spec.submodule_search_locations is None:
-            what = "is not there" if spec is None else "is a single file, and a folder is needed"
+            what = "is not there" if spec is None else "is a single file instead of a folder"
             raise ConfigError(f"{self}: its package '{self.package}' {what}; {WITHOUT}")
         return tuple(map(Path, spec.submodule_search_locations))
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
-        """In C++."""
+        """Libraries of C++ components."""
         if self.library is not None:
             return (self.library,)
         found = {path.name: path for path in self.paths("lib", "*") if path.suffix in _LIBRARIES}
@@ -98,12 +98,12 @@ class Plugin:
 
     @cached_property
     def version(self) -> str:
-        """The release, and what its libraries hold: a result of another library is another result."""
+        """The release and a hash of the libraries, since another library may give other results."""
         return self._marked([path.read_bytes() for path in self.libraries])
 
     @cached_property
     def version_of_agents(self) -> str:
-        """As `version`, and what its Python holds, which an agent learns by; what only draws does not count."""
+        """As `version`, with the Python files that agents depend on in the hash; drawing scripts do not count."""
         parts = [path.read_bytes() for path in self.libraries]
         for folder in self.folders:
             for path in sorted(folder.rglob("*.py")):
@@ -119,7 +119,7 @@ class Plugin:
         return f"{self.release or '0'}+{held.hexdigest()[:8]}"
 
     def paths(self, folder: str, pattern: str) -> Iterator[Path]:
-        """What a folder of the package has."""
+        """The files of a folder of the package."""
         for where in self.folders:
             yield from sorted((where / folder).glob(pattern))
 
@@ -128,7 +128,7 @@ def installed() -> tuple[Plugin, ...]:
     """Every plugin, by name.
 
     Raises:
-        ConfigError: two have one name, or FLITGYM_PLUGINS names what is not there.
+        ConfigError: two plugins have the same name, or an entry of FLITGYM_PLUGINS does not exist.
     """
     return _installed(os.environ.get(VARIABLE, ""))
 
@@ -181,7 +181,7 @@ def _require_package(path: Path) -> None:
 
 
 def _refuse_shadowed(path: Path) -> None:
-    """Refuse a folder whose name Python gives to something else: that would be imported in its place."""
+    """Refuse a folder whose name is that of another package, which Python would import instead."""
     whole = path.resolve()
     importlib.invalidate_caches()
     try:
@@ -195,12 +195,12 @@ def _refuse_shadowed(path: Path) -> None:
 
 
 def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:
-    """What all plugins have in a folder, e.g. `files("suites", "*.yaml")`."""
+    """The files of all plugins in a folder, e.g. `files("suites", "*.yaml")`."""
     return [(plugin, path) for plugin in installed() for path in plugin.paths(folder, pattern)]
 
 
 def modules(folder: str) -> list[tuple[Plugin, str]]:
-    """The modules that all plugins have in a folder, by their full names; not imported."""
+    """The full names of the modules of all plugins in a folder; they are not imported."""
     found = dict.fromkeys((plugin, path.stem) for plugin, path in files(folder, "[a-z]*.py"))
     return [(plugin, f"{plugin.package}.{folder}.{stem}") for plugin, stem in found]
 
@@ -209,7 +209,7 @@ def load(plugin: Plugin, module: str) -> ModuleType:
     """Import a module of a plugin.
 
     Raises:
-        ConfigError: it cannot be imported; says whose it is, why, and how to do without.
+        ConfigError: it cannot be imported; names the plugin, the reason and a workaround.
     """
     try:
         return importlib.import_module(module)
@@ -227,7 +227,7 @@ def _loaded(folder: str, _: tuple[Plugin, ...]) -> None:
 
 
 def load_all(folder: str) -> None:
-    """Import every module that plugins have in a folder, once, for what they register.
+    """Import every module of plugins in a folder once, so that it registers its components.
 
     Raises:
         ConfigError: as `load`.
@@ -236,15 +236,15 @@ def load_all(folder: str) -> None:
 
 
 def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tuple[Plugin, Path]]:
-    """What plugins add to things that go by the names of files or folders.
+    """The entries of plugins, by the name of their file or folder.
 
     Args:
-        folder: Of a plugin's package.
-        pattern: Of a file that makes such a thing: `*.yaml`, or `*/config.yaml` of a folder.
-        own: What flitgym has, by name.
+        folder: Folder of a plugin's package.
+        pattern: Pattern of an entry's file: `*.yaml`, or `*/config.yaml` in a folder.
+        own: flitgym's entries, by name.
 
     Raises:
-        ConfigError: a name is taken; says by whom.
+        ConfigError: a name is taken; names the owner.
     """
     found: dict[str, tuple[Plugin, Path]] = {}
     for plugin, path in files(folder, pattern):
@@ -256,7 +256,7 @@ def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tup
 
 
 def refuse_taken(plugin: Plugin, what: str, by: object) -> None:
-    """Refuse a name that somebody else has.
+    """Refuse a name that is taken.
 
     Raises:
         ConfigError: always.
@@ -268,7 +268,7 @@ def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]
     """Load the libraries of all plugins into the core, which checks them. Called when `flitgym.simcore` is imported.
 
     Raises:
-        ConfigError: one is refused; nothing of it is registered.
+        ConfigError: a library is refused; none of its components is registered.
     """
     for plugin in installed():
         for path in plugin.libraries:
@@ -276,15 +276,15 @@ def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]
 
 
 brought: dict[str, Mapping[str, Sequence[str]]] = {}
-"""Of plugins in C++: the names that they have registered, by kind."""
+"""By plugin: the names of its C++ components, by kind."""
 
 
 def versions(names: Sequence[str], agent: str = "") -> dict[str, str]:
-    """The versions of plugins that took part in something, for its result.
+    """The versions of plugins that took part in a run or training, for its result.
 
     Args:
-        names: Of those whose components in C++ did.
-        agent: Name of the one whose agent learned; empty: of none.
+        names: Names of the plugins whose C++ components took part.
+        agent: Name of the plugin whose agent learned, or empty.
     """
     return {
         plugin.name: plugin.version_of_agents if plugin.name == agent else plugin.version
@@ -294,10 +294,10 @@ def versions(names: Sequence[str], agent: str = "") -> dict[str, str]:
 
 
 def mentioned(value: object) -> list[str]:
-    """The plugins whose components in C++ are named somewhere in a configuration.
+    """The plugins whose C++ components a configuration names.
 
     Args:
-        value: Mappings, lists and texts; every word of a text is looked at: `a+b`, `key=a+b`, `key=[{motif:a}]`.
+        value: Mappings, lists and texts; every word of a text counts: `a+b`, `key=a+b`, `key=[{motif:a}]`.
     """
     if isinstance(value, str):
         words = set(re.findall(r"[\w.-]+", value))
@@ -309,9 +309,9 @@ def mentioned(value: object) -> list[str]:
 
 
 def same(recorded: object) -> bool:
-    """Whether a result with these plugins (`versions`) would be the same today: all of them are there, unchanged.
+    """Whether a result with these plugins (`versions`) would be the same today: all of them are present and unchanged.
 
-    Others do not count: what a plugin adds changes nothing of what is there without it.
+    Other plugins do not count, since a plugin only adds components.
     """
     return isinstance(recorded, Mapping) and (not recorded or versions(list(recorded)) == dict(recorded))
 
