@@ -1,4 +1,4 @@
-"""Draws how even the loads of three engines' tables are, what the engines take, and what it does to communication."""
+"""Draws how even the loads of three engines' tables are, the engines' run time, and simulated communication."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from ...plotting.drawing import PUBLISHED, Row, Style, polish
 BFS, GENETIC, SSSP = ENGINES = ("angara_bfs", "angara_genetic", "angara_sssp")
 STYLES = {
     BFS: Style("BFS", "#8a8a8a", "^", "--"),
-    GENETIC: Style("genetic", "#E69F00", "s", ":"),  # hollow: SSSP is often in the same place
+    GENETIC: Style("genetic", "#E69F00", "s", ":"),  # drawn hollow: SSSP often has the same point
     SSSP: Style("SSSP", "#0072B2", "o"),
 }
-CARRIED = 10.0  # times the 99th percentile of the latency where there is no congestion
+CARRIED = 10.0  # a carried load has at most this multiple of the lightest load's 99th percentile of latency
 STUDIED = (4, 2, 2, 2)  # the 32 nodes of the study's machine
-# What is simulated there, from the top: jobs by their names, and two patterns of flows.
+# Kinds of communication simulated there, from top to bottom: jobs by name, and two patterns of flows.
 KINDS = {
     "alltoall": "all-to-all",
     "neighbour": "neighbour",
@@ -36,7 +36,7 @@ Sizes = tuple[int, ...]
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """Above: edge forwarding index over nodes per dimensions. Below: deviation, run time, simulated communication.
+    """Top: edge forwarding index against nodes, by dimensions. Bottom: deviation, run time, simulated communication.
 
     Raises:
         ValueError: an engine has no row for a torus or a kind of communication.
@@ -53,7 +53,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         less = gain(some, BFS)
         known = published[f"sssp_below_bfs_{dimensions}d"]
         ax.annotate(
-            f"EFI, all tori: SSSP {less:.0%} below BFS\n(published: {known:.0%})",
+            f"edge forwarding indices, summed:\nSSSP {less:.0%} below BFS (published: {known:.0%})",
             (0.03, 0.97), xycoords="axes fraction", va="top", fontsize=9, color="#444444",
         )  # fmt: skip
         top = max(
@@ -63,7 +63,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     axes[0][0].set_ylabel("edge forwarding index / mean load")
     draw_over_nodes(axes[1][0], tables, lambda row: row["load_deviation"] / row["load_mean"])
     axes[1][0].set_ylabel("standard deviation / mean load")
-    axes[1][0].set_title("how uneven the loads are", fontweight="bold")
+    axes[1][0].set_title("deviation of the loads", fontweight="bold")
     draw_over_nodes(axes[1][1], tables, lambda row: row["route_cpu_seconds"])
     draw_budget(axes[1][1])
     draw_communication(axes[1][2], rows, published)
@@ -74,12 +74,12 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def uneven(row: Row) -> float:
-    """Its edge forwarding index over what it would be if all channels carried alike."""
+    """Edge forwarding index relative to the mean load; 1 if all channels have equal load."""
     return float(row["edge_forwarding_index"] / row["load_mean"])
 
 
 def draw_over_nodes(ax: Axes, tables: Mapping[Sizes, Mapping[str, Row]], quantity: Any) -> None:
-    """A point per torus and engine."""
+    """Draw `quantity` against nodes: a point per torus and engine."""
     for engine, style in STYLES.items():
         nodes = [math.prod(sizes) for sizes in tables]
         values = [quantity(engines[engine]) for engines in tables.values()]
@@ -96,7 +96,7 @@ def draw_over_nodes(ax: Axes, tables: Mapping[Sizes, Mapping[str, Row]], quantit
 
 
 def marks(engine: str, style: Style) -> dict[str, Any]:
-    """How the points of an engine look."""
+    """Style of the points of an engine."""
     hollow = engine == GENETIC
     return {
         "color": style.color,
@@ -109,18 +109,18 @@ def marks(engine: str, style: Style) -> dict[str, Any]:
 
 
 def draw_budget(ax: Axes) -> None:
-    """The study's budget of a quarter of a second, and the tori that its SSSP makes in that time."""
+    """Draw the study's time of 0.25 s, and stars for the tori whose tables its SSSP makes in that time."""
     ax.set_yscale("log")
     ax.axhline(0.25, color="#CC79A7", linewidth=1, linestyle=":")
     for nodes, text in ((90, "4D"), (150, "3D")):
         ax.plot([nodes], [0.25], **PUBLISHED)
         ax.annotate(text, (nodes, 0.25), xytext=(0, 9), textcoords="offset points", ha="center", fontsize=8)
     ax.set_ylabel("time to make a table (CPU s)")
-    ax.set_title("run time (stars: SSSP)", fontweight="bold")
+    ax.set_title("run time (stars: published, SSSP)", fontweight="bold")
 
 
 def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, float]) -> None:
-    """How much faster than under BFS each kind of communication is; bars of the two other engines."""
+    """Draw how much faster than with BFS each kind of communication is, with bars for the other two engines."""
     for k, kind in enumerate(KINDS):
         known = published.get(f"speedup_{kind}")
         for offset, engine in ((-0.19, GENETIC), (0.19, SSSP)):
@@ -129,7 +129,7 @@ def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, fl
             star = 100 * (known - 1) + 3 if known and engine == SSSP else 0
             if star:
                 ax.plot([star - 3], [k + offset], **{**PUBLISHED, "markersize": 10})
-            # Beside the bar, but not on a star.
+            # The number is drawn next to the bar, or to the star if the two would overlap.
             at = max(value, 0) if abs(max(value, 0) - star + 3) > 15 else max(value, star)
             ax.annotate(f"{value:+.1f}", (at, k + offset), xytext=(3, 0), textcoords="offset points",
                         va="center", fontsize=7, color="#444444")  # fmt: skip
@@ -137,17 +137,17 @@ def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, fl
     ax.invert_yaxis()
     ax.axvline(0, color="#333333", linewidth=0.8)
     ax.margins(x=0.12)
-    ax.set_xlabel("faster than under BFS (%)")
+    ax.set_xlabel("speedup relative to BFS (%)")
     ax.set_title("simulated, " + "x".join(map(str, STUDIED)), fontweight="bold")
     polish(ax)
     ax.grid(False, axis="y")
 
 
 def by_torus(rows: Sequence[Row]) -> dict[Sizes, dict[str, Row]]:
-    """The tables: per torus a row for every engine.
+    """The rows of forwarding tables, by torus and engine.
 
     Raises:
-        ValueError: one has none.
+        ValueError: a torus lacks the table of an engine.
     """
     tables: dict[Sizes, dict[str, Row]] = {}
     for row in rows:
@@ -160,12 +160,12 @@ def by_torus(rows: Sequence[Row]) -> dict[Sizes, dict[str, Row]]:
 
 
 def of_dimensions(tables: Mapping[Sizes, dict[str, Row]], dimensions: int) -> dict[Sizes, dict[str, Row]]:
-    """Those with so many sizes."""
+    """The tables of tori with the given number of dimensions."""
     return {sizes: engines for sizes, engines in tables.items() if len(sizes) == dimensions}
 
 
 def gain(tables: Mapping[Sizes, Mapping[str, Row]], other: str) -> float:
-    """How far below the other engine's indices those of SSSP are, all tori together: 0.1 = a tenth less."""
+    """How far the summed indices of SSSP are below those of the other engine, as a fraction."""
     total = {
         engine: sum(engines[engine]["edge_forwarding_index"] for engines in tables.values()) for engine in (SSSP, other)
     }
@@ -173,13 +173,13 @@ def gain(tables: Mapping[Sizes, Mapping[str, Row]], other: str) -> float:
 
 
 def rate(rows: Sequence[Row], kind: str, engine: str) -> float:
-    """How fast a kind of communication goes: the highest load that is carried, or one over the time a job takes.
+    """Speed of a kind of communication: the highest load that is carried, or the inverse of the time of a job.
 
-    Carried is a load if 99 % of the packets arrive within ten times what they take at the lightest load of all: no
-    backlog leaves that to them.
+    A load is carried if 99 % of its packets arrive within ten times their time at the lightest load. With a growing
+    backlog they cannot.
 
     Raises:
-        ValueError: there is no row, or no load is carried.
+        ValueError: there is no row, or the engine carries no load.
     """
     flows = [row for row in rows if row.get("traffic.name") == "flows" and pattern(row) == kind]
     unloaded = min((row["packet_latency_p99_ns"] for row in flows), default=0.0)
@@ -196,19 +196,19 @@ def rate(rows: Sequence[Row], kind: str, engine: str) -> float:
 
 
 def pattern(row: Row) -> str:
-    """Of a row of flows: the kind of communication. A shift is as far for all terminals."""
+    """The kind of communication of a row of flows. In a shift, all terminals send equally far."""
     sources, destinations = row["traffic.sources"], row["traffic.destinations"]
     far = {(to - at) % len(sources) for at, to in zip(sources, destinations, strict=True)}
     return "shift" if len(far) == 1 else "tornado"
 
 
 def speedup(rows: Sequence[Row], kind: str, engine: str) -> float:
-    """Its rate over that under BFS."""
+    """Rate with an engine, relative to BFS."""
     return rate(rows, kind, engine) / rate(rows, kind, BFS)
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     tables = by_torus(rows)
     some = {dimensions: of_dimensions(tables, dimensions) for dimensions in (2, 3, 4)}
     better = [
@@ -229,16 +229,16 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def slowest(tables: Mapping[Sizes, Mapping[str, Row]], nodes: int) -> float:
-    """The longest time that SSSP takes on tori of up to so many nodes, CPU seconds."""
+    """The longest time that SSSP takes on tori of up to `nodes` nodes, CPU seconds."""
     return max(float(e[SSSP]["route_cpu_seconds"]) for sizes, e in tables.items() if math.prod(sizes) <= nodes)
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown tables: of all tori by dimensions, of the study's five systems, of what was simulated."""
+    """Markdown tables of all tori by dimensions, of the study's systems, and of the simulated communication."""
     tables = by_torus(rows)
     lines = [
         "## Tori\n",
-        "| dimensions | tori | engine | sum of EFI | mean deviation / mean load | CPU s, all |",
+        "| dimensions | tori | engine | sum of edge forwarding indices | mean deviation / mean load | CPU s, all |",
         "|---" * 6 + "|",
     ]
     for dimensions in (2, 3, 4):
@@ -252,7 +252,7 @@ def summary(rows: Sequence[Row]) -> str:
                 f"{sum(row['route_cpu_seconds'] for row in column):.2f} |"
             )
     lines += [
-        "\n## The study's systems: most/least load, deviation\n",
+        "\n## The study's systems: greatest/least load, deviation\n",
         "| torus | BFS | genetic | SSSP |",
         "|---" * 4 + "|",
     ]

@@ -1,4 +1,4 @@
-"""Draws the effective bisection bandwidth of every engine's tables, and predicted beside simulated throughput."""
+"""Draws the effective bisection bandwidth of every engine's tables, and simulated against predicted throughput."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from ...plotting.drawing import FURTHER_COLORS, Row, polish
 from ...table_quality.one_table import KIND
 
-# By engine: colour and marker. Those of one family share a hue.
+# Colour and marker of each engine. Engines of one family share a hue.
 STYLES = {
     "min_hop": ("#000000", "o"),
     "up_down": ("#8a8a8a", "v"),
@@ -24,7 +24,7 @@ STYLES = {
     "lash": ("#CC79A7", "h"),
     "nue": ("#D55E00", "*"),
 }
-# Tables of the real subnet manager to which ours are compared: `expected.yaml` has their numbers.
+# Networks on which an engine is compared with OpenSM; `expected.yaml` has the numbers of OpenSM.
 _TREES = ("tree_4ary3", "leafspine_18x18", "fattree_672")
 _LATTICES = ("torus_4x4", "torus_5x5x5", "mesh_8x8", "hyperx_4x4", "hyperx_672")
 COMPARED = {
@@ -32,7 +32,7 @@ COMPARED = {
     "ftree": _TREES,
     "dor": _LATTICES,
 }
-# Of networks, in the picture on the right.
+# Colours of the networks in the right panel.
 _NETWORK_COLORS = (
     *("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#000000", "#8a8a8a"),
     *FURTHER_COLORS,
@@ -42,7 +42,7 @@ _MARKERS = ("o", "s", "^", "D", "v")
 
 @dataclass(frozen=True)
 class Pattern:
-    """A random bisection: what counting routes says of it, and what was simulated."""
+    """A random bisection: throughput predicted by counting routes, and simulated throughput."""
 
     network: str
     engine: str
@@ -52,10 +52,10 @@ class Pattern:
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """On the left the engines of each network, on the right every simulated pattern.
+    """Left: the engines on each network. Right: every simulated pattern.
 
     Raises:
-        ValueError: a simulation without the table it is to be compared with, or the other way round.
+        ValueError: a network has no table, a simulation has no table to compare with, or nothing was simulated.
     """
     figure = Figure(figsize=(13, 6.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
@@ -65,7 +65,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_engines(ax: Axes, rows: Sequence[Row], published: Mapping[str, Mapping[str, float]]) -> None:
-    """A line per network, a mark per engine; hollow, larger ones are those of OpenSM's tables."""
+    """Draw a line per network and a mark per engine; larger, hollow marks are the tables of OpenSM."""
     names = networks(rows)
     for k, network in enumerate(reversed(names)):
         ax.axhline(k, color="#f0f0f0", linewidth=8, zorder=0)
@@ -86,13 +86,13 @@ def draw_engines(ax: Axes, rows: Sequence[Row], published: Mapping[str, Mapping[
         for name in engines
     ]
     handles.append(Line2D([], [], color="#555555", marker="o", markerfacecolor="none", linestyle="none", markersize=10,
-                          label="OpenSM's"))  # fmt: skip
+                          label="OpenSM"))  # fmt: skip
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, frameon=False, fontsize=9)
     polish(ax)
 
 
 def draw_patterns(ax: Axes, found: Sequence[Pattern]) -> None:
-    """Simulated over predicted throughput, one mark per pattern."""
+    """Draw simulated against predicted throughput, one mark per pattern."""
     names = list(dict.fromkeys(pattern.network for pattern in found))
     for k, network in enumerate(names):
         own = [pattern for pattern in found if pattern.network == network]
@@ -115,15 +115,15 @@ def draw_patterns(ax: Axes, found: Sequence[Pattern]) -> None:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well a prediction meets what was simulated."""
+    """How well predicted throughput agrees with simulated throughput."""
 
     correlation: float
-    ratio: float  # of the means
-    deviation: float  # root of the mean squared difference
+    ratio: float  # mean simulated / mean predicted
+    deviation: float  # root mean square of the difference
 
     @classmethod
     def of(cls, found: Sequence[Pattern]) -> "Agreement":
-        """Over all patterns alike."""
+        """Agreement over all patterns, with equal weights."""
         predicted, simulated = (np.array([getattr(p, key) for p in found]) for key in ("predicted", "simulated"))
         return cls(
             float(np.corrcoef(predicted, simulated)[0, 1]),
@@ -133,12 +133,12 @@ class Agreement:
 
 
 def networks(rows: Sequence[Row]) -> list[str]:
-    """The networks in the order of the sweep."""
+    """The networks, in the order of the sweep."""
     return list(dict.fromkeys(row["study"] for row in rows))
 
 
 def bandwidths(rows: Sequence[Row], network: str) -> dict[str, float]:
-    """Effective bisection bandwidth by engine; those that refuse the network are left out.
+    """Effective bisection bandwidth by engine, without the engines that refuse the network.
 
     Raises:
         ValueError: there is no table of the network.
@@ -153,7 +153,7 @@ def patterns(rows: Sequence[Row]) -> list[Pattern]:
     """Every simulated pattern with its prediction.
 
     Raises:
-        ValueError: there is no table of an engine that was simulated, or nothing was simulated.
+        ValueError: a simulated engine has no table, or nothing was simulated.
     """
     tables = {(r["study"], r["engine.name"]): r for r in rows if r.get("kind") == KIND and r["routed"]}
     found = []
@@ -164,7 +164,7 @@ def patterns(rows: Sequence[Row]) -> list[Pattern]:
         if key not in tables:
             raise ValueError(f"no table of {key[0]} by {key[1]}")
         number, table = row["traffic.pattern"], tables[key]
-        # Loads are per terminal, and half of them send.
+        # Loads are per terminal, and half of the terminals send.
         sending = table["terminals"] // 2 / table["terminals"]
         found.append(Pattern(*key, number, table["patterns.bandwidth"][number], row["accepted_load"] / sending))
     if not found:
@@ -173,7 +173,7 @@ def patterns(rows: Sequence[Row]) -> list[Pattern]:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     agreement = Agreement.of(patterns(rows))
     numbers: dict[str, float | None] = {
         "correlation": agreement.correlation,
@@ -186,7 +186,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown tables: of every engine and network, and how well each network was predicted."""
+    """Markdown tables of every engine and network, and of the agreement on each network."""
     names = networks(rows)
     engines = [name for name in STYLES if any(name in bandwidths(rows, network) for network in names)]
     lines = [
@@ -214,6 +214,6 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def _offset(engine: str) -> float:
-    # Marks of one network lie a little apart: many are equal.
+    # Many marks of a network have equal values, so they are shifted apart.
     place = list(STYLES).index(engine)
     return 0.34 - 0.68 * place / (len(STYLES) - 1)
