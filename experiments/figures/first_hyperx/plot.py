@@ -1,4 +1,4 @@
-"""Draws the bandwidth of pairs of nodes and times relative to the baseline, and computes the compared numbers."""
+"""Draws bandwidths by pairs of nodes, and times relative to the baseline, and computes the compared numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ _TIMED = {"allreduce": "all-reduce", "halo": "halo exchange"}
 
 
 class Setup(NamedTuple):
-    """A combination that the figure compares: a topology, its routing and a placement of the ranks."""
+    """One of the compared setups: a topology, a routing and a placement of ranks."""
 
     topology: str
     routing: str  # name of a routing, or of the engine that makes a table
@@ -25,7 +25,7 @@ class Setup(NamedTuple):
 
 BASELINE = Setup("fat_tree", "ftree", "linear")
 LINEAR = Setup("hyperx", "dfsssp", "linear")
-# Titles in the order of the figure: five combinations of the study, then five that its machine did not have.
+# In the order of the figure: the five setups of the study, then five that its machine did not have.
 SETUPS = {
     BASELINE: "fat tree\nftree, linear",
     Setup("fat_tree", "sssp", "fragmented"): "fat tree\nSSSP, clustered",
@@ -38,14 +38,14 @@ SETUPS = {
     Setup("hyperx", "q_adaptive", "linear"): "HyperX\nQ-adaptive, linear",
     Setup("hyperx", "policy", "linear"): "HyperX\nagent (DQN), linear",
 }
-_OF_STUDY = 5  # the first entries are those of the study
+_OF_STUDY = 5
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """Top: a heat map per combination, for the nodes of a rack and for all. Bottom: bisection bandwidth and times.
+    """Heat maps per setup for the nodes of a rack and for all nodes, then bisection bandwidths and relative times.
 
     Raises:
-        ValueError: a combination has no row for a job.
+        ValueError: a setup has no row for a job.
     """
     figure = Figure(figsize=(19, 12.5), layout="constrained")
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.3])[:, 0]
@@ -57,7 +57,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_maps(figure: SubFigure, rows: Sequence[Row]) -> None:
-    """Draw the bandwidth of every pair: a column per combination, a row per number of nodes."""
+    """Draw the bandwidth of every pair, with a column per setup and a row per number of nodes."""
     nodes = sorted({ranks_of(row) for row in rows if kind_of(row) == "mpigraph"})
     panels = figure.subplots(len(nodes), len(SETUPS), squeeze=False)
     norm = Normalize(0, 4 * _GIB_PER_GB)
@@ -76,7 +76,7 @@ def draw_maps(figure: SubFigure, rows: Sequence[Row]) -> None:
 
 
 def draw_bisection(ax: Axes, rows: Sequence[Row]) -> None:
-    """Draw effective bisection bandwidth: a bar per combination, and a mark for the value counted in its tables."""
+    """Draw the effective bisection bandwidth: bars for simulations, marks for values counted in forwarding tables."""
     setups = list(SETUPS)
     values = [effective_bisection(rows, setup) for setup in setups]
     colors = ["#0072B2" if k < _OF_STUDY else "#009E73" for k in range(len(setups))]
@@ -93,13 +93,13 @@ def draw_bisection(ax: Axes, rows: Sequence[Row]) -> None:
     ax.set_xlim(0, 1.18)
     ax.set_title("effective bisection bandwidth", fontsize=10, fontweight="bold", pad=22)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 0.995), frameon=False, fontsize=9)
-    ax.set_xlabel("simulated, relative to a pair alone")
+    ax.set_xlabel("simulated, relative to a single pair")
     polish(ax)
     ax.grid(False, axis="y")
 
 
 def draw_times(figure: SubFigure, rows: Sequence[Row]) -> None:
-    """Draw job times relative to the baseline, as a table per job, by message size and nodes."""
+    """Draw the times of the jobs relative to the baseline, by message size and nodes."""
     scales = sorted({(bytes_of(row), ranks_of(row)) for row in rows if kind_of(row) in _TIMED})
     norm = LogNorm(1 / 4, 4)
     panels = figure.subplots(1, len(_TIMED), sharey=True)
@@ -130,39 +130,39 @@ def draw_times(figure: SubFigure, rows: Sequence[Row]) -> None:
 
 
 def relative_times(rows: Sequence[Row], kind: str, scales: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-    """Times relative to the baseline, of shape [setups, scales]; a scale is (bytes, nodes)."""
+    """Times relative to the baseline, [setups, scales]. A scale is a pair of bytes and nodes."""
     times = np.array([[time_us(rows, setup, kind, nodes, size) for size, nodes in scales] for setup in SETUPS])
     relative: NDArray[np.float64] = times / times[list(SETUPS).index(BASELINE)]
     return relative
 
 
 def setup_of(row: Row) -> Setup:
-    """The combination that a row belongs to."""
+    """The setup of a row."""
     routing = row["routing.engine"] if row["routing.name"] == "table" else row["routing.name"]
     return Setup(row["topology.name"], routing, row["workload.placement"])
 
 
 def kind_of(row: Row) -> str:
-    """The job of a row: allreduce, halo, mpigraph or bisection; "table" for the row of a forwarding table."""
+    """The row's job: allreduce, halo, mpigraph or bisection; "table" for a forwarding table."""
     jobs = row.get("workload.jobs")
     return str(jobs[0]["name"]) if jobs else "table"
 
 
 def ranks_of(row: Row) -> int:
-    """Number of nodes of the job of a row."""
+    """The number of nodes of the row's job."""
     return int(row["workload.jobs"][0]["ranks"])
 
 
 def bytes_of(row: Row) -> int:
-    """Message size of the job of a row, bytes."""
+    """The bytes of a message of the row's job."""
     return int(row["workload.jobs"][0]["bytes"])
 
 
 def rows_of(rows: Sequence[Row], setup: Setup, kind: str, nodes: int, size: int | None = None) -> list[Row]:
-    """The rows of a combination for one job, of all placement seeds.
+    """The rows of a setup's job with all placements.
 
     Raises:
-        ValueError: there is none. A figure with a missing part is not drawn.
+        ValueError: there is none, and a figure must not lack a part.
     """
     chosen = [
         row
@@ -176,23 +176,23 @@ def rows_of(rows: Sequence[Row], setup: Setup, kind: str, nodes: int, size: int 
 
 
 def time_us(rows: Sequence[Row], setup: Setup, kind: str, nodes: int, size: int) -> float:
-    """Time until the last rank is done, in us, as mean over the placements."""
+    """The time until the last rank is done in us, as the mean over placements."""
     return float(np.mean([row[f"jobs.{kind}.finish_ns"] for row in rows_of(rows, setup, kind, nodes, size)])) / 1e3
 
 
 def gib_per_s(row: Row) -> NDArray[np.float64]:
-    """Bandwidth between nodes, or blocks of nodes, in GiB/s; NaN where nothing was sent."""
+    """The bandwidth from node (or block of nodes) to node in GiB/s; NaN without a message."""
     return np.array(row["messages.mpigraph.gb_per_s"], dtype=float) * _GIB_PER_GB
 
 
 def mean_gib_per_s(rows: Sequence[Row], setup: Setup, nodes: int) -> float:
-    """Mean bandwidth of a pair in mpiGraph, GiB/s."""
+    """The mean bandwidth of a pair in mpiGraph, in GiB/s."""
     chosen = rows_of(rows, setup, "mpigraph", nodes)
     return float(np.mean([row["messages.mpigraph.mean_gb_per_s"] for row in chosen])) * _GIB_PER_GB
 
 
 def effective_bisection(rows: Sequence[Row], setup: Setup) -> float:
-    """Mean bandwidth of a pair in random bisections of all nodes, relative to a pair that is alone."""
+    """The ratio of a pair's mean bandwidth in random bisections of all nodes to that of a single pair."""
     all_nodes = max(ranks_of(row) for row in rows if kind_of(row) == "bisection")
     mean = [
         float(np.mean([row["messages.bisection.mean_gb_per_s"] for row in rows_of(rows, setup, "bisection", nodes)]))
@@ -202,10 +202,7 @@ def effective_bisection(rows: Sequence[Row], setup: Setup) -> float:
 
 
 def counted_bisection(rows: Sequence[Row], setup: Setup) -> float | None:
-    """Effective bisection bandwidth counted in the forwarding tables.
-
-    None for a combination without tables, or with several routes per pair.
-    """
+    """The same ratio counted in forwarding tables; None without tables, or with several routes per pair."""
     if list(SETUPS).index(setup) >= _OF_STUDY or setup.routing == "parx":
         return None
     return table_of(rows, setup.topology, setup.routing)["ebb_mean"]  # type: ignore[no-any-return]
@@ -224,12 +221,12 @@ def table_of(rows: Sequence[Row], topology: str, engine: str) -> Row:
 
 
 def best_adaptive(rows: Sequence[Row], nodes: int) -> float:
-    """The highest mean bandwidth of mpiGraph among the combinations with adaptive routing."""
+    """The highest mean bandwidth of mpiGraph among the setups with adaptive routing."""
     return max(mean_gib_per_s(rows, setup, nodes) for setup in list(SETUPS)[_OF_STUDY:])
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry of `expected.yaml`, by its id."""
+    """The measured number of every entry in `expected.yaml`."""
     rack = {setup: mean_gib_per_s(rows, setup, 28) for setup in SETUPS}
     bandwidth = 4 * _GIB_PER_GB
     scales = sorted({(bytes_of(row), ranks_of(row)) for row in rows if kind_of(row) == "allreduce"})
@@ -254,7 +251,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def size_text(size: int) -> str:
-    """A message size in words, such as "1 KiB"."""
+    """A size with its unit, such as 1 KiB."""
     for unit, word in ((2**20, "MiB"), (2**10, "KiB")):
         if size >= unit:
             return f"{size / unit:g} {word}"
@@ -262,7 +259,7 @@ def size_text(size: int) -> str:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown tables of the bandwidths and times of every combination."""
+    """Markdown tables of the bandwidths and times of every setup."""
     nodes = sorted({ranks_of(row) for row in rows if kind_of(row) == "mpigraph"})
     lines = [
         "## Bandwidth\n",
