@@ -55,7 +55,12 @@ FIELDS: list[tuple[str, str]] = [
         "those whose components in C++ took part, with their versions; the run counts while they are unchanged",
     ),
     ("config_hash", "of the configuration without what changes no result; part of the folder's name"),
-    ("config", "the resolved configuration"),
+    ("config", "the resolved configuration, as the command composed it"),
+    (
+        "core_config",
+        "the configuration as the core validated it: the values of all parameters, and every job with its motif and "
+        "ranks; see [formats](../formats.md#resultjson)",
+    ),
     (
         "facts",
         "sizes of the network; latencies and flit times in cycles with their rounding error (above 1 % is refused; "

@@ -229,6 +229,7 @@ struct Network {
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;           // topology and parameters, which a saved Q-table must match
   std::string identity;              // whole configuration, which a snapshot must match
+  Config config;                     // validated sections with all parameters, without tables and programs
   std::vector<std::string> plugins;  // plugins whose components it uses
   u64 memory_bytes = 0;              // initial memory of a simulation, counted by build()
   RoutingFacts routing_facts{};
