@@ -172,7 +172,7 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
         (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 2, terminals: [1]}]"], ["1 terminals", "2 ranks"]),
         (
             ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
-            ["terminal 2", "taken"],
+            ["terminal 2", "twice"],
         ),
         (["workload=jobs"], ["workload.jobs", "none"]),
         (["workload=jobs", "workload.jobs=[ur]"], ["'ur'", "mapping"]),
@@ -187,7 +187,7 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
         (["workload=pair", "traffic=adversarial"], ["traffic=adversarial", "workload=none"]),
         (["workload=pair", "run.measure_ns=5"], ["run.measure_ns=5", "workload.max_ns"]),
         (["workload=goal", "workload.file=nowhere.goal"], ["nowhere.goal"]),
-        (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:8:1", "circle"]),
+        (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:8:1", "cycle:"]),
     ],
 )
 def test_bad_input_is_refused_in_one_message(

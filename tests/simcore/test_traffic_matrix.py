@@ -215,7 +215,7 @@ def test_terminals_that_fail_are_left_out_of_the_matrix(matrix: Matrix) -> None:
         "routing": "minimal",
         "failures": {"terminals": [0, 1], "events": ["0.02@20000"]},
     }
-    with pytest.raises(ConfigError, match="72 x 72.* 70 terminals"):
+    with pytest.raises(ConfigError, match=r"72 x 72.* 70 terminals"):
         Simulation({**sections, "traffic": {"name": "matrix", "matrix": matrix}})
     sim = Simulation({**sections, "traffic": {"name": "matrix", "matrix": matrix[2:, 2:]}})
     sim.run(500)

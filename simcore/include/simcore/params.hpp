@@ -51,7 +51,6 @@ struct Config {
   u32 partitions = 0;                                         // their number (src/partition.hpp); 0: by cache size
   std::shared_ptr<const tables::Demand> demand = {};          // for routing=table: traffic that the engine balances for
   std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
-};  // for traffic=matrix
 };
 
 struct ParamSpec {

@@ -68,7 +68,7 @@ void read_layers(const PolicyFile& file, const std::string& path, u32 inputs, u3
     if (bias->second.values.empty() || bias->second.values.size() > learning::kMostUnits)
       throw ConfigError("policy file " + path + ": layer " + std::to_string(l) + " has " +
                         std::to_string(bias->second.values.size()) + " units; valid are 1 to " +
-                        std::to_string(kMostUnits));
+                        std::to_string(learning::kMostUnits));
     layers.push_back(static_cast<u32>(bias->second.values.size()));
     known.insert({layer + ".weight", layer + ".bias"});
   }
