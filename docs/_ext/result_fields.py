@@ -207,6 +207,6 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 ROWS_NOTE = (
     "If a network names its switches and hosts, the tables also have columns with the names (`terminal_name` and so "
     "on). `messages.npz` (`workload.message_matrix`) holds matrices [ranks, ranks], from the row's rank to the "
-    "column's rank. `<job>.bytes` and `<job>.messages` count the received data, and `<job>.time_ns` sums the times of the "
-    "messages. `<job>.busy_ns` is the time in which at least one of the messages is in flight."
+    "column's rank. `<job>.bytes` and `<job>.messages` count the received data, and `<job>.time_ns` sums the times of "
+    "the messages. `<job>.busy_ns` is the time in which at least one of the messages is in flight."
 )
