@@ -1,5 +1,5 @@
-# The few commands of this repository. `make` alone lists them.
-# Needs: make, a C++20 compiler, CMake >= 3.24 and Python >= 3.11; everything else goes into .venv and build/.
+# The commands of this repository. `make` lists them.
+# Requirements: make, a C++20 compiler, CMake >= 3.24 and Python >= 3.11. All other files go into .venv and build/.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -10,26 +10,26 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
-# Where the project is checked a warning is an error; where it is used, another compiler may warn of something new.
+# Warnings are errors in CI. They are not for users, whose compilers may have other warnings.
 WERROR ?= $(if $(CI),ON,OFF)
 
-# The first interpreter that runs, is new enough and can make a virtual environment. A name on the PATH is not proof:
-# version managers leave shims for versions that are not active, and some systems ship Python without ensurepip.
+# The first interpreter that runs, is new enough and can create a virtual environment. Each candidate is tried, because
+# version managers leave shims for inactive versions, and some systems ship Python without ensurepip.
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
-# A compiler cache is used where there is one. It takes precompiled headers only if told that their dates do not matter.
+# Uses a compiler cache if there is one. ccache caches precompiled headers only if it may ignore their dates.
 ifneq ($(shell command -v ccache),)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
 endif
 
 CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o -name 'CMakeLists.txt' -o -path 'simcore/cmake/*' \) 2>/dev/null)
-# The editable installation knows the packages by name: a folder that becomes one is installed anew.
-PACKAGES := $(shell find simcore experience env agents configs experiments plugins -name __init__.py 2>/dev/null)
+# The editable installation lists the packages by name, so a new package needs a new installation.
+PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,28 +42,31 @@ $(VENV)/created:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-# What pip is to install, from pyproject.toml alone: what the build and the package need, or what one extra adds.
+# Prints the requirements of pyproject.toml for pip: those of the build and the package, or those of one extra.
 REQUIREMENTS := import re, sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb")); extras = p["project"]["optional-dependencies"]; \
 	expand = lambda name: [y for x in extras[name] for y in (sum(map(expand, re.findall(r"[\w-]+", x[x.index("["):])), []) if x.startswith("flitgym[") else [x])]; \
 	print(*(expand(sys.argv[1]) if sys.argv[1:] else p["build-system"]["requires"] + p["project"]["dependencies"]), sep="\n")
 
-# Dependencies come first and in isolation of each other: one of Hydra's is a source package that brings its own build tools.
+# Dependencies are installed first, with isolated builds, because a dependency of Hydra is a source package with its own
+# build requirements.
 $(VENV)/dependencies: $(VENV)/created pyproject.toml constraints.txt
-	@echo "== installing what the simulation needs"
+	@echo "== installing the packages for the simulation"
 	@$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements.txt
 	@touch $@
 
-# Learning and the checks. The common registry has torch for CUDA alone (5 GB); TORCH_INDEX names another index to take it from.
+# Packages for learning and the checks. TORCH_INDEX names another package index for torch, because PyPI only has torch
+# with CUDA for Linux (5 GB).
 $(VENV)/dependencies-dev: $(VENV)/dependencies
-	@echo "== installing what learning and the checks need (the extra [dev])"
+	@echo "== installing the packages for learning and the checks (the extra [dev])"
 	@$(BIN)/python -c '$(REQUIREMENTS)' dev > $(VENV)/requirements-dev.txt
 	@if [ -n "$(TORCH_INDEX)" ]; then \
 		$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps --index-url "$(TORCH_INDEX)" torch; fi
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-dev.txt
 	@touch $@
 
-# Editable, so Python and YAML edits need no rebuild; build/ is kept, so a C++ edit recompiles only what it touches.
+# Editable, so changes of Python and YAML files need no build. build/ is kept, so a change of a C++ file recompiles only
+# the files that depend on it.
 $(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES) $(PACKAGES)
 	@echo "== building the simulator core for this machine"
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
@@ -72,10 +75,10 @@ $(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES) $(PACKAGES)
 
 venv: $(VENV)/installed ## create .venv and build the core into it (nothing to do when up to date)
 
-dev: $(VENV)/dependencies-dev $(VENV)/installed ## the same with torch and all else that learning and the checks need (TORCH_INDEX=... for torch)
+dev: $(VENV)/dependencies-dev $(VENV)/installed ## the same, with torch and the other packages for learning and the checks (TORCH_INDEX=... for torch)
 
-# Portable: no instructions but those that every machine of the kind has. Any Python >= 3.11 can build it for itself.
-wheel: $(VENV)/dependencies ## build a wheel for this Python into dist/ and try it in an environment of its own
+# Portable: uses only instructions that every machine of this architecture has. Any Python >= 3.11 can build it.
+wheel: $(VENV)/dependencies ## build a wheel for this Python into dist/ and try it in a new environment
 	@echo "== building the wheel"
 	@rm -rf build/wheel && mkdir -p build/wheel dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel/cmake \
@@ -98,9 +101,9 @@ demo: venv ## a first picture within a minute, then the two figures of the HPDC'
 
 # --- Checks --------------------------------------------------------------------------------------------------------
 
-# Two at a time: the C++ tests compile beside the rest, which mostly uses one core.
+# Two targets at a time: the C++ tests compile while the others run, which mostly use one core.
 test: ## run every check: lint, types, C++ tests with sanitizers, Python tests
-	@$(MAKE) --no-print-directory -j2 test-cpp lint types test-python
+	@$(MAKE) --no-print-directory -j2 test-cpp one-definition lint types test-python
 
 lint: $(VENV)/dependencies-dev
 	@echo "== ruff"
@@ -111,13 +114,13 @@ lint: $(VENV)/dependencies-dev
 	@echo "== line lengths"
 	@$(BIN)/python tests/project/long_lines.py
 
-# The checker sees the packages under the names users import: links stand in for the mapping that the build makes. The
-# benchmark's scripts import each other by their folder, as they do when they run.
+# mypy checks the packages under the names that users import. Links in build/types replace the mapping of the build. The
+# scripts of the benchmark import each other from their folder, as at run time.
 types: dev
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
-	@for package in simcore experience env agents configs experiments plugins; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
-	@ln -sfn ../../../experiments/flitgym/__init__.py build/types/flitgym/__init__.py
+	@for package in simcore env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
+	@for file in experiments/flitgym/*.py; do ln -sfn ../../../$$file build/types/flitgym/; done
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
 test-cpp:
@@ -128,18 +131,30 @@ test-cpp:
 	@cmake --build build/test -j $(JOBS) >> build/test.log || { tail -n 60 build/test.log; exit 1; }
 	@ctest --test-dir build/test --output-on-failure -j $(JOBS)
 
+# The second library holds a type with two definitions. Its link must fail, or the check is broken.
+one-definition: ## check that no type of the core has two definitions (needs GCC)
+	@echo "== one definition of each type"
+	@mkdir -p build
+	@cmake -S simcore -B build/one_definition -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DFLITGYM_ODR=ON \
+		> build/one_definition.log || { cat build/one_definition.log; exit 1; }
+	@cmake --build build/one_definition -j $(JOBS) --target one_definition >> build/one_definition.log 2>&1 \
+		|| { tail -n 60 build/one_definition.log; exit 1; }
+	@if cmake --build build/one_definition --target two_definitions > build/two_definitions.log 2>&1 \
+		|| ! grep -q "violates the C++ One Definition Rule" build/two_definitions.log; then \
+		echo "the check did not find the type with two definitions:"; cat build/two_definitions.log; exit 1; fi
+
 test-python: dev
 	@echo "== pytest"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-cluster-test: venv ## a Ray cluster of two nodes and jobs by submitit on this machine (a quarter of an hour)
+cluster-test: venv ## test a Ray cluster of two nodes, and jobs by submitit, on this machine (15 minutes)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
-# Every reader's fuzzing stands in `make test` with a fixed budget; here each goes on for FUZZ_SECONDS.
+# `make test` fuzzes every reader with a fixed budget. Here each runs for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
 FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
-fuzz: dev ## mutated files for every reader, sanitizers on: FUZZ_SECONDS=120 each
+fuzz: dev ## test every reader with mutated files and sanitizers: FUZZ_SECONDS=120 each
 	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > /dev/null
 	@cmake --build build/test -j $(JOBS) > /dev/null
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
@@ -151,24 +166,24 @@ bench-build:
 		-DFLITGYM_WERROR=$(WERROR) > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 
-# Without SCENES also how it scales, what decisions of agents cost, and forwarding tables.
-bench: venv bench-build ## measure the core beside its goals: SCENES="..." some scenes, SAVE=NAME to keep the figures
+# Without SCENES, also measures scaling, the decisions of agents, forwarding tables and the commands.
+bench: venv bench-build ## measure the core and compare it with its goals: SCENES="..." for some scenes, SAVE=NAME keeps the results
 	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/commands.py
 
-bench-instructions: $(VENV)/dependencies ## instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
+bench-instructions: $(VENV)/dependencies ## count instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
 	@$(BIN)/python simcore/bench/run.py $(SCENES) --instructions $(if $(SAVE),--save $(SAVE))
 
-bench-compare: $(VENV)/dependencies bench-build ## is the core slower than BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
+bench-compare: $(VENV)/dependencies bench-build ## compare the speed of the core with BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
 	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \
 		$(if $(FAIL_BELOW),--fail-below $(FAIL_BELOW))
 
 # --- Documentation -------------------------------------------------------------------------------------------------
 
 $(VENV)/dependencies-docs: $(VENV)/dependencies
-	@echo "== installing what the documentation needs (the extra [docs])"
+	@echo "== installing the packages for the documentation (the extra [docs])"
 	@$(BIN)/python -c '$(REQUIREMENTS)' docs > $(VENV)/requirements-docs.txt
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-docs.txt
 	@touch $@
@@ -183,21 +198,21 @@ pictures: venv ## draw the pictures of docs/pictures again: the networks, the fi
 		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
 	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
 
-docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (a warning ends it)
+docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (warnings are errors)
 	@echo "== sphinx"
 	@$(BIN)/python -m sphinx -E -a -W --keep-going -q -b html -d build/docs.cache docs build/docs
 	@echo "build/docs/index.html"
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 
-format: $(VENV)/dependencies-dev ## format the Python and C++ sources and mend what the linter can
+format: $(VENV)/dependencies-dev ## format the Python and C++ sources, and fix what the linter can fix
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP_FORMATTED)
 
-constraints: ## pin the newest versions that fit pyproject.toml (needs uv)
+constraints: ## pin the newest versions that pyproject.toml allows (needs uv)
 	@printf '%s\n' 'scikit-build-core>=1.1,<1.2' 'pybind11>=3.1,<3.2' | \
 		uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --extra dev --extra docs pyproject.toml - -o constraints.txt
 
-clean: ## remove what was built (results stay)
+clean: ## remove all built files (results are kept)
 	rm -rf build $(VENV)

@@ -1,8 +1,13 @@
-"""Agents that decide in the place of routers: one readable file per algorithm.
+"""Agents that make the routing decisions: one readable file per algorithm.
 
-A file with a dataclass `Config`, whose field `name` is the file's name, and a class `Agent` is a choice of
-`flitgym-train`. Those of RLlib are listed in rllib.py, so that Ray is imported only when one is chosen. Plugins have
-more, in a folder `agents` of theirs.
+A file of this folder that has a dataclass `Config`, whose field `name` is the file's name, and a class `Agent` is a
+choice of `flitgym-train`. A plugin adds such files in its own folder `agents`.
+
+    learning/    parts that algorithms share: rollouts, replay, advantages, bounds of hyperparameters, checkpoints
+    networks/    the networks that learn
+    policy/      policies as files, and policies made of costs
+    policies/    the policies that come with flitgym
+    rllib/       PPO and DQN by RLlib; Ray is imported only when one of them is chosen
 """
 
 from __future__ import annotations
@@ -11,8 +16,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from ..plugins import Plugin, load, modules, refuse_taken
 from ..simcore import ConfigError
+from ..simcore.plugins import Plugin, load, modules, refuse_taken
 
 
 def trainable() -> dict[str, tuple[type[Any], type[Any]]]:
@@ -24,12 +29,10 @@ def trainable() -> dict[str, tuple[type[Any], type[Any]]]:
     found: dict[str, tuple[type[Any], type[Any]]] = {}
     try:
         for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
-            if path.stem.startswith("rllib_"):
-                continue
             module = importlib.import_module(f".{path.stem}", __package__)
             if hasattr(module, "Config") and hasattr(module, "Agent"):
                 found[module.Config().name] = (module.Config, module.Agent)
-            found |= getattr(module, "AGENTS", {})
+        found |= importlib.import_module(".rllib.agent", __package__).AGENTS
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"agents learn with {error.name}, which is not installed: pip install 'flitgym[learn]'"

@@ -1,40 +1,28 @@
-"""Deep Q-learning over routing decisions: one network, shared by all routers, estimates the time a packet still needs.
+"""Double DQN for routing decisions: one network, shared by all routers, estimates the time a packet still needs.
 
-A decision is a state: what the router knows when a packet asks for a route. Its actions are the slots. The reward is
-minus the time to the packet's next decision or delivery, so the value of a slot is minus the time that is left, and the
-best slot is the fastest way as far as can be told at this router.
+The state of a decision is the router's observation when a packet requests a route. Its actions are the slots. The
+reward is minus the time to the packet's next decision or delivery. So the value of a slot is minus the remaining time,
+and the router takes the slot with the highest value.
 
-    Mnih et al., Nature 518 (2015)      Q-learning with a replay memory and a target network
+    Mnih et al., Nature 518 (2015)      Q-learning with a replay buffer and a target network
     van Hasselt et al., AAAI 2016       Double: the online network picks the next action, the target network values it
     Wang et al., ICML 2016              Dueling: Q = V + A - mean A
-    Matignon et al., IROS 2007          Hysteretic: bad news count less, since other routers explore, too
+    Matignon et al., IROS 2007          Hysteretic: bad news weigh less, since other routers explore, too
     Boyan and Littman, NIPS 1993        the packet's delay as the reward, in a table (Q-routing)
 
-Deviations: the target network follows by averaging instead of copies; no discount (a packet always arrives); masked
-slots never count. Three more have options that undo them, since undoing them did not pay: a batch takes an equal part
-from the present episode of every network, however few transitions it has; what is open when an episode ends is not
-learned from; large errors count in proportion only. Mean latency in ns on dragonfly_72 with mixed traffic, five
-episodes that were not trained on, by seed of the training:
+Deviations:
 
-    load                                                 0.465             0.7                 0.8
-    default                                              723, 719, 727     933, 931, 933       3281, 3939, 3744
-    replay=transitions                                   737, 728, 729     954, 936, 1100      3343, 3203, 3214
-    replay=transitions, tail_ns=10000                    734               1002                3601
-    huber_us=10                                          751, 739          3683, 977           4342, 4617
-    replay=transitions, tail_ns=10000, huber_us=10       731, 734          978, 957            3546, 3470
+| | plain double DQN | here | option that restores it |
+|---|---|---|---|
+| target network | a copy every 10,000 updates | a running average, 0.01 per update | |
+| discount | 0.99 | 1, since every packet arrives | `discount` |
+| invalid actions | none | masked slots are never chosen | |
+| batch | from all transitions, each as likely | an equal part from each network's episode | `replay=transitions` |
+| decisions open at an episode's end | their rewards are awaited | discarded | `tail_ns` |
+| loss | squared error | Huber loss, linear above 1 us | `huber_us` |
 
-A part of each batch in proportion to what each network holds: 740, 746; 938, 925; 4654, 3966.
-
-`reward=relative_delay` pays in the network's own mean hops and puts a toll on what is lost to queues, since a packet
-that waits makes others wait. 250 rounds on twelve worlds with one toll or another, mean latency in ns (one seed):
-
-    toll                                                         1       3     best baseline
-    hyperx_64, hpdc21, bit complement 0.4                        392     344   355 (Q-adaptive)
-    hyperx_64, sc19, 1 to 16 flits, bit complement 0.4           479     410   420 (OmniWAR)
-    hyperx 4x4x4, hpdc21, bit complement 0.4                     513     456   460 (Q-adaptive)
-    dragonfly_72, hpdc21, ADV+1 0.45                             892     876   1291 (UGAL-L)
-    dragonfly_72, hpdc21, mixed 0.465                            713     688   904 (Q-adaptive)
-    dragonfly_72, hpdc21, uniform 0.6                            587     592   584 (Q-adaptive)
+`reward=relative_delay` measures delays in the network's mean hops and adds `toll` times the time lost to queues, since
+a waiting packet makes others wait. See docs/agents/dqn.md for results.
 """
 
 from __future__ import annotations
@@ -46,30 +34,30 @@ import torch
 from torch import Tensor, nn
 
 from ..configs.errors import unknown
-from ..experience.world import Mixture, World
+from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from . import stored
-from .bounds import LEARNING, ROLLOUTS, check, require
-from .divergence import require_finite
+from .learning import stored
+from .learning.bounds import LEARNING, ROLLOUTS, check, require
+from .learning.divergence import require_finite
+from .learning.replay import Replay
+from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, QNetwork
-from .replay import Replay
-from .rollouts import SEEN, Rollouts
 
 _REPLAYS = ("networks", "transitions")
 
 
 @dataclass
 class Hyperparameters:
-    """Of double DQN, flitgym's own and RLlib's (rllib_dqn.py); times in ns."""
+    """Hyperparameters that flitgym's double DQN and RLlib's (rllib/dqn.py) share; times in ns."""
 
-    # what the routers see and are paid
+    # observation and reward
     network: str = "slots"  # or flat
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     reward: str = "hop_delay"
-    toll: float = 1.0  # of reward=relative_delay: how many times more the time lost to queues counts
+    toll: float = 1.0  # of reward=relative_delay: weight of the time lost to queues, on top of the delay
     slots: int = 8
-    slots_by: str = "random"  # or estimate: which candidates where there are more than slots
+    slots_by: str = "random"  # or estimate: the choice of candidates if there are more than slots
     # experience
     episode_ns: float = 60000
     epsilon_first: float = 0.5
@@ -88,27 +76,27 @@ class Hyperparameters:
 
 @dataclass
 class Config(Hyperparameters):
-    """`networks` and what follows are this version's alone, the others RLlib's, too; times in ns."""
+    """The keys from `networks` on are of this version only; RLlib's version shares the others. Times in ns."""
 
     name: str = "dqn"
     # experience
-    networks: int = 4  # simulated side by side
-    run_ns: float = 2000  # between two rounds of learning
+    networks: int = 4  # simulated in parallel
+    run_ns: float = 2000  # simulated time of a round
     capacity: int = 16384  # transitions kept of each network
-    # What a batch is drawn from. networks: the present episodes, an equal part from each network, however few it has;
-    # transitions: the latest of all networks, episodes that are over included, each as likely.
+    # The source of a batch. networks: the present episodes, an equal part from each network;
+    # transitions: the latest transitions of all networks and episodes, each as likely.
     replay: str = "networks"  # or transitions
-    # How long an episode is carried on for the sake of decisions made before its end. Without it those that are open at
-    # the end are never learned from, and they are the slow ones; it takes replay=transitions.
+    # How long an episode continues after its end, until the decisions made before the end have their rewards. Without
+    # it the decisions that are open at the end, which are the slow ones, are lost. It needs replay=transitions.
     tail_ns: float = 0.0
-    record_part: float = 0.3  # part of the packets whose decisions are kept
-    epsilon_part: float = 0.5  # of the training, in which epsilon falls
+    record_part: float = 0.3  # fraction of the packets whose decisions are recorded
+    epsilon_fraction: float = 0.5  # fraction of the training in which epsilon falls
     # learning
     updates: int = 20  # per round
-    target_rate: float = 0.01  # of the target network's following, per update
-    hysteresis: float = 1.0  # weight of the errors of news that are worse than expected; 1 = as all others
-    # Errors count by their square up to here and in proportion beyond, which draws the values of widely spread delays
-    # (those of a saturated network) from their mean towards their median. In mean hops with reward=relative_delay.
+    target_rate: float = 0.01  # step of the target network towards the online network, per update
+    hysteresis: float = 1.0  # weight of errors where the goal is worse than the estimate; 1 = the same weight
+    # The loss is quadratic up to this error and linear above, which moves the values of widely spread delays (of a
+    # saturated network) from their mean towards their median. The unit is a mean hop with reward=relative_delay.
     huber_us: float = 1.0
 
     def __post_init__(self) -> None:
@@ -116,7 +104,7 @@ class Config(Hyperparameters):
         check(
             self,
             **ROLLOUTS,
-            epsilon_part=(0, 1),
+            epsilon_fraction=(0, 1),
             updates=(1, 1 << 20),
             target_rate=(0, 1),
             hysteresis=(0, 1e6),
@@ -125,14 +113,11 @@ class Config(Hyperparameters):
         if self.replay not in _REPLAYS:
             raise ConfigError(unknown("agent.replay", self.replay, _REPLAYS))
         if self.tail_ns > 0 and self.replay == "networks":
-            raise ConfigError(f"agent.tail_ns: {self.tail_ns:g} takes agent.replay=transitions")
-
-
-_STORED = ("online", "target", "optimiser", "generator", "round", "rollouts", "replay")
+            raise ConfigError(f"agent.tail_ns: {self.tail_ns:g} needs agent.replay=transitions")
 
 
 class Agent:
-    """Trains a `QNetwork` on a world. The core follows the scores alone: the state's value moves all slots alike."""
+    """Trains a `QNetwork` on a world. The core needs only its scores: the state's value is the same for all slots."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         require(config, Config, "agent=dqn")
@@ -147,6 +132,12 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
         self.round = 0
+        self._parts = {
+            "online": self.online,
+            "target": self.target,
+            "optimiser": self.optimiser,
+            "generator": self.generator,
+        }
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -154,9 +145,9 @@ class Agent:
         return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
-        """Let the networks run, then learn from what they kept."""
+        """Let the networks run, then learn from their transitions."""
         config, done = self.config, self.round / max(self.rounds, 1)
-        falling = max(0.0, 1 - done / config.epsilon_part) if config.epsilon_part > 0 else 0.0
+        falling = max(0.0, 1 - done / config.epsilon_fraction) if config.epsilon_fraction > 0 else 0.0
         epsilon = config.epsilon_last + (config.epsilon_first - config.epsilon_last) * falling
         metrics = self.rollouts.run(config.run_ns, self.policy(), epsilon=epsilon)
         if config.replay == "transitions":
@@ -164,7 +155,9 @@ class Agent:
             draw = self.replay.sample
         else:
             draw = self.rollouts.sample
-        for group in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little
+        for (
+            group
+        ) in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little from each other
             group["lr"] = config.learning_rate * (1 - 0.9 * done)
         losses, rewards = [], []
         for _ in range(config.updates):
@@ -192,8 +185,8 @@ class Agent:
             judged = self.target(following, next_mask)
             chooser = self.online(following, next_mask) if config.double else judged
             best = chooser.masked_fill(~next_mask, -torch.inf).argmax(1, keepdim=True)
-            goes_on = next_mask.any(1) & ~batch["done"]
-            goal = batch["reward"] + torch.where(goes_on, config.discount * judged.gather(1, best).squeeze(1), 0.0)
+            continues = next_mask.any(1) & ~batch["done"]
+            goal = batch["reward"] + torch.where(continues, config.discount * judged.gather(1, best).squeeze(1), 0.0)
         weight = torch.where(goal < q, config.hysteresis, 1.0)
         loss = (weight * nn.functional.huber_loss(q, goal, reduction="none", delta=config.huber_us)).mean()
         self.optimiser.zero_grad()
@@ -213,31 +206,22 @@ class Agent:
         return self.online.scores.export()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the agent."""
+        """The agent's part of a checkpoint."""
         return {
-            "online": self.online.state_dict(),
-            "target": self.target.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
+            **stored.state_of(self._parts),
             "round": self.round,
             "rollouts": self.rollouts.state(),
             "replay": self.replay.state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", _STORED)
+        given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ..., "replay": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        online = stored.like(given["online"], "agent.online", self.online.state_dict())
-        target = stored.like(given["target"], "agent.target", self.target.state_dict())
-        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
-        self.online.load_state_dict(online)
-        self.target.load_state_dict(target)
-        self.optimiser.load_state_dict(optimiser)
-        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        stored.load(self._parts, given)
         self.rollouts.load_state(given["rollouts"])
         self.replay.load_state(given["replay"], "agent.replay", self.rollouts.no_rows())

@@ -1,7 +1,7 @@
-"""The core's random draws, in NumPy: a draw is a function of (seed, stream, counter) and of nothing else.
+"""The core's random draws in NumPy: a draw is a function of (seed, stream, counter) only.
 
-The same formulas as `simcore/include/simcore/rng.hpp`, bit for bit. A packet is a stream of its own, and each of its
-hops has 16 counters; so an agent outside the core can draw exactly what a routing inside it would.
+The formulas are those of `simcore/include/simcore/rng.hpp`, bit for bit. Each packet has its stream, and each of its
+hops has 16 counters. So an agent outside the core can draw the same numbers as a routing inside it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_ROUTE = 64  # the first counter that belongs to routings
+_ROUTE = 64  # the first counter of routings
 _PER_HOP = 16
 
 Bits = NDArray[np.uint64]
@@ -28,13 +28,13 @@ def mix64(x: Bits) -> Bits:
 
 def draw(seed: int, stream: ArrayLike, counter: ArrayLike) -> Bits:
     """64 random bits for each (stream, counter)."""
-    with np.errstate(over="ignore"):  # products are meant to wrap around
+    with np.errstate(over="ignore"):  # products wrap around on purpose
         key = mix64(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * (_bits(stream) + np.uint64(1)))
         return mix64(key + np.uint64(0xD1B54A32D192ED03) * (_bits(counter) + np.uint64(1)))
 
 
 def route_draw(seed: int, source: ArrayLike, sequence: ArrayLike, hops: ArrayLike, k: int) -> Bits:
-    """The k-th (0 .. 15) draw of the routing for a packet that has done `hops` hops."""
+    """The k-th (0 .. 15) draw of the routing for a packet after `hops` hops."""
     stream = _bits(source) << np.uint64(32) | _bits(sequence)
     return draw(seed, stream, _bits(hops) * np.uint64(_PER_HOP) + np.uint64(_ROUTE + k))
 

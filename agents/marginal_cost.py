@@ -1,28 +1,20 @@
-"""Learning what choices cost everybody: a regression on the marginal costs of all candidates.
+"""Regression on marginal costs: what each candidate of a decision costs all packets.
 
-Decisions of the policy are sampled; the core tries every candidate of each in a fork of the network and says by how
-much the delays of all packets change (`flitgym.simcore.MarginalCost`). A network learns to score candidates by these
-costs, and the routers take the best. Where a delay of one's own is the reward, routers are selfish and a network
-settles where no packet gains by changing (Wardrop's first principle); with marginal costs it tends to where the sum of
-delays is least (his second; Beckmann, McGuire, Winsten 1956). All candidates of a decision are labelled with the same
-packets to come, so the differences between them carry less noise than returns of separate decisions do, and none is
-drawn from a next state: this is supervised learning on the states that the policy itself comes to (Ross, Gordon,
-Bagnell, AISTATS 2011).
+Decisions of the policy are sampled. The core tries every candidate of each decision in a fork of the network and
+measures the change in the delays of all packets (`flitgym.simcore.MarginalCost`). A network learns to score candidates
+by these costs, and the routers take the best one. A packet's own delay as the reward makes routers selfish, and the
+network settles where no packet gains by a change (Wardrop's first principle). With marginal costs it tends to the least
+sum of delays (Wardrop's second principle; Beckmann, McGuire, Winsten 1956).
 
-The other packets keep the routes that they take in the run (`others=kept`); with `others=routed` they react, and what
-is added is mostly noise (see `MarginalCost`).
+The forks of a decision have the same later packets, so the differences between candidates carry less noise than returns
+of separate decisions. No label depends on an estimate of a next state. This is supervised learning on the states that
+the policy itself visits (Ross, Gordon, Bagnell, AISTATS 2011).
 
-Costs matter up to a constant per decision: scores and targets are compared around their means over the candidates.
+The other packets keep their routes in a fork (`other_packets=kept`). With `other_packets=routed` they react, which adds
+mostly noise (see `MarginalCost`). Only the differences between the costs of a decision matter, so scores and targets
+are compared around their means over the candidates.
 
-Mean latency in ns beside the shipped DQN (400 rounds; here rounds=45 agent.decisions=48, seed 1,
-the better of two variants tried on these points), dragonfly_72, two
-seeds that were not trained on, windows of 20 us after 30 us:
-
-    traffic, load     mixed 0.3   mixed 0.45   mixed 0.6   ADV+1 0.3   ADV+1 0.45   uniform 0.45
-    dqn               650         716          783         848         927          560
-    marginal_cost     639         700          777         814         911          557
-
-Without `q_values` among the features (60 rounds): 639, 706, 858, 880, 1096, 580.
+See docs/agents/marginal_cost.md for results.
 """
 
 from __future__ import annotations
@@ -35,14 +27,14 @@ import torch
 from torch import Tensor, nn
 
 from ..configs.errors import unknown
-from ..experience.seeds import training_seed
-from ..experience.world import Mixture, World
+from ..env.experience.seeds import training_seed
+from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, MarginalCost
-from . import stored
-from .bounds import check
-from .divergence import require_finite
+from .learning import stored
+from .learning.bounds import check
+from .learning.divergence import require_finite
+from .learning.replay import Replay
 from .networks import Layers, SlotScores
-from .replay import Replay
 
 _OTHERS = ("kept", "routed")
 
@@ -52,25 +44,25 @@ class Config:
     """Hyperparameters; times in ns."""
 
     name: str = "marginal_cost"
-    # what the routers see
+    # observation
     network: str = "slots"  # or flat
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     slots: int = 8
     # labels
-    networks: int = 4  # episodes per round, each begun anew
+    networks: int = 4  # episodes per round, each from an empty network
     warmup_ns: float = 20000  # of an episode, before decisions are sampled
-    decisions: int = 64  # labelled in each episode
-    part: float = 0.02  # of the decisions that are sampled
-    horizon_ns: float = 1500  # that a fork runs
-    others: str = "kept"  # routes of the other packets in a fork, or routed: decided on anew
-    threads: int = 0  # that forks run on; 0 = one per core. They change nothing else
+    decisions: int = 64  # labelled decisions per episode
+    sample_fraction: float = 0.02  # fraction of all decisions that are sampled
+    horizon_ns: float = 1500  # simulated time of a fork
+    other_packets: str = "kept"  # other packets keep their routes in a fork; or routed: they decide again
+    threads: int = 0  # of the forks; 0 = one per core. The result does not depend on it
     capacity: int = 32768  # labelled decisions kept
     # learning
     learning_rate: float = 1e-3
     batch: int = 512
     updates: int = 40  # per round
-    huber_us: float = 0.5  # errors count by their square up to here and in proportion beyond
+    huber_us: float = 0.5  # the loss is quadratic up to this error and linear above
     gradient_norm: float = 10.0
 
     def __post_init__(self) -> None:
@@ -79,7 +71,7 @@ class Config:
             networks=(1, 1024),
             warmup_ns=(0, 1e9),
             decisions=(1, 1 << 20),
-            part=(1e-6, 1),
+            sample_fraction=(1e-6, 1),
             horizon_ns=(1, 1e9),
             threads=(0, 1024),
             capacity=(1, 1 << 24),
@@ -89,11 +81,8 @@ class Config:
             huber_us=(1e-6, 1e6),
             gradient_norm=(1e-12, 1e12),
         )
-        if self.others not in _OTHERS:
-            raise ConfigError(unknown("agent.others", self.others, _OTHERS))
-
-
-_STORED = ("online", "optimiser", "generator", "round", "next_seed", "replay")
+        if self.other_packets not in _OTHERS:
+            raise ConfigError(unknown("agent.other_packets", self.other_packets, _OTHERS))
 
 
 class Agent:
@@ -113,6 +102,7 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.capacity)
         self.round = 0
+        self._parts = {"online": self.online, "optimiser": self.optimiser, "generator": self.generator}
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -120,10 +110,12 @@ class Agent:
         return {key: getattr(config, key) for key in ("network", "hidden", "observation", "slots")}
 
     def train_round(self) -> dict[str, float]:
-        """Label decisions of new episodes, then learn from all that are kept."""
+        """Label decisions of new episodes, then learn from all labelled decisions in the replay buffer."""
         config = self.config
         metrics = self._label()
-        for group in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little
+        for (
+            group
+        ) in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little from each other
             group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
         losses = [self.update(self.replay.sample(config.batch, self.generator)) for _ in range(config.updates)]
         self.round += 1
@@ -140,12 +132,12 @@ class Agent:
                 horizon_ns=config.horizon_ns,
                 threads=config.threads,
                 seed=self.next_seed % 2**32,
-                reroute=config.others == "routed",
+                reroute=config.other_packets == "routed",
             )
             self.next_seed += 1
             simulation.run_ns(config.warmup_ns)
             simulation.begin_window()
-            labels = costs.label(config.decisions, config.part)
+            labels = costs.label(config.decisions, config.sample_fraction)
             simulation.end_window()
             statistics = simulation.statistics()
             if statistics["packets_delivered"]:
@@ -185,30 +177,24 @@ class Agent:
         return self.online.export()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the agent. Episodes are not in it: every round has new ones."""
+        """The agent's part of a checkpoint. It has no episodes, since every round begins new ones."""
         return {
-            "online": self.online.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
+            **stored.state_of(self._parts),
             "round": self.round,
             "next_seed": self.next_seed,
             "replay": self.replay.state(),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", _STORED)
+        given = stored.checked(state, "agent", {**self._parts, "round": 0, "next_seed": 0, "replay": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        self.next_seed = stored.whole(given["next_seed"], "agent.next_seed")
-        online = stored.like(given["online"], "agent.online", self.online.state_dict())
-        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
-        self.online.load_state_dict(online)
-        self.optimiser.load_state_dict(optimiser)
-        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        stored.load(self._parts, given)
+        self.next_seed = given["next_seed"]
         slots, width = int(self.seam["slots"]), int(self.seam["width"])
         example = {
             "observation": torch.zeros((0, width)),
@@ -219,7 +205,7 @@ class Agent:
 
 
 def _rows(labels: dict[str, Any]) -> dict[str, Tensor]:
-    """What is kept of labelled decisions; costs in us, 0 where there is no candidate."""
+    """Labelled decisions as rows of the replay buffer; costs in us, 0 where a slot has no candidate."""
     cost = np.nan_to_num(labels["cost_ns"] * 1e-3).astype(np.float32)
     return {
         "observation": torch.from_numpy(labels["observation"]),

@@ -4,9 +4,11 @@
     Schulman et al., ICLR 2016                  generalised advantage estimation, here along the decisions of a packet
     Huang and Ontanon, FLAIRS 2022              invalid actions masked out of the distribution
 
-The routers draw their slots inside the core, which also notes the log-probability of each; a packet's decisions are
-linked by their numbers, and where the next one has not been filed yet the critic's estimate stands for it. No discount:
-a packet always arrives.
+The routers draw their slots inside the core, which also records the log-probability of each. Numbers link the
+decisions of a packet. If the next decision of a packet is not recorded yet, the critic's estimate replaces it.
+
+Deviations from Schulman et al. (2017): the discount is 1 instead of 0.99, since every packet arrives; the critic has a
+Huber loss instead of a squared error. See docs/agents/ppo.md for results.
 """
 
 from __future__ import annotations
@@ -17,27 +19,27 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..experience.world import Mixture, World
-from . import stored
-from .advantages import generalised_advantages, successors
-from .bounds import LEARNING, ROLLOUTS, check, require
-from .divergence import require_finite
+from ..env.experience.world import Mixture, World
+from .learning import stored
+from .learning.advantages import generalised_advantages, successors
+from .learning.bounds import LEARNING, ROLLOUTS, check, require
+from .learning.divergence import require_finite
+from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, SlotScores, StateValue
-from .rollouts import SEEN, Rollouts
 
 
 @dataclass
 class Hyperparameters:
-    """Of PPO, flitgym's own and RLlib's (rllib_ppo.py); times in ns."""
+    """Hyperparameters that flitgym's PPO and RLlib's (rllib/ppo.py) share; times in ns."""
 
-    # what the routers see and are paid
+    # observation and reward
     network: str = "slots"  # or flat
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     reward: str = "hop_delay"
-    toll: float = 1.0  # of reward=relative_delay: how many times more the time lost to queues counts
+    toll: float = 1.0  # of reward=relative_delay: weight of the time lost to queues, on top of the delay
     slots: int = 8
-    slots_by: str = "random"  # or estimate: which candidates where there are more than slots
+    slots_by: str = "random"  # or estimate: the choice of candidates if there are more than slots
     # experience
     episode_ns: float = 60000
     # learning
@@ -66,7 +68,7 @@ class Hyperparameters:
 
 @dataclass
 class Config(Hyperparameters):
-    """`networks` and what follows are this version's alone, the others RLlib's, too; times in ns."""
+    """The keys from `networks` on are of this version only; RLlib's version shares the others. Times in ns."""
 
     name: str = "ppo"
     # experience
@@ -74,7 +76,7 @@ class Config(Hyperparameters):
     run_ns: float = 4000
     capacity: int = 16384
     record_part: float = 0.3
-    tail_ns: float = 0.0  # for which an episode is carried on, for the sake of decisions made before its end
+    tail_ns: float = 0.0  # how long an episode continues after its end, for the rewards of decisions made before it
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,7 +84,6 @@ class Config(Hyperparameters):
 
 
 CRITIC = (64, 64)  # units of the critic's hidden layers
-_STORED = ("actor", "critic", "optimiser", "generator", "round", "rollouts")
 
 
 class Agent:
@@ -99,6 +100,12 @@ class Agent:
         self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = 0
+        self._parts = {
+            "actor": self.actor,
+            "critic": self.critic,
+            "optimiser": self.optimiser,
+            "generator": self.generator,
+        }
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
@@ -106,7 +113,7 @@ class Agent:
         return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
-        """Let the networks run under the present policy, then learn from what came of it."""
+        """Let the networks run under the present policy, then learn from their transitions."""
         config = self.config
         metrics = self.rollouts.run(config.run_ns, self.policy(), temperature=1.0)
         for group in self.optimiser.param_groups:
@@ -117,7 +124,7 @@ class Agent:
             nothing = float("nan")
             return {**metrics, "loss": nothing, "reward": nothing, "entropy": nothing}
         advantage, goal = self.advantages(batch)
-        # Over the whole batch, and minibatches of one size but for a row: few rows have no standard deviation.
+        # Scaled over the whole batch, since a few rows have no meaningful standard deviation.
         scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         losses, entropies = [], []
         for _ in range(config.epochs):
@@ -140,13 +147,13 @@ class Agent:
         """Advantage and the critic's goal of every transition, [n] each."""
         config = self.config
         value = self.critic(batch["observation"], batch["mask"])
-        goes_on = batch["next_mask"].any(1) & ~batch["done"]
-        following = torch.where(goes_on, self.critic(batch["next_observation"], batch["next_mask"]), 0.0)
+        continues = batch["next_mask"].any(1) & ~batch["done"]
+        following = torch.where(continues, self.critic(batch["next_observation"], batch["next_mask"]), 0.0)
         advantage = generalised_advantages(
             batch["reward"],
             value,
             following,
-            torch.where(goes_on, successors(batch), -1),
+            torch.where(continues, successors(batch), -1),
             config.discount,
             config.gae_lambda,
         )
@@ -158,10 +165,10 @@ class Agent:
         Args:
             batch: columns [n, ...] as `Rollouts.take` has them.
             advantage: [n], scaled to mean 0 and standard deviation 1 over the round.
-            goal: of the critic, [n], us.
+            goal: the critic's target, [n], us.
 
         Raises:
-            DivergedError: a number is not finite; the weights are left as they were.
+            DivergedError: a number is not finite; the weights are unchanged.
         """
         config = self.config
         logits = self.actor(batch["observation"]).masked_fill(~batch["mask"], -torch.inf)
@@ -196,29 +203,16 @@ class Agent:
         return self.actor.export()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of the agent."""
-        return {
-            "actor": self.actor.state_dict(),
-            "critic": self.critic.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "generator": self.generator.get_state(),
-            "round": self.round,
-            "rollouts": self.rollouts.state(),
-        }
+        """The agent's part of a checkpoint."""
+        return {**stored.state_of(self._parts), "round": self.round, "rollouts": self.rollouts.state()}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is none of this agent, or damaged; the message names the piece.
+            ConfigError: it is of another agent, or damaged; the message names the piece.
         """
-        given = stored.entries(state, "agent", _STORED)
+        given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        actor = stored.like(given["actor"], "agent.actor", self.actor.state_dict())
-        critic = stored.like(given["critic"], "agent.critic", self.critic.state_dict())
-        optimiser = stored.adam(given["optimiser"], "agent.optimiser", self.optimiser)
-        self.actor.load_state_dict(actor)
-        self.critic.load_state_dict(critic)
-        self.optimiser.load_state_dict(optimiser)
-        self.generator.set_state(stored.generator(given["generator"], "agent.generator"))
+        stored.load(self._parts, given)
         self.rollouts.load_state(given["rollouts"])

@@ -1,23 +1,25 @@
-"""Q-adaptive (Kang, Wang, Lan, HPDC 2021), to be read: the whole algorithm in NumPy, from top to bottom.
+"""Q-adaptive (Kang, Wang, Lan, HPDC 2021): the whole algorithm in NumPy, to be read from top to bottom.
 
-Every router of a Dragonfly keeps a two-level table of estimated times, learns it from what its neighbours report, and
-consults it at most twice per packet. `simcore/src/routing/dragonfly/q_adaptive.cpp` is the same algorithm, faster; both do the
-same bit for bit (`tests/agents/test_tabular.py`). To watch it learn:
+Every router of a Dragonfly keeps a two-level table of estimated times. It learns the table from the feedback of its
+neighbours, and consults it at most twice per packet. The core's `q_adaptive` is a faster version of the same algorithm;
+both give the same bits (`tests/agents/test_tabular.py`). This command shows the learning:
 
     python -m flitgym.agents.q_adaptive
 
-The reference is the authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc); what it does where plain
-Q-learning would do otherwise, all of it kept here:
+The reference is the authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc). It differs from plain
+Q-learning, and this file follows it:
 
 | | plain Q-learning | here, as in the authors' code |
 |---|---|---|
-| rates | one | alpha 0.2 for good news, beta 0.04 for bad |
-| table | real numbers | whole ns: targets and values are truncated (`integer_ns=False`: not) |
-| first values | any | links alone: global, or global + local; queues and switches are left out |
-| estimate sent back | the least | the least of the row, also when another port is taken (thresholds, exploration) |
-| in the destination's group | learns on | the estimate is 0, and only global hops are answered |
+| learning rates | one | alpha 0.2 for good news, beta 0.04 for bad news |
+| table | real numbers | whole ns: targets and values are truncated, unless `integer_ns=False` |
+| first values | any | latencies of links only: global, or global + local; queues and switches are left out |
+| estimate sent back | the least | the least of the row, even if a threshold or exploration takes another port |
+| in the destination's group | learns, too | the estimate is 0, and only global hops get feedback |
 | choice | the least | the minimal port, unless another beats it by a threshold; level 2 tries one random port |
-| exploration | wherever it decides | a random port, at the source router and where the second level is consulted |
+| exploration | at every decision | a random port, at the source router and where level 2 consults the table |
+
+See docs/agents/q_adaptive.md for results.
 """
 
 from __future__ import annotations
@@ -34,16 +36,16 @@ from .tabular import GLOBAL, LOCAL, TERMINAL, Columns, Ints, Wires, hysteretic_u
 
 
 class QAdaptive:
-    """The agent of all routers.
+    """One agent for all routers.
 
     Args:
         simulation: a Dragonfly with `QAdaptive.ROUTING`.
-        seed: of the exploration and of the random local port; the simulation's, to do as the core does.
-        alpha: learning rate of good news (the path was faster than thought).
+        seed: of the exploration and of the random local port. The seed of the simulation gives the core's bits.
+        alpha: learning rate of good news (the path was faster than estimated).
         beta: learning rate of bad news.
         epsilon: probability of a random port where the table is consulted.
-        q_thld1: at the source router, relative gain below which the minimal port is kept.
-        q_thld2: at the first router of an intermediate group, the same against a random local port.
+        q_thld1: the source router keeps the minimal port below this relative gain.
+        q_thld2: the first router of an intermediate group keeps it below this gain of a random local port.
         integer_ns: truncate estimates to whole ns.
     """
 
@@ -63,17 +65,19 @@ class QAdaptive:
     ) -> None:
         facts = simulation.facts()
         if facts["topology"] != "dragonfly":
-            raise ConfigError(f"QAdaptive: its table has a row per group; use a dragonfly, not a {facts['topology']}")
+            raise ConfigError(
+                f"QAdaptive: its table has a row per group; use a dragonfly instead of {facts['topology']}"
+            )
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
-        # A Dragonfly's links stand behind the ports of its terminals, at every router; a terminal may be missing.
+        # The links of a Dragonfly's router follow the ports of its terminals. A terminal may be missing.
         self.slots = int(self.wires.first_link[0])
         self.alpha, self.beta, self.integer_ns = alpha, beta, integer_ns
-        # In double precision, as the core compares: beside an array of float32 a Python number would be rounded to it.
+        # The core compares in double precision. NumPy would round a Python number to the float32 of an array.
         self.epsilon, self.q_thld1, self.q_thld2 = np.float64(epsilon), np.float64(q_thld1), np.float64(q_thld2)
         self.table = self.first_table(facts)
 
     def first_table(self, facts: dict[str, Any]) -> NDArray[np.float32]:
-        """[routers, rows, ports] ns: a global link, and a local one before it unless it leads straight to the group."""
+        """[routers, rows, ports] ns: a global link, plus a local link unless the port leads directly to the group."""
         w, p = self.wires, self.slots
         local, far = (np.float32(facts["link_latency_ns"][kind]) for kind in ("local", "global"))
         routers = np.arange(facts["routers"])
@@ -86,19 +90,19 @@ class QAdaptive:
         return table
 
     def row(self, group: Ints, to_group: Ints, source: Ints) -> Ints:
-        """The row of a packet in the table of a router of `group`: destination group (own left out) and source slot."""
+        """The packet's row in the table of a router of `group`, by destination group and source slot."""
         d = to_group - (to_group > group)
         return np.where(group != to_group, d * self.slots + self.wires.terminal_port[source], 0)
 
     def learn(self, feedback: Columns) -> None:
-        """What a packet's next router reported: the time of the hop, and its own least estimate from there."""
+        """Learn from a packet's next router: the time of the hop plus that router's least estimate."""
         columns = (feedback[name].tolist() for name in ("router", "row", "port", "target"))
         for router, row, port, target in zip(*columns, strict=True):
             at = (router, row, port - self.slots)
             hysteretic_update(self.table, at, target, self.alpha, self.beta, self.integer_ns)
 
     def decide(self, requests: Columns) -> tuple[Ints, NDArray[np.float32], Ints]:
-        """Ports for the packets of a cycle, and what goes back to the routers they came from."""
+        """Ports for the packets of a cycle, and the feedback to the routers that they came from."""
         w, p = self.wires, self.slots
         router, in_port, source = (requests[name].astype(np.int64) for name in ("router", "in_port", "source"))
         hops, n = requests["hops"], np.arange(len(router))
@@ -108,7 +112,7 @@ class QAdaptive:
         def random(k: int) -> NDArray[np.uint64]:
             return route_draw(self.seed, source, requests["sequence"], hops, k)
 
-        # The minimal port, and the packet's row of the table (without meaning where the packet is in its last group).
+        # The minimal port, and the packet's row of the table. The row means nothing in the destination's group.
         minimal = requests["candidate_port"][requests["offsets"][:-1]].astype(np.int64)
         q = self.table[router, self.row(group, to_group, source)]
         least, q_minimal = q.min(axis=1), q[n, np.maximum(minimal - p, 0)]
@@ -121,8 +125,8 @@ class QAdaptive:
             leave = at_source & (q_minimal > least) & ~(gain < self.q_thld1)
             port[leave] = p + q.argmin(axis=1)[leave]
 
-            # Level 2, the first router of an intermediate group that has no global link to the destination's: a random
-            # local port, if it beats the minimal one by the threshold.
+            # Level 2, the first router of an intermediate group without a global link to the destination's group. It
+            # takes a random local port if that beats the minimal one by the threshold.
             local_ports = int((w.kind[0] == LOCAL).sum())
             entered = away & (came_by == GLOBAL) & (hops == 1) & (w.kind[router, minimal] == LOCAL)
             if entered.any():
@@ -131,13 +135,13 @@ class QAdaptive:
                 turn = entered & ~(gain < self.q_thld2)
                 port[turn] = detour[turn]
 
-        # Exploration, wherever the table was consulted.
+        # Exploration, where the table was consulted.
         if self.epsilon > 0 and not self.simulation.q_frozen:
             explore = (at_source | entered) & (unit(random(0)) < self.epsilon)
             port[explore] = p + w.used[router, below(random(1), w.degree[router])][explore]
 
-        # Back to where the packet came from, for that router's row of it: the least estimate, whatever port is taken.
-        # There is none for the terminal, nor, at the destination's group, for a hop within it.
+        # Feedback to the previous router, for its row of the packet: the least estimate, whichever port is taken.
+        # A terminal gets none, and neither does a local hop in the destination's group.
         arrived = np.where(came_by == GLOBAL, np.float32(0), np.float32(-1))
         values = np.where(away, np.where(came_by == TERMINAL, np.float32(-1), least), arrived)
         rows = self.row(w.group[w.peer[router, in_port]], to_group, source)
@@ -145,12 +149,12 @@ class QAdaptive:
 
 
 def main() -> None:
-    """Train on a small Dragonfly and print the latency beside that of the core's own Q-adaptive."""
+    """Train on a small Dragonfly and print the latency next to that of the core's Q-adaptive."""
     parser = argparse.ArgumentParser(prog="python -m flitgym.agents.q_adaptive", description=main.__doc__)
     parser.add_argument("--load", type=float, default=0.3, help="flits per terminal and cycle (default 0.3)")
     parser.add_argument("--traffic", default="adversarial", help="traffic pattern (default adversarial)")
     parser.add_argument("--windows", type=int, default=5, help="lines to print (default 5)")
-    parser.add_argument("--cycles", type=int, default=2000, help="cycles of each (default 2000)")
+    parser.add_argument("--cycles", type=int, default=2000, help="cycles per line (default 2000)")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     from rich.progress import Progress

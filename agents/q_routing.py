@@ -1,18 +1,20 @@
-"""Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops, to be read: the whole algorithm in NumPy.
+"""Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops: the whole algorithm in NumPy, to be read.
 
-Every router keeps an estimated time to each destination router by each port, sends a packet by the least, and learns
-from what the next router says of its own. `simcore/src/routing/graph/q_routing.cpp` is the same algorithm, faster; both do
-the same bit for bit (`tests/agents/test_tabular.py`).
+Every router keeps an estimated time to each destination router through each port. It sends a packet through the port
+with the least estimate, and learns from the next router's least estimate. The core's `q_routing` is a faster version of
+the same algorithm; both give the same bits (`tests/agents/test_tabular.py`).
 
 | | paper | here |
 |---|---|---|
-| paths | any, of any length | the table decides for the first `max_hops` hops, then the path is minimal: no deadlock |
-| rates | one (0.5) | `alpha` for good news, `beta` for bad news; equal by default |
+| paths | of any length | the table decides the first `max_hops` hops; minimal hops follow, which avoids deadlock |
+| learning rates | one (0.5) | `alpha` for good news, `beta` for bad news; equal by default |
 | choice | the least | the least, unless it gains less than `q_thld1` over the minimal port (0: always the least) |
 | ties | any | the minimal port, then the lowest |
 | exploration | none | a random port with probability `epsilon`; none by default |
-| table | real numbers | whole ns, truncated, as in the Q-adaptive authors' comparison (`integer_ns=False`: not) |
-| first values | any | links alone, as in that comparison; queues and switches are left out |
+| table | real numbers | whole ns, truncated, as in the Q-adaptive authors' comparison, unless `integer_ns=False` |
+| first values | any | latencies of links only, as in that comparison; queues and switches are left out |
+
+See docs/agents/q_routing.md for results.
 """
 
 from __future__ import annotations
@@ -28,16 +30,16 @@ from .tabular import GLOBAL, TERMINAL, Columns, Ints, Wires, hysteretic_update, 
 
 
 class QRouting:
-    """The agent of all routers, on any topology.
+    """One agent for all routers, on any topology.
 
     Args:
-        simulation: one with `QRouting.routing(max_hops)`.
-        seed: of the exploration; the simulation's, to do as the core does.
+        simulation: its routing is `QRouting.routing(max_hops)`.
+        seed: of the exploration. The seed of the simulation gives the core's bits.
         alpha: learning rate of good news.
         beta: learning rate of bad news.
         epsilon: probability of a random port where the table is consulted.
-        q_thld1: relative gain below which the minimal port is kept.
-        max_hops: the table is consulted at routers reached by fewer hops.
+        q_thld1: the minimal port is kept below this relative gain.
+        max_hops: routers that a packet reaches in fewer hops consult the table.
         integer_ns: truncate estimates to whole ns.
     """
 
@@ -55,17 +57,17 @@ class QRouting:
     ) -> None:
         if simulation.facts()["link_changes"]:
             raise ConfigError(
-                "QRouting: links go down in the run (failures.events), which only the core's q_routing sees"
+                "QRouting: it does not notice links that fail in the run (failures.events); use routing=q_routing"
             )
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
         self.alpha, self.beta, self.max_hops, self.integer_ns = alpha, beta, max_hops, integer_ns
-        # In double precision, as the core compares: beside an array of float32 a Python number would be rounded to it.
+        # The core compares in double precision. NumPy would round a Python number to the float32 of an array.
         self.epsilon, self.q_thld1 = np.float64(epsilon), np.float64(q_thld1)
         self.table = self.first_table(simulation.facts())
 
     @staticmethod
     def routing(max_hops: int = 2) -> dict[str, Any]:
-        """The `routing` section of a simulation in which it plays."""
+        """The `routing` section of the simulation."""
         return {"name": "external", "relation": "q_routing", "max_hops": max_hops, "feedback": True}
 
     def first_table(self, facts: dict[str, Any]) -> NDArray[np.float32]:
@@ -82,20 +84,20 @@ class QRouting:
             own = w.group[:, None] == w.group
             table = np.where(own[:, :, None], within[:, None], far + 2 * local)
         else:
-            # The first link, and the shortest way from its far end (Floyd and Warshall's).
-            way = np.where(np.eye(facts["routers"], dtype=bool), 0.0, np.inf)
+            # The first link, and the fastest path from its far end (by Floyd and Warshall).
+            path = np.where(np.eye(facts["routers"], dtype=bool), 0.0, np.inf)
             for router, column in np.argwhere(peer >= 0):
-                way[router, peer[router, column]] = latency[kind[router, column]]
+                path[router, peer[router, column]] = latency[kind[router, column]]
             for middle in range(facts["routers"]):
-                way = np.minimum(way, way[:, middle, None] + way[middle])
-            table = np.swapaxes(latency[kind][:, :, None] + way[peer], 1, 2)
+                path = np.minimum(path, path[:, middle, None] + path[middle])
+            table = np.swapaxes(latency[kind][:, :, None] + path[peer], 1, 2)
         return np.where(peer[:, None] < 0, np.inf, table).astype(np.float32)
 
     def hop_times(self) -> NDArray[np.float32]:
-        """[routers, destination routers, ports] ns: a hop, and from there the fastest of the ways of fewest hops."""
+        """[routers, destination routers, ports] ns: a hop, then the fastest of the paths with the fewest hops."""
         w = self.wires
         own = np.eye(len(w.column_peer), dtype=bool)
-        # [router, destination]; a router that has failed is never reached.
+        # [router, destination]; no path reaches a failed router.
         hops, times = np.where(own, 0, -1), np.where(own, np.float32(0), np.finfo(np.float32).max)
         links = [
             (router, w.column_peer[router, c], w.column_hop_ns[router, c])
@@ -103,24 +105,24 @@ class QRouting:
         ]
         done = 0
         while (hops == done).any():
-            # One hop more: what is nearer is known.
+            # One hop more: all routers within `done` hops are known.
             reached, known = times.copy(), hops.copy()
             for router, peer, ns in links:
-                on_way = (known[peer] == done) & (known[router] < 0)
-                times[router, on_way] = np.minimum(times[router], ns + reached[peer])[on_way]
-                hops[router, on_way] = done + 1
+                on_path = (known[peer] == done) & (known[router] < 0)
+                times[router, on_path] = np.minimum(times[router], ns + reached[peer])[on_path]
+                hops[router, on_path] = done + 1
             done += 1
         return np.swapaxes(w.column_hop_ns[:, :, None] + times[w.column_peer], 1, 2)
 
     def learn(self, feedback: Columns) -> None:
-        """What a packet's next router reported: the time of the hop, and its own least estimate from there."""
+        """Learn from a packet's next router: the time of the hop plus that router's least estimate."""
         columns = (feedback[name].tolist() for name in ("router", "row", "port", "target"))
         for router, row, port, target in zip(*columns, strict=True):
             at = (router, row, port - self.wires.first_link[router])
             hysteretic_update(self.table, at, target, self.alpha, self.beta, self.integer_ns)
 
     def decide(self, requests: Columns) -> tuple[Ints, NDArray[np.float32], Ints]:
-        """Ports for the packets of a cycle, and what goes back to the routers they came from."""
+        """Ports for the packets of a cycle, and the feedback to the routers that they came from."""
         w = self.wires
         router, hops = requests["router"].astype(np.int64), requests["hops"]
         p = w.first_link[router]
@@ -145,6 +147,6 @@ class QRouting:
             explore = consulted & (unit(random(0)) < self.epsilon)
             port[explore] = (p + w.used[router, below(random(1), w.degree[router])])[explore]
 
-        # Back to where the packet came from: the least estimate from here; nothing to a terminal.
+        # Feedback to the previous router: the least estimate from here. A terminal gets none.
         values = np.where(at_source, np.float32(-1), np.where(router == to, np.float32(0), least))
         return index_of(port, requests), values, to

@@ -1,6 +1,6 @@
-"""What the two tabular agents share: the wires of the network, a table's update, and the cycle in which they play.
+"""The common parts of the two tabular agents: the wires of the network, a table's update, and the loop over cycles.
 
-They decide in the place of the core's routers through `routing={"name": "external", "feedback": True, ...}`.
+The agents make the decisions of the core's routers through `routing={"name": "external", "feedback": True, ...}`.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Wires:
-    """Who is joined to whom, as the core tells it. Ports are router-local.
+    """The links between routers, out of the core. Ports count per router.
 
-    A router's table has a column per port from its first link on, as many as the router has for which that is most.
+    A router's table has a column per port, beginning with the router's first link. All tables have the columns of the
+    widest one.
 
     Args:
-        first_link: [routers] the first port that leads to another router: column 0.
+        first_link: [routers] the first port that leads to another router, which is column 0.
         kind: [routers, ports] `TERMINAL`, `LOCAL`, `GLOBAL` or `UNUSED`.
         peer: [routers, ports] the router at the other end, -1 for a terminal.
-        column_kind: [routers, columns] `kind` of the ports of the table; a terminal's port between links is `UNUSED`.
-        column_peer: [routers, columns] `peer` of those, -1 where no link is.
-        column_hop_ns: [routers, columns] float32, the time of a hop without queueing; infinite where no link is.
-        used: [routers, columns] the columns with a link, in order; 0 behind them.
-        degree: [routers] their number.
+        column_kind: [routers, columns] `kind` by column; a terminal's port between links is `UNUSED`.
+        column_peer: [routers, columns] `peer` by column, -1 without a link.
+        column_hop_ns: [routers, columns] float32, the time of a hop without queueing; infinite without a link.
+        used: [routers, columns] the columns with a link, in order, then zeros.
+        degree: [routers] the number of columns with a link.
         terminal_router: [terminals] the router of each terminal.
-        terminal_port: [terminals] and its port there.
+        terminal_port: [terminals] the port of each terminal at its router.
         group: [routers] the group of each router.
     """
 
@@ -56,9 +57,9 @@ class Wires:
     def of(cls, simulation: Simulation) -> Wires:
         """The wires of a simulation."""
         facts, channels = simulation.facts(), simulation.channels()
-        told, terminals = simulation.routers(), simulation.terminals()
+        routers, terminals = simulation.routers(), simulation.terminals()
         ports, columns = (facts["routers"], facts["radix"]), (facts["routers"], facts["link_span"])
-        first_link = told["first_link"].astype(np.int64)
+        first_link = routers["first_link"].astype(np.int64)
         router, port = channels["router"].astype(np.int64), channels["port"].astype(np.int64)
         kind, peer = np.full(ports, UNUSED, np.int64), np.full(ports, -1, np.int64)
         kind[router, port], peer[router, port] = channels["kind"], channels["peer_router"]
@@ -80,16 +81,16 @@ class Wires:
             links.sum(axis=1),
             terminals["router"].astype(np.int64),
             terminals["port"].astype(np.int64),
-            told["group"].astype(np.int64),
+            routers["group"].astype(np.int64),
         )
 
 
 def hysteretic_update(
     table: NDArray[np.float32], at: tuple[int, int, int], target: float, alpha: float, beta: float, integer_ns: bool
 ) -> None:
-    """Move one value towards its target: at rate `alpha` if that is good news (less time), else at rate `beta`.
+    """Move one value towards its target, at rate `alpha` if the target is good news (less time), else at rate `beta`.
 
-    The arithmetic is in double precision. With `integer_ns`, target and result lose what is behind the point.
+    The arithmetic is in double precision. With `integer_ns`, target and result are truncated to whole ns.
     """
     value = float(table[at])
     delta = (np.trunc(target) if integer_ns else target) - value
@@ -98,29 +99,29 @@ def hysteretic_update(
 
 
 def index_of(port: Ints, requests: Columns) -> Ints:
-    """Where each request's port stands among its candidates."""
+    """The index of each request's port among its candidates."""
     offsets = requests["offsets"].astype(np.int64)
     wanted = np.repeat(port, np.diff(offsets))
     return np.flatnonzero(requests["candidate_port"] == wanted) - offsets[:-1]
 
 
 class Agent(Protocol):
-    """What plays: it hears what came back, then answers the requests of the cycle."""
+    """The interface of an agent: it takes the feedback, then answers the requests of the cycle."""
 
     def learn(self, feedback: Columns) -> None:
-        """Take in what neighbours reported: router, port, row, target (ns)."""
+        """Learn from the feedback of neighbours: router, port, row, target (ns)."""
 
     def decide(self, requests: Columns) -> tuple[Ints, NDArray[np.float32], Ints]:
-        """A candidate's index, the estimate that goes back upstream (< 0: none), and the row there, per request."""
+        """Per request: a candidate's index, the estimate for the upstream router (< 0: none), and its row there."""
 
 
 def play(
     simulation: Simulation, agent: Agent, cycles: int, tick: Callable[[int], object] = lambda cycles: None
 ) -> None:
-    """Let `agent` make every decision for a number of cycles; `tick(n)` is called now and then, n cycles later."""
+    """Let `agent` make every decision for `cycles` cycles; `tick(n)` reports every 64 cycles that n more are done."""
     for cycle in range(1, cycles + 1):
         count = simulation.collect()
-        agent.learn(simulation.feedback())  # news first: the decisions of the same cycle already know it
+        agent.learn(simulation.feedback())  # first, so that the decisions of the same cycle use it
         if count:
             simulation.apply(*agent.decide(simulation.requests()))
         else:

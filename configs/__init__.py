@@ -1,6 +1,6 @@
 """Hydra configuration of flitgym: presets in YAML, types and defaults from what the core has registered.
 
-Importing this package registers the schema, so that every entry point and every worker process sees the same one.
+Importing this package registers the schema, so that every entry point and every worker process has the same one.
 """
 
 from .added import refuse_added

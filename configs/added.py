@@ -1,4 +1,4 @@
-"""Keys that a `+` adds to the configuration and nothing reads."""
+"""Keys that a `+` adds to the configuration although no code reads them."""
 
 from dataclasses import fields, is_dataclass
 
@@ -9,14 +9,14 @@ from .errors import unknown
 
 
 def refuse_added(config: DictConfig, where: str = "") -> None:
-    """Refuse keys that the types of a configuration do not have. Hydra lets `+key=value` add any.
+    """Refuse keys that the types of a configuration do not have. Hydra lets `+key=value` add any key.
 
     Args:
         config: A composed configuration, or a section of it.
-        where: The section's own key.
+        where: The key of the section.
 
     Raises:
-        ConfigError: names the key, the valid ones and the nearest.
+        ConfigError: names the key, the valid keys and the nearest one.
     """
     kind = OmegaConf.get_type(config)
     if kind is not None and is_dataclass(kind):

@@ -1,8 +1,8 @@
-"""Composition of configurations: one by Hydra, and those of a sweep from options that Hydra composed once.
+"""Composition of configurations: single ones by Hydra, and those of a sweep from options that Hydra composed once.
 
-Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option says nothing
-about sections other than its own. `Composer` therefore composes each option once and puts the sections together. It
-leaves unusual overrides (`+key`, packages, options that reach into other sections) and every error to Hydra.
+Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option sets only its
+section. So `Composer` composes each option once and joins the sections. It leaves unusual overrides (`+key`, packages,
+options that set other sections) and every error to Hydra.
 """
 
 import re
@@ -25,15 +25,16 @@ from .added import refuse_added
 from .errors import explain_file, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import shipped_policy
+from .renamed import new_keys, with_new_keys
 from .schema import GROUPS
 from .warmup import warmup_ns
 
 CONFIG_DIR = Path(__file__).parent.resolve()
 
-# The errors of a configuration that cannot be composed (Hydra, OmegaConf) or that cannot run (flitgym).
+# Errors of a configuration that cannot be composed (Hydra, OmegaConf) or cannot run (flitgym).
 WRONG = (HydraException, OmegaConfBaseException, ConfigError)
 
-# The resolvers that options of flitgym use: from the argument and the whole configuration to the value.
+# The resolvers in flitgym's options: from the argument and the whole configuration to the value.
 _RESOLVERS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
     "shipped_policy": lambda name, whole: shipped_policy(name),
     "warmup_ns": lambda _, whole: warmup_ns(_root_=whole),
@@ -45,9 +46,8 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
     """The configuration that `flitgym-simulate <overrides>` would run with.
 
     Raises:
-        ConfigError: an override that the workload makes useless, or a key that does not exist; a preset that cannot
-            be read.
-        hydra.errors.HydraException: unknown option or key, or a value of the wrong type; see `explain`.
+        ConfigError: the workload makes an override useless, a key does not exist, or a preset cannot be read.
+        hydra.errors.HydraException: an option or key is unknown, or a value has the wrong type; see `explain`.
     """
     config = compose_root("config", overrides)
     refuse_added(config)
@@ -56,7 +56,7 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
 
 
 def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> DictConfig:
-    """Hydra's composition of a primary configuration, on its search path if it runs already.
+    """A primary configuration composed by Hydra, on the search path of the running command if there is one.
 
     Args:
         name: Of the file, without `.yaml`.
@@ -64,9 +64,10 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         hydra: Whether to include Hydra's own section.
 
     Raises:
-        ConfigError: a preset that cannot be read.
+        ConfigError: a preset cannot be read.
         hydra.errors.HydraException: as `compose`.
     """
+    overrides = with_new_keys(name, overrides)
     refuse_valueless_groups(overrides)
     if GlobalHydra.instance().is_initialized():
         return _composed(name, overrides, hydra)
@@ -80,7 +81,7 @@ def _composed(name: str, overrides: Sequence[str], hydra: bool) -> DictConfig:
     except WRONG:
         raise
     except Exception as error:
-        # The parsers of YAML, text and interpolations have errors of many types.
+        # The parsers of YAML, text and interpolations raise errors of many types.
         raise ConfigError(explain_file(error, overrides)) from error
 
 
@@ -90,8 +91,8 @@ class Root:
 
     Args:
         name: Of its file, without `.yaml`.
-        groups: Each has a section of the same name, and its options set nothing else.
-        check: Refuses more than Hydra does, from a configuration and the overrides or keys that were given.
+        groups: Each has a section of the same name, and its options set only this section.
+        check: Refuses configurations that Hydra accepts; it gets a configuration and its overrides or keys.
     """
 
     name: str
@@ -114,11 +115,11 @@ SIMULATION = Root("config", (*GROUPS, "run"), refuse_unused)
 
 
 class _UnusualError(Exception):
-    """These overrides are left to Hydra."""
+    """Hydra must compose these overrides."""
 
 
 class Composer:
-    """Composes the configurations of many runs; remembers the options as long as it lives.
+    """Composes the configurations of many runs, and remembers the options.
 
     Args:
         root: Of the command.
@@ -126,7 +127,7 @@ class Composer:
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self.left_to_hydra = 0  # runs that Hydra composed
+        self.left_to_hydra = 0  # number of runs that Hydra composed
         self._defaults: DictConfig | None = None
         self._without_options: DictConfig | None = None
         self._options: dict[tuple[str, str], DictConfig] = {}
@@ -139,21 +140,23 @@ class Composer:
 
         Args:
             words: Overrides as on the command line.
-            values: Of further keys, set in this order.
+            values: Values of further keys, set in this order.
 
         Raises:
             ConfigError, hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: as `compose`.
         """
         values = values or {}
+        new = new_keys(self.root.name, values, words)
+        words, values = with_new_keys(self.root.name, words), {new[key]: value for key, value in values.items()}
         try:
             return self._assembled(words, values)
         except (_UnusualError, *WRONG):
-            # Hydra finds the error again and says it in its own words, or composes the unusual.
+            # Hydra finds the error again and reports it, or composes the unusual overrides.
             self.left_to_hydra += 1
             return self.by_hydra(words, values)
 
     def by_hydra(self, words: Sequence[str], values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The same as `resolved`, with one composition by Hydra for every list of overrides."""
+        """The same as `resolved`, but Hydra composes every list of overrides."""
         values, key = values or {}, tuple(words)
         if key not in self._by_hydra:
             self._by_hydra[key] = self.root.compose(words)
@@ -178,7 +181,7 @@ class Composer:
         return {key: _resolved(section, whole) for key, section in whole.items()}
 
     def _split(self, words: Sequence[str]) -> tuple[dict[str, str], list[tuple[str, Any]]]:
-        """The options that overrides choose, and the values that they set."""
+        """The options and the values in overrides."""
         options, pairs = {}, []
         for word in words:
             if word not in self._words:
@@ -196,10 +199,10 @@ class Composer:
         return options, pairs
 
     def _section(self, key: str, option: str, values: list[tuple[str, Any]]) -> Any:
-        """A section with `values` set in it; interpolations stay."""
+        """A section with `values` set in it; interpolations are not resolved."""
         name = (key, option, repr(values))
         if name not in self._sections:
-            config = self._bare().copy()  # with the types of the root, which say what a value becomes
+            config = self._bare().copy()  # with the types of the root, which convert values
             if option or key in self.root.groups:
                 config[key] = self._option(key, option) if option else self._default()[key]
             for path, value in values:
@@ -216,7 +219,7 @@ class Composer:
             config = compose_root(self.root.name, [f"{key}={option}"])
             refuse_added(config)
             if _without(key, config) != _without(key, self._default()):
-                raise _UnusualError  # the option reaches beyond its section
+                raise _UnusualError  # the option sets other sections
             self._options[key, option] = config[key]
         return self._options[key, option]
 
@@ -226,7 +229,7 @@ class Composer:
         return self._defaults
 
     def _bare(self) -> DictConfig:
-        """The root without the sections that have options, as far as its types allow that."""
+        """The root without the sections of groups, as far as its types allow this."""
         if self._without_options is None:
             config = self._default().copy()
             kind = OmegaConf.get_type(config)

@@ -1,4 +1,4 @@
-"""Errors of configuration in one sentence: the key, the value, the valid choices and the nearest spelling."""
+"""Messages about configurations in one sentence: the key, the value, the valid choices and the nearest spelling."""
 
 import difflib
 import re
@@ -13,18 +13,19 @@ from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyVa
 from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
+from .renamed import RENAMED
 from .rewording import of_composition, of_override, of_type
 from .source import offered
 from .source import options_of as options_in
 from .world_presets import of_other_agent
 
 _NOTHING = "leave it out for a whole network"
-_LONGEST = 400  # characters of another's message
+_LONGEST = 400  # characters of a message of Hydra or a parser
 _LONGEST_WORD = 100  # characters of a word in a message
 
 
 def unknown(where: str, word: str, valid: Iterable[str], noun: str = "name") -> str:
-    """The message for a word that is not among the valid ones, with the nearest spelling if one is near."""
+    """The message for an unknown word, with the valid words and the nearest spelling."""
     choices = sorted(valid)
     word = _short(word)
     near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
@@ -38,14 +39,14 @@ def _short(word: str) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """Say what is wrong with the configuration, for the user rather than for the programmer.
+    """Explain an error of the configuration to the user.
 
     Args:
-        error: What Hydra, OmegaConf or the core raised.
+        error: An exception of Hydra, OmegaConf or the core.
 
     Returns:
-        One line, or the exception's own text where it says enough. Bytes of the command line that are no text are shown
-        by their numbers.
+        One line, or the exception's text if that is clear. Bytes of the command line that are not text appear as
+        numbers.
     """
     return _explain(error).encode("utf-8", "backslashreplace").decode()
 
@@ -82,9 +83,9 @@ def _explain(error: BaseException) -> str:
 
 
 def as_typed(text: str) -> str:
-    """A message of the core with the keys that a user types: `traffic.load` for `traffic.uniform.load`.
+    """A message of the core with the user's keys: `traffic.load` instead of `traffic.uniform.load`.
 
-    The core says which component has a parameter. A configuration has one component of a kind.
+    The core's messages name the component of a parameter, but a configuration has one component of a kind.
     """
     text = re.sub(r"\bengine\.engine\b", "engine", text)
     return re.sub(r"\b(topology|router|routing|traffic|engine)\.(\w+)\.(\w+)", _without_component, text)
@@ -97,7 +98,7 @@ def _without_component(found: re.Match[str]) -> str:
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
-    """Refuse `topology=null` and the like, of which Hydra does not say which group is meant, and `topology.name=`.
+    """Refuse `topology=null` and similar overrides, for which Hydra does not name the group, and `topology.name=`.
 
     Args:
         words: Overrides as they were typed.
@@ -113,25 +114,25 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
             options = options_of(key)
             if options:
                 raise ConfigError(unknown(key, value, options, "option"))
-        # The name says which keys a section has, and is part of folders' names.
+        # The name determines the keys of a section, and is part of folders' names.
         group = key.removesuffix(".name")
         if sign and group != key and options_of(group):
-            raise ConfigError(f"{word}: a name comes with the option that is chosen; write {group}={value}")
+            raise ConfigError(f"{word}: the option of a group sets its name; write {group}={value}")
 
 
 def options_of(group: str) -> list[str]:
-    """The options of a group of the configuration; none where there is no such group."""
+    """The options of a group of the configuration; empty if there is no such group."""
     if not re.fullmatch(r"\w+", group):
         return []
     return list(options_in(group, Path(__file__).parent))
 
 
 def explain_file(error: BaseException, words: Iterable[str]) -> str:
-    """Explain an error of a parser, which does not name the preset that it cannot read.
+    """Explain an error of a parser, and name the preset that it cannot read.
 
     Args:
-        error: That a composition raised.
-        words: Its overrides, which may name folders of presets.
+        error: An error of a composition.
+        words: The overrides, which may name folders of presets.
     """
     text = explain(error)
     sources = GlobalHydra.instance().config_loader().get_sources() if GlobalHydra.instance().is_initialized() else []
@@ -142,7 +143,7 @@ def explain_file(error: BaseException, words: Iterable[str]) -> str:
             OmegaConf.to_container(OmegaConf.load(path))
         except type(error):
             return text if str(path) in text else f"{path}: {text}"
-        except Exception:  # another file, with another fault
+        except Exception:  # a file with another error
             continue
     return text
 
@@ -155,7 +156,7 @@ def _unknown_option(error: MissingConfigException) -> str:
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:
-    # `name` is set by choosing another option of the group, `hydra` belongs to Hydra: neither is a key to set here.
+    # A user sets neither `name`, which comes with the option of a group, nor `hydra`.
     parent = error.parent_node
     valid = {str(key) for key in parent} - {"name", "hydra"} if parent is not None else set()
     section = str(error.full_key).rpartition(".")[0]
@@ -163,26 +164,37 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
         return f"{parent} is a list where a mapping of keys belongs"
     if error.key == "name" and section and "name" not in (parent or {}):
         return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
-    return unknown(section or "configuration", str(error.key), valid, "key") + _elsewhere(section, str(error.key))
+    text = unknown(section or "configuration", str(error.key), valid, "key")
+    renamed = _renamed(f"{section}.{error.key}" if section else str(error.key))
+    return f"{text}; {renamed}" if renamed else text + _elsewhere(section, str(error.key))
+
+
+def _renamed(key: str) -> str | None:
+    """The new name of a key; presets must use it."""
+    new = next((names[key] for names in RENAMED.values() if key in names), None)
+    return new and f"{key} is now {new}"
 
 
 def _elsewhere(section: str, key: str) -> str:
-    """Which other options of a section have the key, e.g. other agents."""
+    """The other options of a section that have the key, e.g. other agents."""
     nodes = {name: OmegaConf.structured(make()) for name, make in offered(section).items()}
     having = [f"{section}={name}" for name, node in nodes.items() if key in node]
     return f"; {' and '.join(sorted(having))} {'has' if len(having) == 1 else 'have'} it" if having else ""
 
 
 def _no_list(error: HydraException) -> str:
-    # OmegaConf names only the value's type; Hydra's own text ends with the override.
+    # OmegaConf names only the value's type; Hydra's text ends with the override.
     key, _, value = _first_line(str(error)).rpartition(" ")[2].partition("=")
     return f"{key}: '{value}' is not a list; write {key}=[{value}]"
 
 
 def _in_worlds(text: str) -> str | None:
-    # Hydra tells neither the key's section in its first line nor for whom the preset is.
+    # Hydra's first line names neither the section of the key nor the agents that the preset is for.
     found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
-    return found and of_other_agent(found[1], found[2])
+    if found is None:
+        return None
+    renamed = _renamed(f"agent.{found[2]}")
+    return f"worlds={found[1]}: {renamed}" if renamed else of_other_agent(found[1], found[2])
 
 
 def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:
@@ -193,7 +205,7 @@ def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:
 
 
 def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
-    # The name of a run's folder is made by a resolver, which reads files and looks at the jobs.
+    # A resolver makes the name of a run's folder. It reads files and builds the jobs.
     inner: BaseException | None = error
     while inner is not None and not isinstance(inner, (ConfigError, OSError)):
         inner = inner.__cause__ or inner.__context__
@@ -202,6 +214,6 @@ def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
 
 def _first_line(text: str) -> str:
     lines = text.strip().split("\n", 2)
-    # A heading alone says nothing.
+    # A heading needs its next line.
     line = " ".join(part.strip() for part in lines[:2]) if lines[0].endswith(":") else lines[0]
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."

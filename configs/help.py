@@ -1,6 +1,6 @@
 """The text of `--help`: the groups of a command with their options, its lists, and its configuration.
 
-Hydra's own text takes seconds: it lists the options of each of its groups by a copy of its whole store.
+Hydra's text takes seconds, since Hydra copies its whole store to list the options of each group.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from .composition import compose_root
 from .errors import options_of
 
-# Lists of a command, and the group whose options are their words.
+# Lists of a command, and the group whose options they take.
 _LISTS = {"policies": "routing", "patterns": "traffic", "workloads": "workload", "evaluation.baselines": "routing"}
 
 
@@ -18,9 +18,9 @@ def help_text(command: str, root: str, words: Sequence[str]) -> str:
     """The text for a command that Hydra configures.
 
     Args:
-        command: Its name.
+        command: The name of the command.
         root: The name of its primary configuration.
-        words: Overrides, which the configuration in the text has.
+        words: Overrides, applied to the configuration in the text.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.

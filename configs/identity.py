@@ -1,4 +1,4 @@
-"""What makes two runs the same run: their resolved configuration, and nothing else."""
+"""The identity of a run. It is a hash of the resolved configuration only."""
 
 import hashlib
 import json
@@ -10,29 +10,30 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from ..simcore import ConfigError
+from ..simcore._policy_file import without_provenance
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
 from .plot import plot_formats
-from .policy_header import without_provenance
 
-# Keys that say where or whether a run is stored, not what it computes.
+# Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
-# Parameters that came later count where they differ from what was done before: results that are there are found again.
+# Newer parameters with the value that earlier versions implied. That value is left out, so earlier results keep their
+# hash.
 _CAME_LATER: dict[str, dict[str, Any]] = {
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
     "routing": {"slots_by": "random", "toll": 1.0},
 }
-# Of `run`, what a workload heeds.
+# Keys of `run` that affect a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
-_MOST_THREADS = 1024  # of the core
-_LONGEST_NAME = 255  # bytes, of a file system
-_FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, the matrix it is balanced for
+_MOST_THREADS = 1024  # the core's limit
+_LONGEST_NAME = 255  # bytes, the limit of file systems
+_FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, its traffic matrix
 _COMPONENTS = ("topology", "router", "routing")
 
 
 def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
-    """The part of the resolved configuration that the core takes: component sections, failures and the seed.
+    """The sections of the resolved configuration that the core takes: components, failures and the seed.
 
-    Jobs come in the place of a traffic pattern. Where no failure is configured there is no section `failures`.
+    With a workload there are jobs instead of a traffic pattern. Without failures there is no section `failures`.
 
     Raises:
         ConfigError: the jobs of the workload do not fit the network.
@@ -47,16 +48,16 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[str, Any]:
-    """What the core takes for the section `failures` of a configuration; empty where nothing fails.
+    """The core's section `failures`; empty without failures.
 
     Args:
         config: A resolved configuration.
-        seed_alone: Whether a seed is kept where nothing fails: a world that draws failures heeds it.
+        seed_alone: Whether a seed without failures is kept, for a world that draws failures.
 
     Raises:
-        ConfigError: its seed is negative, also where nothing fails.
+        ConfigError: the seed is negative.
     """
-    # A configuration that was written before there were failures has no such section.
+    # Configurations of early versions have no such section.
     given: dict[str, Any] = _plain(config.get("failures") or {})
     kept = {key: value for key, value in given.items() if value is not None and value != []}
     if kept.get("seed", 0) < 0:
@@ -65,13 +66,13 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
 
 
 def check_resources(config: Mapping[Any, Any]) -> None:
-    """Refuse what a run may not be given of the machine: it is refused where the run is finished already, too.
+    """Refuse invalid resources and formats, also for a run that is finished already.
 
     Args:
         config: As Hydra composes it, or resolved.
 
     Raises:
-        ConfigError: names the key, its value and the valid ones.
+        ConfigError: names the key, its value and the valid values.
     """
     plot_formats(config)
     threads, most = config["run"]["threads"], config["run"]["max_memory_gb"]
@@ -82,17 +83,17 @@ def check_resources(config: Mapping[Any, Any]) -> None:
 
 
 def config_hash(config: Mapping[Any, Any]) -> str:
-    """Hash of everything that decides a run's numbers, 12 hexadecimal digits.
+    """Hash of everything that determines a run's numbers, 12 hexadecimal digits.
 
-    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run. What a
-    policy says of its training does not count.
+    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run. The
+    provenance in a policy file does not count.
 
     Args:
         config: As Hydra composes it, or resolved.
 
     Raises:
-        OSError: the Q-table file of `run.load_q_table`, a file of the routing (`path`, `file`, `demand`), that of a
-            traffic matrix or a GOAL file cannot be read.
+        OSError: a file cannot be read: `run.load_q_table`, a file of the routing (`path`, `file`, `demand`), a traffic
+            matrix or a GOAL file.
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
@@ -111,7 +112,7 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     for key in _FILES_OF_ROUTING:
         path = identity["routing"].get(key)
-        if path and ":" not in path:  # `motif:halo3d` is no file
+        if path and ":" not in path:  # `motif:halo3d` is not a file
             content = without_provenance if key == "path" else None
             identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
     path = identity.get("traffic", {}).get("file")
@@ -121,10 +122,10 @@ def config_hash(config: Mapping[Any, Any]) -> str:
 
 
 def study_folder(*, _root_: Mapping[Any, Any]) -> str:
-    """The name of a study as that of a folder in `results/`: what leads elsewhere is refused.
+    """The name of a study, checked to be a folder's name in `results/`.
 
     Raises:
-        ConfigError: it is empty, a path, or longer than file systems take.
+        ConfigError: it is empty, a path, or longer than file systems allow.
     """
     name = str(_root_["study"])
     if name.strip(". ") and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME and name.isprintable():
@@ -132,29 +133,29 @@ def study_folder(*, _root_: Mapping[Any, Any]) -> str:
             return name
         near = file_word(name.strip("./\\ "), 100).strip("_")
         meant = f"; write study={near}, say" if near else ""
-        raise ConfigError(f"study: '{name[:200]}' is a path, and the name of a folder in results/ belongs here{meant}")
-    raise ConfigError(f"study: '{name[:200]}' is no name of a folder in results/; write study=mine, say")
+        raise ConfigError(f"study: '{name[:200]}' is a path; give the name of a folder in results/{meant}")
+    raise ConfigError(f"study: '{name[:200]}' is not the name of a folder in results/; write study=mine, say")
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:
     """The name of a run's directory: readable, stable, and different for different configurations.
 
     Raises:
-        ConfigError: the seed is none.
+        ConfigError: the seed is invalid.
         ConfigError, OSError: as `config_hash`.
     """
     seed = _root_["seed"]
     if not 0 <= seed < 2**63:
         raise ConfigError(f"seed: {str(seed)[:40]} is not an integer from 0 to 2^63 - 1")
     what = workload_label(_root_["workload"]) if has_workload(_root_) else _traffic_label(_root_["traffic"])
-    # A file system takes 255 bytes in all.
+    # File systems allow 255 bytes in total.
     labels = [(_root_["topology"]["name"], 40), (_routing_label(_root_["routing"]), 40), (what, 120)]
     words = [file_word(label, longest) for label, longest in labels]
     return f"{'_'.join(words)}_seed{seed}_{config_hash(_root_)}"
 
 
 def file_label(path: str) -> str:
-    """A policy or a table by its file; where the file is called as all of them are, by its folder."""
+    """The name of a policy's or table's file; for the default names `policy` and `table`, the name of its folder."""
     whole = Path(path).resolve()
     return whole.parent.name if whole.stem in ("policy", "table") else whole.stem
 

@@ -1,4 +1,4 @@
-"""The `workload` section: the jobs it stands for on a network of a given size, and what makes it the same workload."""
+"""The `workload` section: its jobs on a network of a given size, and its identity."""
 
 import hashlib
 import re
@@ -16,35 +16,35 @@ Section = Mapping[str, Any]
 # The six jobs of the interference study's mixed workload (SC'22) in placement order, and their ranks of 1,056.
 MIXED = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "stencil5d": 243}
 
-# Keys of a job that runs a GOAL file, which has its own number of ranks and nothing to scale.
+# Keys of a job that runs a GOAL file. The file sets the number of ranks, and nothing scales it.
 _GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
 
-# Keys of a job that exchanges what the ranks of a sparse matrix do, and the values of those that may be left out.
+# Keys of a job that exchanges the vector of a sparse matrix, and the defaults of the optional ones.
 _MATRIX_KEYS = {"name", "matrix_file", "ranks", "bytes_per_value", "iterations", "terminals", "start_ns"}
 _MATRIX_NUMBERS = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}
 
-# Keys of a job that are no parameters of its motif.
+# Keys of a job that are not parameters of its motif.
 _PLACE_OF_JOB = ("name", "motif", "terminals")
 
 # Keys of a job that name a file.
 _FILES = ("goal_file", "matrix_file")
 
-# Keys of `run` that divide time into windows. A workload ends when its jobs do.
+# Keys of `run` that divide time into windows. A workload has none, since it ends with its jobs.
 WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
 
 
 def has_workload(config: Mapping[Any, Any]) -> bool:
-    """Whether jobs use the network, rather than a traffic pattern."""
+    """Whether jobs use the network instead of a traffic pattern."""
     return bool(config["workload"]["name"] != "none")
 
 
 def core_workload(section: Section, topology: Section, failures: Section) -> dict[str, Any]:
-    """The parameters and the list of jobs that the core takes for a `workload` section.
+    """The core's `workload` section: parameters and the list of jobs.
 
     Args:
-        section: The resolved section, not of the name `none`.
+        section: The resolved section; its name is not `none`.
         topology: The resolved `topology` section, for the number of terminals.
-        failures: What is out of use, so that jobs get no more ranks than there are terminals left.
+        failures: The core's section, since jobs use working terminals only.
 
     Raises:
         ConfigError, OSError: as `core_jobs`.
@@ -57,7 +57,7 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
     """The jobs of a `workload` section on a network of `available` terminals, in placement order.
 
     Raises:
-        ConfigError: no such motif, or a GOAL file with an error in it, with line and column.
+        ConfigError: a motif does not exist, or a GOAL file has an error; names line and column.
         OSError: a GOAL file cannot be read.
     """
     jobs = _JOBS[section["name"]](section, available)
@@ -101,17 +101,17 @@ def workload_label(section: Section) -> str:
 
 
 def file_word(label: str, longest: int) -> str:
-    """A label as part of a folder's name: nothing that leads elsewhere, and no longer than file systems take."""
+    """A label as part of a folder's name: safe characters only, at most `longest` of them."""
     word = re.sub(r"[^\w.-]+", "_", label, flags=re.ASCII)
     return word if len(word) <= longest else f"{word[:longest]}..."
 
 
 def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
-    """Refuse what was asked of traffic and windows while a workload is there: it would do nothing.
+    """Refuse overrides of traffic and windows with a workload, since they would have no effect.
 
     Args:
         config: The composed configuration.
-        overrides: The overrides it was composed with, as `key=value`.
+        overrides: Its overrides, as `key=value`.
 
     Raises:
         ConfigError: names the override.
@@ -155,7 +155,7 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
         if motif not in MIXED:
             raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
         if not isinstance(parameters, Mapping):
-            raise ConfigError(f"workload.params.{motif}: {parameters!r} is no mapping; write {{iterations: 2}}")
+            raise ConfigError(f"workload.params.{motif}: {parameters!r} is not a mapping; write {{iterations: 2}}")
         _check_parameters(f"workload.params.{motif}", motif, parameters)
     return [
         _job(motif, motif, available * part // whole, section, given.get(motif, {})) for motif, part in MIXED.items()
@@ -163,7 +163,8 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def _check_parameters(where: str, motif: str, parameters: Section) -> None:
-    # The core would call them those of a job, which nobody typed. Those of no job stay unused: a sweep may have both.
+    # The core's message would name a job that the user did not write. With background=none the parameters are unused,
+    # since a sweep may have both.
     if motif == "none":
         return
     valid = registered("motif")[motif]["params"]
@@ -178,7 +179,7 @@ def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def _job(name: str, motif: str, available: int, section: Section, parameters: Section) -> dict[str, Any]:
-    # As many ranks of its share as the motif can use, unless the parameters say how many.
+    # The largest number of ranks within the share that the motif can use, unless the parameters set `ranks`.
     scales = {key: section[key] for key in ("scale", "size_scale")}
     job = {"name": name, "motif": motif, **scales, **parameters}
     if not job.get("ranks"):
@@ -193,11 +194,11 @@ def _goal(section: Section, available: int) -> list[dict[str, Any]]:
 def _free(section: Section, available: int) -> list[dict[str, Any]]:
     jobs = _mappings(section["jobs"])
     for job in jobs:
-        # Before they are counted: so many ranks a job has.
+        # Checked first, since their number is the number of ranks.
         _check_terminals(job)
         if "program" in job:
             raise ConfigError(
-                "workload.jobs: 'program' is given from Python alone; a schedule in a file is 'goal_file'"
+                "workload.jobs: only Python code can give a 'program'; a schedule in a file is 'goal_file'"
             )
     return [_made_job(job, available) for job in jobs]
 
@@ -214,11 +215,11 @@ def _check_terminals(job: Section) -> None:
         return
     whole = isinstance(given, list) and all(isinstance(t, int) and not isinstance(t, bool) for t in given)
     if not whole:
-        raise ConfigError(f"workload.jobs.{_job_name(job)}.terminals: {given!r} is no list of terminal numbers")
+        raise ConfigError(f"workload.jobs.{_job_name(job)}.terminals: {given!r} is not a list of terminal numbers")
 
 
 def _free_job(given: Section) -> dict[str, Any]:
-    # A list of terminals says how many ranks there are.
+    # The length of a list of terminals is the number of ranks.
     job = dict(given)
     if "name" in job:
         job["name"] = str(job["name"])
@@ -236,8 +237,8 @@ def _goal_job(given: Section) -> dict[str, Any]:
     job = {**given, "name": _job_name(given)}
     path = job.pop("goal_file")
     if not isinstance(path, str):
-        raise ConfigError(f"workload.jobs.{job['name']}.goal_file: {path!r} is no path")
-    # As bytes: what GOAL does not know is refused with its line and column. Some editors put a mark of UTF-8 in front.
+        raise ConfigError(f"workload.jobs.{job['name']}.goal_file: {path!r} is not a path")
+    # As bytes, so that the GOAL parser reports line and column. Some editors begin a file with a UTF-8 mark.
     return job | {"program": Program.goal(read_plain(path).removeprefix(b"\xef\xbb\xbf"), path)}
 
 
@@ -248,14 +249,14 @@ def _matrix_job(given: Section, available: int) -> dict[str, Any]:
     job = {**given, "name": _job_name(given)}
     path, numbers = job.pop("matrix_file"), dict(_MATRIX_NUMBERS)
     if not isinstance(path, str):
-        raise ConfigError(f"workload.jobs.{job['name']}.matrix_file: {path!r} is no path")
+        raise ConfigError(f"workload.jobs.{job['name']}.matrix_file: {path!r} is not a path")
     for key in [key for key in numbers if key in job]:
         value = job.pop(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ConfigError(f"workload.jobs.{job['name']}.{key}: {value!r} is no whole number from 1 on")
+            raise ConfigError(f"workload.jobs.{job['name']}.{key}: {value!r} is not a whole number from 1 on")
         numbers[key] = value
     matrix = read_matrix_market(path)
-    # Without a number of ranks every row is one, or as many share them as there are terminals.
+    # The default is a rank per row, but at most one per terminal.
     ranks = numbers["ranks"] or len(job.get("terminals") or ()) or min(matrix.shape[0], available)
     try:
         exchanged = exchange_of(matrix, ranks, numbers["bytes_per_value"])
@@ -281,28 +282,28 @@ def _job_name(job: Section) -> str:
 
 
 def _name_of(path: str) -> str:
-    # The core takes letters, digits, _ and - in the name of a job.
+    # The core allows letters, digits, _ and - in the name of a job.
     return re.sub(r"[^\w-]+", "_", Path(str(path)).stem, flags=re.ASCII)
 
 
 def _mappings(jobs: list[Any]) -> list[Section]:
     for job in jobs:
         if not isinstance(job, Mapping):
-            raise ConfigError(f"workload.jobs: {job!r} is no mapping; write {{motif: halo3d, ranks: 64}}")
+            raise ConfigError(f"workload.jobs: {job!r} is not a mapping; write {{motif: halo3d, ranks: 64}}")
     return jobs
 
 
 def file_hash(key: str, path: str, content: Callable[[bytes], bytes] | None = None) -> str:
-    """A hash of what a file holds.
+    """A hash of a file's content.
 
     Args:
         key: Of the configuration, for messages.
         path: Of the file.
-        content: Gives the part of its bytes that counts; None: all.
+        content: Returns the bytes that count; None: all bytes count.
 
     Raises:
-        ConfigError: it is no plain file; names the key.
-        OSError: it cannot be read; names the key, too.
+        ConfigError: it is not a plain file; names the key.
+        OSError: it cannot be read; names the key.
     """
     try:
         if content:

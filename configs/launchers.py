@@ -1,6 +1,6 @@
-"""Types of `hydra/launcher=<name>` and of the sweeper for grids. Their classes stand in experiments/running.
+"""Types of `hydra/launcher=<name>` and of the sweeper for grids. Their classes are in experiments/running.
 
-Hydra takes plugins from the package `hydra_plugins` alone, which is the first part of every `_target_`.
+Hydra takes plugins only from the package `hydra_plugins`, which is the first part of every `_target_`.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ PACKAGE = "hydra_plugins.flitgym"
 
 @dataclass
 class Sweeper:
-    """Every combination of the values that are swept."""
+    """Every combination of the swept values."""
 
     _target_: str = f"{PACKAGE}.GridSweeper"
 
@@ -24,30 +24,30 @@ class Local:
     """`local`, `joblib`: processes of this machine."""
 
     _target_: str = f"{PACKAGE}.LocalLauncher"
-    n_jobs: int = -1  # runs at the same time; -1 = one per core. Fewer run where memory is short.
+    n_jobs: int = -1  # runs at the same time; -1 = one per core; fewer if memory is short
 
 
 @dataclass
 class Basic(Local):
-    """`basic`: one run after the other."""
+    """`basic`: one run after another."""
 
     n_jobs: int = 1
 
 
 @dataclass
 class Ray:
-    """`ray`: tasks of a Ray cluster, whose machines share the folder of the results; needs the extra `ray`."""
+    """`ray`: tasks of a Ray cluster whose machines share the folder of results; it needs the extra `ray`."""
 
     _target_: str = f"{PACKAGE}.RayLauncher"
-    # auto, host:port or ray://host:port; None: RAY_ADDRESS, else Ray is started on this machine
+    # auto, host:port or ray://host:port; None: RAY_ADDRESS, or else Ray starts on this machine
     address: str | None = None
-    cpus_per_run: float = 1.0  # CPUs of the cluster that a run takes
-    memory_gb_per_run: float | None = None  # GB of a node's memory that a run takes; None: the estimate of each run
+    cpus_per_run: float = 1.0  # CPUs of the cluster per run
+    memory_gb_per_run: float | None = None  # GB of a node's memory per run; None: the estimate of each run
 
 
 @dataclass
 class Submitit:
-    """The keys of every executor of submitit, with the names and defaults of Hydra's launcher for it."""
+    """The keys of all executors of submitit, with the names and defaults of Hydra's submitit launcher."""
 
     timeout_min: int = 60
     cpus_per_task: int | None = None
@@ -60,7 +60,7 @@ class Submitit:
 
 @dataclass
 class SubmititLocal(Submitit):
-    """`submitit_local`: processes that submitit starts here, to try a sweep without a batch system."""
+    """`submitit_local`: submitit starts processes on this machine, to try a sweep without a batch system."""
 
     _target_: str = f"{PACKAGE}.SubmititLocalLauncher"
 
@@ -99,9 +99,9 @@ LAUNCHERS = {
 
 
 def register_launchers() -> None:
-    """Put them where Hydra finds them; safe to repeat.
+    """Register the launchers and the sweeper with Hydra; safe to repeat.
 
-    Hydra has launchers under some of these names. It reads its plugins first, so that ours take their place.
+    Hydra has launchers with some of these names. Its plugins are loaded first, so that these replace them.
     """
     Plugins.instance()
     store = ConfigStore.instance()

@@ -1,4 +1,4 @@
-"""The section `plot`: the formats of the picture that a sweep leaves at its end."""
+"""The section `plot`: the formats of a sweep's picture."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,24 +13,24 @@ def plot_formats(config: Mapping[Any, Any]) -> tuple[str, ...]:
     """The formats in `plot.format`, each once; empty for `[]`, `none` or null.
 
     Args:
-        config: Of a run, as Hydra composes it or resolved. One of an earlier version has no such section.
+        config: Of a run, as Hydra composes it or resolved. Early versions have no such section.
 
     Raises:
-        ConfigError: names the key, the value and the valid ones.
+        ConfigError: names the key, the value and the valid formats.
     """
     section = config.get("plot") or {"format": ()}
     return formats_of("plot.format", section["format"])
 
 
 def formats_of(key: str, given: Any) -> tuple[str, ...]:
-    """The formats that a word, words joined by commas, or a list of words name.
+    """The formats in a word, in words joined by commas, or in a list of words.
 
     Args:
         key: Of the configuration or of the command, for the message.
         given: Its value.
 
     Raises:
-        ConfigError: names the key, the value and the valid ones.
+        ConfigError: names the key, the value and the valid formats.
     """
     words = given.split(",") if isinstance(given, str) else given
     if words is None or words == ["none"]:

@@ -1,4 +1,4 @@
-"""Where policies lie: those that come with flitgym by their names, others by their paths."""
+"""Paths of policies: the policies that come with flitgym by name, others by path."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ _SHIPPED = Path(__file__).resolve().parent.parent / "agents" / "policies"
 
 
 def shipped_policy(name: str) -> str:
-    """The path of a policy that comes with flitgym."""
+    """The path of a shipped policy."""
     return str(_SHIPPED / f"{name}.safetensors")
 
 
@@ -18,10 +18,10 @@ def policy_path(key: str, given: str) -> str:
 
     Args:
         key: Of the configuration, for messages.
-        given: The name of one that comes with flitgym, or a path.
+        given: The name of a shipped policy, or a path.
 
     Raises:
-        ConfigError: there is no such policy, nor such a file.
+        ConfigError: there is no such policy, and no such file.
     """
     names = sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
     if given in names:

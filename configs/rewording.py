@@ -1,9 +1,9 @@
-"""Messages of Hydra and OmegaConf in the words of whoever typed the command: what was typed, and what to type."""
+"""Messages of Hydra and OmegaConf, reworded for the user: the typed override, and the correct form."""
 
 import re
 
 _NO_PAIR = "it is not of the form key=value; --help lists the keys"
-# Of OmegaConf: what was found, and of which kind it should be.
+# Messages of OmegaConf about a value of a wrong type.
 _KINDS = {
     "Float": "no number (Float)",
     "Integer": "no whole number (Integer)",
@@ -22,7 +22,7 @@ def of_override(word: str, said: str) -> str:
 
     Args:
         word: As it was typed.
-        said: The parser's own message, of which `no viable alternative at input ...` is the usual one.
+        said: The parser's message, usually `no viable alternative at input ...`.
     """
     if "=" not in word.lstrip("=") or word.startswith("="):
         return f"'{word}': {_NO_PAIR}"
@@ -36,9 +36,9 @@ def of_override(word: str, said: str) -> str:
     if not _closed(value):
         hints.append("brackets and quotes must close")
     if "=" in value:
-        hints.append('text with = in it stands in quotes of its own: ["a=b"]')
+        hints.append('text with = needs its own quotes: ["a=b"]')
     if not hints:
-        hints.append(f"""text with other signs than letters, digits and ./-+:% stands in quotes: '{key}="..."'""")
+        hints.append(f"""text with characters other than letters, digits and ./-+:% needs quotes: '{key}="..."'""")
     return f"{key}: cannot read '{value}'{near}; {' and '.join(hints)}"
 
 
@@ -49,7 +49,7 @@ def _closed(value: str) -> bool:
 
 
 def of_type(text: str) -> str:
-    """The message for a value of another type than its key has; the text itself where it says something else."""
+    """The message for a value of a wrong type; another text is returned unchanged."""
     if (found := _WRONG_TYPE.match(text)) is not None:
         return f"'{found['value']}' is {_KINDS[found['kind'] or found['bool']]}"
     if (found := _MISSING.match(text)) is not None:
@@ -62,16 +62,14 @@ def _wanted(kind: str) -> str:
 
 
 def of_composition(text: str) -> str | None:
-    """The message for overrides that Hydra can read but not apply; None where it is another one."""
+    """The message for overrides that Hydra can read but not apply; None for another message."""
     if (found := re.match(r"Ambiguous value for argument '(.*)'", text)) is not None:
         key, _, value = found[1].partition("=")
-        return (
-            f"{found[1]}: several values are a sweep, with -m; where {key} takes a list, it is written {key}=[{value}]"
-        )
+        return f"{found[1]}: several values need -m, as a sweep; a list is written {key}=[{value}]"
     if (found := re.match(r"Sweep parameters '(.*)' requires --multirun", text)) is not None:
-        return f"{found[1]}: several values are a sweep, with -m"
+        return f"{found[1]}: several values need -m, as a sweep"
     if (found := re.match(r"Could not override '([\w/@]+)'\. No match in the defaults list", text)) is not None:
-        return f"{found[1]}: this command takes no such group; --help lists those it takes"
+        return f"{found[1]}: this command has no such group; --help lists its groups"
     if text.startswith("Config group override must be a string or a list"):
         return f"a word begins with '=': {_NO_PAIR}"
     return None

@@ -1,4 +1,4 @@
-"""The configuration of `flitgym-route`: its types, and what makes two tables the same."""
+"""The configuration of `flitgym-route`: its types, and the identity of a table."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from .jobs import file_hash, file_word
 from .schema import Failures, component_schema
 from .source import offer
 
-# Keys that say what is kept, not what it is.
+# Keys that do not change a table or its numbers.
 _NOT_IDENTITY = {"study", "overwrite", "dump", "hydra", "failures"}
 _FILES = ("file", "demand", "flows")
 DUMPS = ("auto", "always", "never")
@@ -25,7 +25,7 @@ DUMPS = ("auto", "always", "never")
 
 @dataclass
 class Routes:
-    """The root. Values and their meaning stand in `route.yaml`."""
+    """The root. `route.yaml` has the values and explains the keys."""
 
     study: str = MISSING
     file: str | None = MISSING
@@ -42,7 +42,7 @@ class Routes:
 
 
 def register_routes() -> None:
-    """Put the root and every engine's parameters where Hydra finds them; safe to repeat."""
+    """Offer the root and every engine's parameters to Hydra; safe to repeat."""
     offer("routes", lambda: Routes)
     for name in registered("engine"):
         offer(f"engine/{name}", partial(component_schema, "engine", name))
@@ -50,14 +50,14 @@ def register_routes() -> None:
 
 
 def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
-    """Refuse values that say nothing.
+    """Refuse values that have no meaning.
 
     Args:
         config: The configuration, as Hydra composes it, or resolved.
-        overrides: What it was composed with.
+        overrides: Its overrides.
 
     Raises:
-        ConfigError: names the key, its value and the valid ones.
+        ConfigError: names the key, its value and the valid values.
     """
     for key in _FILES:
         if config[key] == "":
@@ -65,15 +65,15 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     if config["file"] is not None:
         for word in overrides:
             if word.lstrip("+~").partition("=")[0].partition(".")[0] == "engine":
-                raise ConfigError(f"{word}: the table is that of file={config['file']}; give one of them")
+                raise ConfigError(f"{word}: file={config['file']} is a table already; give one of them")
     if not 0 <= config["seed"] < 2**63:
         raise ConfigError(f"seed: {config['seed']} is not an integer from 0 to 2^63 - 1")
     if config["patterns"] < 0:
         raise ConfigError(f"patterns: {config['patterns']} is negative")
     if config["dump"] not in DUMPS:
-        raise ConfigError(f"dump: '{config['dump']}' is none of {', '.join(DUMPS)}")
+        raise ConfigError(f"dump: '{config['dump']}' is not one of {', '.join(DUMPS)}")
     if config["failures"]["events"] is not None:
-        raise ConfigError("failures.events: no table changes while it is used; failures.links are down from the start")
+        raise ConfigError("failures.events: a table cannot change in a run; failures.links are down from the start")
 
 
 TABLE = Root("route", ("topology", "engine"), check_route)
@@ -81,7 +81,7 @@ compose_route = TABLE.compose
 
 
 def route_hash(config: Mapping[Any, Any]) -> str:
-    """Hash of everything that decides what is written, 12 hexadecimal digits. Files count by their content.
+    """Hash of everything that determines a table and its numbers, 12 hexadecimal digits. Files count by their content.
 
     Args:
         config: As Hydra composes it, or resolved.
@@ -94,7 +94,7 @@ def route_hash(config: Mapping[Any, Any]) -> str:
     )
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
     for key in _FILES:
-        if identity[key] and ":" not in identity[key]:  # `motif:halo3d` is no file
+        if identity[key] and ":" not in identity[key]:  # `motif:halo3d` is not a file
             identity[key] = file_hash(key, identity[key])
     topology = identity["topology"]
     if topology.get("file"):
@@ -117,9 +117,9 @@ def route_id(*, _root_: Mapping[Any, Any]) -> str:
 
 
 def table_label(config: Mapping[Any, Any]) -> str:
-    """The engine of a table, or the file that it is of."""
+    """The engine of a table, or the name of its file."""
     return Path(config["file"]).name.split(".")[0] if config["file"] else str(config["engine"]["name"])
 
 
-# When this module is imported, for a sweep's worker processes do nothing else of it.
+# On import, since a sweep's worker processes only import this module.
 register_routes()

@@ -1,7 +1,7 @@
-"""The typed schema. What a topology, routing or traffic pattern takes is declared once, beside its code in the core.
+"""The typed schema. The core declares the parameters of a topology, routing or traffic pattern next to its code.
 
-Every registered name becomes a Hydra group option with a structured config made from its parameter list, so that a
-misspelt key or a word where a number belongs stops before anything runs, and a new component needs no edit here.
+Every registered name becomes a Hydra group option with a structured config made from its parameter list. So a misspelt
+key or a value of a wrong type is refused before a run begins, and a new component needs no edit here.
 """
 
 from dataclasses import dataclass, field, make_dataclass
@@ -19,7 +19,7 @@ from .warmup import warmup_ns
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
 WORKLOADS = ("pair", "mixed", "stencil27", "goal", "jobs")
-FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` that take something out of use
+FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` other than its seed
 
 _TYPES: dict[str, Any] = {
     "int": int,
@@ -33,7 +33,7 @@ _TYPES: dict[str, Any] = {
 
 @dataclass
 class Run:
-    """How long to simulate and what to keep. Values and their meaning stand in `run/standard.yaml`; times in ns."""
+    """Length and records of a simulation; times in ns. `run/standard.yaml` has the values and explains the keys."""
 
     warmup_ns: float = MISSING
     measure_ns: float = MISSING
@@ -51,7 +51,7 @@ class Run:
 
 @dataclass
 class Workload:
-    """How long to wait for the jobs and what to keep; the core's own parameters of a workload come on top."""
+    """The longest wait for the jobs and the records. The core's parameters of a workload are added."""
 
     max_ns: float = MISSING
     series_interval_ns: float = MISSING
@@ -91,14 +91,14 @@ class Goal(Workload):
 
 @dataclass
 class Jobs(Workload):
-    """Keys of `workload/jobs.yaml`. What a job may hold is the core's to check."""
+    """Keys of `workload/jobs.yaml`. The core checks the keys of a job."""
 
     jobs: list[Any] = MISSING
 
 
 @dataclass
 class Failures:
-    """What is out of use. Keys stand in `config.yaml`; the core checks what they hold, names and numbers alike."""
+    """Failed components. `config.yaml` explains the keys; the core checks their values."""
 
     links: Any = None
     routers: Any = None
@@ -109,14 +109,14 @@ class Failures:
 
 @dataclass
 class Plot:
-    """The picture that a sweep leaves at its end. `plot.py` lists its formats."""
+    """The picture of a sweep. `plot.py` lists its formats."""
 
     format: Any = MISSING
 
 
 @dataclass
 class Experiment:
-    """The root of the configuration: one section per kind of component, and what belongs to the run itself."""
+    """The root of the configuration: one section per kind of component, and the keys of the run."""
 
     study: str = MISSING
     seed: int = MISSING
@@ -132,7 +132,7 @@ class Experiment:
 
 @dataclass
 class Evaluation:
-    """The root of `evaluate.yaml`, where every key is explained. Entries of the lists are words or mappings."""
+    """The root of `evaluate.yaml`, which explains the keys. Entries of the lists are words or mappings."""
 
     study: str = MISSING
     policies: list[Any] = MISSING
@@ -154,7 +154,7 @@ class Evaluation:
 
 @dataclass
 class Regret:
-    """The root of `regret.yaml`, where every key is explained."""
+    """The root of `regret.yaml`, which explains the keys."""
 
     study: str = MISSING
     policies: list[Any] = MISSING
@@ -163,10 +163,10 @@ class Regret:
     traffic: dict[str, Any] = field(default_factory=dict)
     seeds: list[int] = MISSING
     decisions: int = MISSING
-    part: float = MISSING
+    sample_fraction: float = MISSING
     horizon_ns: float = MISSING
     slots: int = MISSING
-    others: str = MISSING
+    other_packets: str = MISSING
     confidence: float = MISSING
     resamples: int = MISSING
     threads: int = MISSING
@@ -177,7 +177,7 @@ class Regret:
 
 
 def component_schema(kind: str, name: str) -> type:
-    """Make the structured config of one registered component.
+    """The structured config of one registered component.
 
     Args:
         kind: One of `KINDS`, or `engine`.
@@ -191,7 +191,7 @@ def component_schema(kind: str, name: str) -> type:
 
 
 def workload_schemas() -> dict[str, type]:
-    """The structured config of every option of the group `workload`: its own keys and the core's parameters."""
+    """The structured config of every option of the group `workload`: its keys and the core's parameters."""
     core = registered("workload")["workload"]["params"]
     motif = registered("motif")["stencil27"]["params"]
     own: dict[str, tuple[type, dict[str, Any]]] = {
@@ -221,7 +221,7 @@ def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:
 
 
 def register_schema() -> None:
-    """Put the root schema, every registered component and the resolvers where Hydra finds them; safe to repeat."""
+    """Offer the root schema and all registered components to Hydra, and register the resolvers; safe to repeat."""
     OmegaConf.register_new_resolver("run_id", run_id, replace=True)
     OmegaConf.register_new_resolver("study_folder", study_folder, replace=True)
     OmegaConf.register_new_resolver("warmup_ns", warmup_ns, replace=True)
@@ -232,14 +232,14 @@ def register_schema() -> None:
     for kind in KINDS:
         for name in registered(kind):
             offer(f"{kind}/{name}", partial(component_schema, kind, name))
-    # The options of this group are YAML files, which take their types from here.
+    # The options of this group are YAML files with these types.
     offer("hydra/schema/workload/none", lambda: make_dataclass("workload_none", [("name", str, "none")]))
     for name in WORKLOADS:
         offer(f"hydra/schema/workload/{name}", partial(_workload_node, name))
 
 
 def _open(schema: type, *keys: str) -> DictConfig:
-    """The node of a schema whose sections `keys` take any key; the reader of such a section checks its keys."""
+    """The node of a schema whose sections `keys` accept any key; the code that reads such a section checks its keys."""
     node: DictConfig = OmegaConf.structured(schema)
     for key in keys:
         if key in node:

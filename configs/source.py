@@ -1,7 +1,7 @@
-"""The configurations that flitgym offers to Hydra besides its YAML files: typed options, made when Hydra asks for one.
+"""Configurations that flitgym offers to Hydra besides its YAML files: typed options, made when Hydra loads one.
 
-Both classes use Hydra's public plugin interfaces. Hydra's own `ConfigStore` types every option when it is stored, and a
-command pays for all of them although a run uses one of each group.
+Both classes use Hydra's public plugin interfaces. Hydra's `ConfigStore` would type every option when it is stored, and
+each command would pay for all of them although a run uses one option per group.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,7 +15,8 @@ from hydra.plugins.config_source import ConfigLoadError, ConfigResult, ConfigSou
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 
-from ..plugins import files, refusal, refuse_taken
+from ..simcore import ConfigError
+from ..simcore.plugins import files, refuse_taken
 
 _SCHEME = "flitgym"
 _makers: dict[str, Callable[[], Any]] = {}  # by group and name, e.g. `topology/torus`
@@ -26,7 +27,7 @@ def offer(path: str, make: Callable[[], Any]) -> None:
 
     Args:
         path: Group and name, e.g. `topology/torus`.
-        make: Called for each composition that takes it; returns a dataclass, a mapping or a `DictConfig`.
+        make: Called for each composition that loads it; returns a dataclass, a mapping or a `DictConfig`.
     """
     _makers[path] = make
 
@@ -48,7 +49,7 @@ class FlitgymSource(ConfigSource):
         """One offer, typed.
 
         Raises:
-            ConfigLoadError: nothing is offered under this path.
+            ConfigLoadError: there is no offer under this path.
         """
         path = config_path.removesuffix(".yaml")
         if path not in _makers:
@@ -62,11 +63,11 @@ class FlitgymSource(ConfigSource):
         return True
 
     def is_group(self, config_path: str) -> bool:
-        """Whether something is offered below this path."""
+        """Whether there is an offer below this path."""
         return any(path.startswith(f"{config_path.rstrip('/')}/") for path in _makers)
 
     def is_config(self, config_path: str) -> bool:
-        """Whether something is offered under this path."""
+        """Whether there is an offer under this path."""
         return config_path.removesuffix(".yaml") in _makers
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
@@ -80,17 +81,17 @@ class FlitgymSource(ConfigSource):
 
 
 class FlitgymSearchPath(SearchPathPlugin):
-    """Adds the offers to Hydra's search path, and behind them the folders `configs/` of plugins."""
+    """Adds the offers to Hydra's search path, followed by the folders `configs/` of plugins."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Hydra calls this for every search path it makes."""
+        """Add both; Hydra calls this for every search path."""
         search_path.append(_SCHEME, f"{_SCHEME}://")
         for plugin, folder in files("", "configs"):
             search_path.append(f"plugin {plugin.name}", f"file://{folder}")
 
 
 def register_source() -> None:
-    """Make both known to Hydra; safe to repeat."""
+    """Register both classes with Hydra; safe to repeat."""
     plugins = Plugins.instance()
     if FlitgymSearchPath not in plugins.discover(SearchPathPlugin):
         plugins.register(FlitgymSource)
@@ -98,13 +99,13 @@ def register_source() -> None:
 
 
 def check_presets(own: Path) -> None:
-    """Check the names of the presets that plugins bring.
+    """Check the names of the presets of plugins.
 
     Args:
         own: The folder of flitgym's presets.
 
     Raises:
-        ConfigError: a preset has a name that is taken, or belongs to no group.
+        ConfigError: the name of a preset is taken, or the preset is not in the folder of a group.
     """
     by: dict[str, object] = {}
     for plugin, path in files("configs", "**/*.yaml"):
@@ -112,7 +113,7 @@ def check_presets(own: Path) -> None:
         option = path.relative_to(folder).as_posix()
         group, _, file = option.rpartition("/")
         if not group:
-            raise refusal(f"{plugin}: configs/{option}: it belongs into the folder of a group (configs/routing/, say)")
+            raise ConfigError(f"{plugin}: configs/{option}: move it into the folder of a group (configs/routing/, say)")
         taken = (own / option).exists() or file.removesuffix(".yaml") in offered(group)
         if taken or by.get(option, plugin) != plugin:
             refuse_taken(plugin, f"configs/{option}", by.get(option))

@@ -1,4 +1,4 @@
-"""The configuration of `flitgym-train`: its types, what is drawn per episode, and what makes two trainings the same."""
+"""The configuration of `flitgym-train`: its types, the draws of each episode, and the identity of a training."""
 
 import hashlib
 import json
@@ -11,20 +11,21 @@ from typing import Any
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
+from ..simcore._policy_file import without_provenance
 from .identity import core_failures, core_sections
 from .jobs import file_hash, file_word, has_workload
 from .policies import policy_path
-from .policy_header import without_provenance
+from .renamed import with_old_keys
 from .schema import Failures
 from .source import offer
 
-# Keys that do not change what is learned.
+# Keys that do not change the policy.
 _NOT_IDENTITY = {"overwrite", "track", "study", "hydra", "checkpoint_every", "evaluation"}
 
 
 @dataclass
 class Track:
-    """Where metrics go besides `progress.jsonl`."""
+    """The destination of metrics besides `progress.jsonl`."""
 
     to: str = MISSING
     online: bool = MISSING
@@ -33,7 +34,7 @@ class Track:
 
 @dataclass
 class EvaluationWhileTraining:
-    """How the policy is compared with baselines during the training. Times in ns."""
+    """The comparison of the policy with baselines during the training; times in ns."""
 
     every: int = MISSING
     baselines: list[str] = MISSING
@@ -47,7 +48,7 @@ class EvaluationWhileTraining:
 
 @dataclass
 class Training:
-    """The root. Values and their meaning stand in `train.yaml`."""
+    """The root. `train.yaml` has the values and explains the keys."""
 
     study: str = MISSING
     seed: int = MISSING
@@ -55,8 +56,8 @@ class Training:
     device: str = MISSING
     threads: int = MISSING
     checkpoint_every: int = MISSING
-    vary: Any = None  # a mapping; OmegaConf has no type for one that a whole other one replaces
-    worlds: Any = None  # likewise
+    vary: Any = None  # a mapping; OmegaConf would merge a typed mapping instead of replacing it
+    worlds: Any = None  # a mapping, as `vary`
     overwrite: bool = MISSING
     topology: Any = MISSING
     router: Any = MISSING
@@ -69,7 +70,7 @@ class Training:
 
 
 def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None:
-    """Put the root and every agent's hyperparameters where Hydra finds them; safe to repeat."""
+    """Offer the root and every agent's hyperparameters to Hydra; safe to repeat."""
     offer("training", lambda: Training)
     for name, (hyperparameters, _) in agents.items():
         offer(f"agent/{name}", partial(_agent_node, hyperparameters))
@@ -78,7 +79,7 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
 def _agent_node(hyperparameters: type[Any]) -> DictConfig:
     node: DictConfig = OmegaConf.structured(hyperparameters)
     for key in node:
-        # A mapping has keys of its own, which the agent checks: `agent.start.lost=2` needs no +.
+        # A mapping accepts any key, so that `agent.start.lost=2` needs no +; the agent checks the keys.
         if isinstance(node[key], DictConfig):
             OmegaConf.set_struct(node[key], False)
     return node
@@ -90,7 +91,7 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
     Raises:
         ConfigError, OSError: as `core_sections`.
     """
-    # The routing is the agent's.
+    # The agent's routing replaces this one.
     complete = OmegaConf.merge({"routing": {"name": "policy"}}, OmegaConf.to_container(config, resolve=True))
     assert isinstance(complete, DictConfig)
     sections = core_sections(complete)
@@ -98,12 +99,12 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
 
 
 def variation(config: DictConfig) -> dict[str, Any]:
-    """What is drawn anew per episode: as asked, or loads and mixtures."""
+    """The draws of each episode: `vary`, or by default loads and mixtures."""
     if config.vary is not None:
         given: Any = OmegaConf.to_container(config.vary, resolve=True) if OmegaConf.is_config(config.vary) else None
         if not isinstance(given, dict):
             raise ConfigError(
-                f"vary: {config.vary!r} is no mapping; e.g. vary={{traffic.load: {{low: 0.1, high: 0.5}}}}"
+                f"vary: {config.vary!r} is not a mapping; e.g. vary={{traffic.load: {{low: 0.1, high: 0.5}}}}"
             )
         return given
     if has_workload(config):
@@ -116,52 +117,54 @@ def variation(config: DictConfig) -> dict[str, Any]:
 
 
 def _groups(config: DictConfig) -> int:
-    # The core's word: of a Dragonfly, planes of a HyperX, or whatever else the network's routers stand in.
+    # The core knows the groups: those of a Dragonfly, the planes of a HyperX, and others.
     sections = {**world_sections(config), "routing": "minimal", "traffic": "uniform"}
     return int(Simulation(sections).facts()["groups"])
 
 
 def mixture(config: DictConfig) -> dict[str, Any] | None:
-    """The worlds of a training by name, as `Mixture.composed` takes them; None = the one of the configuration.
+    """The worlds of a training by name, as `Mixture.composed` takes them; None = the world of the configuration.
 
     Raises:
-        ConfigError: it is no mapping, or there is a `vary` beside it.
+        ConfigError: it is not a mapping, or there is a `vary`, too.
     """
     if config.worlds is None:
         return None
     given: Any = OmegaConf.to_container(config.worlds, resolve=True) if OmegaConf.is_config(config.worlds) else None
     if not isinstance(given, dict) or not all(isinstance(member, dict) for member in given.values()):
         raise ConfigError(
-            f"worlds: {config.worlds!r} is no mapping of names to worlds; e.g. worlds=universal, or "
+            f"worlds: {config.worlds!r} is not a mapping of names to worlds; e.g. worlds=universal, or "
             "worlds={a: {overrides: ['topology=torus_512']}}"
         )
     if config.vary is not None:
-        raise ConfigError("vary: each of the worlds has its own; set worlds.<name>.vary")
+        raise ConfigError("vary: each world has its own; set worlds.<name>.vary")
     return given
 
 
 def training_hash(config: DictConfig) -> str:
-    """Hash of everything that decides what is learned, 12 hexadecimal digits.
+    """Hash of everything that determines the policy, 12 hexadecimal digits.
 
     Raises:
-        ConfigError: there is no policy `agent.base`, or the seed of failures is none.
+        ConfigError: there is no policy `agent.base`, or the seed of failures is invalid.
         OSError: the file of `agent.base` cannot be read.
     """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
-    # Where nothing fails, a training is what it was before there were failures. A seed counts where `vary` draws some.
+    # Without failures the section is left out, so that early trainings keep their hash. A seed counts, since `vary` may
+    # draw failures.
     if not core_failures(config) and plain.get("failures", {}).get("seed") is None:
         identity.pop("failures", None)
     if identity.get("worlds") is None:
         identity.pop("worlds", None)
     if identity["agent"]["name"] == "policy_search":
         identity["agent"] = _with_base(identity["agent"])
+    identity["agent"] = with_old_keys(identity["agent"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _with_base(agent: dict[str, Any]) -> dict[str, Any]:
-    # A policy counts by the content of its file without what it says of its training. Without one, a search is what it
-    # was before there was this key.
+    # A policy counts by the content of its file without provenance. Without a policy the key is left out, so that early
+    # searches keep their hash.
     if agent["base"] is None:
         return {key: value for key, value in agent.items() if key != "base"}
     path = policy_path("agent.base", agent["base"])
@@ -172,7 +175,7 @@ def training_command(words: Iterable[str]) -> str:
     """The command that trains the same policy.
 
     Args:
-        words: Overrides as they were typed; those that decide nothing of what is learned are left out.
+        words: Overrides as they were typed; those that do not change the policy are left out.
     """
     keys = {word: word.lstrip("+~").partition("=")[0] for word in words}
     kept = [word for word, key in keys.items() if key.partition(".")[0] not in _NOT_IDENTITY]
@@ -190,5 +193,5 @@ def train_id(*, _root_: DictConfig) -> str:
     return f"{what}_seed{_root_.seed}_{training_hash(OmegaConf.create(plain))}"
 
 
-# When this module is imported, for a sweep's worker processes do nothing else of it.
+# On import, since a sweep's worker processes only import this module.
 OmegaConf.register_new_resolver("train_id", train_id, replace=True)

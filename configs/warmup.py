@@ -1,4 +1,4 @@
-"""A routing that learns while it routes starts from an empty table: how long it is warmed up, and when to say so."""
+"""The warm-up of routings that learn in a run, which begin with an empty table, and the warning about it."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -14,28 +14,28 @@ _RUN = Path(__file__).parent / "run"
 
 
 def learns(config: Mapping[Any, Any]) -> bool:
-    """Whether a run begins with an empty table that the routing fills while it routes; the core's registry knows."""
+    """Whether the routing learns a table in this run, beginning with an empty one."""
     run = config["run"]
     return _learns_in_core(config["routing"]["name"]) and run["load_q_table"] is None and not run["freeze_q_table"]
 
 
 def warmup_ns(*, _root_: Mapping[Any, Any]) -> float:
-    """The warm-up of `run=auto`: that of `run=settled` for a routing that learns, that of `run=standard` for others."""
+    """The warm-up of `run=auto`: as in `run=settled` for a routing that learns, else as in `run=standard`."""
     return _warmup_of("settled" if learns(_root_) else "standard")
 
 
 def cold_table(config: DictConfig) -> str | None:
-    """What to tell about a run whose routing is measured before its table has settled; None where it is not."""
+    """The warning about a measurement before the routing's table has settled; None if there is none."""
     if not learns(config):
         return None
     name = config.routing.name
     if has_workload(config):
         return (
-            f"routing={name} begins the jobs with an empty table; run.load_q_table=<file> begins with a learned one "
-            "(run.save_q_table=true keeps one)"
+            f"routing={name} begins the jobs with an empty table; run.load_q_table=<file> loads a learned one "
+            "(run.save_q_table=true saves one)"
         )
     settled = _warmup_of("settled")
-    # With a time series, how it learns is what is looked at.
+    # A time series is meant to show the learning.
     if config.run.warmup_ns >= settled or config.run.series_interval_ns > 0:
         return None
     return (
@@ -47,7 +47,7 @@ def cold_table(config: DictConfig) -> str | None:
 @cache
 def _learns_in_core(routing: str) -> bool:
     facts = registered("routing").get(routing, {"facts": {"learns": False, "external": False}})["facts"]
-    # `external` hears of its packets, too, but what is learned from that is its owner's.
+    # `external` gets feedback, too, but its owner learns from it.
     return bool(facts["learns"] and not facts["external"])
 
 

@@ -41,7 +41,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 # These large packages of extras are not needed to build the pages.
-autodoc_mock_imports = ["torch", "ray", "pettingzoo", "safetensors", "stable_baselines3", "sb3_contrib", "tensorboard"]
+autodoc_mock_imports = ["torch", "ray", "pettingzoo", "stable_baselines3", "sb3_contrib", "tensorboard"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

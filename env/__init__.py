@@ -1,9 +1,9 @@
-"""The faces of the core: Gymnasium, PettingZoo, Stable-Baselines3, RLlib, and `PacketBatch`.
+"""Environments around the core: Gymnasium, PettingZoo, Stable-Baselines3, RLlib, and `PacketBatch`.
 
-There are no algorithms here; those are in `flitgym.agents`. What all faces are made of is `flitgym.experience`.
+The algorithms are in `flitgym.agents`. The common parts of all environments are in `flitgym.env.experience`.
 
 Importing this package registers the ids `flitgym/...` with Gymnasium;
-`gymnasium.make("flitgym.env:flitgym/PacketRouting-v1")` imports it by itself.
+`gymnasium.make("flitgym.env:flitgym/PacketRouting-v1")` imports it automatically.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ..experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
 from ..simcore import NO_DECISION
+from .experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
 from .packet_batch import PacketBatch
 from .packet_options import Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
@@ -45,7 +45,7 @@ __all__ = [
     "register_envs",
 ]
 
-# What needs a package of an extra is imported when it is asked for.
+# Classes that need a package of an extra are imported on first use.
 _LATER = {"RouterParallelEnv": ".router_parallel"}
 
 

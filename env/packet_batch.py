@@ -1,4 +1,4 @@
-"""`PacketBatch`: all decisions of K networks, in the core's own memory, for those who write their own algorithm."""
+"""`PacketBatch`: all decisions of K networks, in the core's memory, for algorithms outside the core."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
-from ..experience.block_rows import BlockRows
-from ..experience.chains import horizon_cycles
-from ..experience.own_columns import OwnColumns
-from ..experience.ring import Ring, Rows
-from ..experience.seeds import Episodes
 from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
+from .experience.block_rows import BlockRows
+from .experience.chains import horizon_cycles
+from .experience.own_columns import OwnColumns
+from .experience.ring import Ring, Rows
+from .experience.seeds import Episodes
 from .packet_options import PacketOptions, check_room
 
 _OBSERVATIONS = ("observation", "next_observation")
@@ -21,7 +21,7 @@ _VIEWS = ("_batch", "observation", "mask", "network", "router", "decision")
 
 
 class PacketBatch:
-    """All decisions of a cycle of K networks at once, and the transitions that come of them.
+    """All decisions of a cycle of K networks at once, and their transitions.
 
         batch = PacketBatch(4, overrides=["topology=dragonfly_1056"])
         batch.reset(seed=1)
@@ -32,42 +32,40 @@ class PacketBatch:
             if enough:
                 learn(batch.take())
 
-    **Decisions.** `collect()` takes every network to its next cycle with a decision, so they need not be at the same
-    time. The decisions are rows [0, n) of five arrays, network after network:
+    **Decisions.** `collect()` runs every network to its next cycle with a decision, so the networks may have different
+    times. The decisions are rows [0, n) of five arrays, network after network:
 
         observation  float32 [rows, width]  features; `seam` has their names, bounds and meanings
-        mask         bool    [rows, slots]  which slots hold a candidate; slot 0, a minimal way, always does
+        mask         bool    [rows, slots]  true for slots with a candidate; slot 0, a minimal path, always has one
         network      uint32  [rows]         0 .. K - 1
-        router       uint32  [rows]         that asks
-        decision     uint64  [rows]         the number by which the transition will name it: how many were made in
-                                            this network before
+        router       uint32  [rows]         the router of the decision
+        decision     uint64  [rows]         the number of the decision in its network, from 0; transitions refer to it
 
-    All five are views whose addresses stay the same until the next `reset()`: read them, keep none; a tensor made of
-    one by `torch.from_numpy` sees every cycle. What lies behind row n is left from before.
+    All five are views whose addresses stay the same until the next `reset()`. Copy the values to keep them; a tensor
+    made by `torch.from_numpy` shows every cycle. Rows from n on hold old values.
 
-    **Transitions.** A decision is filed in its network's ring when its reward is known (at the packet's next decision,
-    or at its delivery) and the news has travelled back to the router that made it. `take()` returns what was filed
-    since the last call, whole and copied, with the columns that `apply()` was given. Those who read the rings
-    themselves (replay, say) find them in `transitions(k)`, their fill in `filed(k)`, and in `ring(k)` a reader that
-    raises when it is outrun. Columns and their types: `Simulation.transitions`. What is still open at `reset()` is
-    never filed.
+    **Transitions.** The core records a decision in its network's ring when its reward is known (at the packet's next
+    decision, or at its delivery) and the feedback has travelled back to the router of the decision. `take()` returns
+    copies of the transitions since the last call, with the columns that `apply()` was given. For direct access to the
+    rings (for replay, say) there are `transitions(k)`, the count `filed(k)`, and the reader `ring(k)`, which raises an
+    error on overflow. `Simulation.transitions` lists the columns and their types. Decisions that are open at `reset()`
+    are never recorded.
 
-    `copy.deepcopy`, pickle and `fork` give a batch that goes on by itself, at any time.
+    `copy.deepcopy`, pickle and `fork` give an independent batch, at any time.
 
-    **Blocks from Python.** Observations and rewards that were registered by `flitgym.experience.blocks` are named as
-    the core's are, and `observation`, `seam` and `take()` show them in the same way. The core's rings know nothing of
-    them: `transitions(k)` and `ring(k)` then come without `observation` and `next_observation`, or without `reward`.
-    With a reward from Python `take()` has `next_decided`, too, the cycle of the packet's next decision (0: there is
-    none).
+    **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are named like the
+    core's, and `observation`, `seam` and `take()` show them in the same way. The core's rings do not have them: then
+    `transitions(k)` and `ring(k)` lack `observation` and `next_observation`, or `reward`. With a reward from Python
+    `take()` also has `next_decided`, the cycle of the packet's next decision (0 without one).
 
     Args:
         num_envs: K.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` (transitions
-            that a ring holds: more than are filed between two `take()`) of `PacketOptions`; the others are about single
-            packets and episodes, which a batch leaves to its owner.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of
+            `PacketOptions`. A ring holds `record` transitions, which must be more than come between two `take()`. The
+            other options concern single packets and episodes.
 
     Raises:
-        ConfigError: unknown keyword, or a world that cannot be built.
+        ConfigError: a keyword is unknown, or the world cannot be built.
     """
 
     KEYWORDS = ("world", "overrides", "vary", "slots", "observation", "reward", "relation", "record")
@@ -92,10 +90,10 @@ class PacketBatch:
         self._episodes = Episodes(0)
 
     def reset(self, seed: int | None = None) -> None:
-        """Draw K new networks: network k is that of `PacketRoutingEnv` with seed + k, of its next episode.
+        """Draw K new networks; network k is the one of the next episode of `PacketRoutingEnv` with seed + k.
 
         Args:
-            seed: starts anew with this seed; none goes on.
+            seed: restarts the sequence of networks; None continues it.
         """
         self._episodes.begin(seed)
         routing, world = self.options.routing(), self.options.world
@@ -110,25 +108,24 @@ class PacketBatch:
         self._own = OwnColumns(
             horizons, tuple({**self._rings[0].columns, **dict.fromkeys(_OBSERVATIONS), "network": None})
         )
-        # What Python adds to a decision, until its transition comes.
+        # Python's columns of a decision, kept until its transition arrives.
         self._added = OwnColumns(horizons, ()) if parts.observations or parts.reward else None
         self._blocks = BlockRows(parts, self.simulations) if parts.observations else None
         self._count = 0
         self._look()
 
     def collect(self, max_cycles: int = 10_000) -> int:
-        """Go on to the next decisions.
+        """Run to the next decisions.
 
         Args:
-            max_cycles: at most so many cycles in a network that asks nothing.
+            max_cycles: the longest run of a network without a decision.
 
         Returns:
-            Their number; 0 means that no network has asked anything in that time.
+            The number of decisions; 0 if no network had one in that time.
 
         Raises:
-            ConfigError: more transitions were filed in this step than a ring holds; names the number that it needs. Or
-                a block from Python wrote what it must not; names the block, the feature and its value. Then only
-                `reset()` goes on.
+            ConfigError: a ring overflowed in this step; names the size it needs. Or a block from Python wrote an
+                invalid value; names the block, the feature and the value. Then only `reset()` continues.
         """
         batch = self._built()
         self._count = batch.collect(max_cycles)
@@ -142,18 +139,17 @@ class PacketBatch:
         return self._count
 
     def apply(self, actions: ArrayLike, log_probability: ArrayLike | None = None, **columns: ArrayLike) -> None:
-        """Decide, and note what shall come back with the transitions.
+        """Decide, and keep columns that come back with the transitions.
 
         Args:
             actions: a slot for each decision, [n], in the order of the rows.
-            log_probability: of each action, [n]; the transitions hold NaN without.
-            **columns: arrays [n, ...] of numbers or truth values by names of your own, e.g. `value=`, `hidden=`; the
-                same with every decision until `reset()`. They are copied, kept per decision, and handed out by
-                `take()`.
+            log_probability: of each action, [n]; without it the transitions hold NaN.
+            **columns: arrays [n, ...] of numbers or truth values under any names, e.g. `value=`, `hidden=`; the same
+                names with every decision until `reset()`. They are copied, and `take()` returns them.
 
         Raises:
-            ConfigError: a slot without a candidate, a column of the wrong length or another shape than before, or
-                columns that pile up because nobody calls `take()`; nothing is decided then.
+            ConfigError: a slot has no candidate, a column has a wrong length or another shape than before, or a ring
+                overflowed because `take()` was not called. Then no decision is made.
         """
         batch, n = self._built(), self._count
         actions = np.asarray(actions)
@@ -161,7 +157,7 @@ class PacketBatch:
             raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
         noted = [(self._own, columns)] if columns or self._own.names else []
         if self._added is not None and not self._added.has_room(n) and self._outrun():
-            self._added = None  # nobody takes, and take() would raise from here on: there is nothing to keep it for
+            self._added = None  # take() is not in use, and would raise an error from here on
         if self._added is not None:
             noted.append((self._added, self._addition(n)))
         if not noted:
@@ -181,17 +177,17 @@ class PacketBatch:
             raise
 
     def take(self) -> Rows:
-        """The transitions that were filed since the last call, network by network, in the order of their news.
+        """The transitions since the last call, network by network, in the order in which the core recorded them.
 
         Returns:
             Copies, [n, ...] each, of the columns of `Simulation.transitions` (`observation`, `mask`, `action`,
             `log_probability`, `reward`, `done`, `next_observation`, `next_mask`, `decision`, `next_decision`, `router`,
-            `decided`, `job`), `network` uint32 [n], and for each column of `apply()` its value at the decision and
-            `next_...`, that at the packet's next decision. 0 where there is no next one (`next_decision` is
-            `NO_DECISION`), NaN (0 in a column of integers) where `apply()` was given no columns yet.
+            `decided`, `job`), and `network` uint32 [n]. Each column of `apply()` has its value at the decision, and as
+            `next_...` its value at the packet's next decision. Without a next decision (`next_decision` is
+            `NO_DECISION`) it is 0. A decision made before `apply()` got columns has NaN, or 0 in a column of integers.
 
         Raises:
-            ConfigError: more were filed than the ring holds, so that some are lost; names the number that it needs.
+            ConfigError: a ring overflowed, so that transitions are lost; names the size it needs.
         """
         self._built()
         self._check_rings()
@@ -214,12 +210,12 @@ class PacketBatch:
         return columns if self._parts.reward is None else {name: columns[name] for name in columns if name != "reward"}
 
     def filed(self, k: int) -> int:
-        """Transitions of network k that were ever filed; number i, from 0, lies in row i mod record."""
+        """The number of transitions of network k so far; number i, from 0, lies in row i mod record."""
         self._built()
         return self._rings[k].filed
 
     def ring(self, k: int) -> Ring:
-        """A reader of network k's ring from here on; it knows nothing of `take()`, nor that of it."""
+        """A reader of network k's ring from here on, independent of `take()`."""
         self._built()
         without = (_OBSERVATIONS if self._parts.observations else ()) + (("reward",) if self._parts.reward else ())
         return Ring(self.simulations[k], without)
@@ -237,7 +233,7 @@ class PacketBatch:
 
     def _built(self) -> SimulationBatch:
         if self._batch is None:
-            raise CoreError("PacketBatch: there are no networks yet; call reset() first")
+            raise CoreError("PacketBatch: it has no networks yet; call reset() first")
         return self._batch
 
     def _look(self) -> None:
@@ -249,7 +245,7 @@ class PacketBatch:
             self.observation = self._blocks.observation
 
     def _addition(self, n: int) -> dict[str, ArrayLike]:
-        """What Python adds to the decisions that stand."""
+        """Python's columns of the present decisions."""
         addition: dict[str, ArrayLike] = {}
         if self._blocks is not None:
             addition["observation"] = self.observation[:n]
@@ -259,9 +255,9 @@ class PacketBatch:
         return addition
 
     def _add_to(self, rows: Rows, now: NDArray[np.int64]) -> None:
-        """Put what Python makes of transitions into them."""
+        """Replace the columns of transitions that Python computes."""
         assert self._added is not None
-        if not self._added.names:  # nothing was decided here yet
+        if not self._added.names:  # no decision was made yet
             self._added.add(self.network[:0], self.decision[:0], self._addition(0))
         added = self._added.join(rows, now)
         if self._blocks is not None:

@@ -1,4 +1,4 @@
-"""One network whose decisions come one at a time: what the environments of single packets have in common."""
+"""One network whose decisions come one at a time: the common part of the environments of single packets."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.block_rows import BlockRows
-from ..experience.ring import Ring
-from ..experience.seeds import Episodes
 from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
+from .experience.block_rows import BlockRows
+from .experience.ring import Ring
+from .experience.seeds import Episodes
 from .packet_options import PacketOptions
 
-# Cycles that are run at once while nothing is asked: often enough for the end of a workload to be seen.
+# Cycles of a run without decisions; short enough to notice the end of a workload.
 _STRIDE = 1024
-_LOOK_EVERY = 16
-# Least and most that a packet of a job counts with reward=job_slowdown (simcore/src/learning/reward/job_slowdown.cpp).
+_LOOK_EVERY = 16  # cycles with decisions between two checks for a packet's delivery
+# Least and greatest weight of a job's packet with reward=job_slowdown (simcore/src/learning/reward/job_slowdown.cpp).
 _JOB_WEIGHTS = (0.1, 10.0)
 
 
 class PacketNetwork:
-    """One network, stopped at each decision of the agent's.
+    """One network that stops at each decision of the agent.
 
     Args:
         options: see `PacketOptions`.
 
     Attributes:
-        simulation: the present one, a new one for each network.
-        seam: `Simulation.seam()`; the same for each.
-        invalid_actions: actions of this network that were replaced by slot 0.
+        simulation: the present network.
+        seam: `Simulation.seam()`; the same for all networks.
+        invalid_actions: the number of actions of this network that slot 0 has replaced.
     """
 
     simulation: Simulation
@@ -39,30 +39,32 @@ class PacketNetwork:
         self.parts = options.parts()
         if self.parts.reward is not None:
             raise ConfigError(
-                f"reward: '{options.reward}' is made in Python of whole transitions, and those come after many further "
-                "steps; PacketBatch.take() pays it"
+                f"reward: '{options.reward}' is made in Python from complete transitions, which come many steps later; "
+                "use PacketBatch, whose take() has it"
             )
         probe = options.world.simulation(options.routing(), 0)
         self.seam = self.parts.seam(probe.seam())
         if options.control != "all" and options.reward != "hop_delay":
             raise ConfigError(
-                f"reward: '{options.reward}' with control={options.control}, which pays every step with its own delay "
+                f"reward: '{options.reward}' with control={options.control}, whose reward is the step's own delay "
                 "(hop_delay); another reward needs control=all, or PacketBatch"
             )
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
-        self._at = -1  # the row that is asked; -1: none
+        self._at = -1  # row of the present decision; -1: none
         self._episodes = Episodes()
         self._over = True  # the next episode needs a new network
-        self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = None  # what a packet saw that was cut off
+        self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = (
+            None  # last observation and mask of a packet that was cut off
+        )
 
-    # ---- What the agent sees ----
+    # ---- Observation ----
 
     @property
     def observation(self) -> NDArray[np.float32]:
-        """The present decision [width], a view; zeros when there is none.
+        """The observation of the present decision [width], a view; zeros without a decision.
 
-        Of a packet that was cut off on its way it is what it saw last, whose value is that of going on.
+        A packet that was cut off has its last observation, so that its value can replace the rest of the return.
         """
         if self._cut is not None:
             return self._cut[0]
@@ -70,7 +72,7 @@ class PacketNetwork:
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """Which slots hold a candidate [slots], a view; slot 0 alone when there is no decision."""
+        """True for slots with a candidate [slots], a view; only slot 0 without a decision."""
         if self._cut is not None:
             return self._cut[1]
         mask: NDArray[np.bool_] = self._only_first if self._at < 0 else self._masks[self._at]
@@ -78,25 +80,25 @@ class PacketNetwork:
 
     @property
     def router(self) -> int:
-        """The router that asks; -1 when there is no decision."""
+        """The router of the decision; -1 without one."""
         return -1 if self._at < 0 else int(self._routers[self._at])
 
     def describe(self) -> str:
         """The present decision as text."""
         if self._at < 0:
             return f"t = {self.simulation.time_ns:.1f} ns: no decision"
-        asked = self.simulation.decisions()
+        decisions = self.simulation.decisions()
         general, per_slot = self.seam["general"], self.seam["per_slot"]
         row, at = self.observation, self._at
         lines = [
-            f"t = {self.simulation.time_ns:.1f} ns, router {self.router}: packet {asked['sequence'][at]} from terminal "
-            f"{asked['source'][at]} to {asked['destination'][at]}, {asked['hops'][at]} hops done"
+            f"t = {self.simulation.time_ns:.1f} ns, router {self.router}: packet {decisions['sequence'][at]} from "
+            f"terminal {decisions['source'][at]} to {decisions['destination'][at]}, {decisions['hops'][at]} hops done"
         ]
         lines += [f"  {feature['name']} = {row[i]:.3f}" for i, feature in enumerate(general)]
-        for slot in range(int(asked["slots"][at])):
+        for slot in range(int(decisions["slots"][at])):
             first = len(general) + slot * len(per_slot)
             shown = (f"{feature['name']} = {row[first + i]:.3f}" for i, feature in enumerate(per_slot))
-            lines.append(f"  slot {slot}: port {asked['port'][at][slot]}, " + ", ".join(shown))
+            lines.append(f"  slot {slot}: port {decisions['port'][at][slot]}, " + ", ".join(shown))
         return "\n".join(lines)
 
     # ---- Episodes ----
@@ -105,22 +107,22 @@ class PacketNetwork:
         """Begin an episode.
 
         Args:
-            seed: starts the sequence of networks of this seed; none goes on in the present sequence.
-            fallback: the seed where none was ever given.
+            seed: restarts the sequence of networks; None continues it.
+            fallback: the seed if none was ever given.
         """
         self._over |= self._episodes.begin(seed, fallback)
         self._cut = None
         if self.options.control == "decision" and not self._over and self._at >= 0:
-            return  # the network goes on, and asks for its next packet
+            return  # the network continues with its next decision
         if self._over or self.options.control != "packet":
-            # A network in which the warm-up was the last of it, or that asks nothing, is of no use to an agent.
+            # A network that ends in the warm-up, or that has no decision, is useless to an agent.
             for _ in range(16):
                 self._draw()
                 if self._next_start():
                     return
             raise ConfigError(
-                f"world: 16 networks in a row asked no decision within {self.options.episode_ns:g} ns (episode_ns); "
-                "is there traffic between routers, and is there more than one way?"
+                f"world: 16 networks in a row had no decision within {self.options.episode_ns:g} ns (episode_ns); "
+                "is there traffic between routers, and is there more than one path?"
             )
         if not self._next_start():
             self._over = True
@@ -145,7 +147,7 @@ class PacketNetwork:
         while self._collect(warmup):
             self._background()
             self._apply()
-        # What is due from here on is the agent's.
+        # The agent is charged from here on.
         self._ring.skip()
         self._charged = self._accrued()
 
@@ -157,7 +159,7 @@ class PacketNetwork:
             self._blocks.look(self._batch)
             self._rows = self._blocks.observation
 
-    # Views of the core's memory are no part of a copy, which looks at its own.
+    # A copy has its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
         views = ("_batch", "_rows", "_masks", "_routers", "_path_us")
         return {key: value for key, value in self.__dict__.items() if key not in views}
@@ -170,11 +172,11 @@ class PacketNetwork:
     # ---- Steps ----
 
     def step(self, action: int) -> tuple[float, bool, bool]:
-        """Decide, and go on to the agent's next decision.
+        """Decide, and run to the agent's next decision.
 
         Returns:
-            The reward in us, whether the episode is over (`decision`: always; `packet`: delivered; `all`: the workload
-            is done and the network empty), and whether it is cut off.
+            The reward in us, whether the episode is terminated (`decision`: always; `packet`: delivered; `all`: the
+            workload is done and the network empty), and whether it is truncated.
 
         Raises:
             ConfigError: see `check`.
@@ -193,21 +195,21 @@ class PacketNetwork:
         return reward, done, not done and (self._over or self._at < 0)
 
     def check(self, action: int) -> None:
-        """Whether `step(action)` is possible.
+        """Refuse an action that `step` cannot take.
 
         Raises:
-            ConfigError: the action is no slot, or (invalid=error) one without a candidate; names the valid ones.
+            ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate; names the valid slots.
             CoreError: there is no decision.
         """
         if self._at < 0:
             raise CoreError("step() without a decision; call reset() first")
         if not 0 <= action < self.slots:
-            raise ConfigError(f"action: {action} is no slot; there are 0 .. {self.slots - 1}")
+            raise ConfigError(f"action: {action} is not a slot; slots are 0 .. {self.slots - 1}")
         if not self.mask[action] and self.options.invalid == "error":
             valid = ", ".join(str(slot) for slot in np.flatnonzero(self.mask))
             raise ConfigError(
                 f"action: slot {action} has no candidate; valid here: {valid} (info['action_mask'], or "
-                "invalid='minimal' replaces such actions by slot 0)"
+                "invalid='minimal' replaces such actions with slot 0)"
             )
 
     def _one(self) -> tuple[bool, float]:
@@ -222,7 +224,7 @@ class PacketNetwork:
         return not found and self._finished(), paid
 
     def _next_row(self) -> bool:
-        """Go on to the next decision of the network; false when its time is over before."""
+        """Run to the next decision of the network; false if its time is over before."""
         if self._at + 1 < self._count:
             self._at += 1
             return True
@@ -231,7 +233,7 @@ class PacketNetwork:
         return self._at == 0
 
     def _accrued(self) -> NDArray[np.float64]:
-        """Delay so far in packet-us, in all or, where jobs count differently, per job."""
+        """Delay so far in packet-us, in total or, if jobs have weights, per job."""
         if self.options.reward == "job_slowdown":
             return self.simulation.accrued_delay_by_job_us()
         return np.array([self.simulation.accrued_delay_us()])
@@ -251,13 +253,13 @@ class PacketNetwork:
         source, sequence = self._followed
         batches = 0
         while self._collect(self._end):
-            asked = self.simulation.decisions()
-            here = (asked["source"] == source) & (asked["sequence"] == sequence)
+            decisions = self.simulation.decisions()
+            here = (decisions["source"] == source) & (decisions["sequence"] == sequence)
             if here.any():
                 self._background()
                 self._at = int(here.argmax())
                 return False, self._since(decided)
-            # To look for the delivery now and then is enough: its time is in the transition.
+            # An occasional check for the delivery is enough, since the transition has its time.
             batches += 1
             if batches % _LOOK_EVERY == 0 and (paid := self._delivered(number)) is not None:
                 return True, paid
@@ -265,7 +267,7 @@ class PacketNetwork:
             self._apply()
         if (paid := self._delivered(number)) is not None:
             return True, paid
-        # Cut off on its way: it is charged up to here, and shows what it saw, from where it still has to go on.
+        # The packet is cut off: it is charged up to now, and shows its last observation.
         self._cut, self._over = seen, True
         return False, self._since(decided)
 
@@ -282,26 +284,26 @@ class PacketNetwork:
     # ---- The network ----
 
     def _next_start(self) -> bool:
-        """Go on to the first decision of an episode; false when the network's time is over before."""
+        """Run to the first decision of an episode; false if the network's time is over before."""
         self._at = -1
         while self._count or self._collect(self._end):
             if self.options.control != "packet":
                 self._at = 0
                 return True
-            # Of the packets that are asked for the first time, any.
-            asked = self.simulation.decisions()
+            # Any packet at its first decision.
+            decisions = self.simulation.decisions()
             self._background()
-            starts = np.flatnonzero(asked["hops"] == 0)
+            starts = np.flatnonzero(decisions["hops"] == 0)
             if len(starts):
                 self._at = int(starts[self._random.integers(len(starts))])
                 self._ring.skip()
-                self._followed = (int(asked["source"][self._at]), int(asked["sequence"][self._at]))
+                self._followed = (int(decisions["source"][self._at]), int(decisions["sequence"][self._at]))
                 return True
             self._apply()
         return False
 
     def _collect(self, end: int) -> int:
-        """Go on to the next cycle with decisions, before cycle `end`; their number."""
+        """Run to the next cycle with decisions, before cycle `end`; returns their number."""
         while self.simulation.now < end and not self._finished():
             self._count = self._batch.collect(min(_STRIDE, end - self.simulation.now))
             if self._count:
@@ -318,7 +320,7 @@ class PacketNetwork:
         self._count = 0
 
     def _background(self) -> None:
-        """Decide for all rows of the cycle; the agent's own is overwritten."""
+        """Decide for all rows of the cycle; the agent's action then replaces its row."""
         n, rule = self._count, self.options.background
         actions = self._actions[:n]
         if rule == "minimal":
@@ -329,7 +331,7 @@ class PacketNetwork:
             actions[:] = rule(self._rows[:n], self._masks[:n])
 
     def _finished(self) -> bool:
-        """Whether the workload is done, the network empty, and the news of every delivery back."""
+        """Whether the workload is done, the network empty, and every transition recorded."""
         simulation = self.simulation
         if simulation.workload_stuck:
             raise CoreError(f"the ranks of the workload wait for ever:\n{simulation.waiting()}")

@@ -1,4 +1,4 @@
-"""The keywords of the environments of packets, and what they have to be."""
+"""The keywords of the environments of packets, and their checks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..experience.blocks import Parts
-from ..experience.world import World
 from ..simcore import ConfigError, Simulation, available_memory
+from .experience.blocks import Parts
+from .experience.world import World
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
-"""A rule: observations [n, width] and masks [n, slots] to n slots. The arrays are views: read them, keep none."""
+"""A rule, from observations [n, width] and masks [n, slots] to n slots. The arrays are views: copy, to keep values."""
 
 OBSERVATION = "progress+router+queues+path+q_values"
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
@@ -48,28 +48,28 @@ class PacketKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class PacketOptions:
-    """What an environment of packets is made of.
+    """The options of an environment of packets.
 
     Args:
-        world: a `World`, or a mapping of its sections; none = Dragonfly of 72 terminals with mixed traffic of load 0.3.
-        overrides: instead of `world`, any configuration of the framework, as after `flitgym-simulate`.
-        vary: with `overrides` or a mapping: what is drawn anew per network; see `World`.
-        slots: candidates that are seen of each decision, 2 to 16.
-        observation: blocks of features, joined by +: the core's, and those from Python (`flitgym.experience.blocks`).
-        reward: what the core's transitions are paid, in us; see `flitgym-simulate --help` for the choices; in
-            `PacketBatch` one from Python, too. With control=all, `job_slowdown` charges the packets of slowed-down jobs
-            more; the others charge all alike.
-        relation: HyperX: whose candidates are offered.
+        world: a `World`, or a mapping of its sections; None = Dragonfly of 72 terminals with mixed traffic of load 0.3.
+        overrides: instead of `world`, any configuration, as after `flitgym-simulate`.
+        vary: with `overrides` or a mapping: the keys that are drawn for each network; see `World`.
+        slots: the most candidates in the observation of a decision, 2 to 16.
+        observation: blocks of features, joined by +: the core's and Python's (`flitgym.env.experience.blocks`).
+        reward: the core's reward of a transition, in us; `flitgym-simulate --help` lists the choices. `PacketBatch`
+            also takes rewards from Python. With control=all, `job_slowdown` charges more for the packets of slower
+            jobs; the others charge all packets alike.
+        relation: HyperX: the relation that offers the candidates.
         record: transitions that the core keeps; more than arrive in one step.
-        control: what an episode is. `decision`: every decision of the network is the agent's, and an episode of its
-            own, paid at once with the delay along the way that it has taken; `all`: they make one episode, charged for
-            every packet that is due and not delivered; `packet`: those of one packet at a time, from its first decision
-            to its delivery, while `background` decides for the others.
+        control: the extent of an episode. `decision`: every decision of the network is the agent's and an episode; its
+            reward is immediate, the delay along the chosen path. `all`: all decisions of the network are one episode,
+            charged for every packet that is due and not delivered. `packet`: the decisions of one packet at a time,
+            from its first decision to its delivery; `background` decides for the other packets.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
-        invalid: an action outside the mask is replaced by slot 0 and counted (`minimal`), or is an `error`.
+        invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
         episode_ns: simulated time of a network, after the warm-up.
-        episode_decisions: or the agent's decisions in it, if they come first; 0 = no such limit.
-        warmup_ns: simulated time in which `background` decides for all, before the first episode of a network.
+        episode_decisions: a limit on the agent's decisions in a network; 0 = none.
+        warmup_ns: simulated time before the first episode of a network, in which `background` decides for all packets.
     """
 
     world: World
@@ -103,7 +103,7 @@ class PacketOptions:
         """Check the keywords of an environment.
 
         Raises:
-            ConfigError: unknown keyword, contradiction, or a world that does not exist.
+            ConfigError: a keyword is unknown, keywords contradict each other, or the world does not exist.
         """
         valid = PacketKeywords.__annotations__
         for key in keywords:
@@ -114,15 +114,15 @@ class PacketOptions:
         return cls(world, **{key: value for key, value in keywords.items() if key in own})
 
     def parts(self) -> Parts:
-        """What of observation and reward is the core's, and what is Python's.
+        """The core's and Python's parts of observation and reward.
 
         Raises:
-            ConfigError: nobody has registered what one of them names.
+            ConfigError: a name is not registered.
         """
         return Parts.of(self.observation, self.reward)
 
     def routing(self) -> dict[str, Any]:
-        """The section `routing` of the simulations: what the core does of it."""
+        """The section `routing` of the simulations, with the core's parts."""
         parts = self.parts()
         keys = ("slots", "relation", "record")
         own = {key: getattr(self, key) for key in keys}
@@ -142,10 +142,10 @@ def world_of(
     if isinstance(overrides, str):
         raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
     if world is not None and overrides is not None:
-        raise ConfigError("world and overrides both say what the network is; give one of them")
+        raise ConfigError("world and overrides both describe the network; give one of them")
     if isinstance(world, World):
         if vary is not None:
-            raise ConfigError("vary: the World says itself what varies; give it there")
+            raise ConfigError("vary: a World has its own vary; give it there")
         return world
     if world is not None:
         return World(world, vary or {})
@@ -160,10 +160,10 @@ def _default_world() -> World:
 
 
 def check_room(one: Simulation, networks: int) -> None:
-    """Whether so many networks like this one, which is built already, find room.
+    """Refuse more networks like `one`, which is built already, than fit into memory.
 
     Raises:
-        ConfigError: they need more memory than the machine has free; both numbers.
+        ConfigError: they need more memory than the machine has free; names both numbers.
     """
     need, free = (networks - 1) * int(one.facts()["memory_estimate_bytes"]), available_memory()
     if need > free:
@@ -177,22 +177,22 @@ def whole(action: Any) -> int:
     """The slot that an action names.
 
     Raises:
-        ConfigError: it is no whole number.
+        ConfigError: it is not a whole number.
     """
     try:
         return operator.index(action)
     except TypeError as error:
-        raise ConfigError(f"action: {action!r} is no whole number; actions are slots, from 0 on") from error
+        raise ConfigError(f"action: {action!r} is not a whole number; actions are slots, from 0 on") from error
 
 
 def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) -> None:
-    """Refuse what `reset(options=...)` does not know.
+    """Refuse unknown `reset(options=...)`.
 
     Raises:
         ConfigError: names the option and the valid ones.
     """
     for key in options or ():
         if not valid:
-            raise ConfigError(f"reset(): unknown option '{key}'; there are none")
+            raise ConfigError(f"reset(): unknown option '{key}'; it takes none")
         if key not in valid:
             raise ConfigError(unknown("reset()", str(key), valid, "option"))

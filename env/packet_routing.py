@@ -9,57 +9,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..experience.bounds import bounds_of
 from ..simcore import ConfigError, Simulation
+from .experience.bounds import bounds_of
 from .packet_network import PacketNetwork
 from .packet_options import PacketKeywords, PacketOptions, check_options, whole
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """A network whose packets ask, one after the other, by which port they shall leave their router.
+    """A network whose packets request, one after another, the port by which they leave their router.
 
-    Observation: Box float32 [width], the features of `Simulation.seam()` with their bounds: `general` ones, then those
-    of slot 0, slot 1, ... Its width depends on the keywords `observation` and `slots` alone, never on the size of the
-    network, so one policy fits all of them. At the end of an episode it is all zeros if nothing more is asked.
+    Observation: Box float32 [width], the features of `Simulation.seam()` with their bounds: the `general` ones, then
+    those of slot 0, slot 1, ... The width depends on the keywords `observation` and `slots` only, not on the size of
+    the network, so one policy fits all networks. At the end of an episode without a further decision all are zero.
 
-    Action: Discrete(slots). Slot 0 is the minimal way. `info["action_mask"]` (bool [slots]) says which slots hold a
-    candidate, as does `action_masks()`.
+    Action: Discrete(slots). Slot 0 is the minimal path. `info["action_mask"]` (bool [slots]) and `action_masks()` are
+    true for slots with a candidate.
 
-    Every decision of the network is the agent's, one after the other (but with control=packet). `control` says what an
-    episode is, and what is paid, in us:
+    The agent makes every decision of the network, one after another (except with control=packet). `control` sets the
+    extent of an episode, and the reward in us:
 
-    `decision` (the default): one decision, at the end of which `terminated` is always set; `reset()` goes on with the
-    next one of the same network, and draws a new network when `episode_ns` are over or a seed is given. Paid is minus
-    the delay along the way by the chosen slot if every queue on it stood still (time of flight, queues and buffers up
-    to the destination, minimal from the next router on). No router knows that, but it is known at once, where the true
-    delay is not before thousands of other decisions have been made, and on average it is near: a mean of 0.72 us where
-    the true delays come to 0.73 us, correlated by 0.76 (dragonfly_72, ADV+1 at 0.4, a policy that takes the best slot).
-    Stock algorithms learn from it, whatever their discount.
+    `decision` (the default): an episode is one decision, and `terminated` is always set. `reset()` continues with the
+    next decision of the same network, and draws a new network after `episode_ns` or with a seed. The reward is minus
+    the delay along the path of the chosen slot as if every queue on it stood still. It counts the time of flight,
+    queues and buffers up to the destination, on a minimal path from the next router on. No router knows this delay, but
+    it is available at once, while the true delay is known only thousands of decisions later. It is close on average:
+    its mean is 0.72 us, that of the true delays is 0.73 us, and the correlation is 0.76 (dragonfly_72, ADV+1 at 0.4, a
+    policy that takes the best slot). Standard algorithms learn from it with any discount.
 
-    `all`: a network, drawn from (seed, number of the episode). Truncated after `episode_ns` or `episode_decisions`;
-    terminated when a workload is done and the network is empty. A step is charged the delay that accrued since the last
-    one, of all packets that are due and not delivered, in the network or at their source (packet-us): by Little's law
-    the return of an episode, cut off anywhere, is minus the sum of all delays in it. A step's reward is that of the
-    whole network, not its own.
+    `all`: an episode is a network, drawn from (seed, number of the episode). It is truncated after `episode_ns` or
+    `episode_decisions`, and terminated when a workload is done and the network is empty. The reward of a step is minus
+    the delay that accrued since the last step (packet-us), over all packets that are due and not delivered, in the
+    network or at their source. By Little's law the return of an episode, cut off anywhere, is minus the sum of all
+    delays in it. The reward is of the whole network, not of the step's packet.
 
-    `packet`: a packet, from its first decision; terminated on its delivery. `background` decides for all others. Paid
-    is minus the packet's delay until its next decision or its delivery: its own and true. The network goes on from one
-    packet to the next; a new one is drawn when its `episode_ns` are over (the packet under way is charged up to there,
-    truncated, and shows what it saw last), and by a `reset` with a seed. What is learned is the best answer to the
-    background, which need not be a good routing for all.
+    `packet`: an episode is a packet, from its first decision to its delivery, which terminates it. `background` decides
+    for all other packets. The reward is minus the packet's own true delay until its next decision or its delivery. The
+    network continues from one packet to the next. When its `episode_ns` are over, the present packet is charged up to
+    that time, truncated, and shows its last observation. The next episode then draws a new network, as does a `reset`
+    with a seed. The agent learns the best response to the background, which may be a bad routing for all packets.
 
-    info: `action_mask`, `router` (-1: none asks), `time_ns`, `invalid_actions` (of this network, replaced by slot 0)
+    info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (of this network, replaced by slot 0)
 
     Args:
         render_mode: `ansi`: `render()` returns the present decision as text.
         **keywords: see `PacketOptions`.
 
     Raises:
-        ConfigError: unknown keyword, or a world that cannot be built.
+        ConfigError: a keyword is unknown, or the world cannot be built.
 
     Version history:
-        v0: the first; paid decisions as their news came back, and never for packets that were stuck.
-        v1: `control="decision"`, the new default; `all` is charged for everything that is due and not delivered.
+        v0: the first version; the reward of a decision came with its feedback, and stuck packets had none.
+        v1: `control="decision"` is the new default; `all` is charged for all packets that are due and not delivered.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
@@ -76,7 +76,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     @property
     def simulation(self) -> Simulation:
-        """The present network; it stands between `collect()` and `apply()`."""
+        """The present network, between `collect()` and `apply()`."""
         return self._network.simulation
 
     @property
@@ -85,7 +85,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return dict(self._network.seam)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which slots hold a candidate, [slots]."""
+        """True for slots with a candidate, [slots]."""
         return self._network.mask.copy()
 
     def reset(
@@ -94,11 +94,11 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Begin an episode.
 
         Args:
-            seed: starts the sequence of networks of this seed; none goes on in the present one.
-            options: there are none.
+            seed: restarts the sequence of networks; None continues it.
+            options: must be empty.
 
         Raises:
-            ConfigError: an option.
+            ConfigError: there is an option.
         """
         check_options(options)
         super().reset(seed=seed)
@@ -109,11 +109,11 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Decide.
 
         Args:
-            action: a slot; one without a candidate is slot 0 and counted, or (invalid=error) refused.
+            action: a slot; without a candidate slot 0 replaces it, or (invalid=error) it is refused.
 
         Raises:
-            ConfigError: the action is no slot, or (invalid=error) one without a candidate.
-            CoreError: no `reset()` yet, or the ranks of a workload wait for ever.
+            ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate.
+            CoreError: `reset()` was not called, or the ranks of a workload wait for ever.
         """
         reward, terminated, truncated = self._network.step(whole(action))
         return self._network.observation.copy(), reward, terminated, truncated, self._info()

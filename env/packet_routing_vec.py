@@ -1,4 +1,4 @@
-"""Several networks side by side: `flitgym/PacketRoutingVec-v1`."""
+"""Several networks in parallel: `flitgym/PacketRoutingVec-v1`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
-from ..experience.bounds import bounds_of
 from ..simcore import ConfigError, CoreError, Simulation
+from .experience.bounds import bounds_of
 from .packet_network import PacketNetwork
 from .packet_options import PacketKeywords, PacketOptions, check_options, check_room
 
@@ -20,39 +20,38 @@ _Arrays = NDArray[Any]
 
 
 class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """K networks as `PacketRoutingEnv` has one: one decision per network and step.
+    """K networks, each like that of `PacketRoutingEnv`: one decision per network and step.
 
-    Network k behaves, step by step, as a `PacketRoutingEnv` with the same keywords and seed + k. Observations
+    Network k behaves in every step like a `PacketRoutingEnv` with the same keywords and seed + k. Observations
     [K, width], rewards [K] and masks are written in place into arrays that are allocated once.
 
-    What follows the end of an episode is `autoreset_mode`, as Gymnasium defines it. `NextStep`: the next step begins
-    anew; its action is not heeded and its reward is 0. `SameStep`: the step that ends it returns the first observation
-    of the next episode; `info["final_obs"]` [K] (objects: [width] each, or None) and `info["final_info"]` hold the last
-    of the old one. `Disabled`: its owner calls `reset(options={"reset_mask": ...})` before the next step.
+    `autoreset_mode` determines the step after an episode, as in Gymnasium. `NextStep`: the next step begins the new
+    episode; its action is ignored and its reward is 0. `SameStep`: the last step of an episode returns the first
+    observation of the next one; `info["final_obs"]` [K] (objects: [width] each, or None) and `info["final_info"]` have
+    the last ones of the old episode. `Disabled`: the caller must call `reset(options={"reset_mask": ...})` before the
+    next step.
 
-    info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with its `_name` as Gymnasium
-    has it.
+    info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with Gymnasium's `_name`.
 
     Args:
         num_envs: K.
         render_mode: `ansi`: `render()` returns a text per network.
-        copy: return copies; without, the next step overwrites what this one has returned.
-        autoreset_mode: an `AutoresetMode` or its name; by default SameStep where every decision is an episode
-            (control=decision), else NextStep.
+        copy: return copies; otherwise the next step overwrites the returned arrays.
+        autoreset_mode: an `AutoresetMode` or its name; the default is SameStep with control=decision, else NextStep.
         **keywords: see `PacketOptions`.
 
     Raises:
-        ConfigError: unknown keyword, or a world that cannot be built.
+        ConfigError: a keyword is unknown, or the world cannot be built.
 
     Version history:
-        v0: the first.
+        v0: the first version.
         v1: see `PacketRoutingEnv`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
         "render_modes": ["ansi"],
         "render_fps": 1,
-        "autoreset_mode": AutoresetMode.SAME_STEP,  # where nothing else is asked for
+        "autoreset_mode": AutoresetMode.SAME_STEP,  # the default with control=decision
     }
 
     def __init__(
@@ -95,7 +94,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             "time_ns": np.zeros(num_envs, np.float64),
             "invalid_actions": np.zeros(num_envs, np.int64),
         }
-        self._everyone = np.ones(num_envs, np.bool_)
+        self._all = np.ones(num_envs, np.bool_)
 
     @property
     def simulations(self) -> list[Simulation]:
@@ -108,7 +107,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         return dict(self._networks[0].seam)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which slots hold a candidate, [K, slots]."""
+        """True for slots with a candidate, [K, slots]."""
         return self._info["action_mask"].copy()
 
     def reset(
@@ -117,11 +116,11 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         """Begin an episode in every network.
 
         Args:
-            seed: of network 0, those of the others follow; or a list with one of each.
-            options: with `autoreset_mode` Disabled `reset_mask`, bool [K]: which networks begin anew.
+            seed: of network 0, and the next seeds for the next networks; or a list with one seed per network.
+            options: with `autoreset_mode` Disabled, `reset_mask`, bool [K]: the networks that begin an episode.
 
         Raises:
-            ConfigError: another number of seeds, an unknown option, or a mask of another shape.
+            ConfigError: the number of seeds is not K, an option is unknown, or the mask has another shape.
         """
         seeds = seed if isinstance(seed, list) else [None if seed is None else seed + k for k in range(self.num_envs)]
         if len(seeds) != self.num_envs:
@@ -133,7 +132,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self._terminated[chosen] = self._truncated[chosen] = False
         self._reward[chosen] = 0
         self._look()
-        return self._out(self._observation), self._told()
+        return self._out(self._observation), self._infos()
 
     def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], _Arrays, _Arrays, _Arrays, dict[str, Any]]:
         """Decide in every network.
@@ -142,20 +141,20 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             actions: slots, [K].
 
         Raises:
-            ConfigError: as `PacketRoutingEnv.step`; then none of the networks has gone on.
-            CoreError: an episode is over and (`autoreset_mode` Disabled) was not begun anew.
+            ConfigError: as `PacketRoutingEnv.step`; then no network has made the step.
+            CoreError: an episode is over and (`autoreset_mode` Disabled) was not reset.
         """
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ConfigError(
-                f"actions: {chosen.dtype} of shape {chosen.shape}; whole numbers of shape ({self.num_envs},) are needed"
+                f"actions: {chosen.dtype} of shape {chosen.shape}; give whole numbers of shape ({self.num_envs},)"
             )
         mode = self.autoreset_mode
-        over = self._terminated | self._truncated if mode is not AutoresetMode.SAME_STEP else ~self._everyone
+        over = self._terminated | self._truncated if mode is not AutoresetMode.SAME_STEP else ~self._all
         if mode is AutoresetMode.DISABLED and over.any():
             numbers = ", ".join(map(str, np.flatnonzero(over)))
             raise CoreError(f"step(): episodes {numbers} are over; call reset(options={{'reset_mask': ...}}) first")
-        # All are looked at before any is heeded, so that a refused step has not been taken by halves.
+        # All actions are checked first, so that a refused step changes no network.
         for k, network in enumerate(self._networks):
             if not over[k]:
                 network.check(int(chosen[k]))
@@ -172,8 +171,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             for done in np.flatnonzero(ended):
                 self._networks[done].reset(None, fallback=0)
         self._look()
-        out, told = self._out, {**self._told(), **final}
-        return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), told
+        out, infos = self._out, {**self._infos(), **final}
+        return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), infos
 
     def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The present decisions as text, one per network."""
@@ -188,7 +187,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             self._info["invalid_actions"][k] = network.invalid_actions
 
     def _final(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
-        """What the episodes that have ended showed last."""
+        """The last observations and infos of the ended episodes."""
         self._look()
         observations = np.full(self.num_envs, None, object)
         for k in np.flatnonzero(ended):
@@ -203,7 +202,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         valid = ("reset_mask",) if self.autoreset_mode is AutoresetMode.DISABLED else ()
         check_options(options, valid)
         if not options:
-            return self._everyone
+            return self._all
         mask = np.asarray(options["reset_mask"])
         if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
             raise ConfigError(f"reset_mask: {mask.dtype} {mask.shape}; it needs bool ({self.num_envs},)")
@@ -212,8 +211,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
     def _out(self, array: _Arrays) -> _Arrays:
         return array.copy() if self._copy else array
 
-    def _told(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+    def _infos(self) -> dict[str, Any]:
+        infos: dict[str, Any] = {}
         for name, values in self._info.items():
-            told[name], told[f"_{name}"] = self._out(values), self._everyone
-        return told
+            infos[name], infos[f"_{name}"] = self._out(values), self._all
+        return infos

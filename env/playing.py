@@ -1,4 +1,4 @@
-"""Play a policy in a network and measure what it comes to, beside routings of the core on the same seeds."""
+"""Play a policy in a network and measure it; routings of the core can be measured on the same seeds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import compose, core_sections, explain
-from ..experience.seeds import episode_seed
-from ..experience.world import World
 from ..simcore import ConfigError, Simulation
+from .experience.seeds import episode_seed
+from .experience.world import World
 from .packet_batch import PacketBatch
 from .packet_options import Choose, world_of
 
@@ -31,21 +31,21 @@ def play(
     """Mean latency, accepted load and more of a policy that makes every decision of a network.
 
     Args:
-        policy: a rule, observations [n, width] and masks [n, slots] to slots [n] (one without a candidate is replaced
-            by slot 0, as in the environments); or a routing of the core as after `routing=`, e.g. `ugal_l`.
+        policy: a rule, from observations [n, width] and masks [n, slots] to slots [n] (slot 0 replaces a slot without a
+            candidate, as in the environments); or a routing of the core as after `routing=`, e.g. `ugal_l`.
         world: as in `PacketOptions`.
         overrides: as in `PacketOptions`.
-        seeds: of the networks; the same for all policies that are to be compared.
+        seeds: of the networks; use the same for all policies in a comparison.
         warmup_ns: simulated time before the measuring window.
         measure_ns: simulated time of the window.
-        **keywords: others of `PacketBatch`: `slots`, `observation`, `relation`; with a rule only.
+        **keywords: with a rule only, further keywords of `PacketBatch`: `slots`, `observation`, `relation`.
 
     Returns:
         The means over the seeds of `packet_latency_mean_ns`, `packet_latency_p99_ns`, `accepted_load`, `offered_load`
         (flits per terminal per flit time) and `hops_mean`.
 
     Raises:
-        ConfigError: unknown keyword, or a world or routing that cannot be built.
+        ConfigError: a keyword is unknown, or the world or the routing cannot be built.
     """
     if isinstance(policy, str):
         made = world_of(world, overrides, None)

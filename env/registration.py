@@ -4,9 +4,9 @@ import gymnasium
 
 
 def register_envs() -> None:
-    """Register what is not registered yet.
+    """Register the ids that are not registered yet.
 
-    `gymnasium.make` gives one network, `gymnasium.make_vec` several in one object, by either id.
+    With either id, `gymnasium.make` makes one network and `gymnasium.make_vec` makes several in one object.
     """
     for name, single, vector in (
         ("PacketRouting-v1", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),

@@ -1,8 +1,8 @@
 """RLlib's `MultiAgentEnv` for the core: one agent per router, in plain Python, for small networks.
 
-Agents act when a packet at their router has a choice to make; a router with several such packets in a cycle is asked
-one after the other. A reward is what the router has learned, since it last acted, of the decisions it made before (the
-rewards of their transitions, added up). For training at full speed see `flitgym.env.rllib_runner`.
+An agent acts when a packet at its router has several candidates. A router with several such packets in a cycle acts
+once for each. The reward of an action is the sum of the rewards that the router received since its last action, for
+earlier decisions. For training at full speed see `flitgym.env.rllib_runner`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.bounds import seen
-from ..experience.ring import Ring
-from ..experience.seeds import Episodes
-from ..experience.world import World
 from ..simcore import ConfigError
+from .experience.bounds import seen
+from .experience.ring import Ring
+from .experience.seeds import Episodes
+from .experience.world import World
 from .rllib_runner import spaces_of
 
 try:
@@ -29,15 +29,15 @@ except ImportError as error:
 _MOST_ROUTERS = 64
 
 Row = NDArray[np.float32]
-ByAgent = dict[Any, Any]  # as RLlib types what it takes and gets
+ByAgent = dict[Any, Any]  # RLlib's type
 
 
 class RoutersEnv(MultiAgentEnv):
     """All routers of one network.
 
-    An observation is a row of features, and behind it 1 or 0 per slot: whether there is a candidate. An action is a
-    slot; one without candidate counts as slot 0, the minimal path, for RLlib samples actions without looking at masks
-    (when it checks an environment, or acts at random).
+    An observation is a row of features, followed by 1 or 0 per slot, with or without a candidate. An action is a slot.
+    Slot 0, the minimal path, replaces a slot without a candidate, since RLlib samples actions without masks when it
+    checks an environment or acts at random.
 
     Args:
         config: `world` (a `World`), `episode_ns` (simulated time of an episode, default 10,000), `seam` (parameters of
@@ -57,8 +57,8 @@ class RoutersEnv(MultiAgentEnv):
         routers = self.simulation.facts()["routers"]
         if routers > _MOST_ROUTERS:
             raise ConfigError(
-                f"RoutersEnv: {routers} routers, {_MOST_ROUTERS} at most (RLlib's work per agent and step would rule); "
-                "use flitgym.env.rllib_runner"
+                f"RoutersEnv: {routers} routers, and {_MOST_ROUTERS} at most (RLlib's work per agent and step would "
+                "dominate); use flitgym.env.rllib_runner"
             )
         observation, action = spaces_of(self.simulation.seam())
         self.agents = self.possible_agents = [f"router_{k}" for k in range(routers)]
@@ -66,7 +66,7 @@ class RoutersEnv(MultiAgentEnv):
         self.action_spaces = dict.fromkeys(self.possible_agents, action)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[ByAgent, ByAgent]:
-        """A new network of the world; the routers that have a decision to make."""
+        """Draw a new network; returns the observations of the routers with a decision."""
         self.episodes.begin(seed)
         self.simulation = self.world.simulation(self.routing, self.episodes.next())
         self.reader = Ring(self.simulation)
@@ -79,7 +79,7 @@ class RoutersEnv(MultiAgentEnv):
     def step(  # type: ignore[override]
         self, action_dict: ByAgent
     ) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
-        """Take the choices of the routers that were asked; ask the next ones."""
+        """Take the actions of the present routers; returns the observations of the next ones."""
         for agent, action in action_dict.items():
             decision = self.queues[agent].popleft()
             self.choices[decision] = action if self.mask[decision, action] else 0
@@ -94,7 +94,7 @@ class RoutersEnv(MultiAgentEnv):
         return asked, self._pay(list(asked)), {"__all__": False}, {"__all__": False}, {}
 
     def _next_cycle_with_decisions(self) -> bool:
-        """False: the episode is over before there is one."""
+        """Run to the next cycle with decisions; false if the episode is over before."""
         while self.simulation.time_ns < self.episode_ns and not self.simulation.workload_finished:
             if self.simulation.collect():
                 decisions = self.simulation.decisions()

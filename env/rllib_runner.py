@@ -1,9 +1,9 @@
 """RLlib's `EnvRunner` for the core: whole rollouts as flat arrays, without Python work per step or per packet.
 
-The simulation runs inside C++ with the weights of the RLModule (`routing=policy`). What its routers have learned of
-their decisions comes back as rows, and all rows of a call to `sample()` make one numpy-ised `SingleAgentEpisode`: an
-object per packet would cost many times the simulation itself. Where one packet ends and the next begins is said by the
-column `delivered`, which the learner connectors of `flitgym.agents` heed.
+The simulation runs inside C++ with the weights of the RLModule (`routing=policy`). Transitions come back as rows, and
+all rows of a call to `sample()` make one numpy-ised `SingleAgentEpisode`. An object per packet would cost many times
+the simulation itself. The column `delivered` marks the last row of each packet, for the learner connectors of
+`flitgym.agents`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from ..experience.bounds import seen, seen_bounds_of
-from ..experience.chains import Chains, horizon_cycles
-from ..experience.ring import Ring, Rows
-from ..experience.seeds import Episodes
-from ..experience.world import World
 from ..simcore import ConfigError, Simulation
+from .experience.bounds import seen, seen_bounds_of
+from .experience.chains import Chains, horizon_cycles
+from .experience.ring import Ring, Rows
+from .experience.seeds import Episodes
+from .experience.world import World
 
 try:
     import ray
@@ -48,25 +48,25 @@ try:
 except ImportError as error:
     raise ConfigError(f"flitgym.env.rllib_runner needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
-DELIVERED, NEXT_ROW = "delivered", "next_row"  # columns of an episode, beside RLlib's own
-LATENCY = "packet_latency_mean_ns"  # a metric, beside RLlib's own
-_EMPTY_EPISODES = 3  # without a single decision in a row: this world has none
+DELIVERED, NEXT_ROW = "delivered", "next_row"  # columns of an episode, in addition to RLlib's
+LATENCY = "packet_latency_mean_ns"  # a metric, in addition to RLlib's
+_EMPTY_EPISODES = 3  # after so many episodes without a decision, the world is refused
 
 
 @dataclass(frozen=True)
 class Rollout:
-    """What a runner simulates, and what it hands out.
+    """The simulations of a runner, and their samples.
 
     Args:
-        world: networks and traffic; a new one is drawn every `episode_ns`.
+        world: networks and traffic; a new network is drawn every `episode_ns`.
         routing: parameters of `routing=policy`: network, hidden, observation, reward, slots ...
         fragment: decisions per call to `sample()`, at least.
-        chains: hand out whole packets, in order (on-policy); else single transitions, as they come (replay).
-        temperature: of the softmax from which a slot is drawn; 0: the best.
-        epsilon: probability of a random slot, at first and at last.
-        epsilon_decisions: decisions, of all runners, from the first to the last.
-        episode_ns: simulated time until a new world is drawn.
-        record: room in the ring of transitions.
+        chains: sample whole packets, in order (on-policy); otherwise single transitions as they arrive (replay).
+        temperature: of the softmax from which a slot is drawn; 0: the best slot.
+        epsilon: first and last probability of a random slot.
+        epsilon_decisions: decisions of all runners, between the first and the last probability.
+        episode_ns: simulated time of a network.
+        record: transitions in the ring.
     """
 
     world: World
@@ -80,13 +80,13 @@ class Rollout:
     record: int = 1 << 16
 
     def simulation(self, seed: int) -> Simulation:
-        """A fresh world in which the policy's network decides; its weights are zeros."""
+        """A new network that follows the policy's weights, which are zeros at first."""
         own = {"record": self.record, "temperature": self.temperature, "epsilon": self.epsilon[0]}
         return self.world.simulation({**own, **self.routing, "name": "policy"}, seed)
 
 
 def spaces_of(seam: Mapping[str, Any]) -> tuple[gym.spaces.Box, gym.spaces.Discrete[Any]]:
-    """Observation space (rows of `flitgym.experience.bounds.seen`) and action space, from `Simulation.seam()`."""
+    """Observation space (rows of `flitgym.env.experience.bounds.seen`) and action space, from `Simulation.seam()`."""
     low, high = seen_bounds_of(seam)
     return gym.spaces.Box(low, high, dtype=np.float32), gym.spaces.Discrete(seam["slots"])
 
@@ -100,7 +100,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         self._episodes = Episodes(self.config.seed or 0, self.worker_index or 0)
         self._weights_seq_no = 0
         self._empty = 0
-        self._delivered, self._latency_ns = 0.0, 0.0  # since the last call to sample(), over all episodes
+        self._delivered, self._latency_ns = 0.0, 0.0  # over all episodes since the last call to sample()
         self.module: Any = None
         self._begin_episode()
         self.spaces = spaces_of(self.simulation.seam())
@@ -109,7 +109,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
     # --- The simulation -------------------------------------------------------------------------------------------
 
     def _begin_episode(self) -> None:
-        """A new world. Packets that are still under way in the old one are dropped: nobody will know their delay."""
+        """Draw a new network. Packets of the old one are dropped, since their delay remains unknown."""
         self.simulation = self.rollout.simulation(self._episodes.next())
         unseen = ("next_observation", "next_mask") if self.rollout.chains else ()
         self.reader = Ring(self.simulation, unseen)
@@ -122,26 +122,26 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         self.simulation.set_policy(self.module.core_layers())
 
     def _run(self, decisions: int) -> list[Rows]:
-        """Simulate until at least so many decisions can be handed out."""
+        """Simulate until at least `decisions` decisions can be returned."""
         pieces: list[Rows] = []
         got, since, stride = 0, 0, 32
         while got < decisions:
             self.simulation.run(stride)
             over = self.simulation.time_ns >= self.rollout.episode_ns or self.simulation.workload_finished
             rows = self.reader.take()
-            filed = len(rows["action"])
-            since += filed
+            read = len(rows["action"])
+            since += read
             if self.rollout.chains:
-                # Sorting out the chains is the dearest part: not before there may be enough.
+                # Chains are sorted only when there may be enough, since this is the most expensive part.
                 self.chains.add(rows)
                 rows = self.chains.take(self.simulation.now) if over or since >= decisions - got else {}
             if rows and len(rows["action"]):
                 pieces.append(rows)
                 got += len(rows["action"])
                 since = self._empty = 0
-            # Look about four times on the way, and never let the ring go round.
-            stride = int(np.clip(stride * decisions / (4 * max(filed, 1)), stride / 2, 2 * stride)) or 1
-            if filed * 4 > self.reader.capacity:
+            # About four reads per sample, and none so late that the ring overflows.
+            stride = int(np.clip(stride * decisions / (4 * max(read, 1)), stride / 2, 2 * stride)) or 1
+            if read * 4 > self.reader.capacity:
                 stride = max(1, stride // 4)
             if over:
                 self._count_empty(got)
@@ -153,7 +153,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         self._empty += got == 0
         if self._empty >= _EMPTY_EPISODES:
             raise ConfigError(
-                f"{_EMPTY_EPISODES} episodes of {self.rollout.episode_ns:g} ns without a decision: raise the load, "
+                f"{_EMPTY_EPISODES} episodes of {self.rollout.episode_ns:g} ns had no decision: raise the load, "
                 "rollout.episode_ns, or record_part"
             )
 
@@ -163,13 +163,13 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
             self._delivered += delivered
             self._latency_ns += delivered * statistics["packet_latency_mean_ns"]
 
-    # --- What RLlib calls -----------------------------------------------------------------------------------------
+    # --- RLlib's interface -----------------------------------------------------------------------------------------
 
     def sample(self, **kwargs: Any) -> list[Any]:
-        """One episode that holds the next decisions of all routers, at least `fragment` (or `num_timesteps`)."""
+        """One episode with the next decisions of all routers, at least `fragment` (or `num_timesteps`)."""
         wanted = kwargs.get("num_timesteps") or self.rollout.fragment
         with self.metrics.log_time(SAMPLE_TIMER):
-            # While learning goes on, exploration gets less; every runner counts its own decisions, as one of many.
+            # Exploration falls during the training. A runner multiplies its own decisions by the number of runners.
             first, last = self.rollout.epsilon
             done = self.num_env_steps_sampled_lifetime * max(1, self.num_workers or 1)
             self.simulation.epsilon = first + (last - first) * min(1.0, done / self.rollout.epsilon_decisions)
@@ -190,7 +190,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
             extra[NEXT_ROW] = seen(rows["next_observation"], rows["next_mask"])
         space, actions = self.spaces
         return SingleAgentEpisode(
-            # RLlib wants an observation behind the last step; nobody looks at it.
+            # RLlib needs an observation after the last step, and does not use it.
             observations=InfiniteLookbackBuffer(np.concatenate([observed, observed[-1:]]), 0, space),
             actions=InfiniteLookbackBuffer(rows["action"], 0, actions),
             rewards=InfiniteLookbackBuffer(rows["reward"], 0),
@@ -222,7 +222,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
             log(key, value, reduce="lifetime_sum")
         log(NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True)
         log(WEIGHTS_SEQ_NO, self._weights_seq_no, window=1)
-        # A packet is an episode: rewards of its decisions add up to its return.
+        # A packet is an episode: its return is the sum of the rewards of its decisions.
         log(EPISODE_RETURN_MEAN, float(rows["reward"].sum()) / max(packets, 1), window=1)
         log(EPISODE_LEN_MEAN, steps / max(packets, 1), window=1)
         self._add_latencies()
@@ -232,7 +232,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         self._delivered, self._latency_ns = 0.0, 0.0
 
     def get_metrics(self) -> Any:
-        """What was logged since the last call."""
+        """The metrics since the last call."""
         return self.metrics.reduce()
 
     def get_spaces(self) -> dict[str, Any]:
@@ -240,21 +240,21 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         return {INPUT_ENV_SPACES: self.spaces, INPUT_ENV_SINGLE_SPACES: self.spaces, DEFAULT_MODULE_ID: self.spaces}
 
     def make_module(self) -> None:
-        """Build the module whose weights play, without the parts that only learn."""
+        """Build the module whose weights decide, without the parts that only learners need."""
         spec = self.config.get_rl_module_spec(spaces=self.get_spaces(), inference_only=True)
         self.module = spec.build()
         self._push_weights()
 
     def assert_healthy(self) -> None:
-        """There is a simulation that can go on."""
+        """Check that there is a simulation."""
         assert self.simulation.now >= 0
         assert self.module is not None
 
     def stop(self) -> None:
-        """Nothing to close."""
+        """Do nothing; there is nothing to close."""
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        """Weights and counters; the simulation itself starts afresh from a checkpoint."""
+        """Weights and counters; a checkpoint continues with a new simulation."""
         state: dict[str, Any] = {NUM_ENV_STEPS_SAMPLED_LIFETIME: self.num_env_steps_sampled_lifetime}
         if self._check_component(COMPONENT_RL_MODULE, components, not_components):
             state[COMPONENT_RL_MODULE] = self.module.get_state(**kwargs)
@@ -262,7 +262,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Take in new weights, if they are newer, and hand them to the core."""
+        """Load newer weights and pass them to the core."""
         if COMPONENT_RL_MODULE in state:
             number = state.get(WEIGHTS_SEQ_NO, 0)
             if number == 0 or self._weights_seq_no < number:
@@ -276,9 +276,9 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
             self.num_env_steps_sampled_lifetime = state[NUM_ENV_STEPS_SAMPLED_LIFETIME]
 
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[()], dict[str, Any]]:
-        """How a checkpoint builds this object again."""
+        """The constructor's arguments, for a checkpoint."""
         return (), {"config": self.config}
 
     def get_checkpointable_components(self) -> list[tuple[str, Any]]:
-        """The module is all that is kept apart."""
+        """The module is the only component."""
         return [(COMPONENT_RL_MODULE, self.module)]

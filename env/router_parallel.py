@@ -1,4 +1,4 @@
-"""One agent per router, as a PettingZoo environment: each sets how much it prefers minimal ways."""
+"""One agent per router, as a PettingZoo environment: each sets its router's preference for minimal paths."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..configs import unknown
-from ..experience.ring import Ring
-from ..experience.seeds import Episodes
-from ..experience.world import World
 from ..simcore import ConfigError, CoreError, Simulation, registered
+from .experience.ring import Ring
+from .experience.seeds import Episodes
+from .experience.world import World
 
 try:
     from pettingzoo import ParallelEnv
@@ -23,7 +23,7 @@ except ImportError as error:
 from .packet_options import world_of
 
 _REWARDS = ("team", "local")
-_MOST_LOAD, _MOST_DELAY_US, _MOST_NEWS = 32.0, 100.0, 1000.0
+_MOST_LOAD, _MOST_DELAY_US, _MOST_FEEDBACK = 32.0, 100.0, 1000.0
 
 
 class RouterKeywords(TypedDict, total=False):
@@ -42,44 +42,44 @@ class RouterKeywords(TypedDict, total=False):
 
 
 class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
-    """A network in which every router sets biases, and its packets are routed by them for an interval.
+    """A network whose routers set biases, which steer their packets for an interval.
 
-    Agents: `router_0`, `router_1`, ..., all of them until the end.
+    Agents: `router_0`, `router_1`, ..., all of them until the end of the episode.
 
-    Action: Box float32 [regions], flits within +-`bias_flits`: per region of destinations, what is added to the
-    congestion of every candidate that is not minimal (`routing=biased`). 0 is UGAL; what is high keeps to minimal ways,
-    what is low leaves them. Actions are written in place into the core's table, which `table` [routers, regions] shows,
-    and stay there: an agent that gives none keeps its own.
+    Action: Box float32 [regions], flits within +-`bias_flits`. For each region of destinations, the bias is added to
+    the congestion of every non-minimal candidate (`routing=biased`). With 0 the routing is UGAL; a high bias keeps to
+    minimal paths, and a low one avoids them. Actions are written in place into the core's table, which `table`
+    [routers, regions] shows. An agent without an action keeps its biases.
 
-    Observation: Box float32 [3 * ports + 2], what a router can know by itself; its size depends on the network: `ports`
-    from a router's first link to its last, of the router where they are most. For each of them `load` (flits queued for
-    the link or not yet credited / flits of one VC's buffers), `utilisation` (part of the interval in which the link was
-    sending) and `stall` (part in which it had flits but no credit); 0 where there is no link, or it has failed. Then
-    the news that came in the interval, of packets that were decided here: their mean delay from the decision to the
-    delivery in us, and their number / 1000. A delivery is known a flight later.
+    Observation: Box float32 [3 * ports + 2], the local knowledge of a router. `ports` is the number of ports from a
+    router's first link to its last, the most of any router. Each port has `load` (flits queued for the link or not yet
+    credited / flits of one VC's buffers), `utilisation` (fraction of the interval in which the link was sending) and
+    `stall` (fraction in which it had flits but no credit). All are 0 without a link, or if it has failed. Two numbers
+    describe the feedback of the interval for the router's decisions: the mean delay from decision to delivery in us,
+    and the number of decisions / 1000. Feedback comes one flight time after the delivery.
 
     State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
 
-    Reward, packet-us per terminal: minus the delay that accrued in the interval, of every packet that is due and not
-    delivered, wherever it waits. `team`: over all packets, the same for all routers. `local`: over those whose source
-    hangs on the router, and 0 where there is none.
+    Reward, packet-us per terminal: minus the delay that accrued in the interval, over the packets that are due and not
+    delivered, in the network or at their source. `team`: over all packets, the same for all routers. `local`: over the
+    packets of the router's terminals, 0 without a terminal.
 
     Episode: a network drawn from (seed, number of the episode), truncated after `intervals`; terminated when a workload
     is done.
 
     Args:
-        render_mode: none there is.
+        render_mode: must be None.
         **keywords: `world`, `overrides`, `vary`, `slots`, `relation`: see `PacketOptions`; `interval_ns`: simulated
             time of a step (1,000); `intervals`: steps of an episode (100); `bias_flits`: bound of an action (64);
             `reward`: `team` or `local`; `record`: transitions that the core keeps, at least those of an interval
             (65,536).
 
     Raises:
-        ConfigError: unknown keyword, or a world that cannot be built.
+        ConfigError: a keyword is unknown, or the world cannot be built.
 
     Version history:
-        v0: the first; paid minus the mean latency of what had arrived, which jamming improves.
-        v1: pays for what has not arrived, too.
+        v0: the first version; the reward was minus the mean latency of delivered packets, which jamming improves.
+        v1: the reward includes packets that are not delivered.
     """
 
     metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v1", "render_modes": []}  # noqa: RUF012
@@ -90,7 +90,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             if key not in valid:
                 raise ConfigError(unknown(type(self).__name__, key, valid, "keyword"))
         if render_mode is not None:
-            raise ConfigError(f"render_mode: '{render_mode}'; there is nothing to see, use None")
+            raise ConfigError(f"render_mode: '{render_mode}'; there are no render modes, use None")
         self.render_mode = None
         self.world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
         self.interval_ns = float(keywords.get("interval_ns", 1_000.0))
@@ -115,13 +115,13 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._episodes = Episodes()
         self._seen: NDArray[np.float32] | None = None
 
-        # The sizes of the network are those of every episode.
+        # The networks of all episodes have the same sizes.
         self._draw(0)
         self.possible_agents = [f"router_{k}" for k in range(self._routers)]
         self.agents: list[str] = []
         self._ports, regions = self._span, self.table.shape[1]
         ports = self._ports
-        high = np.array([_MOST_LOAD, 1.0, 1.0] * ports + [_MOST_DELAY_US, _MOST_NEWS], np.float32)
+        high = np.array([_MOST_LOAD, 1.0, 1.0] * ports + [_MOST_DELAY_US, _MOST_FEEDBACK], np.float32)
         seen = [gymnasium.spaces.Box(np.zeros_like(high), high) for _ in self.possible_agents]
         bias = np.full(regions, self.bias_flits, np.float32)
         done = [gymnasium.spaces.Box(-bias, bias) for _ in self.possible_agents]
@@ -139,15 +139,15 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         return self.action_spaces[agent]
 
     def state(self) -> NDArray[np.float32]:
-        """What all routers know together, for a critic that sees everything: float32 [routers, 3 * ports + 2].
+        """The observations of all routers, for a centralised critic: float32 [routers, 3 * ports + 2].
 
-        Row k is the latest observation of `router_k`; it stays after the last step of an episode.
+        Row k is the latest observation of `router_k`, also after the last step of an episode.
 
         Raises:
             CoreError: before the first `reset()`.
         """
         if self._seen is None:
-            raise CoreError("state(): nothing has been observed yet; call reset() first")
+            raise CoreError("state(): there is no observation yet; call reset() first")
         return self._seen.copy()
 
     def reset(
@@ -156,20 +156,20 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """Draw a network and begin.
 
         Args:
-            seed: starts the sequence of networks of this seed; none goes on in the present one.
-            options: not looked at; PettingZoo's contract wants any accepted.
+            seed: restarts the sequence of networks; None continues it.
+            options: ignored; PettingZoo requires that any are accepted.
         """
         self._episodes.begin(seed, fallback=int(self._random.integers(2**31)))
         self._draw(self._episodes.next())
         if len(self.possible_agents) != self._routers:
             raise ConfigError(
-                f"world: networks of {len(self.possible_agents)} and of {self._routers} routers; the agents of an "
-                "environment are the same in every episode"
+                f"world: it has networks of {len(self.possible_agents)} and of {self._routers} routers; all "
+                "episodes of an environment must have the same agents"
             )
         if self._span != self._ports:
             raise ConfigError(
-                f"world: networks whose routers have {self._ports} and {self._span} ports; the observations of an "
-                "environment are of one size in every episode"
+                f"world: it has networks whose routers have {self._ports} and {self._span} ports; all observations of "
+                "an environment must have the same size"
             )
         self._steps = 0
         self._charged = self._accrued()
@@ -193,7 +193,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             actions: biases in flits per router, [regions].
 
         Raises:
-            ConfigError: an agent or a shape that does not exist, or a bias that is no finite number.
+            ConfigError: an agent does not exist, or its biases have a wrong shape or are not finite.
             CoreError: the episode is over.
         """
         if not self.agents:
@@ -212,35 +212,35 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         if not self._done():
             simulation.run(max(simulation.cycles(self.interval_ns), 1))
         span = (simulation.now - before) * simulation.cycle_ns
-        delay, news = self._news()
+        delay, count = self._feedback()
         before_us, self._charged = self._charged, self._accrued()
         owed = self._charged - before_us
 
         self._steps += 1
         over = self._done()
         cut = not over and self._steps >= self.intervals
-        told = {"time_ns": simulation.time_ns}
+        info = {"time_ns": simulation.time_ns}
         agents = self.agents
         if self.reward == "team":
             paid = np.full(self._routers, -owed.sum() / self._terminals.sum())
         else:
             paid = -owed / np.maximum(self._terminals, 1)
         result = (
-            self._by_agent(self._observe(span, delay, news)),
+            self._by_agent(self._observe(span, delay, count)),
             {agent: float(reward) for agent, reward in zip(agents, paid, strict=True)},
             dict.fromkeys(agents, bool(over)),
             dict.fromkeys(agents, bool(cut)),
-            {agent: dict(told) for agent in agents},
+            {agent: dict(info) for agent in agents},
         )
         if over or cut:
             self.agents = []
         return result
 
     def render(self) -> None:
-        """Nothing."""
+        """Do nothing; there are no render modes."""
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing; there is nothing to close."""
 
     # ---- The network ----
 
@@ -252,13 +252,13 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._ring = Ring(self.simulation)
         channels, routers = self.simulation.channels(), self.simulation.routers()
         self._terminals = np.bincount(self.simulation.terminals()["router"], minlength=self._routers)
-        # Whatever has failed, a port keeps its place in the observation.
+        # A port has the same place in the observation whatever has failed.
         drawn = self.world.draw(seed)
         whole = self.simulation
         if drawn.pop("failures", None):
             whole = Simulation({**drawn, "routing": self._routing, "seed": seed})
         first, self._span = whole.routers()["first_link"].astype(np.int64), int(whole.facts()["link_span"])
-        # Of the links that are there: the channel, its place in the rows, and in the core's array of ports.
+        # For each working link: its channel, its place in the observations, and its place in the core's array of ports.
         self._ours = np.flatnonzero(channels["peer_router"] >= 0)
         router, port = (channels[name][self._ours].astype(np.int64) for name in ("router", "port"))
         self._place = router, 3 * (port - first[router])
@@ -271,10 +271,10 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     def _look(self) -> None:
         table = self.simulation.memory("biases")
-        self.table: NDArray[np.float32] = table[:, :, 0]  # a view: what is written here is what the routers heed
+        self.table: NDArray[np.float32] = table[:, :, 0]  # a view of the biases that the routers use
         self._loads = self.simulation.arrays()["ports"]["load"]
 
-    # Views of the core's memory are no part of a copy, which looks at its own.
+    # A copy has its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("table", "_loads")}
 
@@ -289,8 +289,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """Delay so far in packet-us, per router of the source."""
         return self.simulation.accrued_delay_by_router_us()
 
-    def _news(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of the decisions whose news came: the mean delay in us and the number, per router."""
+    def _feedback(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The feedback since the last call: the mean delay in us and the number of decisions, per router."""
         total, number = np.zeros(self._routers), np.zeros(self._routers)
         columns = self._ring.columns
         for rows in self._ring.new():
@@ -299,7 +299,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             number += np.bincount(router, minlength=self._routers)
         return total / np.maximum(number, 1), number
 
-    def _observe(self, span_ns: float, delay: NDArray[np.float64], news: NDArray[np.float64]) -> NDArray[np.float32]:
+    def _observe(self, span_ns: float, delay: NDArray[np.float64], count: NDArray[np.float64]) -> NDArray[np.float32]:
         channels = self.simulation.channels()
         rows = np.zeros((self._routers, 3 * self._span + 2), np.float32)
         stall = channels["stall_ns"][self._ours] / span_ns if span_ns else np.zeros(len(self._ours))
@@ -308,8 +308,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         rows[router, place + 1] = np.clip(channels["utilisation"][self._ours], 0, 1)
         rows[router, place + 2] = np.clip(stall, 0, 1)
         rows[:, -2] = np.minimum(delay, _MOST_DELAY_US)
-        rows[:, -1] = np.minimum(news * 1e-3, _MOST_NEWS)
-        self._seen = rows.copy()  # the agents' rows are theirs to change
+        rows[:, -1] = np.minimum(count * 1e-3, _MOST_FEEDBACK)
+        self._seen = rows.copy()  # agents may change their rows
         return rows
 
     def _by_agent(self, rows: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:

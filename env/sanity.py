@@ -1,12 +1,12 @@
-"""Small networks whose best policy is known: an agent must solve them in seconds before it may touch a large one.
+"""Small networks with a known best policy. A good agent solves them in seconds.
 
     world = SANITY["delayed_congestion"]
     world.evaluate(choose)                               # mean latency in ns of a rule outside the core
-    world.evaluate_routing({"name": "policy", ...})      # the same of a routing inside it
+    world.evaluate_routing({"name": "policy", ...})      # mean latency of a routing inside the core
     assert world.evaluate(choose) < world.solved_below_ns
 
-In the three of them no rule that ignores what it sees wins: slot 0 is wrong in the first two and right in the third.
-Nor does the shorter queue, which is right in the first and wrong in the others.
+No rule that ignores its observation solves all three: slot 0 is wrong in the first two and right in the third. The
+shortest queue does not either: it is right in the first and wrong in the others.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..experience.world import World
 from ..simcore import Simulation, SimulationBatch
+from .experience.world import World
 from .packet_options import OBSERVATION, Choose
 
 SLOTS = 8
-# The full observation, as these rules and an agent by default see it.
+# Sizes of the default observation, which these rules use.
 _GENERAL, _PER_SLOT, _QUEUE = 8, 7, 0
 
 
 def minimal(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Slot 0, always."""
+    """Always slot 0."""
     return np.zeros(len(observation), np.int64)
 
 
 def detour(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Slot 1, always; every decision has one."""
+    """Always slot 1, which every decision has."""
     return np.ones(len(observation), np.int64)
 
 
 def shortest_queue(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The slot with the fewest flits ahead (`queues.link`), the first of equal ones."""
+    """The slot with the fewest flits ahead (`queues.link`); the first one of ties."""
     queue = observation[:, _GENERAL:].reshape(len(observation), SLOTS, _PER_SLOT)[:, :, _QUEUE]
     return np.asarray(np.where(mask, queue, np.inf).argmin(axis=1), np.int64)
 
 
 def at_random(seed: int = 1) -> Choose:
-    """Any slot with a candidate, each as likely."""
+    """A random slot with a candidate, all equally likely."""
     random = np.random.default_rng(seed)
 
     def choose(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -58,11 +58,11 @@ class SanityWorld:
     """A network with a known best policy.
 
     Args:
-        world: the network and its traffic; works with `relation=widest`, 8 slots and any observation.
-        why: why the best policy is the best.
-        best: it.
-        best_ns: its mean packet latency, measured (`evaluate`, seed 1).
-        solved_below_ns: whoever is below this has found it.
+        world: the network and its traffic; for `relation=widest`, 8 slots and any observation.
+        why: the reason why the best policy is best.
+        best: the best policy.
+        best_ns: its measured mean packet latency (`evaluate`, seed 1).
+        solved_below_ns: a policy with a lower mean latency has solved the world.
         warmup_ns: simulated time before measuring.
         measure_ns: simulated time in which packets are counted.
     """
@@ -88,8 +88,8 @@ class SanityWorld:
         """The mean latency in ns of the packets that arrive in the window, counted from when the NIC accepted them.
 
         Args:
-            simulation: of this world; runs on from where it is: first `warmup_ns`, then `measure_ns`.
-            choose: who decides, if the routing is `agent`.
+            simulation: of this world; it runs for `warmup_ns`, then for `measure_ns`.
+            choose: the rule that decides, if the routing is `agent`.
         """
         batch = SimulationBatch([simulation]) if choose else None
         for span, window in ((self.warmup_ns, False), (self.measure_ns, True)):
@@ -106,8 +106,8 @@ class SanityWorld:
         return float(simulation.statistics()["packet_latency_mean_ns"])
 
 
-# Hosts a quarter as fast as links: a link carries four of them. The crossbar is four times faster than a link, so that
-# packets wait behind the decision that is to blame, in deep output queues, and not before it.
+# A host has a quarter of a link's bandwidth, so a link carries four of them. The crossbar is four times faster than a
+# link, so that packets wait after the responsible decision, in deep output queues, and not before it.
 _ROUTER = {
     "name": "vc_router",
     "cycle_ns": 1.0,
@@ -122,7 +122,7 @@ _ROUTER = {
 
 
 def _flows(flows: list[tuple[int, int, int]], terminals: int, load: float) -> dict[str, Any]:
-    """Traffic of (how many terminals, of which router, to which router); no terminal sends or receives twice."""
+    """Traffic of (number of terminals, source router, destination router); no terminal sends or receives twice."""
     sources: list[int] = []
     destinations: list[int] = []
     for count, source, destination in flows:
@@ -135,7 +135,7 @@ def _flows(flows: list[tuple[int, int, int]], terminals: int, load: float) -> di
 def _square(flows: list[tuple[int, int, int]], load: float = 0.9, **router: Any) -> World:
     """Routers 0 and 1, above 2 and 3, joined in a square: 0-1 and 2-3 (x), 0-2 and 1-3 (y).
 
-    From 0 to 3 there are two ways of two hops, by 1 (slot 0) and by 2 (slot 1); from one to its neighbour there is one.
+    From 0 to 3 there are two paths of two hops, through 1 (slot 0) and through 2 (slot 1). Neighbours have one path.
     """
     topology = {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 8}
     return World({"topology": topology, "router": {**_ROUTER, **router}, "traffic": _flows(flows, 8, load)})
@@ -145,23 +145,23 @@ SANITY: dict[str, SanityWorld] = {
     "two_paths": SanityWorld(
         _square([(4, 0, 1), (1, 0, 3)]),
         why=(
-            "Four terminals of router 0 send to router 1 and fill 0.9 of the link between; they have no other way. One "
-            "sends from 0 to 3: by 1 it would bring that link to 1.125 of what it can carry, by 2 nobody else goes and "
-            "the way is as long. So by 2 (slot 1) it loses no time to anybody, and nobody to it: no policy can be "
-            "better."
+            "Four terminals of router 0 send to router 1 and fill 0.9 of the link between them, their only path. One "
+            "terminal sends from 0 to 3. Through 1 it would bring that link to 1.125 of its capacity. The path through "
+            "2 is as long, and no other packet uses it. So through 2 (slot 1) no packet delays another, and no policy "
+            "can be better."
         ),
         best=detour,
         best_ns=93.4,
         solved_below_ns=115.0,
     ),
     "delayed_congestion": SanityWorld(
-        # Four VCs per class: with one, what comes over a first hop would have half of the second link for itself.
+        # Four VCs per class: with one, packets after a first hop would get half of the second link.
         _square([(1, 0, 2), (4, 1, 3), (3, 0, 3)], load=0.8, vcs=16),
         why=(
-            "The link 1-3 is filled to 0.8 by four terminals of router 1, the link 0-2 to 0.2 by one of router 0; none "
-            "of them has another way. The three that send from 0 to 3 see, at router 0, an empty link to 1 and a used "
-            "one to 2. But by 1 they would overload 1-3, which is out of their sight, while by 2 they bring 0-2 to 0.8 "
-            "and have 2-3 for themselves. So slot 1 is the best, and only what comes back can tell: the reward, or "
+            "Four terminals of router 1 fill the link 1-3 to 0.8, and one of router 0 fills the link 0-2 to 0.2; they "
+            "have no other path. Three terminals send from 0 to 3. At router 0 the link to 1 is empty, and the link to "
+            "2 is in use. But through 1 they would overload 1-3, which router 0 does not see. Through 2 they bring "
+            "0-2 to 0.8, and no other packet uses 2-3. So slot 1 is best, and only feedback shows it: the reward, or "
             "`q_values`."
         ),
         best=detour,
@@ -177,10 +177,10 @@ SANITY: dict[str, SanityWorld] = {
             }
         ),
         why=(
-            "Four terminals of router 0 send to router 1 over a wire of 300 ns that they fill to 0.6. Flits on the "
-            "wire, and credits on their way back, count as queued, as in any router with credits: some 90 flits are "
-            "'ahead' though none waits, and the way by router 2 looks empty. It is two such wires long. Waiting at "
-            "load 0.6 costs some ns, so slot 0 is the best."
+            "Four terminals of router 0 send to router 1 over a wire of 300 ns, which they fill to 0.6. Flits on the "
+            "wire and credits on their way back count as queued, as in any router with credits. So some 90 flits seem "
+            "to be ahead although none waits, and the path through router 2 looks empty. That path is two such wires "
+            "long. Waiting at load 0.6 costs some ns, so slot 0 is best."
         ),
         best=minimal,
         best_ns=319.2,

@@ -1,4 +1,4 @@
-"""The vector environment as Stable-Baselines3 wants it: `Sb3PacketRouting`, for its algorithms and sb3-contrib's."""
+"""The vector environment of Stable-Baselines3 and sb3-contrib: `Sb3PacketRouting`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ except ImportError as error:
 
 
 class Sb3PacketRouting(VecEnv):
-    """K networks as one `VecEnv`: what `make_vec_env` makes of K environments, without an object for each.
+    """K networks as one `VecEnv`, like K environments of `make_vec_env` but without an object for each.
 
-    Episodes begin anew in the step that ends them, as SB3 has it; `info["terminal_observation"]` is the last one of the
-    old episode and `info["TimeLimit.truncated"]` says whether it was cut off. `action_masks()` serves MaskablePPO.
+    As usual in SB3, the step that ends an episode begins the next one. `info["terminal_observation"]` is the last
+    observation of the old episode, and `info["TimeLimit.truncated"]` is true if it was truncated. MaskablePPO uses
+    `action_masks()`.
 
     Args:
         num_envs: K.
         **keywords: see `PacketOptions`.
 
     Raises:
-        ConfigError: unknown keyword, a world that cannot be built, or Stable-Baselines3 is not installed.
+        ConfigError: a keyword is unknown, the world cannot be built, or Stable-Baselines3 is not installed.
     """
 
     def __init__(self, num_envs: int = 1, **keywords: Unpack[PacketKeywords]) -> None:
@@ -41,7 +42,7 @@ class Sb3PacketRouting(VecEnv):
         self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, np.int64)
 
     def reset(self) -> NDArray[np.float32]:
-        """Begin an episode in every network; `seed()` says of which."""
+        """Begin an episode in every network, with the seeds of `seed()`."""
         seeds = list(self._seeds)
         self._reset_seeds()
         self._reset_options()
@@ -56,24 +57,24 @@ class Sb3PacketRouting(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Decide in every network."""
-        observation, reward, terminated, truncated, told = self.networks.step(self._actions)
+        observation, reward, terminated, truncated, info = self.networks.step(self._actions)
         done = terminated | truncated
         self._return += reward
         self._length += 1
-        infos: list[dict[str, Any]] = [{"action_mask": mask} for mask in told["action_mask"]]
+        infos: list[dict[str, Any]] = [{"action_mask": mask} for mask in info["action_mask"]]
         for k in np.flatnonzero(done):
-            infos[k]["terminal_observation"] = told["final_obs"][k]
+            infos[k]["terminal_observation"] = info["final_obs"][k]
             infos[k]["TimeLimit.truncated"] = bool(truncated[k] and not terminated[k])
             infos[k]["episode"] = {"r": float(self._return[k]), "l": int(self._length[k]), "t": 0.0}
         self._return[done], self._length[done] = 0, 0
         return observation, reward.astype(np.float32), done, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which slots hold a candidate, [K, slots]."""
+        """True for slots with a candidate, [K, slots]."""
         return self.networks.action_masks()
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing; there is nothing to close."""
 
     def has_attr(self, attr_name: str) -> bool:
         """Whether the networks have an attribute of that name."""
@@ -85,22 +86,22 @@ class Sb3PacketRouting(VecEnv):
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
-        """Refused: the networks share their attributes."""
-        raise ConfigError(f"set_attr(): '{attr_name}' cannot be set for single networks; give keywords when building")
+        """Refuse, since the networks share their attributes."""
+        raise ConfigError(f"set_attr(): '{attr_name}' cannot be set for a network; give keywords to the constructor")
 
     def env_method(
         self, method_name: str, *args: Any, indices: int | Iterable[int] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """Call `action_masks`, the one method that is a network's own; a mask [slots] per network."""
+        """Call `action_masks`, the only method per network; returns a mask [slots] per network."""
         if method_name != "action_masks":
-            raise ConfigError(f"env_method(): '{method_name}' is no method of single networks; valid: action_masks")
+            raise ConfigError(f"env_method(): '{method_name}' is not a method of a network; valid: action_masks")
         masks = self.action_masks()
         return [masks[k] for k in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: int | Iterable[int] | None = None) -> list[bool]:
-        """No network is wrapped."""
+        """False for every network."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[None]:
-        """There are none."""
+        """None for every network; there are no images."""
         return [None] * self.num_envs

@@ -1,1 +1,1 @@
-"""The commands of flitgym on the ground floor, in rooms what they are made of, and the figures they reproduce."""
+"""The commands of flitgym. Each subfolder holds the parts of a command, or the figures and studies it reproduces."""

@@ -1,7 +1,7 @@
-"""`flitgym-benchmark suite=<name> policies=[...]`: policies on a suite of versioned tasks, scored beside the baselines.
+"""`flitgym-benchmark suite=<name> policies=[...]`: policies on a suite of versioned tasks, scored against baselines.
 
-A suite is a plan of runs (`benchmarks/suites/*.yaml`) and the results recorded of its baselines; the runs, their
-progress and their resumption are those of `flitgym-evaluate`.
+A suite is a plan of runs (`benchmarks/suites/*.yaml`) with recorded results of its baselines. Runs are executed,
+reported and resumed as in `flitgym-evaluate`.
 """
 
 import shlex
@@ -15,31 +15,33 @@ from omegaconf import MISSING, OmegaConf
 from yaml import YAMLError
 
 from ..configs import config_hash, unknown
-from ..simcore import ConfigError, CoreError, __version__
+from ..simcore import ConfigError, __version__
 from ..simcore._files import atomic_path
 from .benchmarks.measures import Measures, check_windows, measures
 from .benchmarks.records import Record, merged, read_records, sources_of, write_records
 from .benchmarks.scoring import Bootstrap, Cell, Summary, cells_of, summarise
 from .benchmarks.suite import Suite, Task, available, chosen, load_suite
-from .benchmarks.text import About, markdown, print_tables, write_csv
+from .benchmarks.text import About, markdown, print_tables, write_numbers
 from .evaluation.plan import Policy, Trial, plan, policies_of
 from .evaluation.play import play
+from .evaluation.study import check_numbers, conclude, require_results
 from .results.files import require_writable
 from .results.rows import ROWS_FILE, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
 from .running.sweep import WORKERS, Composers
 from .terminal.commandline import CommandError, run_command
+from .terminal.tables import console
 
-NAME = "benchmark"  # of the files written
+NAME = "benchmark"  # of the files
 COMMAND = "flitgym-benchmark"
 _BASELINES = ("recorded", "run")
-_WIDTH_OF_FILES = 150  # columns, where the output is no terminal
-_LISTED = 3  # of the same notes
+_WIDTH_OF_FILES = 150  # columns of tables that do not go to a terminal
+_LISTED = 3  # items that a note names
 
 
 @dataclass
 class Options:
-    """What the command takes, as `key=value`; `_usage` explains it."""
+    """The keys of the command; `_usage` explains them."""
 
     suite: str = MISSING
     policies: list[Any] = field(default_factory=list)
@@ -54,7 +56,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Play:
-    """A run of a task, by a policy that was asked for or by a baseline."""
+    """A run of a task by a requested policy or by a baseline."""
 
     task: Task
     trial: Trial
@@ -62,7 +64,7 @@ class Play:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """As records are found."""
+        """The key of its record."""
         return self.task.id, self.trial.policy.name, self.trial.run.plain["seed"]
 
 
@@ -70,27 +72,30 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     """Run what is missing, print the scores, and write tables, figure and rows into `<results>/benchmark_<suite>/`.
 
     Args:
-        options: Of the command.
-        command: What the user typed, for `benchmark.md`.
-        launcher: Where it runs.
+        options: The options of the command.
+        command: The command line, for `benchmark.md`.
+        launcher: Runs the simulations.
 
     Raises:
-        ConfigError, CommandError: something that does not exist was asked for; nothing was run. Or no run can be made.
-        CoreError: some runs failed; the others ended, and what they gave was written.
-        DamagedError: the recorded results are not what was written.
+        ConfigError, CommandError: the options name something that does not exist, and nothing ran; or every run was
+            refused or failed.
+        CoreError: some runs failed. The files hold the others.
+        DamagedError: the file of recorded results is damaged.
         OSError: a file cannot be read or written.
     """
     whole, policies = _asked(options)
     suite = chosen(whole, options.tasks)
     recorded = read_records(whole.results)
     if options.record:
-        read_records(Path(options.record))  # what is there already must be a file of records
+        read_records(Path(options.record))  # an existing file must hold records
     directory = Path(options.results) / f"benchmark_{suite.name}"
     plays = _plan(suite, policies, directory)
     notes, kept = _checked(recorded, plays, suite, options)
     wanted = [p for p in plays if p.asked or options.baselines == "run"]
     if not wanted and not kept:
-        raise CommandError(f"of {suite.id} nothing is recorded; give policies=[...], or baselines=run to measure them")
+        raise CommandError(
+            f"nothing is recorded for {suite.id}; give policies=[...], or baselines=run to measure the baselines"
+        )
     require_writable(directory)
     for note in notes:
         print(f"{COMMAND}: {note}", file=sys.stderr, flush=True)
@@ -99,9 +104,8 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     failures: list[str] = []
     if wanted:
         results, failures = play([p.trial for p in wanted], COMMAND, suite.id, options.workers, launcher)
+        require_results(results, failures)
     done = [p for p in wanted if p.trial.run.directory in results]
-    if wanted and not done:
-        raise CommandError("no run ended well:\n" + "\n".join(failures))
     rows = {p.key: row(results[p.trial.run.directory], p.trial.run.directory) for p in done}
     own = {p.key: measures(p.task.kind, rows[p.key]) for p in done}
 
@@ -113,20 +117,17 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     written = _write(cells, summaries, about, bootstrap, failures, directory)
     if rows:
         labels = {p.key: {**p.trial.labels, "task": p.task.id, "set": p.task.set, "kind": p.task.kind} for p in done}
-        write_rows(directory / ROWS_FILE, [rows[key] | labels[key] for key in rows])
+        write_rows(directory / ROWS_FILE, [rows[key] | labels[key] for key in rows], "labelled")
         written.append(directory / ROWS_FILE)
     if options.record:
         write_records(Path(options.record), _recorded(whole, Path(options.record), done, results, own))
         written.append(Path(options.record))
-    _print(summaries, about)
-    for path in written:
-        print(path)
-    if failures:
-        raise CoreError("some runs failed, the others are in the tables:\n" + "\n".join(failures))
+    print_tables(console(_WIDTH_OF_FILES), summaries, about)
+    conclude(written, failures)
 
 
 def standing_of(suite: Suite, bootstrap: Bootstrap) -> list[Summary]:
-    """The summaries of what is recorded beside a suite, without a run: the tables of `docs/benchmarks`."""
+    """The summaries of a suite's recorded results, without a run: the tables of `docs/benchmarks`."""
     records = {(r.task, r.policy, r.seed): r.measures for r in read_records(suite.results) if r.suite == suite.id}
     names = dict.fromkeys((name for _, name, _ in records), True)
     references = {task.id: place.reference for place in suite.places for task in place.tasks.values()}
@@ -138,26 +139,21 @@ def _asked(options: Options) -> tuple[Suite, list[Policy]]:
     suite = load_suite(options.suite)
     if options.baselines not in _BASELINES:
         raise CommandError(unknown("baselines", options.baselines, _BASELINES, "word"))
-    if not 0 < options.confidence < 1:
-        raise CommandError(f"confidence: {options.confidence:g} is not between 0 and 1")
-    for key in ("resamples", "workers"):
-        number = getattr(options, key)
-        if number is not None and number < 1:
-            raise CommandError(f"{key}: {number} is less than 1")
+    check_numbers(options.confidence, resamples=options.resamples, workers=options.workers)
     policies = policies_of(options.policies)
-    # A name stands for one policy: the scale is made of those that are recorded under it.
+    # The scale uses the recorded results of a name, so a name must mean the same policy everywhere.
     for policy in policies:
         for baseline in (b for place in suite.places for b in place.baselines):
             if baseline.name == policy.name and baseline != policy:
                 raise CommandError(
-                    f"policies: '{policy.name}' is a baseline of {suite.id} with other parameters; give yours another "
-                    f"name: {{name: ..., routing: {policy.routing}, ...}}"
+                    f"policies: '{policy.name}' is a baseline of {suite.id} with other parameters; give your policy "
+                    f"another name: {{name: ..., routing: {policy.routing}, ...}}"
                 )
     return suite, policies
 
 
 def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Play]:
-    """Every run of the policies and of the baselines; what is the same run twice is there once, as asked for."""
+    """Every run of the policies and of the baselines. A baseline that is also a requested policy runs once."""
     plays = []
     composers = Composers()
     for place in suite.places:
@@ -178,17 +174,17 @@ def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Pla
 def _checked(
     recorded: Sequence[Record], plays: Sequence[Play], suite: Suite, options: Options
 ) -> tuple[list[str], list[Record]]:
-    """What is to be known of the recorded results, and those that are of the tasks and baselines as they are here."""
+    """Notes about the recorded results, and the records that fit the tasks and baselines of this suite."""
     if options.baselines == "run":
         return [], []
-    anew = "baselines=run measures them anew"
+    again = "baselines=run measures them again"
     hashes = {p.key: config_hash(p.trial.run.plain) for p in plays}
     tasks = {task.id for task in suite.tasks}
     kept: list[Record] = []
     stale: list[Record] = []
     of_suite = [r for r in recorded if r.suite == suite.id]
     for record in (r for r in of_suite if r.task in tasks and r.seed in suite.seeds):
-        # Of a policy that is no baseline here, whose file may be elsewhere, the task's version must do.
+        # The hash is unknown if the policy is not a baseline here. Then the task's version has to match.
         expected = hashes.get((record.task, record.policy, record.seed))
         (kept if expected in (None, record.config_hash) else stale).append(record)
     notes = []
@@ -196,24 +192,24 @@ def _checked(
         which = list(dict.fromkeys(r.suite for r in recorded if r.suite != suite.id))
         notes.append(
             f"{len(recorded) - len(of_suite)} recorded results are of another suite than {suite.id} and left out "
-            f"({_some(which)}); {anew}"
+            f"({_some(which)}); {again}"
         )
     if stale:
         which = list(dict.fromkeys(f"{r.policy} in {r.task}" for r in stale))
         notes.append(
-            f"{len(stale)} recorded results are stale, of other configurations than these tasks have here, and left "
-            f"out ({_some(which)}); {anew}"
+            f"{len(stale)} recorded results are stale, because the configurations of these tasks have changed, and "
+            f"are left out ({_some(which)}); {again}"
         )
     there = {(r.task, r.policy, r.seed) for r in kept}
     absent = [f"{p.trial.policy.name} in {p.task.id}" for p in plays if not p.asked and p.key not in there]
     absent = [which for which in dict.fromkeys(absent) if which not in {f"{r.policy} in {r.task}" for r in stale}]
     if absent:
-        notes.append(f"of {len(absent)} baselines no results are recorded ({_some(absent)}); {anew}")
+        notes.append(f"no results are recorded for {len(absent)} baselines ({_some(absent)}); {again}")
     others = list(dict.fromkeys(r.version for r in kept if sources_of(r.version) != sources_of(__version__)))
     if others:
         notes.append(
-            f"recorded results are of another core ({_some(others)}) than this one ({__version__}), whose numbers may "
-            f"differ; {anew}"
+            f"recorded results are of another core ({_some(others)}) than this one ({__version__}), so the numbers may "
+            f"differ; {again}"
         )
     return notes, kept
 
@@ -231,7 +227,7 @@ def _scored(
     known: dict[tuple[str, str, int], Mapping[str, float]] = {(r.task, r.policy, r.seed): r.measures for r in kept}
     if options.baselines == "run":
         known = {key: numbers for key, numbers in own.items() if key in of_baselines}
-    # What was run now is shown; on what is only recorded it has a say.
+    # Results of this call replace recorded ones in the tables.
     shown = {**known, **own}
     names = dict.fromkeys(asked, False) | {
         name: options.baselines != "run" for _, name, _ in shown if name not in asked
@@ -254,7 +250,7 @@ def _write(
     from .plotting.drawing import save_figure
 
     table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
-    write_csv(table, cells, summaries, bootstrap)
+    write_numbers(table, cells, summaries, bootstrap)
     images = save_figure(draw(cells, summaries, about.confidence), directory / NAME, salt=NAME)
     with atomic_path(text) as temporary:
         temporary.write_text(markdown(cells, summaries, about, bootstrap, images[0].name, failures))
@@ -268,7 +264,7 @@ def _recorded(
     results: Mapping[Path, Mapping[str, Any]],
     own: Mapping[tuple[str, str, int], Measures],
 ) -> list[Record]:
-    """What a file of records holds after these runs: theirs in the place of older ones, and all that is of others."""
+    """The records of a file after these runs: their results replace older ones, and all other records stay."""
     new = []
     for p in done:
         result = results[p.trial.run.directory]
@@ -280,14 +276,8 @@ def _recorded(
         known = order.get((record.suite, record.task))
         return (len(order), "", 0) if known is None else (known, record.policy, record.seed)
 
-    # What is not of this suite follows in the order in which it stood.
+    # Records of other suites follow in their previous order.
     return sorted(merged(read_records(path), new), key=place)
-
-
-def _print(summaries: Sequence[Summary], about: About) -> None:
-    from rich.console import Console
-
-    print_tables(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), summaries, about)
 
 
 def _some(items: Sequence[str]) -> str:
@@ -299,8 +289,8 @@ def _usage() -> str:
     lines = [
         f"usage: {COMMAND} suite=<name> 'policies=[<policy>,...]' [<key>=<value> ...]",
         "",
-        "Plays policies on a suite of tasks and scores them: 0 is a task's reference, 1 the best known.",
-        "Without policies it shows what is recorded of the baselines, without a run.",
+        "Runs policies on a suite of tasks and scores them: 0 is the reference of a task, 1 the best known policy.",
+        "Without policies it shows the recorded results of the baselines and runs nothing.",
         "",
         "suites:",
     ]
@@ -311,13 +301,13 @@ def _usage() -> str:
         "  or a file of your own, *.yaml",
         "",
         "keys:",
-        "  suite=quick, suite=quick-v1   with a version: this one or none",
+        "  suite=quick, suite=quick-v1   with a version: another version is refused",
         "  policies=[ugal,mine/policy.safetensors,{name: eager,routing: par,params: {threshold: 0.5}}]",
         "  tasks=['dragonfly_72/*']      some of the tasks; default: all",
-        "  baselines=recorded            or run: measure them anew",
-        "  record=<file>.csv             add what was run to a file of recorded results",
+        "  baselines=recorded            or run: measure them again",
+        "  record=<file>.csv             add the results to a file of recorded results",
         "  results=results               runs and tables go to <results>/benchmark_<suite>/",
-        f"  workers={WORKERS}                     runs at the same time",
+        f"  workers={WORKERS}                     number of parallel runs",
         "  confidence=0.95 resamples=2000  of the intervals",
         "  hydra/launcher=ray hydra.launcher.address=host:port, hydra/launcher=submitit_slurm   on a cluster",
     ]
@@ -325,11 +315,11 @@ def _usage() -> str:
 
 
 def _options(words: Sequence[str]) -> Options:
-    """What was typed.
+    """The options of a command line.
 
     Raises:
-        CommandError: a word that cannot be read, or no suite.
-        omegaconf.errors.OmegaConfBaseException: no such key, or a value of another type.
+        CommandError: a word cannot be read, or the suite is missing.
+        omegaconf.errors.OmegaConfBaseException: a key does not exist, or a value has the wrong type.
     """
     given = OmegaConf.create()
     for word in words:
@@ -343,7 +333,7 @@ def _options(words: Sequence[str]) -> Options:
             ) from None
     for key in ("policies", "tasks"):
         if isinstance(given.get(key), (str, int, float)):
-            raise CommandError(f"{key}: a list belongs here: {key}=[{given[key]}]")
+            raise CommandError(f"{key}: expected a list; write {key}=[{given[key]}]")
     options: Any = OmegaConf.merge(OmegaConf.structured(Options), given)
     if OmegaConf.is_missing(options, "suite"):
         raise CommandError(f"name a suite: suite={'|'.join(available())}")

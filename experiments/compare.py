@@ -1,4 +1,4 @@
-"""`flitgym-compare <folder> <folder>`: the differences of two studies or runs, and whether they exceed noise."""
+"""`flitgym-compare <folder> <folder>`: lists the differences of two studies or runs, and which of them exceed noise."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from .terminal.commandline import CommandError, require_folder, run_command, say
 from .terminal.words import parse
 
 NAME = "flitgym-compare"
-_WIDTH = 160  # columns, where the output is no terminal
+_WIDTH = 160  # columns of tables that do not go to a terminal
 _USAGE = f"""\
 usage: {NAME} <folder> <folder> [out=<file.md>] [--markdown]
 
 Pair the runs of two studies, or two single runs, by the keys that they have in common. List the keys of the
-configuration that differ, and the differences of the results with 95 % intervals over seeds, and say which of them
-exceed noise.
+configuration that differ, and the differences of the results with 95 % intervals over seeds. Mark the differences
+that exceed noise.
 
   out         write the comparison into a file, as Markdown
   --markdown  print Markdown
@@ -44,9 +44,11 @@ def compare(directories: Sequence[Path]) -> Comparison:
         say_damaged(NAME, damaged)
         kept = [row for row in rows if "routing.name" in row]
         if damaged and not kept:
-            raise CoreError(f"no run below {directory} is whole")
+            raise CoreError(f"every run below {directory} is damaged")
         if not kept:
-            raise CommandError(f"no simulated run below {directory}; `flitgym-simulate -m study=<name> ...` makes some")
+            raise CommandError(
+                f"no simulated run below {directory}; make some with `flitgym-simulate -m study=<name> ...`"
+            )
         sides.append(kept)
     found = pair_up(*sides)
     if not found.pairs:
@@ -55,7 +57,7 @@ def compare(directories: Sequence[Path]) -> Comparison:
 
 
 def command(words: Sequence[str]) -> None:
-    """The command for the words behind its name.
+    """Execute the command with its arguments.
 
     Raises:
         ConfigError, CommandError, CoreError: as `compare`.
@@ -66,7 +68,8 @@ def command(words: Sequence[str]) -> None:
         print(_USAGE, end="")
         return
     if len(folders) != 2:
-        raise CommandError(f"it takes two folders, not {len(folders)}; {NAME} results/first results/second, say")
+        example = f"{NAME} results/first results/second"
+        raise CommandError(f"the command takes two folders, not {len(folders)}; for example {example}")
     found = compare(folders)
     names = _names(folders)
     if "markdown" in options:

@@ -1,4 +1,4 @@
-"""`flitgym-draw`: the picture of a network, from its actual links.
+"""`flitgym-draw`: draws a network from its actual links.
 
     flitgym-draw topology=dragonfly_72
     flitgym-draw topology=hyperx_64 failures.links=0.05 out=broken.svg
@@ -27,30 +27,30 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 _USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [out=FILE]
 
 Draw the routers, links and terminals of a network. Failed links are red and dashed.
-Without out=FILE the picture goes to {FOLDER}/NAME.png and NAME.svg; FILE ends with {", ".join(_SUFFIXES)}.
+Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.
 `flitgym-simulate --help` lists the topologies; docs/topologies.md shows a picture of each.
 """
 
 
 def draw(words: Sequence[str]) -> list[Path]:
-    """Draw what the words of a command line say.
+    """Draw the network of a command line.
 
     Args:
-        words: as after `flitgym-draw`.
+        words: The arguments of `flitgym-draw`.
 
     Returns:
         The files that were written.
 
     Raises:
-        CommandError: a word that the command does not take, or a file of a format that it does not write.
+        CommandError: a key or the format of a file is not supported.
         ConfigError: the network cannot be built.
-        hydra.errors.HydraException: an unknown topology or key.
+        hydra.errors.HydraException: the topology or a key does not exist.
     """
     own = [word.removeprefix("out=") for word in words if word.startswith("out=")]
     rest = [word for word in words if not word.startswith("out=")]
     for word in rest:
         if word.partition("=")[0].partition(".")[0] not in ("topology", "failures"):
-            raise CommandError(f"'{word}': it takes topology=, topology.<key>=, failures.<key>= and out=")
+            raise CommandError(f"'{word}': valid words are topology=, topology.<key>=, failures.<key>= and out=")
     if not any(word.startswith("topology=") for word in rest):
         raise CommandError("topology=NAME is missing; flitgym-simulate --help lists the names")
     config = compose(rest)
@@ -61,10 +61,10 @@ def draw(words: Sequence[str]) -> list[Path]:
     files = [Path(file) for file in own] or [FOLDER / f"{_file_name(rest)}{suffix}" for suffix in (".png", ".svg")]
     for file in files:
         if file.suffix not in _SUFFIXES:
-            raise CommandError(f"out={file}: a picture ends with {', '.join(_SUFFIXES)}")
+            raise CommandError(f"out={file}: the name of a picture ends with {', '.join(_SUFFIXES)}")
     topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
     figure = draw_topology(topology, failures or None, title)
-    # The same network is the same file: SVG without a date and with names that do not change.
+    # The same network gives the same file: an SVG without a date and with names that do not change.
     with matplotlib.rc_context({"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}):
         for file in files:
             with atomic_path(file) as path:

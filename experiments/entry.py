@@ -1,4 +1,4 @@
-"""Where the commands begin: before anything is imported, so that Ctrl-C ends them quietly from the first moment on."""
+"""Entry points of the commands. They import nothing at first, so that Ctrl-C ends a command quietly at any time."""
 
 import importlib
 import signal
@@ -66,15 +66,16 @@ def compare() -> None:
 
 
 def _begin(module: str) -> None:
-    # While modules are imported there is nothing to clean up: Ctrl-C may end the process as it ends any other.
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # a background job of a shell without job control
+    # During imports there is nothing to clean up, so Ctrl-C may end the process directly. A shell without job control
+    # starts background jobs with SIG_IGN.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         if _listed(sys.argv[1:]):
             return
         command = importlib.import_module(f".{module}", __package__).main
     except ValueError as error:
-        # The core loads plugins when it is imported, and says in one sentence what is wrong with one.
+        # The core loads plugins when it is imported, and describes a faulty plugin in one sentence.
         core = sys.modules.get("flitgym.simcore._core")
         if core is None or not isinstance(error, core.ConfigError):
             raise
@@ -84,7 +85,7 @@ def _begin(module: str) -> None:
 
 
 def _listed(words: list[str]) -> bool:
-    """Answer `--version` and `list [group]` without importing Hydra; whether that was asked."""
+    """Answer `--version` and `list [group]` without importing Hydra; returns whether the command line has them."""
     if "--version" not in words and words[:1] != ["list"]:
         return False
     listing = importlib.import_module(".listing", __package__)

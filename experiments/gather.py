@@ -1,4 +1,4 @@
-"""`flitgym-gather`: the results of many runs as one Parquet table. A sweep does it by itself when it ends."""
+"""`flitgym-gather`: gathers the results of many runs into one Parquet table. A sweep does the same at its end."""
 
 import argparse
 import sys
@@ -22,10 +22,10 @@ def main() -> None:
         count, damaged = gather(directory)
         say_damaged("flitgym-gather", damaged)
         if count == 0:
-            raise CommandError(f"no finished run below {directory}; flitgym-simulate makes some")
+            raise CommandError(f"no finished run below {directory}; make some with flitgym-simulate")
         print(f"{directory / ROWS_FILE}: {count} rows")
         if damaged:
-            raise CoreError(f"{len(damaged)} damaged runs are not among them; the command that made one makes it again")
+            raise CoreError(f"{len(damaged)} damaged runs are left out; repeat the commands that made them")
 
     sys.exit(run_command("flitgym-gather", command))
 

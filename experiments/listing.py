@@ -10,33 +10,33 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..plugins import files
 from ..simcore import ConfigError, CoreError, __version__, registered
+from ..simcore.plugins import files
 from .presets import comment_of, preset_files, values_of
 
-# The groups in the order of the table, and their words.
+# The groups in the order of the table, and their descriptions.
 GROUPS = {
     "topology": "the network",
     "router": "buffers, links and latencies of each router",
     "routing": "the choice of paths",
     "traffic": "the destinations of packets",
-    "workload": "jobs in the place of a traffic pattern",
+    "workload": "jobs instead of a traffic pattern",
     "run": "the windows of a run, and the files that it keeps",
     "motif": "the communication of a job, for workload=jobs",
     "agent": "a learning algorithm, for flitgym-train",
     "worlds": "networks and traffic to train on, for flitgym-train",
-    "engine": "the maker of a forwarding table, for flitgym-route",
+    "engine": "the algorithm of a forwarding table, for flitgym-route",
 }
 _REGISTERED = ("topology", "router", "routing", "traffic", "motif", "engine")
 _SENTENCE = re.compile(r"(?<=[^.]{4}[a-z0-9)%]\.) (?=[A-Z])")
-_SHORT = 60  # characters of a first sentence, to which the second one is added
+_SHORT = 60  # characters; after a shorter first sentence the second one follows
 _AGENTS = Path(__file__).resolve().parent.parent / "agents"
 _LONGEST = 110  # characters of the parameters of a choice
-_WIDTH = 140  # columns, where the output is no terminal
+_WIDTH = 140  # columns of tables that do not go to a terminal
 
 
 def version_text() -> str:
-    """The version of flitgym and that of its core: `flitgym 0.1.0 (core 85d79c8.535a9e50)`."""
+    """The versions of flitgym and its core: `flitgym 0.1.0 (core 85d79c8.535a9e50)`."""
     release, _, core = __version__.partition("+")
     return f"flitgym {release} (core {core})" if core else f"flitgym {release}"
 
@@ -66,10 +66,10 @@ def names(group: str) -> list[str]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the choices of the groups that are named, or all groups.
+    """Print the choices of the given groups, or all groups.
 
     Args:
-        words: The names of groups, behind the word `list`.
+        words: The names of groups, which follow the word `list`.
 
     Returns:
         The exit status: 0, or 2 if there is no such group.
@@ -82,10 +82,10 @@ def main(words: Sequence[str]) -> int:
         return 2
     if not words:
         lines = [(group, text, ", ".join(names(group))) for group, text in GROUPS.items()]
-        _print(("group", "what it is", "choices"), lines)
-        print("`list <group>` says more of each choice; `<group>=<choice>` takes it, as in topology=dragonfly_72")
+        _print(("group", "description", "choices"), lines)
+        print("`list <group>` describes each choice; `<group>=<choice>` selects it, as in topology=dragonfly_72")
     for group in words:
-        _print((group, "what it is", "size and parameters"), choices(group))
+        _print((group, "description", "size and parameters"), choices(group))
     return 0
 
 
@@ -114,7 +114,7 @@ def _presets(group: str) -> Mapping[str, Path]:
 
 
 def _beginning(text: str) -> str:
-    """The first sentence; the second one, too, after a short one."""
+    """The first sentence of a text, with the second one if the first is short."""
     first, *others = _SENTENCE.split(text)
     return " ".join([first, *others[:1]]) if len(first) < _SHORT else first
 
@@ -133,7 +133,7 @@ def _details(group: str, section: Mapping[str, Any], values: Mapping[str, Any]) 
 
 
 def _terminals(section: Mapping[str, Any]) -> int | None:
-    """The number of terminals; None of a network that needs a file."""
+    """The number of terminals; None if the network needs a file."""
     from ..simcore._core import terminals
 
     try:
@@ -151,7 +151,7 @@ def _text(value: Any) -> str:
 
 
 def _agents() -> Iterator[tuple[str, str, str]]:
-    """The agents, from the text of their files: importing them would import torch."""
+    """The agents. Their files are parsed and not imported, because an import would load torch."""
     for path in [*sorted(_AGENTS.glob("[a-z]*.py")), *(path for _, path in files("agents", "*.py"))]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -163,7 +163,7 @@ def _agents() -> Iterator[tuple[str, str, str]]:
 
 
 def _fields(config: ast.ClassDef) -> dict[str, Any]:
-    """The hyperparameters whose defaults stand in the file."""
+    """The hyperparameters whose defaults are literals in the file."""
     found: dict[str, Any] = {}
     for node in config.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:

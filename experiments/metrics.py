@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_RESAMPLES = 10_000  # the ends of an interval then move by about a hundredth of its width from one rng to another
+_RESAMPLES = 10_000  # another random seed then moves the ends of an interval by about 1 % of its width
 
 
 def peak_throughput(accepted: ArrayLike) -> float:
@@ -15,16 +15,16 @@ def peak_throughput(accepted: ArrayLike) -> float:
 
 
 def saturation_load(offered: ArrayLike, accepted: ArrayLike, tolerance: float = 0.05) -> float | None:
-    """The offered load from which on the network no longer delivers what is offered.
+    """The offered load above which the network is saturated.
 
     Args:
-        offered: Offered loads, increasing.
-        accepted: Accepted loads, as many.
-        tolerance: The part of the offered load that may be missing before the network counts as saturated.
+        offered: Increasing offered loads, [points].
+        accepted: Accepted loads, [points].
+        tolerance: The fraction of the offered load that may be missing below saturation.
 
     Returns:
-        The load at which accepted/offered crosses `1 - tolerance`, interpolated between the two points around it; the
-        first load if already that is saturated; None if no load of the curve is.
+        The load at which accepted/offered falls below `1 - tolerance`, interpolated between two points. The first load
+        if the network is already saturated there; None if it is never saturated.
     """
     x, y = _vector(offered, "offered"), _vector(accepted, "accepted")
     if x.shape != y.shape:
@@ -46,14 +46,14 @@ def settle_time(time: ArrayLike, value: ArrayLike, band: float = 0.1, tail: floa
     """The time after which a series stays near its final level.
 
     Args:
-        time: Ends of the intervals, increasing, any unit.
-        value: What was measured in each interval; NaN where nothing was.
-        band: Allowed deviation from the final level, as a part of it.
-        tail: The last part of the series, whose median is taken for the final level.
+        time: Increasing ends of the intervals, in any unit.
+        value: The value of each interval; NaN without a measurement.
+        band: Allowed deviation, as a fraction of the final level.
+        tail: The fraction of the time at the end whose median is the final level.
 
     Returns:
-        The end of the first interval from which on every value lies within the band; None if the series leaves the band
-        within its own tail, that is, has not settled.
+        The end of the first interval after which every value lies within the band; None if the series leaves the band
+        in its tail, which means that it has not settled.
     """
     t, v = _vector(time, "time"), _vector(value, "value")
     if t.shape != v.shape:
@@ -74,7 +74,7 @@ def settle_time(time: ArrayLike, value: ArrayLike, band: float = 0.1, tail: floa
 
 
 def running_median(value: ArrayLike, width: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Median of `width` (odd) neighbours around each value, NaN left out; shorter windows at both ends."""
+    """The median of `width` (odd) neighbours around each value, without NaN. Windows at both ends are shorter."""
     if width < 1 or width % 2 == 0:
         raise ValueError(f"width must be odd and positive, not {width}")
     v = _vector(value, "value")
@@ -88,7 +88,7 @@ def running_median(value: ArrayLike, width: int) -> np.ndarray[tuple[int], np.dt
 
 
 class Interval(NamedTuple):
-    """An estimate and the ends of its confidence interval; NaN where there is none."""
+    """An estimate and the ends of its confidence interval; NaN for a missing number."""
 
     value: float
     low: float
@@ -98,19 +98,19 @@ class Interval(NamedTuple):
 def bootstrap_mean(
     values: ArrayLike, confidence: float = 0.95, resamples: int = _RESAMPLES, rng_seed: int = 0
 ) -> Interval:
-    """The mean of independent runs, with the percentile bootstrap's interval.
+    """The mean of independent runs, with the interval of the percentile bootstrap.
 
-    Few runs make it too narrow: of normal values, 95 % intervals cover the truth in about 75 % of cases with 3 values,
-    85 % with 5 and 90 % with 10.
+    The interval is too narrow for few runs. For normal values, 95 % intervals cover the true mean in about 75 % of
+    cases with 3 values, 85 % with 5 and 90 % with 10.
 
     Args:
-        values: One per run (seed). NaN, a run that gave no value, is left out.
-        confidence: Of the interval, between 0 and 1.
-        resamples: How often the runs are drawn anew, with replacement.
-        rng_seed: The same seed and number of values, the same draws.
+        values: One per run (seed). NaN stands for a run without a value, and is left out.
+        confidence: The confidence of the interval, between 0 and 1.
+        resamples: Number of resamples of the runs, with replacement.
+        rng_seed: Equal seeds and equal numbers of values give equal resamples.
 
     Returns:
-        NaN throughout without a value; with a single one, no interval.
+        Only NaN without a value; no interval for a single value.
     """
     v = _vector(values, "values")
     v = v[np.isfinite(v)]
@@ -127,17 +127,17 @@ def bootstrap_difference(
     resamples: int = _RESAMPLES,
     rng_seed: int = 0,
 ) -> Interval:
-    """`mean(values) - mean(reference)` of paired runs, with an interval from drawing pairs.
+    """`mean(values) - mean(reference)` of paired runs, with an interval from resampling pairs.
 
-    What a seed does to both (its traffic, its placement) cancels, so that the interval is narrower than that of two
-    independent means.
+    Effects of a seed on both sides, such as its traffic or its placement, cancel. The interval is therefore narrower
+    than that of two independent means.
 
     Args:
         values: One per seed.
-        reference: Those of the same seeds. A pair with a NaN is left out.
-        confidence: As for `bootstrap_mean`, and so are the rest and the result.
-        resamples: How often pairs are drawn anew.
-        rng_seed: The same seed and number of pairs, the same draws.
+        reference: Values for the same seeds. A pair with a NaN is left out.
+        confidence: As for `bootstrap_mean`, like the result.
+        resamples: Number of resamples of the pairs.
+        rng_seed: Equal seeds and equal numbers of pairs give equal resamples.
     """
     v, r = _pairs(values, reference)
     return bootstrap_mean(v - r if v.size else [np.nan], confidence, resamples, rng_seed)
@@ -150,15 +150,15 @@ def bootstrap_ratio(
     resamples: int = _RESAMPLES,
     rng_seed: int = 0,
 ) -> Interval:
-    """`mean(values) / mean(reference)` of paired runs, with an interval from drawing pairs.
+    """`mean(values) / mean(reference)` of paired runs, with an interval from resampling pairs.
 
-    Args and result as for `bootstrap_difference`; NaN throughout if the reference's mean is 0.
+    Arguments and result are those of `bootstrap_difference`. If the mean of the reference is 0, all numbers are NaN.
     """
     v, r = _pairs(values, reference)
     if v.size == 0 or np.mean(r) == 0:
         return Interval(np.nan, np.nan, np.nan)
     draws = _draws(v.size, resamples, rng_seed)
-    # A draw of pairs whose reference is 0 has no ratio and takes no part in the percentiles.
+    # A resample whose reference is 0 has no ratio and is left out of the percentiles.
     below = np.mean(r[draws], axis=1)
     ratios = np.divide(np.mean(v[draws], axis=1), below, out=np.full(resamples, np.nan), where=below != 0)
     return Interval(float(np.mean(v) / np.mean(r)), *_percentiles(ratios, v.size, confidence))
@@ -167,21 +167,21 @@ def bootstrap_ratio(
 def bootstrap_crossed(
     values: ArrayLike, confidence: float = 0.95, resamples: int = _RESAMPLES, rng_seed: int = 0
 ) -> Interval:
-    """The mean over two crossed factors, trainings and scenes say, with the interval of drawing both anew.
+    """The mean over two crossed factors, such as trainings and scenes, with an interval from resampling both.
 
-    Rows and columns are drawn independently, each with replacement: what all scenes of a training share, and all
-    trainings of a scene, counts as often as it was drawn (Owen, "The pigeonhole bootstrap", Annals of Applied
-    Statistics 1, 2007). Few rows or columns that differ make it too narrow, as with `bootstrap_mean`; where rows and
-    columns hardly differ, but single values do, it is too wide.
+    Rows and columns are resampled independently, with replacement. This accounts for effects that all scenes of a
+    training or all trainings of a scene share (Owen, "The pigeonhole bootstrap", Annals of Applied Statistics 1, 2007).
+    The interval is too narrow for few rows or columns, as in `bootstrap_mean`. It is too wide if rows and columns
+    hardly differ and single values do.
 
     Args:
-        values: [rows, columns], all of them known.
-        confidence: Of the interval, between 0 and 1.
-        resamples: How often both are drawn anew.
-        rng_seed: The same seed and shape, the same draws.
+        values: [rows, columns] without NaN.
+        confidence: The confidence of the interval, between 0 and 1.
+        resamples: Number of resamples of rows and columns.
+        rng_seed: Equal seeds and equal shapes give equal resamples.
 
     Returns:
-        No interval for a single value.
+        The mean has no interval if there is a single value.
     """
     v = np.asarray(values, dtype=np.float64)
     if v.ndim != 2 or v.size == 0:
@@ -193,7 +193,7 @@ def bootstrap_crossed(
 
 
 def interquartile_mean(values: ArrayLike) -> Any:
-    """The mean of the middle half of the values along the last axis: a quarter, rounded down, is cut at each end.
+    """The mean of the middle half of the values along the last axis. A quarter, rounded down, is cut at each end.
 
     Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS 2021), section 4.3.
 
@@ -215,20 +215,20 @@ def bootstrap_stratified(
     resamples: int = _RESAMPLES,
     rng_seed: int = 0,
 ) -> Interval:
-    """A statistic of all values together, with the percentile bootstrap's interval; each stratum is drawn by itself.
+    """A statistic of all values together, with the interval of a percentile bootstrap that resamples within strata.
 
-    The strata are tasks and the values scores of runs: the interval is that of the same tasks with other seeds (ibid.,
-    section 4.1). Few runs make it too narrow, as with `bootstrap_mean`, though less so the more tasks there are.
+    The strata are tasks, and the values are scores of runs. The interval describes the same tasks with other seeds
+    (ibid., section 4.1). It is too narrow for few runs, as in `bootstrap_mean`, but less so with many tasks.
 
     Args:
-        strata: The values of each, in any number. NaN is left out, and so is a stratum that has nothing else.
-        statistic: Takes [..., values] and reduces the last axis.
-        confidence: Of the interval, between 0 and 1.
-        resamples: How often every stratum is drawn anew, with replacement, as many values as it has.
-        rng_seed: The same seed and numbers of values, the same draws.
+        strata: The values of each stratum. NaN and strata without other values are left out.
+        statistic: Reduces the last axis of [..., values].
+        confidence: The confidence of the interval, between 0 and 1.
+        resamples: Number of resamples of every stratum, with replacement and of the same size.
+        rng_seed: Equal seeds and equal numbers of values give equal resamples.
 
     Returns:
-        NaN throughout without a value; no interval where no stratum has two.
+        Only NaN without a value; no interval unless a stratum has two values.
     """
     arrays = [np.asarray(stratum, dtype=np.float64) for stratum in strata]
     kept = [array[np.isfinite(array)] for array in arrays if np.isfinite(array).any()]
@@ -253,7 +253,7 @@ def _draws(size: int, resamples: int, rng_seed: int) -> NDArray[np.int64]:
 def _percentiles(estimates: NDArray[np.float64], size: int, confidence: float) -> tuple[float, float]:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence:g}")
-    # A single run says nothing of how much runs differ.
+    # A single run does not show the variation between runs.
     if size < 2:
         return np.nan, np.nan
     tail = 50 * (1 - confidence)

@@ -1,4 +1,4 @@
-"""`flitgym-plot <folder> [x=...] [y=...] [by=...]`: any column of a study against any other."""
+"""`flitgym-plot <folder> [x=...] [y=...] [by=...]`: draws any column of a study against any other."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,30 +24,30 @@ usage: {NAME} <folder> [x=<column>] [y=<column>] [by=<column>[,<column>]] [forma
 
 Draw a column of a study's runs against another: the mean over seeds with 95 % intervals, one line per value of `by`.
 
-  x       default: the key that was swept
+  x       default: the swept key
   y       default: {_Y}
   by      default: every other key that differs
   format  default: png,svg
   out     a file such as latency.pdf, or its name without a suffix; default: <y>_against_<x> in the folder
 
 Columns are those of rows.parquet. Short names are routing, topology, traffic, router, workload, load, accepted,
-latency, p99, hops, and the end of a name that is unique (`vcs` for `router.vcs`).
-Without x, y and by it does what a sweep does at its end: sweep.png, sweep.svg and report.html.
+latency, p99, hops, and any unique end of a name (`vcs` for `router.vcs`).
+Without x, y and by, the command writes the files that a sweep writes at its end: sweep.png, sweep.svg and report.html.
 `{NAME} <folder> --help` lists the columns of that folder.
 """
 
 
 def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
-    """Draw what was asked for, and print the path of each file.
+    """Draw the picture, and print the path of each file.
 
     Args:
         directory: A folder that holds runs.
-        given: The keys of the command, by `KEYS`.
+        given: Values of the keys in `KEYS`.
 
     Raises:
-        ConfigError: an unknown column or format; the message names the nearest.
+        ConfigError: a column or format does not exist. The message names the nearest.
         CommandError: there is no run below the folder.
-        CoreError: some runs are damaged; the picture shows the others.
+        CoreError: some runs are damaged. The picture shows the others.
     """
     from matplotlib.figure import Figure
 
@@ -83,7 +83,7 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
     for path in written:
         print(path)
     if damaged:
-        raise CoreError(f"{len(damaged)} damaged runs are not shown; the command that made one makes it again")
+        raise CoreError(f"{len(damaged)} damaged runs are not shown; repeat the commands that made them")
     return written
 
 
@@ -92,12 +92,12 @@ def _rows(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
     rows, damaged = rows_in(directory)
     say_damaged(NAME, damaged)
     if not rows:
-        raise CommandError(f"no run below {directory}; `flitgym-simulate -m study=<name> ...` makes some")
+        raise CommandError(f"no run below {directory}; make some with `flitgym-simulate -m study=<name> ...`")
     return rows, damaged
 
 
 def _output(out: Path, formats: Sequence[str], asked: bool) -> tuple[Path, Sequence[str]]:
-    """The path without its suffix, and the formats: that of the suffix, unless formats were asked for."""
+    """The path without its suffix, and the formats. Without explicit formats, the suffix gives the format."""
     suffix = out.suffix.removeprefix(".")
     if suffix not in PLOT_FORMATS:
         if asked or not suffix:
@@ -107,7 +107,7 @@ def _output(out: Path, formats: Sequence[str], asked: bool) -> tuple[Path, Seque
 
 
 def columns_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The columns of some rows, a line for each with its values, those that differ first."""
+    """The columns of some rows with their values, a line per column. Columns with differing values come first."""
     from .plotting.swept import is_number, named, swept, value_of
 
     known = named(rows)
@@ -126,7 +126,7 @@ def columns_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def command(words: Sequence[str]) -> None:
-    """The command for the words behind its name.
+    """Execute the command with its arguments.
 
     Raises:
         ConfigError, CommandError, CoreError: as `plot`.
@@ -138,7 +138,8 @@ def command(words: Sequence[str]) -> None:
             print(f"{folder}:\n{columns_text(_rows(folder)[0])}")
         return
     if len(folders) != 1:
-        raise CommandError(f"it takes one folder, not {len(folders)}; {NAME} results/<study> x=traffic.load y=p99, say")
+        example = f"{NAME} results/<study> x=traffic.load y=p99"
+        raise CommandError(f"the command takes one folder, not {len(folders)}; for example {example}")
     plot(folders[0], given)
 
 

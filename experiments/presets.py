@@ -1,4 +1,4 @@
-"""The presets in `configs/<group>/*.yaml`, read without Hydra: the values that each sets, and its first comment."""
+"""The presets in `configs/<group>/*.yaml`, read without Hydra: the values of each preset and its first comment."""
 
 from functools import cache
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from ..plugins import files
+from ..simcore.plugins import files
 
 _CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
@@ -48,18 +48,18 @@ def values_of(group: str, preset: str) -> dict[str, Any]:
 
 
 def preset_of(group: str, section: dict[str, Any]) -> str:
-    """The preset that a resolved section of a configuration was made from; the component's own name if none fits.
+    """The preset that a resolved section of a configuration was made from; the component's name if none fits.
 
-    A preset fits if the section has every value that the preset sets. The one that sets most values is returned.
+    A preset fits if the section has every value that the preset sets. The fitting preset with the most values wins.
 
     Args:
         group: The group of configurations, such as `topology`.
-        section: Its keys and values, among them `name`.
+        section: Its keys and values, including `name`.
     """
     fitting = {str(section["name"]): 1}
     for preset in preset_files(group):
         values = values_of(group, preset)
-        # A resolver such as ${shipped_policy:dqn} is not a value that can be compared.
+        # A resolver such as ${shipped_policy:dqn} cannot be compared with a value.
         if all("${" not in str(value) and section.get(key) == value for key, value in values.items()):
             fitting[preset] = len(values)
     return max(fitting, key=lambda preset: fitting[preset])

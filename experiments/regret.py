@@ -1,4 +1,4 @@
-"""`flitgym-regret`: what decisions of routings lose against the best candidate in hindsight, as tables and a figure.
+"""`flitgym-regret`: the loss of routing decisions against the best candidate in hindsight, as tables and a figure.
 
     flitgym-regret routing=par topology=dragonfly_72 traffic=uniform traffic.load=0.3
     flitgym-regret 'policies=[ugal_l,par,q_adaptive]' 'patterns=[uniform,adversarial]' 'loads=[0.1,0.3]'
@@ -6,120 +6,101 @@
 `configs/regret.yaml` explains every key.
 """
 
-import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import hydra
-from hydra.core.hydra_config import HydraConfig
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
-from rich.console import Console
 
-from ..configs import CONFIG_DIR, core_failures, explain, refuse_added
+from ..configs import CONFIG_DIR, explain
 from ..simcore import ConfigError, CoreError, __version__
-from ..simcore._files import atomic_path
 from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, scenarios_of
-from .hindsight.measure import Trying, identity, measure
-from .hindsight.summary import Line, summarise
-from .hindsight.text import About, markdown, print_tables, write_csv
+from .evaluation.study import (
+    OPTIONS,
+    WIDTH_OF_FILES,
+    Study,
+    check_numbers,
+    conclude,
+    labelled_rows,
+    network_text,
+    require_results,
+    study_of_app,
+    write_study,
+)
+from .hindsight.measure import Sampling, identity, measure
+from .hindsight.summary import summarise, tidy
+from .hindsight.text import About, markdown, print_tables
 from .results.cautions import say_cautions
 from .results.files import finished, read_columns, require_writable
-from .results.rows import ROWS_FILE, row, write_rows
 from .running.estimate import Estimate
 from .running.launcher import refuse_launcher
-from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
+from .terminal.commandline import CommandError, by_hydra, run_command
 from .terminal.progress import SweepProgress
+from .terminal.tables import console
 
-NAME = "regret"  # of the files written
-# What a run has one of, and this study several.
+COMMAND = "flitgym-regret"
+NAME = "regret"  # of the files
+# Keys of a single run, and the lists that replace them here.
 _LISTS = {"routing": "policies", "traffic": "patterns", "traffic.load": "loads", "seed": "seeds"}
-_COMMON = ("topology", "router", "failures", "run")
-_OPTIONS = ("topology", "router", "run")
-_WIDTH_OF_FILES = 120  # columns, where the output is no terminal
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="regret", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Run the study in Hydra's run directory."""
-    hydra_config = HydraConfig.get()
-    directory = Path(hydra_config.runtime.output_dir)
-    words = list(hydra_config.overrides.task)
-    common = [f"{group}={hydra_config.runtime.choices[group]}" for group in _OPTIONS]
-    common += [word for word in words if word.lstrip("+~").partition(".")[0] in _COMMON]
-    try:
-        with past_hydra():
-            refuse_launcher("the forks of each run fill the cores of this machine; threads=<n> takes so many of them")
-            refuse_added(config)
-            regret(config, common, directory, shlex.join(["flitgym-regret", *words]))
-    except BaseException:
-        # Hydra has made the folder already; a study that came to nothing leaves none behind.
-        with suppress(OSError):
-            directory.rmdir()
-        raise
+    with study_of_app(COMMAND, config) as study:
+        refuse_launcher("the forks of each run use all cores of this machine, or threads=<n> of them")
+        regret(config, study)
 
 
-def regret(config: DictConfig, common: Sequence[str], directory: Path, command: str) -> None:
-    """Run what is missing, print the tables, and write rows, tables and figure into `directory`.
+def regret(config: DictConfig, study: Study) -> None:
+    """Run what is missing, print the tables, and write rows, tables and figure.
 
     Args:
         config: Composed from `regret.yaml`.
-        common: Hydra overrides of every run: topology, router, warm-up.
-        directory: Of the study.
-        command: What the user typed, for `regret.md`.
+        study: The folder, the overrides of every run and the command line.
 
     Raises:
-        ConfigError, CommandError: something that does not exist was asked for; nothing was run. Or no run can be made.
-        CoreError: some runs failed; the others ended, and what they gave was written.
+        ConfigError, CommandError: the configuration names something that does not exist, and nothing ran; or every
+            run was refused or failed.
+        CoreError: some runs failed. The files hold the others.
         OSError: a file cannot be read or written.
     """
-    # Not `run`: how long a warm-up is hangs on each run's routing.
-    own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in _OPTIONS])
+    # Without `run`: the length of a warm-up depends on the routing of each run.
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in OPTIONS])
     given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
-    trying = Trying(**{key: given[key] for key in ("decisions", "part", "horizon_ns", "slots", "others")})
-    policies, scenarios = _players(given, trying)
-    require_writable(directory)
-    trials = plan(policies, scenarios, common, given["loads"], given["seeds"], directory)
-    results, failures = _run(trials, trying, given["threads"])
-    if not results:
-        raise CommandError("no run ended well:\n" + "\n".join(failures))
+    sampling = Sampling(**{key.name: given[key.name] for key in fields(Sampling)})
+    policies, scenarios = _players(given, sampling)
+    require_writable(study.directory)
+    trials = plan(policies, scenarios, study.common, given["loads"], given["seeds"], study.directory)
+    results, failures = _run(trials, sampling, given["threads"])
+    require_results(results, failures)
 
-    say_cautions("flitgym-regret", results.values())
-    rows = [row(results[d], d) | trial.labels for trial in trials if (d := trial.run.directory) in results]
-    lines = summarise(_groups(trials, results), given["confidence"], given["resamples"])
-    about = About(
-        command, _network(next(iter(results.values()))), given["confidence"], trying.horizon_ns, trying.others
+    say_cautions(COMMAND, results.values())
+    rows = labelled_rows(trials, results)
+    confidence = given["confidence"]
+    lines = summarise(_groups(trials, results), confidence, given["resamples"])
+    result = next(iter(results.values()))
+    network = f"{network_text(result)}; code {result['version']}."
+    about = About(study.command, network, confidence, sampling.horizon_ns, sampling.other_packets)
+    print_tables(console(WIDTH_OF_FILES), lines, about)
+    from .hindsight.figure import draw  # with Matplotlib, which takes long to import
+
+    written = write_study(
+        *(study.directory, NAME, rows, tidy(lines), policies),
+        lambda styles: draw(lines, styles, confidence),
+        lambda figure: markdown(lines, about, figure, failures),
     )
-    print_tables(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), lines, about)
-    write_rows(directory / ROWS_FILE, rows)
-    for path in [directory / ROWS_FILE, *write(lines, policies, about, failures, directory)]:
-        print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-    if failures:
-        raise CoreError("some runs failed, the others are in the tables:\n" + "\n".join(failures))
+    conclude(written, failures)
 
 
-def write(
-    lines: Sequence[Line], policies: Sequence[Policy], about: About, failures: Sequence[str], directory: Path
-) -> list[Path]:
-    """Write the CSV, the Markdown and the figure. Returns the files."""
-    from .hindsight.figure import draw
-    from .plotting.drawing import distinct_styles, save_figure  # with Matplotlib, which takes long to import
-
-    table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
-    write_csv(table, lines)
-    styles = distinct_styles({policy.name: policy.routing for policy in policies})
-    images = save_figure(draw(lines, styles, about.confidence), directory / NAME, salt=NAME)
-    with atomic_path(text) as temporary:
-        temporary.write_text(markdown(lines, about, images[0].name, failures))
-    return [table, text, *images]
-
-
-def _players(given: Mapping[str, Any], trying: Trying) -> tuple[list[Policy], list[Scenario]]:
-    """Policies and patterns, and all numbers checked."""
+def _players(given: Mapping[str, Any], sampling: Sampling) -> tuple[list[Policy], list[Scenario]]:
+    """The policies and patterns; all numbers are checked, too."""
     policies = policies_of(given["policies"])
     patterns = scenarios_of("pattern", given["patterns"], given["traffic"])
     if not policies:
@@ -128,23 +109,20 @@ def _players(given: Mapping[str, Any], trying: Trying) -> tuple[list[Policy], li
         raise CommandError("patterns: give at least one, patterns=[uniform]")
     for axis in ("seeds", "loads"):
         check_axis(axis, given[axis])
-    trying.check()
-    if not 0 < given["confidence"] < 1:
-        raise CommandError(f"confidence: {given['confidence']:g} is not between 0 and 1")
-    if given["resamples"] < 1:
-        raise CommandError(f"resamples: {given['resamples']} is less than 1")
+    sampling.check()
+    check_numbers(given["confidence"], resamples=given["resamples"])
     if given["threads"] < 0:
         raise CommandError(f"threads: {given['threads']} is less than 0")
     return policies, patterns
 
 
-def _run(trials: Sequence[Trial], trying: Trying, threads: int) -> tuple[dict[Path, dict[str, Any]], list[str]]:
-    """The results by directory, and what went wrong. One run after the other: the forks of each fill all cores."""
+def _run(trials: Sequence[Trial], sampling: Sampling, threads: int) -> tuple[dict[Path, dict[str, Any]], list[str]]:
+    """The results by directory, and the failures. Runs are sequential, because the forks of each use all cores."""
     known = {
         trial.run.directory: result
         for trial in trials
         if not trial.run.plain["run"]["overwrite"]
-        and (result := finished(trial.run.directory, identity(trial.run.plain, trying), __version__)) is not None
+        and (result := finished(trial.run.directory, identity(trial.run.plain, sampling), __version__)) is not None
     }
     runs = {trial.run.directory: trial for trial in trials}
     todo = [trial for directory, trial in runs.items() if directory not in known]
@@ -166,17 +144,17 @@ def _run(trials: Sequence[Trial], trying: Trying, threads: int) -> tuple[dict[Pa
             directory = trial.run.directory
             try:
                 if trial.pair not in left_out:
-                    results[directory] = measure(trial.run.config, trying, threads, directory, report)
+                    results[directory] = measure(trial.run.config, sampling, threads, directory, report)
             except ConfigError as error:
-                # A configuration that is refused is refused at any load and seed.
+                # The core would refuse this policy at every load and seed.
                 left_out.add(trial.pair)
                 failures.append(f"{trial.pair}: {explain(error)}")
-                print(f"flitgym-regret: left out: {failures[-1]}", file=sys.stderr, flush=True)
+                print(f"{COMMAND}: left out: {failures[-1]}", file=sys.stderr, flush=True)
             except CoreError as error:
                 failures.append(f"{directory.name}: {error}")
             finally:
                 with suppress(OSError):
-                    directory.rmdir()  # unless there is something in it
+                    directory.rmdir()  # succeeds if it is empty
             estimate.ended(k, time.monotonic() - began)
             progress.update(range(k + 1), {}, estimate.left({}))
     return results, failures
@@ -185,7 +163,7 @@ def _run(trials: Sequence[Trial], trying: Trying, threads: int) -> tuple[dict[Pa
 def _groups(
     trials: Sequence[Trial], results: Mapping[Path, Mapping[str, Any]]
 ) -> dict[tuple[str, str, float], list[dict[str, NDArray[Any]]]]:
-    """The decisions of every run, by policy, pattern and load; pattern by pattern, load by load."""
+    """The decisions of every run by policy, pattern and load, ordered by pattern and then by load."""
     groups: dict[tuple[str, str, float], list[dict[str, NDArray[Any]]]] = {}
     patterns = list(dict.fromkeys(trial.scenario.name for trial in trials))
     ordered = sorted(trials, key=lambda t: (patterns.index(t.scenario.name), t.run.plain["traffic"]["load"]))
@@ -200,17 +178,8 @@ def _groups(
     return groups
 
 
-def _network(result: Mapping[str, Any]) -> str:
-    config = result["config"]
-    failures = "".join(f", failures.{key}={value}" for key, value in core_failures(OmegaConf.create(config)).items())
-    return (
-        f"{config['topology']['name']} with {result['facts']['terminals']:,} terminals{failures}; "
-        f"code {result['version']}."
-    )
-
-
 def _as_list(word: str) -> str:
-    """`routing=par` as `policies=[par]`, likewise the others that are lists here."""
+    """Turn `routing=par` into `policies=[par]`, and likewise the other keys that are lists here."""
     key, equals, value = word.partition("=")
     if not equals or key not in _LISTS:
         return word
@@ -218,11 +187,11 @@ def _as_list(word: str) -> str:
 
 
 def _refuse_both(words: Sequence[str]) -> None:
-    """Refuse `routing=par` together with `policies=[par]`: one of the two would not count. So with the other lists."""
+    """Refuse a key together with its list, such as `routing=par` with `policies=[par]`."""
     given = {key: word for word in words if (key := word.partition("=")[0]) != word}
     for single, several in _LISTS.items():
         if single in given and several in given:
-            raise CommandError(f"{given[single]}: {given[several]} says it as well; give one of the two")
+            raise CommandError(f"{given[single]} and {given[several]} set the same list; give one of them")
 
 
 def main() -> None:
@@ -231,10 +200,10 @@ def main() -> None:
 
     def command() -> None:
         _refuse_both(words)
-        by_hydra(app, "flitgym-regret", "regret", "this study")
+        by_hydra(app, COMMAND, "regret", "this study")
 
     sys.argv[1:] = [_as_list(word) for word in words]
-    sys.exit(run_command("flitgym-regret", command))
+    sys.exit(run_command(COMMAND, command))
 
 
 if __name__ == "__main__":

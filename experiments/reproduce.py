@@ -1,6 +1,6 @@
-"""`flitgym-reproduce figure=<name> preset=<preset>`: run a published figure's sweep, draw it, compare the numbers.
+"""`flitgym-reproduce figure=<name> preset=<preset>`: runs the sweep of a published figure, draws it, compares numbers.
 
-A study (`study=<name>`) is one sweep that several figures share; nothing else tells the two apart.
+A study (`study=<name>`) is one sweep for several figures. Otherwise studies and figures are the same.
 """
 
 import importlib
@@ -16,9 +16,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import explain, unknown
-from ..plugins import Plugin, entries, load
 from ..simcore import ConfigError
 from ..simcore._files import atomic_path
+from ..simcore.plugins import Plugin, entries, load
 from .evaluation.plan import Policy, policies_of
 from .metrics import relative_difference
 from .plotting.players import player, player_of
@@ -36,12 +36,12 @@ STUDIES = Path(__file__).parent / "studies"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a figure or a study is.
+    """The place of a figure or a study.
 
     Args:
-        folder: Of its `config.yaml`.
-        package: Of its script.
-        plugin: That brought it; None: flitgym itself.
+        folder: The folder of its `config.yaml`.
+        package: The package of its script.
+        plugin: The plugin that has it; None: flitgym itself.
     """
 
     folder: Path
@@ -49,17 +49,17 @@ class Place:
     plugin: Plugin | None = None
 
     def script(self, name: str) -> Any:
-        """Import a script of it."""
+        """Import one of its scripts."""
         module = f"{self.package}.{name}"
         return importlib.import_module(module) if self.plugin is None else load(self.plugin, module)
 
     def load(self, file: str = "config.yaml") -> DictConfig:
-        """Read a file of it."""
+        """Read one of its files."""
         return _load(self.folder / file)
 
 
 def places(folder: Path = FIGURES) -> dict[str, Place]:
-    """Every figure (or study) by name, those of plugins behind flitgym's own. A folder with a `config.yaml` is one."""
+    """Every figure (or study) by name; those of plugins come last. A figure is a folder with a `config.yaml`."""
     own = {path.parent.name: path.parent for path in sorted(folder.glob("*/config.yaml"))}
     found = {name: Place(path, f"{__package__}.{folder.name}.{name}") for name, path in own.items()}
     for name, (plugin, path) in entries(folder.name, "*/config.yaml", own).items():
@@ -72,36 +72,36 @@ def _figure_file(word: str) -> str:
     return str(places()[figure].folder / file)
 
 
-# The path of a file in the folders of the figures, for a sweep: ${figure_file:effective_bisection/moench.csv}.
+# Resolves the path of a file in the folders of the figures: ${figure_file:effective_bisection/moench.csv}.
 OmegaConf.register_new_resolver("figure_file", _figure_file, replace=True)
 
 
 @dataclass
 class Options:
-    """What the command takes, as `key=value`."""
+    """The keys of the command."""
 
     figure: str = ""
-    study: str = ""  # in the place of a figure
+    study: str = ""  # instead of a figure
     preset: str = "quick"
-    # Further routings and learned policies, as of flitgym-evaluate, where the figures have a place for them.
+    # Further routings and learned policies, as in flitgym-evaluate, for figures that accept them.
     policies: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
-    workers: int | None = None  # runs at the same time; None: one per core, or what a cluster has room for
-    redraw: bool = False  # run nothing: the figures once more, from the rows that are there
+    workers: int | None = None  # number of parallel runs; None: one per core, or as many as the cluster takes
+    redraw: bool = False  # run nothing, and draw the figures from the existing rows
 
     @property
     def name(self) -> str:
-        """Of the figure or study."""
+        """The name of the figure or study."""
         return self.figure or self.study
 
     @property
     def home(self) -> Path:
-        """The folder of all that are of its kind."""
+        """The folder of all figures, or of all studies."""
         return STUDIES if self.study else FIGURES
 
     @property
     def word(self) -> str:
-        """What names it on the command line."""
+        """The word of the command line that names it."""
         return f"study={self.study}" if self.study else f"figure={self.figure}"
 
 
@@ -111,13 +111,13 @@ def available(folder: Path = FIGURES) -> dict[str, list[str]]:
 
 
 def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:
-    """The runs of a figure or study, from its `config.yaml` alone."""
+    """The runs of a figure or study, from its `config.yaml`."""
     common, blocks = _sweep(places(folder)[name], preset)
     return expand(common, blocks, directory)
 
 
 def plan_of(policy: Policy, name: str, preset: str, directory: Path, folder: Path = STUDIES) -> list[PlannedRun]:
-    """The runs of a figure or study once more, with a policy in the place of its routings."""
+    """The runs of a figure or study with a policy instead of its routings."""
     common, blocks = _sweep(places(folder)[name], preset)
     played = [
         {
@@ -142,14 +142,14 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     """Run what is missing, then write the figures (PNG and SVG), the rows, the differences, and a page of all runs.
 
     Raises:
-        CommandError: no such figure, study or preset, or runs failed; the others still run to the end.
-        ConfigError: there is no cluster where the launcher looks for one.
+        CommandError: the figure, study or preset does not exist, or runs failed. The other runs are finished first.
+        ConfigError: the launcher does not find its cluster.
         DamagedError: the rows to redraw cannot be read.
-        OSError: a file cannot be written; what was there before stays.
+        OSError: a file cannot be written, and keeps its previous content.
     """
     _check(options)
     if options.redraw and launcher.kind:
-        raise CommandError("redraw=true runs nothing, which needs no launcher; leave hydra/launcher out")
+        raise CommandError("redraw=true runs nothing and needs no launcher; leave hydra/launcher out")
     directory = Path(options.results) / f"{options.name}_{options.preset}"
     if options.redraw:
         for path in _draw_rows(options, directory):
@@ -166,7 +166,7 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     rows = [dict(to_row(result, run.directory)) for run, result in zip(runs, results, strict=True)]
     for one, name_given in zip(rows, players, strict=True):
         one["policy"] = name_given or player_of(one)
-    write_rows(directory / ROWS_FILE, rows)
+    write_rows(directory / ROWS_FILE, rows, "labelled")
     written = _draw_rows(options, directory)
     done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
     for path in [*written, _write_page(options, directory, done, written)]:
@@ -186,10 +186,10 @@ def _write_page(
 
 
 def _draw_rows(options: Options, directory: Path) -> list[Path]:
-    """Draw from the rows that were written, whether just now or some time ago."""
+    """Draw from the rows in the folder, which this call or an earlier one has written."""
     path = directory / ROWS_FILE
     if not path.exists():
-        raise CommandError(f"redraw: there is no {path} yet; run it without redraw=true first")
+        raise CommandError(f"redraw: {path} does not exist yet; run the command without redraw=true first")
     rows = read_rows(path)
     if options.redraw:
         _check_rows(options, rows, path)
@@ -197,17 +197,17 @@ def _draw_rows(options: Options, directory: Path) -> list[Path]:
 
 
 def _check_rows(options: Options, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Refuse a table that has not all that the figures are drawn from, before the first of them is drawn."""
+    """Check before drawing that a table has all rows and columns that the figures need."""
     wanted = len(plan(options.name, options.preset, path.parent, options.home))
-    again = "run it without redraw=true, which runs only what is missing"
+    again = "run the command without redraw=true, which runs only what is missing"
     if len(rows) < wanted:
         raise CommandError(f"redraw: {path} holds {len(rows)} of {wanted} runs; {again}")
     if _of_jobs(options) and any("policy" not in one for one in rows):
-        raise CommandError(f"redraw: {path} was gathered and has not all that these figures need; {again}")
+        raise CommandError(f"redraw: {path} was gathered and lacks columns that these figures need; {again}")
 
 
 def _of_jobs(options: Options) -> bool:
-    """Whether its rows hold what `workload_row` adds."""
+    """Whether its rows come from `workload_row`."""
     return bool(places(options.home)[options.name].load().get("rows_of_jobs", False))
 
 
@@ -216,14 +216,15 @@ def _takes_policies(place: Place) -> bool:
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
-    """The runs of `policies`; what cannot play here is refused before anything runs."""
+    """The runs of `policies`, whose networks are built as a check before anything runs."""
     found = []
     own = {player(run.plain["routing"]) for run in runs}
     try:
         for policy in policies_of(_plain(options.policies)):
             if policy.name in own:
                 raise ConfigError(
-                    f"policies: {options.word} has a routing '{policy.name}' of its own; write {{name: ..., ...}}"
+                    f"policies: {options.word} already has a routing '{policy.name}'; give the policy another name: "
+                    "{name: ..., ...}"
                 )
             played = plan_of(policy, options.name, options.preset, directory, options.home)
             prepare(played[0].config)
@@ -241,12 +242,13 @@ def _plain(policies: Sequence[Any]) -> list[Any]:
 def draw(
     name: str, rows: Sequence[Mapping[str, Any]], directory: Path, preset: str = "quick", folder: Path = FIGURES
 ) -> list[Path]:
-    """Draw a figure, or those of a study, from rows and nothing else.
+    """Draw a figure, or the figures of a study, from rows alone.
 
     Returns:
-        The files written: PNG and SVG of each, and the table of differences. None is written if one cannot be drawn.
+        The files: PNG and SVG of each figure, and the table of differences. If a figure cannot be drawn, no file is
+        written.
     """
-    # Matplotlib takes as long to import as all the rest; whoever plans or asks for help needs none.
+    # Imported here, because Matplotlib takes long to import.
     from .plotting.drawing import save_figure
 
     place = places(folder)[name]
@@ -255,7 +257,7 @@ def draw(
     drawn = script.draw(rows, expected)
     figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
     written = [path for stem, one in figures.items() for path in save_figure(one, directory / stem, salt=name)]
-    # A preset that is part of another one is held against its numbers.
+    # A preset that is part of another one is compared with that preset's numbers.
     bands = place.load().presets[preset].get("bands", preset)
     table = directory / "differences.md"
     with atomic_path(table) as temporary:
@@ -267,14 +269,14 @@ def draw(
 def differences(
     figure: str, measured: Mapping[str, float | None], expected: Sequence[Mapping[str, Any]], preset: str = "quick"
 ) -> str:
-    """The Markdown table of measured against expected numbers, each with its source: published, or another.
+    """The Markdown table of measured and expected numbers, with the source of each expected number.
 
     Args:
-        figure: For the title.
-        measured: A number per `id` of `expected`; None where the runs did not give it.
-        expected: Entries with `id`, `what`, `value`, `source`, and `band` = [low, high] where a range counts as met;
-            or a mapping from presets to such bands, if not every preset can be held to the number.
-        preset: Which one the numbers are of.
+        figure: The name for the title.
+        measured: A number per `id` of `expected`; None if the runs did not give it.
+        expected: Entries with `id`, `what`, `value`, `source`, and `band` = [low, high], the range that counts as met.
+            `band` may be a mapping from presets to ranges, if the number does not apply to all presets.
+        preset: The preset of the measured numbers.
     """
     lines = [
         f"# {figure}: measured and expected\n",
@@ -316,7 +318,7 @@ def _load(path: Path) -> DictConfig:
 def _check(options: Options) -> None:
     figures, studies = available(), available(STUDIES)
     if bool(options.figure) == bool(options.study):
-        raise CommandError(f"name a figure or a study: figure={'|'.join(figures)}, study={'|'.join(studies)}")
+        raise CommandError(f"name one figure or study: figure={'|'.join(figures)}, study={'|'.join(studies)}")
     for kind, name, valid in (("figure", options.figure, figures), ("study", options.study, studies)):
         if name and name not in valid:
             raise CommandError(unknown(kind, name, valid))
@@ -328,11 +330,9 @@ def _check(options: Options) -> None:
         open_ones = [
             f"{kind}={name}" for kind, home in homes for name, place in places(home).items() if _takes_policies(place)
         ]
-        raise CommandError(
-            f"policies: {options.word} has no place for further ones; these have: {', '.join(open_ones)}"
-        )
+        raise CommandError(f"policies: {options.word} takes no further policies; these do: {', '.join(open_ones)}")
     if options.policies and options.redraw:
-        raise CommandError("policies: redraw=true draws the rows that are there, with the policies they have")
+        raise CommandError("policies: redraw=true draws only the existing rows; leave policies or redraw out")
     if options.workers is not None and options.workers < 1:
         raise CommandError(f"workers: {options.workers} is less than 1")
 
@@ -342,10 +342,10 @@ def _usage() -> str:
         "usage: flitgym-reproduce figure=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
         "       flitgym-reproduce study=<name> ...",
         "",
-        "Runs what is missing of the sweep, draws its figures and compares its numbers with published or known ones.",
+        "Runs what is missing of a sweep, draws its figures and compares its numbers with published or known ones.",
         "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
-        "With redraw=true it runs nothing and draws the rows that are there: after an edit of a plot.",
-        "Further policies may play where the folder's config.yaml says `policies: true`.",
+        "redraw=true runs nothing and draws the existing rows, for example after an edit of a plot.",
+        "policies=[...] adds policies, if the config.yaml of the folder has `policies: true`.",
     ]
     for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
         lines += ["", f"{title}:"]

@@ -1,4 +1,4 @@
-"""`flitgym-route`: the forwarding table that an engine makes of a network, or one from a file, and how good it is.
+"""`flitgym-route`: makes the forwarding table of a network by an engine, or reads one, and measures its quality.
 
     flitgym-route topology=graph topology.file=fabric.csv engine=dfsssp,sssp,min_hop,up_down -m
 
@@ -7,17 +7,17 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
-from rich.console import Console
 
 from ..configs import CONFIG_DIR, refuse_added
 from ..configs.routes import check_route, register_routes
+from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep, register
 from .running.launcher import ONE_RUN, refuse_launcher
 from .running.plan import TABLES, PlannedRun
@@ -25,9 +25,10 @@ from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
 from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
 from .terminal.progress import RunBar, no_report
+from .terminal.tables import console
 
 NAME = "flitgym-route"
-_WIDTH_OF_FILES = 140  # columns, where the output is no terminal
+_WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="route", version_base="1.3")
@@ -40,18 +41,13 @@ def app(config: DictConfig) -> None:
 def _route(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
-    try:
+    with remove_if_unused(directory):  # Hydra has made it already
         refuse_launcher(ONE_RUN)
         refuse_added(config)
         check_route(config, list(hydra_config.overrides.task))
         with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
             result, _ = obtain(config, directory, bar.report if bar else no_report, keep_refusals=False)
-    except BaseException:
-        # Hydra has made the folder already; a table that was not made leaves none behind.
-        with suppress(OSError):
-            directory.rmdir()
-        raise
-    print_rows(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), [result])
+    print_rows(console(_WIDTH_OF_FILES), [result])
     shown = _shown(directory)
     print(*(str(shown / name) for name in ("result.json", *result["files"].values())), sep="\n", flush=True)
 
@@ -82,7 +78,7 @@ def main() -> None:
             tables |= compare(folder, [run.directory for run in sweep.runs])
         sweep.require_success()
         if sweep.runs and not tables:
-            raise CommandError("no engine made a table of the network")
+            raise CommandError("no engine could make a table for the network; the lines above give the reasons")
 
     register_routes()
     sweep = Sweep(NAME, TABLES, done)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 from ..configs import CONFIG_DIR, has_workload, plot_formats, refuse_added, refuse_unused
 from .conclusion.conclude import conclude
 from .results.cautions import say_cautions
+from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep, register
 from .running.launcher import ONE_RUN, refuse_launcher
 from .running.one_run import obtain
@@ -35,25 +36,20 @@ def app(config: DictConfig) -> None:
 def _simulate(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
-    try:
+    with remove_if_unused(directory):  # Hydra has made it already
         refuse_launcher(ONE_RUN)
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
         with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
             report = Forecast(bar.report if bar else no_report, lambda seconds: _say(forecast(config, seconds)))
             result, ran_now = obtain(config, directory, report)
-    except BaseException:
-        # Hydra has made the folder already; a run without a result leaves none behind.
-        with suppress(OSError):
-            directory.rmdir()
-        raise
     print(summary(result, directory, ran_now), flush=True)
     say_cautions(NAME, [result])
     require_finished(result)
 
 
 def forecast(config: DictConfig, seconds: float) -> str:
-    """The time that a long run will take, and the keys that shorten it with their present values."""
+    """A message with the duration of a long run, and the keys that shorten it with their present values."""
     name = "workload" if has_workload(config) else "run"
     section = config[name]
     keys = ("warmup_ns", "measure_ns", "scale", "size_scale", "max_ns")
@@ -69,7 +65,7 @@ def _say(text: str) -> None:
 
 
 def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
-    """One line about a run for the terminal, and one for each of its jobs."""
+    """A line about a run for the terminal, and a line per job."""
     state = f"{result['cpu_seconds']:.1f} s" if ran_now else "finished before"
     where = f"{_shown(directory)} ({state})"
     if result["jobs"]:

@@ -3,7 +3,6 @@
 import math
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from omegaconf import DictConfig
 from ..agents import trainable
 from ..configs import CONFIG_DIR
 from ..configs.training import register_training
+from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep, register
 from .running.launcher import ONE_RUN, refuse_launcher
 from .running.plan import PlannedRun
@@ -28,13 +28,9 @@ def app(config: DictConfig) -> None:
     """Train in Hydra's run directory."""
     with past_hydra():
         directory = Path(HydraConfig.get().runtime.output_dir)
-        try:
+        with remove_if_unused(directory):  # Hydra has made it already
             refuse_launcher(ONE_RUN)
             result = train(config, directory, words=list(HydraConfig.get().overrides.task))
-        except BaseException:
-            with suppress(OSError):
-                directory.rmdir()  # unless there is something in it
-            raise
         print(summary(result, directory), flush=True)
 
 
@@ -58,7 +54,7 @@ def main() -> None:
 
 
 def objective(result: Mapping[str, Any] | None) -> float:
-    """The number that a sweeper minimises; JSON has no word for an infinite one."""
+    """The number that a sweeper minimises. JSON has no infinity, so null stands for it."""
     value = None if result is None else result["objective"]
     return math.inf if value is None else float(value)
 

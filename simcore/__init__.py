@@ -4,12 +4,11 @@ A `Simulation` is built from a mapping of sections: `topology`, `router`, `routi
 and parameters, and a `seed`. Instead of `traffic`, the section `workload` lists jobs; each job runs a registered motif
 or a `Program`. `registered(kind)` lists the names of a kind with their parameters, units and ranges.
 
-The import also loads the C++ components of installed plugins (`flitgym.plugins`).
+The import also loads the C++ components of installed plugins (`flitgym.simcore.plugins`).
 """
 
 from __future__ import annotations
 
-from ..plugins import load_libraries
 from . import _core
 from ._core import (
     ConfigError,
@@ -28,6 +27,7 @@ from ._program import CALC, RECEIVE, SEND, Program
 from ._quality import Bisection, Quality
 from ._simulation import NO_DECISION, Simulation
 from ._table import NO_PORT, ChannelGraph, ForwardingTable
+from .plugins import load_libraries
 
 __all__ = [
     "CALC",

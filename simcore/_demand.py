@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from . import _core
 from ._core import ConfigError
 from ._files import read_plain, read_unpacked
-from ._lft_text import whole_number
+from ._lft.text import whole_number
 from ._mapping import read_matrix_market
 from ._npz import read_arrays
 from ._program import Program

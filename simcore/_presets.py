@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..plugins import files
 from ._core import ConfigError, registered
+from .plugins import files
 
 _KINDS = ("topology", "router", "routing", "traffic")
 _PACKAGE = Path(__file__).resolve().parent.parent

@@ -101,6 +101,22 @@ class Simulation(_core.Simulation):
         load = registered("traffic")[name]["params"]["load"]["default"]
         return f"traffic {name} at load {load if isinstance(traffic, str) else traffic.get('load', load):g}"
 
+    def configuration(self) -> dict[str, Any]:
+        """The configuration as the core has validated it: sections with their names and the values of all parameters.
+
+        The section `routing` has the parameters of the routing on this topology.
+        A `Simulation` of it is the same, except where objects were given: a forwarding table, a demand or a matrix is
+        missing from its section, and a job that plays a program has `program` as `motif`.
+        """
+        config = self._configuration()
+        workload = config.get("workload", {})
+        _restore_integers(workload, "workload", "workload")
+        for job in workload.get("jobs", ()):
+            _restore_integers(job, "motif", job["motif"])
+        for kind in {"topology", "router", "routing", "traffic"} & set(config):
+            _restore_integers(config[kind], kind, config[kind]["name"])
+        return config
+
     def cycles(self, ns: float) -> int:
         """Return the number of cycles nearest to a time in ns."""
         return round(ns / self.cycle_ns)
@@ -181,6 +197,14 @@ class Simulation(_core.Simulation):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _loaded, (self._config, *self._save())
+
+
+def _restore_integers(values: dict[str, Any], kind: str, name: str) -> None:
+    """Turn the lists of integers among the parameters of a component, which the core holds as floats, into integers."""
+    params = registered(kind).get(name, {"params": {}})["params"]
+    for key, value in values.items():
+        if isinstance(value, list) and params.get(key, {}).get("type") == "list_int":
+            values[key] = [int(item) for item in value]
 
 
 def _loaded(config: Mapping[str, Any], snapshot: bytes, asking: list[int] | None) -> Simulation:

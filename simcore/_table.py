@@ -15,8 +15,8 @@ from . import _core, _lft
 from ._core import ConfigError
 from ._demand import read_demand
 from ._files import atomic_path, open_plain
-from ._lft_dump import write as write_dump
-from ._lft_list import write_levels
+from ._lft.dumps import write as write_dump
+from ._lft.lists import write_levels
 from ._npz import read_arrays
 from ._presets import section
 from ._quality import Bisection, Quality

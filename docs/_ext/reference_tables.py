@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import flitgym.agents as agent_package
 import yaml
 from command_keys import PAGES as PAGES_OF_GROUPS
 from command_keys import ROOTS, Key, keys_of, options_of
@@ -250,7 +251,7 @@ def agents() -> str:
     )
     for name, (config, _) in sorted(trainable().items()):
         words = inspect.getdoc(config) or ""
-        path = Path(inspect.getfile(config)).name
+        path = Path(inspect.getfile(config)).relative_to(Path(agent_package.__file__).parent).as_posix()
         comments = {key: note for base in reversed(config.__mro__[:-1]) for key, note in _comments(base).items()}
         rows = [(f"`{f.name}`", _default(f), _plain(comments.get(f.name, ""))) for f in dataclasses.fields(config)]
         text += f"\n## `{name}`\n\n{words} [agents/{path}](../../agents/{path})\n\n"

@@ -55,7 +55,12 @@ FIELDS: list[tuple[str, str]] = [
         "the plugins whose C++ components took part, with their versions; the run is reused while they are unchanged",
     ),
     ("config_hash", "hash of the configuration without keys that change no result; part of the folder's name"),
-    ("config", "the resolved configuration"),
+    ("config", "the resolved configuration of the command"),
+    (
+        "core_config",
+        "the configuration that the core validated: the values of all parameters, and every job with its motif and "
+        "ranks; see [formats](../formats.md#resultjson)",
+    ),
     (
         "facts",
         "sizes of the network; latencies and flit times in cycles, with their rounding errors (above 1 % is an error; "

@@ -1,1 +1,1 @@
-"""Runs and sweeps from Python; their names are those of the package `flitgym`."""
+"""Runs and sweeps from Python. The package `flitgym` exports their names."""

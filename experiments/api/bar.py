@@ -1,4 +1,4 @@
-"""The bar of a run that a program waits for: a short run shows none."""
+"""The progress bar of a run from Python. A short run shows none."""
 
 import time
 from types import TracebackType
@@ -10,10 +10,10 @@ _SHOWN_AFTER_SECONDS = 1.0
 
 
 class LateBar:
-    """A context manager that is called with the phase and the part (0..1) of a run, as `Report` says.
+    """A context manager that is also a `Report`. The bar appears after a second.
 
     Args:
-        wanted: Whether there is a bar, where a terminal or a notebook can show it.
+        wanted: Whether to show the bar if a terminal or a notebook can.
     """
 
     def __init__(self, wanted: bool) -> None:
@@ -25,7 +25,7 @@ class LateBar:
         return self
 
     def __call__(self, phase: str, part: float) -> None:
-        """Show the phase and the part of the run that is done."""
+        """Show the phase and the finished fraction of the run."""
         if self._bar is None and self._wanted and time.monotonic() - self._began > _SHOWN_AFTER_SECONDS:
             self._bar = RunBar()
             self._bar.__enter__()

@@ -1,4 +1,4 @@
-"""`flitgym.simulate`, `flitgym.sweep` and `flitgym.configuration`: what the commands do, from Python."""
+"""`flitgym.simulate`, `flitgym.sweep` and `flitgym.configuration`: runs and sweeps from Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .matrices import is_matrix, stored
 from .result import Result
 from .runs import Runs
 
-_TABLES = ("series", "channels")  # kept in memory where a run leaves no files
+_TABLES = ("series", "channels")  # kept in memory if a run leaves no files
 
 
 def simulate(
@@ -45,18 +45,18 @@ def simulate(
 
     Args:
         overrides: As on the command line of `flitgym-simulate`, such as `"traffic.load=0.3"`.
-        directory: Folder for the result; None: the run leaves no files, unless there are `results`.
-        results: Folder of all results, for `results/<study>/<run>` as the command has it.
-        progress: Whether a terminal or a notebook shows a bar, if the run takes more than a second.
-        values: Keys with values, such as `seed=2`; they come after the overrides. `traffic.file` takes a matrix, too:
-            [terminals, terminals] rates, an array or SciPy sparse.
+        directory: Folder for the result. Without it and without `results`, the run leaves no files.
+        results: Folder of all results. The run goes to `results/<study>/<run>`, as with the command.
+        progress: Whether to show a bar on a terminal or in a notebook, if the run takes more than a second.
+        values: Keys with values, such as `seed=2`, which are applied after the overrides. `traffic.file` also takes a
+            matrix of rates, [terminals, terminals], as an array or a SciPy sparse matrix.
 
     Returns:
-        The result: a finished one that lies in the folder, else that of a new run.
+        The result in the folder if the run is finished there, otherwise the result of a new run.
 
     Raises:
-        ConfigError: the configuration cannot run; names the key, its value and what is valid.
-        CoreError: the simulation ended itself, e.g. in a deadlock.
+        ConfigError: the configuration cannot run. The message names the key, its value and the valid choices.
+        CoreError: the simulation stopped with an error, such as a deadlock.
         OSError: a file cannot be read or written.
     """
     if directory is not None and results is not None:
@@ -93,31 +93,31 @@ def sweep(
     progress: bool = True,
     **values: Any,
 ) -> Runs:
-    """Run every combination of values; the same call finds the finished runs again and does the others.
+    """Run every combination of values. A repeated call reads the finished runs and executes the others.
 
         flitgym.sweep(["topology=dragonfly_72"], routing=["par", "ugal_l"], **{"traffic.load": [0.1, 0.3]}, seeds=3)
 
     Args:
-        overrides: Of every run, as on the command line; words of `hydra.launcher` go to the launcher.
-        seeds: How many, from 1 on, or which.
-        results: Folder of all results. A run lies in `results/<study>/<run>`, and beside the runs lie `rows.parquet`,
-            a picture in the formats of `plot.format`, and `report.html`.
-        study: Name of the study; None: as the overrides say, else `default`.
-        workers: Runs at the same time; None: one per core, or as many as a cluster has room for.
+        overrides: The overrides of every run, as on the command line. Words of `hydra.launcher` go to the launcher.
+        seeds: The number of seeds, which start at 1, or a list of seeds.
+        results: Folder of all results. A run goes to `results/<study>/<run>`. The folder of the study also gets
+            `rows.parquet`, a picture in the formats of `plot.format`, and `report.html`.
+        study: Name of the study; None: that of the overrides, otherwise `default`.
+        workers: Number of parallel runs; None: one per core, or as many as the cluster takes.
         launcher: `ray`, `submitit_slurm` or `submitit_local`; None: processes of this machine.
-        keep_going: Whether the others still run after one has failed.
-        progress: Whether messages and a bar go to stderr, or to the notebook.
-        values: Keys with values; a list, a tuple, a range or an array of one dimension has one value per run. A value
-            that is itself a list stands in a list: `**{"topology.sizes": [[4, 4]]}`.
+        keep_going: Whether to continue after a failure.
+        progress: Whether to show messages and a bar on stderr or in the notebook.
+        values: Keys with values. A list, a tuple, a range or an array of one dimension has one value per run. A value
+            that is itself a list needs a second list around it: `**{"topology.sizes": [[4, 4]]}`.
 
     Returns:
-        The results, in the order of the values: groups such as `routing` before other keys, the last key first to
-        change.
+        The results, in the order of the values. Groups such as `routing` come before other keys, and the last key
+        changes fastest.
 
     Raises:
-        ConfigError: a configuration cannot run; nothing was run.
-        RunFailedError: a run failed; finished runs stay.
-        KeyboardInterrupt: Ctrl-C, or the notebook's button; finished runs stay.
+        ConfigError: a configuration cannot run. Nothing ran.
+        RunFailedError: a run failed. Finished runs are kept.
+        KeyboardInterrupt: Ctrl-C, or the notebook's button. Finished runs are kept.
         OSError: a file cannot be read or written.
     """
     root = Path(results)
@@ -130,7 +130,7 @@ def sweep(
         axes["seed"] = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     for key, several in axes.items():
         if not several:
-            raise ConfigError(f"{key}: there is no value; give one, or a list of some")
+            raise ConfigError(f"{key}: the list is empty; give at least one value")
     axes = {key: axes[key] for key in sorted(axes, key=lambda key: key not in GROUPS)}
     swept = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
     words = [overrides] if isinstance(overrides, str) else list(overrides)
@@ -148,37 +148,37 @@ def sweep(
 
 
 def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
-    """The sections of a `Simulation` that a command line makes, with the defaults of the commands.
+    """The configuration of a `Simulation` that a command line describes, with the defaults of the commands.
 
         flitgym.Simulation(flitgym.configuration("topology=dragonfly_72", "routing=par"))
 
     Args:
         overrides: As on the command line of `flitgym-simulate`.
-        values: Keys with values, as `simulate` takes them, but no arrays.
+        values: Keys with values, as for `simulate`, but without arrays.
 
     Returns:
-        `topology`, `router`, `routing`, `traffic` or `workload`, `seed`, and `failures` where there are some; keys of
-        `run` belong to the command.
+        The sections `topology`, `router`, `routing`, `traffic` or `workload`, `seed`, and `failures` if there are any.
+        The section `run` belongs to the commands.
 
     Raises:
-        ConfigError: an override that is none.
+        ConfigError: an override is not valid.
     """
     return core_sections(_planned(overrides, {key: [value] for key, value in values.items()}, Path())[0].plain)
 
 
 def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path) -> list[PlannedRun]:
-    """The runs of a sweep, each in the folder that the command would give it below a folder of results."""
+    """The runs of a sweep with the folders that the command would use below a folder of results."""
     with _explained():
         for word in words:
             if not isinstance(word, str):
-                raise ConfigError(f"{word!r} is no override; write text such as 'traffic.load=0.3'")
+                raise ConfigError(f"{word!r} is not an override; write text such as 'traffic.load=0.3'")
         runs = expand(words, [{"overrides": [], "sweep": axes}], root)
         return [replace(run, directory=root / study_folder(_root_=run.plain) / run.directory.name) for run in runs]
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Say errors of the configuration in the words of the commands."""
+    """Reword errors of the configuration as the commands do."""
     try:
         yield
     except (HydraException, OmegaConfBaseException, ConfigError) as error:
@@ -194,7 +194,7 @@ def _axis(value: Any) -> list[Any]:
 
 
 def _settled(key: str, value: Any, folder: Path) -> Any:
-    """A value as the configuration takes it: numbers of Python, and the path of a matrix in its place."""
+    """A value for the configuration: numbers of Python, and for a matrix the path of its file."""
     if is_matrix(value):
         if key != "traffic.file":
             raise ConfigError(f"{key}: a matrix belongs to traffic.file, with traffic=matrix")

@@ -1,4 +1,4 @@
-"""Matrices of traffic in memory become files in the folder of results, named by their content."""
+"""Stores matrices of traffic as files in the folder of results. A hash of the content is the name."""
 
 import hashlib
 from pathlib import Path
@@ -15,10 +15,10 @@ def is_matrix(value: Any) -> bool:
 
 
 def stored(matrix: Any, folder: Path) -> Path:
-    """The `.npz` file of a matrix; it is written if it is not there.
+    """The `.npz` file of a matrix, which is written unless it exists.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     if hasattr(matrix, "tocsr"):
         rows = matrix.tocsr()

@@ -25,8 +25,8 @@ class Result(Mapping[str, Any]):
 
     Args:
         fields: The content of `result.json`.
-        directory: The folder with the result; None: the run left no files.
-        tables: Columns of the tables of a run that left no files, by their names in `files`.
+        directory: The folder of the result; None: the run left no files.
+        tables: For a run without files, the columns of its tables by their names in `files`.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Result(Mapping[str, Any]):
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._fields:
-            raise KeyError(f"'{key}' is no field of this result; it has {', '.join(sorted(self._fields))}")
+            raise KeyError(f"'{key}' is not a field of this result; valid fields: {', '.join(sorted(self._fields))}")
         return self._fields[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -52,18 +52,18 @@ class Result(Mapping[str, Any]):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The resolved configuration: a mapping of sections."""
+        """The resolved configuration, a mapping of sections."""
         sections: dict[str, Any] = self._fields["config"]
         return sections
 
     def columns(self, name: str) -> dict[str, NDArray[Any]]:
-        """The columns of a table that the run kept, such as `series` or `channels`.
+        """The columns of a table of the run, such as `series` or `channels`.
 
         Args:
-            name: As in `result["files"]`.
+            name: A key of `result["files"]`.
 
         Raises:
-            ConfigError: the run kept no such table.
+            ConfigError: the run did not keep this table.
             DamagedError: the file cannot be read, or it has changed.
         """
         kept = self._tables.get(name)
@@ -71,8 +71,8 @@ class Result(Mapping[str, Any]):
             kept = read_columns(self._fields, self.directory, name)
         if kept is None:
             raise ConfigError(
-                f"{name}: the run kept no such table; run.series_interval_ns=1000 keeps 'series', run.channels=true "
-                "keeps 'channels'"
+                f"{name}: the run did not keep this table; run.series_interval_ns=1000 keeps 'series', "
+                "run.channels=true keeps 'channels'"
             )
         return kept
 

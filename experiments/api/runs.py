@@ -14,7 +14,7 @@ from ..results.rows import row, table_of
 from .html import html_table
 from .result import Result
 
-# Each takes longer to import than a short run to run.
+# The import of each takes longer than a short run.
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
@@ -25,11 +25,11 @@ _NUMBERS = ("accepted_load", "packet_latency_mean_ns", "packet_latency_p99_ns", 
 
 
 class Runs(Sequence[Result]):
-    """The results of a sweep, in the order of its values; a sequence of `Result`.
+    """The results of a sweep in the order of its values, as a sequence of `Result`.
 
     Args:
-        results: One per run, each with its folder.
-        values: The values by key that tell each run from the others.
+        results: One result per run, with its folder.
+        values: For each run, the values of the keys that distinguish it from the others.
     """
 
     def __init__(self, results: Sequence[Result], values: Sequence[Mapping[str, Any]]) -> None:
@@ -40,7 +40,7 @@ class Runs(Sequence[Result]):
         """The finished runs below a folder, such as a study of `flitgym-simulate -m`.
 
         Raises:
-            ConfigError: there is none.
+            ConfigError: there is no finished run.
             DamagedError: a result cannot be read, or it has changed.
         """
         found, damaged = results_below(Path(directory))
@@ -48,7 +48,7 @@ class Runs(Sequence[Result]):
             raise damaged[0]
         found = [(result, where) for result, where in found if "routing" in result["config"]]  # no forwarding tables
         if not found:
-            raise ConfigError(f"{directory}: there is no finished run; flitgym.sweep and flitgym-simulate make some")
+            raise ConfigError(f"{directory}: no finished run; make some with flitgym.sweep or flitgym-simulate")
         rows = named(row(result, where) for result, where in found)
         keys = [*swept(rows), *(["seed"] if len({one.get("seed") for one in rows}) > 1 else [])]
         return cls([Result(*one) for one in found], [{key: one.get(key) for key in keys} for one in rows])
@@ -71,8 +71,8 @@ class Runs(Sequence[Result]):
     def rows(self) -> list[dict[str, Any]]:
         """One flat row per run: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
-        The option that was chosen of a group stands under the name of the group: `routing` is `ugal_l` where
-        `routing.name` is the registered `ugal_group`.
+        The column of a group's name holds the chosen option: `routing` is `ugal_l` if `routing.name` is the registered
+        `ugal_group`.
         """
         rows = []
         for result, values in zip(self._results, self._swept, strict=True):
@@ -82,7 +82,7 @@ class Runs(Sequence[Result]):
         return named(rows)
 
     def table(self) -> pa.Table:
-        """The rows as an Arrow table. A run that lacks a column has null there."""
+        """The rows as an Arrow table. A missing value is null."""
         return table_of(self.rows())
 
     def frame(self) -> pd.DataFrame:
@@ -101,24 +101,24 @@ class Runs(Sequence[Result]):
         """Draw a column against another, a curve per value of a third, with 95 % intervals over the seeds.
 
         Args:
-            x: Column; None: `traffic.load`, or the first key with numbers that the sweep set.
+            x: Column; None: `traffic.load`, or the first swept key with numbers.
             y: Column; None: the mean latency, `packet_latency_mean_ns`.
             by: Column; None: every other key that differs between the runs.
-            ax: Axes to draw into; None: those of a new figure.
+            ax: Axes to draw into; None: the axes of a new figure.
 
         Raises:
-            ConfigError: there is no such column, or the sweep set nothing that can be drawn against.
+            ConfigError: a column does not exist, or no swept key has numbers.
         """
         from ..plotting.sweeps import curves
 
         return curves(self.rows(), x or self._across(), y or "packet_latency_mean_ns", by, ax)
 
     def _across(self) -> str:
-        """The key that a figure of the sweep has across."""
+        """The key for the horizontal axis of a figure."""
         values = self._swept[0] if self._swept else {}
         numbers = [key for key, value in values.items() if isinstance(value, int | float) and key != "seed"]
         if not numbers:
-            raise ConfigError("x: the sweep set no key with numbers; name a column, such as x='traffic.load'")
+            raise ConfigError("x: no swept key has numbers; name a column, such as x='traffic.load'")
         return "traffic.load" if "traffic.load" in numbers else numbers[0]
 
     def __repr__(self) -> str:
@@ -137,7 +137,7 @@ class Runs(Sequence[Result]):
         return [f"and {rest} more; table() has all of them"] if rest > 0 else []
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
-        """The header and the first rows: the keys that were swept, and the main numbers."""
+        """The header and the first rows, with the swept keys and the main numbers."""
         keys = list(dict.fromkeys(key for values in self._swept for key in values))
         some = [name for name in _NUMBERS if any(result.get(name) is not None for result in self)]
         rows = [

@@ -1,1 +1,1 @@
-"""What `flitgym-benchmark` is made of: suites of tasks, recorded results, measures, scores, tables and the figure."""
+"""The parts of `flitgym-benchmark`: suites of tasks, recorded results, measures, scores, tables and the figure."""

@@ -9,10 +9,10 @@ from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
 from ..metrics import Interval
-from ..plotting.drawing import Style, distinct_styles, key_line, polish
+from ..plotting.drawing import Style, distinct_styles, key_line, legend_of, polish
 from .scoring import Cell, Summary, profile
 
-_LOWEST, _HIGHEST = -3.0, 2.5  # scores beyond are drawn at the edge, as an arrow
+_LOWEST, _HIGHEST = -3.0, 2.5  # a score outside is drawn as an arrow at the edge
 _MARGIN = 0.2
 _PROFILE_POINTS = 400
 
@@ -21,9 +21,9 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
     """Draw every policy that has a score.
 
     Args:
-        cells: All of the benchmark.
-        summaries: Theirs, in the order of the lines, best first.
-        confidence: Of the intervals, for the legend.
+        cells: All cells of the benchmark.
+        summaries: The summaries of the policies, best first.
+        confidence: The confidence of the intervals, for the legend.
     """
     scored = [s for s in summaries if np.isfinite([i.value for i in s.by_network.values()]).any()]
     styles = distinct_styles({summary.policy: summary.policy for summary in scored})
@@ -36,18 +36,18 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
     _profiles(right, cells, scored, styles)
     for ax in (left, middle, right):
         polish(ax)
-    middle.grid(visible=False, axis="y")  # the lines there part the networks
+    middle.grid(visible=False, axis="y")  # its horizontal lines separate the networks
     handles = [key_line(style) for style in styles.values()]
     handles.append(Line2D([], [], color="#666666", marker="s", markerfacecolor="white", linestyle="none",
                           label="on the training tasks"))  # fmt: skip
     if any(np.isfinite(interval.low) for s in scored for interval in s.by_set.values()):
         handles.append(Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:g} % interval"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6), frameon=False, fontsize=9)
+    legend_of(figure, handles)
     return figure
 
 
 def _scores(ax: Axes, summaries: Sequence[Summary], styles: Mapping[str, Style]) -> None:
-    """A line per policy: its score on the held-out tasks, and hollow below it that on the training tasks."""
+    """A line per policy: its score on the held-out tasks, and below it a hollow mark for the training tasks."""
     for k, summary in enumerate(summaries):
         style = styles[summary.policy]
         _point(ax, summary.by_set["held_out"], k - 0.12, style.color, style.marker, style.color, 8.0)
@@ -63,7 +63,7 @@ def _scores(ax: Axes, summaries: Sequence[Summary], styles: Mapping[str, Style])
 
 
 def _networks(ax: Axes, summaries: Sequence[Summary], networks: Sequence[str], styles: Mapping[str, Style]) -> None:
-    """Networks below each other, policies side by side."""
+    """A block per network, with one point per policy."""
     step = min(0.16, 0.75 / max(len(summaries), 1))
     for k, summary in enumerate(summaries):
         style = styles[summary.policy]
@@ -80,7 +80,7 @@ def _networks(ax: Axes, summaries: Sequence[Summary], networks: Sequence[str], s
 
 
 def _profiles(ax: Axes, cells: Sequence[Cell], summaries: Sequence[Summary], styles: Mapping[str, Style]) -> None:
-    """The part of the runs with a score above each value; dotted where a policy has not played every task."""
+    """The fraction of runs above each score; a dotted curve means that the policy has not played every task."""
     at = np.linspace(_LOWEST, _HIGHEST, _PROFILE_POINTS)
     for k, summary in enumerate(summaries):
         own = [cell for cell in cells if cell.policy == summary.policy]
@@ -92,7 +92,7 @@ def _profiles(ax: Axes, cells: Sequence[Cell], summaries: Sequence[Summary], sty
     ax.set_xlim(_LOWEST, _HIGHEST)
     ax.set_ylim(0, 1.02)
     ax.set_xlabel("score")
-    ax.set_ylabel("part of the runs above it")
+    ax.set_ylabel("fraction of runs with a higher score")
     ax.set_title("performance profiles", fontweight="bold", loc="left")
 
 
@@ -113,7 +113,7 @@ def _point(ax: Axes, interval: Interval, y: float, color: ColorType, marker: str
 
 
 def _limits(ax: Axes, values: Sequence[float]) -> None:
-    """All points and both marks of the scale, no further than the edges."""
+    """Axis limits that hold all points and both marks of the scale, within the edges."""
     shown = np.clip([value for value in values if np.isfinite(value)] + [0.0, 1.0], _LOWEST, _HIGHEST)
     ax.set_xlim(shown.min() - _MARGIN, shown.max() + _MARGIN)
     for value in (0, 1):

@@ -1,4 +1,4 @@
-"""The measures of a run, by the kind of its task. Pure functions of a row."""
+"""The measures of a run, which depend on the kind of its task. All are pure functions of a row."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 Measures = dict[str, float]
 
 
-# The measure that a task is scored by, and whether more of it is better.
+# The measure that gives the score of a task, and whether a larger value is better.
 SCORED: dict[Kind, tuple[str, bool]] = {
     "below": ("latency_mean_ns", False),
     "above": ("accepted_load", True),
@@ -30,50 +30,51 @@ NAMES = (
     "accepted_load",
     "comm_time_ns",  # geometric mean over the jobs of the mean over their ranks
     "finish_ns",  # of the last job
-    "latency_first_ns",  # cold_start: mean of what arrives in the first interval of the series
-    "recovery_ns",  # recovery: until latency is back within a tenth of its new level
+    "latency_first_ns",  # cold_start: mean over the packets of the first interval of the series
+    "recovery_ns",  # recovery: time until the latency stays within 10 % of its final level
 )
-_SMOOTHED = 3  # intervals of the series, whose median is taken for each: one of few packets is no relapse
+# Intervals of the series whose running median is taken, so that one interval with few packets does not count as a
+# relapse.
+_SMOOTHED = 3
 
 
 def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
-    """Refuse what the measures of a kind cannot be taken from, before it is run.
+    """Check before a run that its configuration gives all measures of a kind of task.
 
     Args:
-        kind: Of the task.
-        config: Of a run of it, as plain values.
+        kind: The kind of the task.
+        config: The configuration of a run of the task, as plain values.
 
     Raises:
-        ConfigError: no series, or no interval of it where one is looked for, or nothing fails when it should.
+        ConfigError: the time series is missing or its intervals are too long, or no link fails at the required time.
     """
     if kind not in ("cold_start", "recovery"):
         return
     run = config["run"]
     interval, warmup, measured = (float(run[key]) for key in ("series_interval_ns", "warmup_ns", "measure_ns"))
-    # A cold start is measured in its first interval, a failed link from the failure on.
+    # A cold start is measured in the first interval, a failed link from the failure on.
     longest = measured if kind == "recovery" else warmup + measured
     if not 0 < interval <= longest:
         raise ConfigError(
-            f"run.series_interval_ns: {interval:g}, but a task of kind {kind} is measured by a time series; give it an "
-            f"interval above 0 and up to {longest:g} ns in the task's overrides"
+            f"run.series_interval_ns: {interval:g}, but a task of kind {kind} needs a time series; set an interval "
+            f"above 0 and up to {longest:g} ns in the task's overrides"
         )
     if kind == "recovery":
         first = min(outages(config["failures"]["events"]).values(), default=None)
         if first != warmup:
             found = "nothing fails" if first is None else f"the first link fails at {first:g} ns"
             raise ConfigError(
-                f"failures.events: {found}, but a task of kind recovery is measured from a failure at run.warmup_ns on "
-                f"({warmup:g} ns); write failures.events=[<link>@{warmup:.15g}] in the task's overrides, or move "
-                "run.warmup_ns"
+                f"failures.events: {found}, but a task of kind recovery needs a failure at run.warmup_ns ({warmup:g} "
+                f"ns); write failures.events=[<link>@{warmup:.15g}] in the task's overrides, or change run.warmup_ns"
             )
 
 
 def measures(kind: Kind, row: Row) -> Measures:
-    """The measures of a run; one that it has no number for is left out.
+    """The measures of a run. A measure without a finite value is left out.
 
     Args:
-        kind: Of the task.
-        row: As `results.row` gives it.
+        kind: The kind of the task.
+        row: A row of `results.row`.
     """
     found: dict[str, float | None] = {
         "latency_mean_ns": row.get("packet_latency_mean_ns"),
@@ -91,16 +92,16 @@ def measures(kind: Kind, row: Row) -> Measures:
 
 
 def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], event_ns: float) -> float:
-    """How long after an event latency is back within a tenth of the level that it has in the end.
+    """The time from an event until the latency has settled.
 
     Args:
         time_ns: Ends of the intervals of a series, [intervals].
-        latency_ns: Mean latency in each, NaN where nothing arrived.
-        event_ns: When it happened.
+        latency_ns: Mean latency of each interval, NaN where no packet arrived.
+        event_ns: Time of the event.
 
     Returns:
-        ns from the event to the end of the first interval from which on the latency (medians of three intervals) stays
-        within 10 % of that of the last quarter; all of the time after the event where it has not settled by then.
+        ns from the event to the end of the first interval after which the latency (running median of three intervals)
+        stays within 10 % of its level in the last quarter. The whole time after the event if it never settles.
     """
     after = time_ns > event_ns
     time, latency = time_ns[after] - event_ns, running_median(latency_ns[after], _SMOOTHED)
@@ -110,7 +111,7 @@ def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], even
 
 def _series(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     time, latency = (np.array(row[f"series.{key}"], dtype=np.float64) for key in ("time_ns", "latency_mean_ns"))
-    # A mean of no packets is no number, even where a 0 stands.
+    # The mean of no packets is undefined, even if the series holds 0.
     latency[np.array(row["series.packets"]) == 0] = np.nan
     return time, latency
 

@@ -1,6 +1,6 @@
-"""Recorded results: a line per run, in a CSV file beside the suite that says of what code and configuration they are.
+"""Recorded results: one line per run in a CSV file next to the suite, with the version and the configuration's hash.
 
-Baselines are measured once and recorded, so that a new agent is compared without running them again.
+Baselines are measured once and recorded. A new agent is compared with them without running them again.
 """
 
 import csv
@@ -17,17 +17,17 @@ _ABOUT = ("suite", "task", "policy", "seed", "config_hash", "version", "state_ha
 
 @dataclass(frozen=True)
 class Record:
-    """What a run of a task came to.
+    """The measures of one run of a task.
 
     Args:
-        suite: Its id, with the version; suites may have tasks of one name with other windows.
-        task: Its id, with the version.
-        policy: The name under which it played.
-        seed: Of the run.
-        config_hash: Of the run's configuration; with another one it is another run.
-        version: Of the core that ran it.
-        state_hash: Of the network at the end, as text.
-        measures: By name.
+        suite: Id of the suite with its version. Suites may have tasks of the same name with different windows.
+        task: Id of the task with its version.
+        policy: The name of the policy.
+        seed: The seed of the run.
+        config_hash: The hash of the run's configuration, which identifies the run.
+        version: The version of the core.
+        state_hash: Hash of the final state, as text.
+        measures: Values by name.
     """
 
     suite: str
@@ -41,15 +41,15 @@ class Record:
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What there is one record of."""
+        """The fields that identify a record within a file."""
         return self.suite, self.task, self.policy, self.seed
 
 
 def read_records(path: Path) -> list[Record]:
-    """The records of a file; none where there is no file.
+    """The records of a file; an empty list if the file does not exist.
 
     Raises:
-        DamagedError: it is no such file; says which line.
+        DamagedError: the file has other columns, or a line cannot be read. The message names the line.
     """
     if not path.exists():
         return []
@@ -72,7 +72,7 @@ def read_records(path: Path) -> list[Record]:
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """Write records in one step, in the order in which they are given."""
+    """Write records in one step, in the given order."""
     with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*_ABOUT, *NAMES])
@@ -82,11 +82,11 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
 
 
 def merged(old: Sequence[Record], new: Sequence[Record]) -> list[Record]:
-    """Old and new records; of the same suite, task, policy and seed the new one, in the old one's place."""
+    """Old and new records. A new record replaces the old one with the same key."""
     found = {record.key: record for record in [*old, *new]}
     return list(found.values())
 
 
 def sources_of(version: str) -> str:
-    """Of a version of the core (`0.1.0+<commit>.<sources>`) what depends on its sources alone, not on the commit."""
+    """The part of a core's version (`0.1.0+<commit>.<sources>`) that depends on its sources and not on the commit."""
     return version.rpartition(".")[2]

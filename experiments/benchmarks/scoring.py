@@ -1,4 +1,4 @@
-"""From measures to scores: 0 is the reference of a task, 1 the best known; aggregates are interquartile means."""
+"""Scores from measures: 0 is the reference of a task, 1 the best known policy; aggregates are interquartile means."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from .suite import SETS, Kind, Set, Task
 
 Values = NDArray[np.float64]
 
-# A score of 1 is at least this much better than the reference: where the best known is hardly ahead, a percent more or
-# less is not to count as much as all that is known to be possible elsewhere.
+# A score of 1 is at least this much better than the reference. Otherwise, in a task whose best known policy is hardly
+# better than the reference, a change of 1 % would weigh as much as the whole known range of another task.
 LEAST_AHEAD = 0.1
-# No run counts as more than this many times better or worse than the reference's: nothing accepted would be infinitely
-# worse, and what is not finite would drop out of every mean.
+# Largest ratio of a run to the reference, better or worse. An accepted load of 0 would be infinitely worse, and means
+# leave out infinite values.
 MOST_AHEAD = 1_000.0
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are made."""
+    """Settings of the bootstrap that gives the intervals."""
 
     confidence: float
     resamples: int
@@ -30,16 +30,17 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a policy came to in a task. All arrays are [seeds], NaN where a run is missing.
+    """The numbers of a policy in a task. All arrays are [seeds], with NaN for a missing run.
 
     Args:
-        task: Which.
-        policy: Its name.
-        measures: By name; those that the task has.
-        scores: 0 is the reference, 1 the best known.
-        behind: Natural logarithm of how much worse the scored measure is than the best known's, negative if better.
-        ahead: The same of how much better it is than the reference's.
-        behind_others: As `behind`, of the best known of all others; NaN where there are none.
+        task: The task.
+        policy: The name of the policy.
+        measures: The measures of the task, by name.
+        scores: 0 is the reference, 1 the best known policy.
+        behind: Natural logarithm of the factor by which the scored measure is worse than that of the best known policy;
+            negative if better.
+        ahead: Natural logarithm of the factor by which it is better than that of the reference.
+        behind_others: As `behind`, for the best known policy among all others; NaN if there is none.
     """
 
     task: Task
@@ -52,33 +53,34 @@ class Cell:
 
     @property
     def missing(self) -> int:
-        """Runs without a value of the scored measure."""
+        """Number of runs without a value of the scored measure."""
         return int(np.isnan(self.measures[SCORED[self.task.kind][0]]).sum())
 
     @property
     def unscored(self) -> int:
-        """Runs with such a value and without a score, since the reference has none with their seeds."""
+        """Number of runs with a value but no score, because the reference has no value for their seeds."""
         return int((np.isfinite(self.measures[SCORED[self.task.kind][0]]) & np.isnan(self.scores)).sum())
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a policy came to in all.
+    """The aggregates of a policy over all tasks.
 
     Args:
-        policy: Its name.
-        recorded: Whether its numbers are recorded ones; otherwise it was run now.
-        played: Tasks in which every run has a value.
-        of: Tasks that there are.
-        unscored: Tasks in which runs of it have no score, since the reference has no value with their seeds.
-        by_set: Interquartile mean of the scores.
-        by_network: Likewise.
-        by_kind: Likewise.
-        worst: The task of its lowest mean score, and that.
-        latency_to_reference: Geometric mean, over the tasks below saturation, of its mean latency over the reference's.
-        latency_to_best: The same over the best known's.
-        worst_to_best: The task of the largest such ratio, and that.
-        latency_to_others: As `latency_to_best`, over the best known of all others: below 1 it leads.
+        policy: The name of the policy.
+        recorded: Whether its numbers come from recorded results.
+        played: Number of tasks in which every run has a value.
+        of: Number of all tasks.
+        unscored: Number of tasks with runs that have no score, because the reference has no value for their seeds.
+        by_set: Interquartile mean of the scores, by set.
+        by_network: The same by network.
+        by_kind: The same by kind of task.
+        worst: The task with the lowest mean score, and that score.
+        latency_to_reference: Ratio of its mean latency to that of the reference; geometric mean over the tasks below
+            saturation.
+        latency_to_best: The same ratio to the best known policy.
+        worst_to_best: The task with the largest ratio to the best known policy, and that ratio.
+        latency_to_others: The same ratio to the best known policy among all others; below 1 the policy leads.
     """
 
     policy: str
@@ -102,12 +104,12 @@ class Summary:
 
 
 def advantage(values: Values, reference: Values, more_is_better: bool) -> Values:
-    """How much better each run is than the reference's of the same seed: the natural logarithm of their ratio.
+    """The natural logarithm of the factor by which each run is better than the reference's run with the same seed.
 
-    Between those of 1 / `MOST_AHEAD` and `MOST_AHEAD`, which a value of 0 has, too; NaN where one of both is NaN.
+    The factor is limited to the range from 1 / `MOST_AHEAD` to `MOST_AHEAD`. The result is NaN if either value is NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(values == reference, 1.0, values / reference)  # of 0 and 0, too
+        ratio = np.where(values == reference, 1.0, values / reference)  # 0 / 0 counts as 1
         logarithm: Values = np.clip(np.log(ratio), -np.log(MOST_AHEAD), np.log(MOST_AHEAD))
     return logarithm if more_is_better else -logarithm
 
@@ -119,13 +121,13 @@ def score(
 
     Args:
         values: The scored measure by policy, [seeds].
-        baselines: Those policies among which the best known is; the reference is one.
-        reference: Whose score is 0.
-        more_is_better: Whether the measure is better the greater it is.
+        baselines: The policies that the best known policy is chosen from, including the reference.
+        reference: The policy whose score is 0.
+        more_is_better: Whether a larger measure is better.
 
     Returns:
-        By policy: scores, how far behind the best known, how far ahead of the reference; [seeds]. NaN with those seeds
-        with which the reference has no value; the best known is judged by the others.
+        By policy the scores, and `Cell.behind` and `Cell.ahead`; each [seeds]. Seeds without a value of the reference
+        have NaN, and do not count in the choice of the best known policy.
     """
     there = np.isfinite(values[reference]) if reference in values else np.zeros(0, dtype=bool)
     if not there.any():
@@ -145,15 +147,15 @@ def cells_of(
     known: Mapping[tuple[str, str, int], Mapping[str, float]],
     seeds: Sequence[int],
 ) -> list[Cell]:
-    """Every cell, by task and then policy; policies that nothing is known of in a task have none.
+    """All cells, by task and then by policy. A policy without any run in a task has no cell.
 
     Args:
-        tasks: Of the suite.
-        found: Measures by task id, policy and seed, of all that is shown.
-        policies: In the order in which they are shown.
-        references: Their name by task id.
-        known: Measures of the reference and all others among which the best known is.
-        seeds: Of all.
+        tasks: The tasks of the suite.
+        found: Measures of the policies that are shown, by task id, policy and seed.
+        policies: Their names, in the order of the tables.
+        references: The name of the reference by task id.
+        known: Measures of the policies that define the scale: the reference and the candidates for the best known.
+        seeds: The seeds of the suite.
     """
     cells = []
     for task in tasks:
@@ -162,7 +164,7 @@ def cells_of(
         shown = {name: arrays for name, arrays in shown.items() if arrays}
         names = dict.fromkeys(name for of, name, _ in known if of == task.id)
         scales = {name: arrays for name in names if measure in (arrays := _arrays(known, task.id, name, seeds))}
-        # A policy may go by the name of one that is recorded: numbers for the scale are the recorded ones.
+        # A policy may have the name of a recorded one. The scale uses the recorded numbers.
         values = {f"known {name}": arrays[measure] for name, arrays in scales.items()}
         nothing = np.full(len(seeds), np.nan)
         values |= {name: arrays.get(measure, nothing) for name, arrays in shown.items()}
@@ -179,13 +181,13 @@ def cells_of(
 def summarise(
     cells: Sequence[Cell], tasks: Sequence[Task], policies: Mapping[str, bool], bootstrap: Bootstrap
 ) -> list[Summary]:
-    """A summary per policy: those that played everything by their score, then the others by what they played.
+    """A summary per policy. Policies that played all tasks come first; both parts are ordered by score.
 
     Args:
-        cells: All.
-        tasks: Of the suite.
-        policies: Whether each is a recorded one, by name.
-        bootstrap: How intervals are made.
+        cells: All cells.
+        tasks: The tasks of the suite.
+        policies: By name, whether the policy's numbers are recorded ones.
+        bootstrap: Settings of the intervals.
     """
     summaries = []
     for name, recorded in policies.items():
@@ -216,14 +218,14 @@ def summarise(
 
 
 def profile(cells: Sequence[Cell], at: Values) -> Values:
-    """The part of all runs with a score above each of some values (a performance profile), [values]."""
+    """The fraction of all runs whose score exceeds each value (a performance profile), [values]."""
     scores = np.concatenate([cell.scores for cell in cells])
     scores = scores[np.isfinite(scores)]
     return np.array([np.mean(scores > value) for value in at])
 
 
 def _best(ahead: Sequence[Values], there: NDArray[np.bool_]) -> float:
-    """The mean of whoever is furthest ahead, of those that have a value with every seed that the reference has."""
+    """The highest mean among the policies that have a value for every seed of the reference."""
     known = [own[there] for own in ahead if there.any() and np.isfinite(own[there]).all()]
     return max((float(np.mean(own)) for own in known), default=np.nan)
 
@@ -247,7 +249,7 @@ def _ratio(logarithms: Sequence[Values]) -> float:
 def _arrays(
     found: Mapping[tuple[str, str, int], Mapping[str, float]], task: str, policy: str, seeds: Sequence[int]
 ) -> dict[str, Values]:
-    """Of a policy in a task: its measures over the seeds; none where there is no run."""
+    """The measures of a policy in a task over the seeds; empty if there is no run."""
     runs = [found.get((task, policy, seed)) for seed in seeds]
     if all(run is None for run in runs):
         return {}

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import yaml
 
 from ...configs import unknown
-from ...plugins import entries
 from ...simcore import ConfigError
+from ...simcore.plugins import entries
 from ..evaluation.plan import Policy, Scenario, policies_of
 
 SUITES = Path(__file__).parent / "suites"
-RESULTS_SUFFIX = ".csv"  # of the recorded results, beside the suite
+RESULTS_SUFFIX = ".csv"  # of the recorded results, next to the suite
 
 Kind = Literal["below", "above", "jobs", "cold_start", "recovery"]
 Set = Literal["train", "held_out"]
@@ -23,7 +23,7 @@ SETS: tuple[Set, ...] = ("train", "held_out")
 
 _SUITE_KEYS = ("version", "about", "seeds", "overrides", "networks", "tasks")
 _NETWORK_KEYS = ("overrides", "reference", "baselines")
-# What makes a kind, and which keys go with it.
+# The keys that hold loads, and the kind of task that each of them makes.
 _LOADS: dict[str, Kind] = {"below": "below", "above": "above", "cold_start": "cold_start", "recovery": "recovery"}
 _TASK_KEYS = (
     *("network", "pattern", "workload", "name", "params", "set", "version", "overrides", "reference", "baselines"),
@@ -34,30 +34,30 @@ _VERSION = re.compile(r"(?P<name>.+)-v(?P<version>\d+)")
 
 @dataclass(frozen=True)
 class Task:
-    """One column of the table of scores: a network, what it has to carry, and how that is measured."""
+    """A network with its traffic or jobs, and the kind of measurement."""
 
     name: str  # <network>/<traffic>/<load>, <network>/<jobs>, with /cold_start or /recovery
     version: int
     kind: Kind
     set: Set
     network: str
-    load: float | None  # offered; None of jobs
+    load: float | None  # offered load; None for jobs
 
     @property
     def id(self) -> str:
-        """The name with the version, as recorded results have it."""
+        """The name with the version, as in the recorded results."""
         return f"{self.name}-v{self.version}"
 
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the suite: tasks that differ in the load alone, and who is there to be beaten.
+    """An entry of the suite's `tasks`: tasks that differ only in the load, and their baselines.
 
     Args:
         scenario: The pattern or the workload.
         overrides: Hydra overrides of all its runs.
-        tasks: By load; that of jobs under None.
-        baselines: Whose results are recorded, the reference first.
+        tasks: Tasks by load. A task of jobs has the key None.
+        baselines: The policies whose results are recorded, the reference first.
     """
 
     scenario: Scenario
@@ -73,7 +73,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Suite:
-    """All of a file."""
+    """The content of a suite's file."""
 
     name: str
     version: int
@@ -89,12 +89,12 @@ class Suite:
 
     @property
     def tasks(self) -> list[Task]:
-        """In the order of the file."""
+        """All tasks, in the order of the file."""
         return [task for place in self.places for task in place.tasks.values()]
 
     @property
     def results(self) -> Path:
-        """Where recorded results stand; the file need not exist."""
+        """The file of the recorded results, which need not exist."""
         return self.path.with_suffix(RESULTS_SUFFIX)
 
 
@@ -105,10 +105,11 @@ def available() -> dict[str, Path]:
 
 
 def load_suite(word: str) -> Suite:
-    """The suite of a name (`quick`, `quick-v1`) or of a file `*.yaml`.
+    """The suite with a name (`quick`, `quick-v1`), or the suite in a `*.yaml` file.
 
     Raises:
-        ConfigError: no such suite or version, or the file is no suite; names file, line of the list and key.
+        ConfigError: the suite or its version does not exist, or the file is not a suite. The message names the file,
+            the entry of the list and the key.
         OSError, yaml.YAMLError: the file cannot be read.
     """
     if word.endswith(".yaml"):
@@ -131,11 +132,11 @@ def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
     """A suite with some of its tasks.
 
     Args:
-        suite: All of it.
-        words: Names of tasks, with or without a version; `*` and `?` stand for others. None: all.
+        suite: The whole suite.
+        words: Names of tasks, with or without a version; `*` and `?` match any characters. None: all tasks.
 
     Raises:
-        ConfigError: a word that fits no task, or a task of another version.
+        ConfigError: no task matches a word, or the task has another version.
     """
     if words is None:
         return suite
@@ -165,7 +166,7 @@ def _fitting(suite: Suite, word: str) -> list[Task]:
 
 def _read(path: Path) -> Suite:
     try:
-        with path.open(encoding="utf-8") as file:  # whose name YAML's own errors tell
+        with path.open(encoding="utf-8") as file:  # YAML's errors name the file
             data = yaml.safe_load(file)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: {error}") from None
@@ -173,7 +174,7 @@ def _read(path: Path) -> Suite:
     version = _whole(f"{path}: version", data["version"])
     seeds = [_whole(f"{path}: seeds", seed) for seed in _list(f"{path}: seeds", data["seeds"])]
     if len(set(seeds)) < len(seeds):
-        raise ConfigError(f"{path}: seeds: {seeds} has one twice")
+        raise ConfigError(f"{path}: seeds: {seeds} has a value twice; write each seed once")
     networks = data["networks"]
     _check_keys(f"{path}: networks", networks, None)
     for name, network in networks.items():
@@ -198,7 +199,7 @@ def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
     if entry["set"] not in SETS:
         raise ConfigError(unknown(f"{where}.set", str(entry["set"]), SETS, "set"))
     if ("pattern" in entry) == ("workload" in entry):
-        raise ConfigError(f"{where}: give one of pattern and workload")
+        raise ConfigError(f"{where}: give either pattern or workload")
     network = networks[entry["network"]]
     carried: Literal["pattern", "workload"] = "pattern" if "pattern" in entry else "workload"
     option = str(entry[carried])
@@ -207,7 +208,7 @@ def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
     params = entry.get("params") or {}
     _check_keys(f"{where}.params", params, None)
     windows = next((f" ({key})" for key in ("cold_start", "recovery") if key in entry), "")
-    # Messages name the network, too.
+    # The name appears in messages, which should name the network, too.
     scenario = Scenario(
         f"{name}{windows} on {entry['network']}",
         carried,
@@ -239,15 +240,15 @@ def _tasks(where: str, entry: Mapping[str, Any], name: str) -> dict[float | None
         return {None: Task(stem, version, "jobs", entry["set"], entry["network"], None)}
     if not of_loads:
         raise ConfigError(f"{where}: give loads in one of {', '.join(_LOADS)}")
-    # Theirs are other windows, so that they are lines of their own.
+    # These kinds need different windows, and an entry has only one set of overrides.
     if len(of_loads) > 1 and not set(of_loads) <= {"below", "above"}:
-        raise ConfigError(f"{where}: {' and '.join(of_loads)} do not go together; write a line for each")
+        raise ConfigError(f"{where}: {' and '.join(of_loads)} need different windows; write an entry for each")
     tasks: dict[float | None, Task] = {}
     for key in of_loads:
         suffix = "" if key in ("below", "above") else f"/{key}"
         for given in _list(f"{where}.{key}", entry[key]):
             if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given <= 1:
-                raise ConfigError(f"{where}.{key}: {given!r} is no load between 0 and 1")
+                raise ConfigError(f"{where}.{key}: {given!r} is not a load between 0 and 1")
             load = float(given)
             if load in tasks:
                 raise ConfigError(f"{where}.{key}: {load:g} is there twice")
@@ -258,7 +259,7 @@ def _tasks(where: str, entry: Mapping[str, Any], name: str) -> dict[float | None
 
 def _check_keys(where: str, data: Any, valid: Sequence[str] | None, needed: Sequence[str] = ()) -> None:
     if not isinstance(data, Mapping):
-        raise ConfigError(f"{where}: a mapping belongs here, not {type(data).__name__}")
+        raise ConfigError(f"{where}: expected a mapping, found {type(data).__name__}")
     for key in data:
         if valid is not None and key not in valid:
             raise ConfigError(unknown(where, str(key), valid, "key"))
@@ -269,11 +270,11 @@ def _check_keys(where: str, data: Any, valid: Sequence[str] | None, needed: Sequ
 
 def _list(where: str, data: Any) -> list[Any]:
     if not isinstance(data, list):
-        raise ConfigError(f"{where}: a list belongs here, not {type(data).__name__}")
+        raise ConfigError(f"{where}: expected a list, found {type(data).__name__}")
     return data
 
 
 def _whole(where: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(f"{where}: {value!r} is no whole number from 0 on")
+        raise ConfigError(f"{where}: {value!r} is not a whole number of at least 0")
     return value

@@ -1,6 +1,5 @@
-"""The tables: on the terminal, in `benchmark.md`, in `docs/benchmarks`, and as lines of `benchmark.csv`."""
+"""The tables of a benchmark: on the terminal, in `benchmark.md`, in `docs/benchmarks` and in `benchmark.csv`."""
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...simcore._files import atomic_path
 from ..metrics import Interval, bootstrap_mean
+from ..terminal.tables import MISSING, interval_columns, interval_text, markdown_table, terminal_table, write_csv
 from .measures import SCORED
 from .scoring import LEAST_AHEAD, Bootstrap, Cell, Summary, Values
 from .suite import Task
 
-# Below this many runs of a task a reader must know that intervals are too narrow.
+# With fewer seeds, the caption warns that intervals are too narrow.
 _FEW_SEEDS = 10
-_NOTHING = "-"
 _INCOMPLETE = "†"
 _UNSCORED = "‡"
 _KINDS = {
@@ -27,7 +25,7 @@ _KINDS = {
     "recovery": "failed link",
 }
 _SETS = {"held_out": "held out", "train": "train"}
-# Of a measure: title, factor from its unit, format.
+# By measure: title, factor from its unit, format.
 _COLUMNS = {
     "latency_mean_ns": ("latency, ns", 1.0, "{:,.0f}"),
     "latency_p99_ns": ("p99, ns", 1.0, "{:,.0f}"),
@@ -37,7 +35,7 @@ _COLUMNS = {
     "latency_first_ns": ("first 10 us, ns", 1.0, "{:,.0f}"),
     "recovery_ns": ("back within, us", 1e-3, "{:.1f}"),
 }
-# What the tables of tasks show of each kind.
+# By kind of task: the measures that the tables of tasks show.
 _SHOWN = {
     "below": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
     "above": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
@@ -51,7 +49,7 @@ Lines = list[list[str]]
 
 @dataclass(frozen=True)
 class About:
-    """What is said around the tables."""
+    """The facts that the text around the tables mentions."""
 
     suite: str  # with its version
     about: str
@@ -61,27 +59,27 @@ class About:
     all_tasks: int
     seeds: int
     confidence: float
-    notes: Sequence[str]  # what is to be known of the recorded results
+    notes: Sequence[str]  # about the recorded results
 
     @property
     def caption(self) -> str:
-        """How to read the tables."""
+        """An explanation of the tables."""
         part = "" if self.tasks == self.all_tasks else f", {self.tasks} of its {self.all_tasks} tasks"
         text = (
-            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. Scores: 0 is a task's reference, 1 the "
-            f"best known (at least {LEAST_AHEAD:.0%} better than the reference), on a logarithmic scale; interquartile "
-            f"means over tasks and seeds"
+            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. The scale of the scores is logarithmic: 0 "
+            f"is the reference of a task, and 1 is the best known policy (at least {LEAST_AHEAD:.0%} better than the "
+            f"reference). Scores are interquartile means over tasks and seeds."
         )
         if self.seeds == 1:
-            return f"{text}. One seed: no intervals."
-        text += f", in brackets the {100 * self.confidence:g} % interval (bootstrap, stratified by task)."
+            return f"{text} One seed gives no intervals."
+        text += f" Brackets hold the {100 * self.confidence:g} % interval (bootstrap, stratified by task)."
         if self.seeds < _FEW_SEEDS:
-            text += f" {self.seeds} seeds are few and make intervals too narrow."
+            text += f" {self.seeds} seeds are few, so the intervals are too narrow."
         return text
 
 
 def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
-    """Heads and lines of the table that comes first: a line per policy."""
+    """Headings and lines of the first table, with a line per policy."""
     heads = [
         *("policy", *_SETS.values(), "tasks", "lowest score"),
         *("latency / reference", "/ best known", "worst / best known", "/ best recorded other"),
@@ -91,7 +89,7 @@ def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
         lines.append(
             [
                 _name(summary),
-                *(_interval(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
+                *(interval_text(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
                 f"{summary.played} of {summary.of}" + (f", {summary.unscored}{_UNSCORED}" if summary.unscored else ""),
                 _at(summary.worst),
                 _number(summary.latency_to_reference, "{:.3f}"),
@@ -114,7 +112,7 @@ def by_kind(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
 
 
 def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str, list[str], Lines]]:
-    """Title, heads and lines of every table of tasks: one per network and kind."""
+    """Title, headings and lines of the tables of tasks, one per network and kind."""
     for network, kind in dict.fromkeys((cell.task.network, cell.task.kind) for cell in cells):
         own = [cell for cell in cells if (cell.task.network, cell.task.kind) == (network, kind)]
         shown = _SHOWN[kind]
@@ -125,31 +123,26 @@ def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str,
             for name in shown:
                 _, factor, form = _COLUMNS[name]
                 values = cell.measures.get(name)
-                numbers.append(_NOTHING if values is None else _number(_mean(values) * factor, form))
+                numbers.append(MISSING if values is None else _number(_mean(values) * factor, form))
             mean = bootstrap_mean(cell.scores, bootstrap.confidence, bootstrap.resamples)
             fewer = _INCOMPLETE if cell.missing else ""
-            told = _interval(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
-            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, told, *numbers])
+            scored = interval_text(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
+            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, scored, *numbers])
         yield f"{network}, {_KINDS[kind]}", heads, lines
 
 
 def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> None:
-    """The overview and the scores per network and kind, for people at a terminal.
+    """Print the overview, and the scores per network and kind.
 
     Args:
-        console: Rich's.
-        summaries: All.
-        about: What is said beside them.
+        console: A console of Rich.
+        summaries: All summaries.
+        about: The facts for the caption.
     """
-    from rich import box
-    from rich.table import Table
-
     tables = {"scores": overview, "by network": by_network, "by kind of task": by_kind}
     for title, make in tables.items():
         heads, lines = make(summaries)
-        table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-        for k, head in enumerate(heads):
-            table.add_column(head, justify="left" if k == 0 else "right")
+        table = terminal_table(heads, left=heads[:1], title=title)
         for line in lines:
             table.add_row(*line)
         console.print(table)
@@ -175,10 +168,10 @@ def markdown(
     figure: str,
     failures: Sequence[str],
 ) -> str:
-    """`benchmark.md`: what was run, every table, the figure, and what failed."""
+    """The page `benchmark.md`: the command, notes, failures, the figure and every table."""
     parts = [f"# Benchmark {about.suite}\n\n    {about.command}\n", f"{about.about}\n\nCode {about.version}.\n"]
     if about.notes:
-        parts.append("## To know\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
+        parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
     if failures:
         parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
     parts += [f"## Scores\n\n{about.caption}\n", standing(summaries), f"![Scores and performance profiles]({figure})\n"]
@@ -187,8 +180,8 @@ def markdown(
     return "\n".join(parts)
 
 
-def write_csv(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], bootstrap: Bootstrap) -> None:
-    """Every measure and score of every task, and every aggregate, a line each; empty where there is no number."""
+def write_numbers(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], bootstrap: Bootstrap) -> None:
+    """Write the CSV: a line per measure and score of a task, and per aggregate. A missing number is an empty field."""
     lines = []
     for cell in cells:
         of_cell = {"policy": cell.policy, **_columns_of(cell.task)}
@@ -213,10 +206,7 @@ def write_csv(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], b
         lines.append({"policy": summary.policy, "metric": "tasks_played", "value": summary.played})
         lines.append({"policy": summary.policy, "metric": "tasks_unscored", "value": summary.unscored})
     columns = ("policy", "task", "set", "network", "kind", "load", "metric", "scored", "value", "low", "high")
-    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, (*columns, "runs", "missing"))
-        writer.writeheader()
-        writer.writerows(lines)
+    write_csv(path, lines, (*columns, "runs", "missing"))
 
 
 def _columns_of(task: Task) -> dict[str, Any]:
@@ -227,7 +217,7 @@ def _split(
     summaries: Sequence[Summary], of: Callable[[Summary], Mapping[Any, Interval]], title: Callable[[Any], str]
 ) -> tuple[list[str], Lines]:
     keys = list(of(summaries[0]))
-    lines = [[_name(s), *(_interval(of(s)[key], "{:.2f}") for key in keys)] for s in summaries]
+    lines = [[_name(s), *(interval_text(of(s)[key], "{:.2f}") for key in keys)] for s in summaries]
     return ["policy", *map(title, keys)], lines
 
 
@@ -236,7 +226,7 @@ def _name(summary: Summary) -> str:
 
 
 def _at(of: tuple[Task, float] | None) -> str:
-    return _NOTHING if of is None else f"{of[1]:.2f} in {of[0].name}"
+    return MISSING if of is None else f"{of[1]:.2f} in {of[0].name}"
 
 
 def _mean(values: Values) -> float:
@@ -244,31 +234,15 @@ def _mean(values: Values) -> float:
 
 
 def _number(value: float, form: str) -> str:
-    return _NOTHING if np.isnan(value) else form.format(value)
-
-
-def _interval(interval: Interval, form: str) -> str:
-    if np.isnan(interval.value):
-        return _NOTHING
-    value = form.format(interval.value)
-    if np.isnan(interval.low):
-        return value
-    return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
+    return MISSING if np.isnan(value) else form.format(value)
 
 
 def _ends(interval: Interval) -> dict[str, float | None]:
-    keys = ("value", "low", "high")
-    return {key: None if np.isnan(end) else end for key, end in zip(keys, interval, strict=True)}
+    return interval_columns(interval, "value", "low", "high")
 
 
 def _markdown(heads: Sequence[str], lines: Lines) -> str:
-    rules = ["---" if head in ("policy", "task", "set") else "---:" for head in heads]
-    return (
-        "\n".join(f"| {' | '.join(line)} |" for line in [heads, *lines]).replace(
-            "\n", "\n|" + "|".join(rules) + "|\n", 1
-        )
-        + "\n"
-    )
+    return markdown_table(heads, lines, left=("policy", "task", "set"))
 
 
 def _footnotes(summaries: Sequence[Summary]) -> list[str]:

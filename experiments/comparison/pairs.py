@@ -1,4 +1,4 @@
-"""Two sets of runs paired by the keys that they have in common, and their differences with intervals over seeds."""
+"""Pairs two sets of runs by their common keys, and computes their differences with intervals over seeds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ class Difference:
     Args:
         column: The result.
         first: The mean over the seeds.
-        second: The same of the other side.
-        change: `second - first` with its 95 % interval over paired seeds, NaN where there is none.
+        second: The same for the other side.
+        change: `second - first` with its 95 % interval over paired seeds; NaN without an interval.
         verdict: Whether the difference exceeds noise.
     """
 
@@ -45,13 +45,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Pair:
-    """Runs of both sides that have the keys of `common` in common.
+    """Runs of both sides with the same values of the keys in `common`.
 
     Args:
         common: The keys by which runs were paired, with their values.
-        seeds: Those of both sides.
-        identical: Whether all these seeds ended in the same state, bit by bit.
-        differences: A result that no side has is left out.
+        seeds: The seeds that both sides have.
+        identical: Whether the final states are equal bit by bit for all these seeds.
+        differences: One per result that both sides have.
     """
 
     common: Mapping[str, Any]
@@ -61,17 +61,17 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """The values of the common keys in words; empty where there are none."""
+        """The values of the common keys in words; empty without common keys."""
         return ", ".join(value_label(key, value) for key, value in self.common.items())
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All of two sets of runs.
+    """The comparison of two sets of runs.
 
     Args:
         settings: The keys of the configuration that differ between paired runs, with the values of both sides.
-        pairs: In the order of the first side.
+        pairs: The pairs in the order of the first side.
         alone: The runs of each side without a partner, in words.
     """
 
@@ -83,15 +83,15 @@ class Comparison:
 def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
     """Pair the runs of two studies and take the differences of their results.
 
-    Runs are paired by the keys that were swept and that have values in common. Keys of which the two sides have no
-    value in common are the differences between them.
+    Runs are paired by the swept keys that have common values on both sides. Keys without a common value are the
+    difference between the studies.
 
     Args:
-        first: Rows as `read_rows` returns them.
-        second: Those of the other study.
+        first: Rows of a study, from `read_rows`.
+        second: Rows of the other study.
 
     Raises:
-        ConfigError: a key that tells the sides apart has several values on one side, so that runs cannot be paired.
+        ConfigError: a key without a common value has several values on one side, so that runs cannot be paired.
     """
     rows = named([*first, *second])
     sides = rows[: len(first)], rows[len(first) :]
@@ -103,8 +103,8 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
         elif max(map(len, values)) > 1:
             listed = [", ".join(sorted(map(str, one))) for one in values]
             raise ConfigError(
-                f"the two differ in {key}, which has several values on one side ({listed[0]} and {listed[1]}), so that "
-                "runs cannot be paired; compare single runs, or studies in which it has one value each"
+                f"the two differ in {key}, which has several values on one side ({listed[0]} and {listed[1]}), so "
+                f"runs cannot be paired; compare single runs, or studies with one value of {key} each"
             )
     groups = [_groups(side, common) for side in sides]
     both = [key for key in groups[0] if key in groups[1]]
@@ -119,13 +119,13 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
 def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, float]) -> Difference:
     """The difference of one result, and whether it exceeds noise.
 
-    Seeds of both sides are paired. The interval is that of `bootstrap_difference`. It is too narrow for a few seeds, so
-    that a difference exceeds noise only if a paired t-test at 5 % finds it, too.
+    Seeds of both sides are paired. `bootstrap_difference` gives the interval, which is too narrow for few seeds. A
+    difference therefore exceeds noise only if a paired t-test at 5 % confirms it.
 
     Args:
-        column: Its name.
+        column: The name of the result.
         first: The value of each seed; not empty.
-        second: The same of the other side.
+        second: The same for the other side.
     """
     seeds = [seed for seed in first if seed in second]
     means = float(np.mean(list(first.values()))), float(np.mean(list(second.values())))
@@ -148,7 +148,7 @@ def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, flo
 
 
 def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], dict[Any, Row]]:
-    """The runs by their values of the keys, and each by its seed."""
+    """The runs by the values of the keys, and then by seed."""
     groups: dict[tuple[Any, ...], dict[Any, Row]] = {}
     for row in rows:
         groups.setdefault(tuple(value_of(row, key) for key in keys), {})[row.get("seed")] = row
@@ -171,7 +171,7 @@ def _pair(common: Mapping[str, Any], first: Mapping[Any, Row], second: Mapping[A
 
 
 def _results(rows: Sequence[Row]) -> list[str]:
-    """The results that are compared: latencies, accepted load and hops, or the communication times of jobs."""
+    """The compared results: latencies, accepted load and hops, or the communication times of jobs."""
     if not any(map(is_of_jobs, rows)):
         return list(TRAFFIC)
     columns = dict.fromkeys(key for row in rows for key in row)
@@ -184,13 +184,13 @@ def _matched(first: Mapping[Any, Row], second: Mapping[Any, Row]) -> list[tuple[
 
 
 def _settings(pairs: Sequence[tuple[Row, Row]]) -> dict[str, tuple[str, str]]:
-    """The values of each key in which pairs differ; several values of a side are listed."""
+    """The keys in which pairs differ, with the values of both sides."""
     found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for pair in pairs:
-        told = [{**configuration(row), "version": row.get("version")} for row in pair]
-        for key in dict.fromkeys([*told[0], *told[1]]):
-            if told[0].get(key) != told[1].get(key):
-                for side, one in zip(found.setdefault(key, ({}, {})), told, strict=True):
+        known = [{**configuration(row), "version": row.get("version")} for row in pair]
+        for key in dict.fromkeys([*known[0], *known[1]]):
+            if known[0].get(key) != known[1].get(key):
+                for side, one in zip(found.setdefault(key, ({}, {})), known, strict=True):
                     side[_text(one.get(key))] = None
     return {key: (", ".join(a), ", ".join(b)) for key, (a, b) in found.items()}
 

@@ -11,7 +11,7 @@ from .pairs import EQUAL, EXCEEDS, NO_SEED, ONE_SEED, UNCLEAR, WITHIN, Compariso
 
 _NOTE = (
     "Differences are second - first, with 95 % intervals over paired seeds (percentile bootstrap). A difference "
-    "exceeds noise if its interval leaves out 0 and a paired t-test finds it at 5 %. One in twenty does so by chance."
+    "exceeds noise if its interval excludes 0 and a paired t-test confirms it at 5 %. One in twenty does so by chance."
 )
 _COUNTED = {
     EXCEEDS: "beyond noise",
@@ -33,7 +33,7 @@ def settings_table(found: Comparison) -> list[tuple[str, ...]]:
 
 
 def results_table(found: Comparison) -> list[tuple[str, ...]]:
-    """A line per pair and result; a single line for a pair that did the same bit by bit."""
+    """A line per pair and result; one line for a pair with identical final states."""
     lines: list[tuple[str, ...]] = []
     for pair in found.pairs:
         head = (pair.name or "all", str(len(pair.seeds)))
@@ -47,14 +47,14 @@ def results_table(found: Comparison) -> list[tuple[str, ...]]:
 def conclusion(found: Comparison) -> str:
     """One sentence about all pairs."""
     identical = sum(pair.identical for pair in found.pairs)
-    told = [one for pair in found.pairs if not pair.identical for one in pair.differences]
+    differing = [one for pair in found.pairs if not pair.identical for one in pair.differences]
     parts = [f"{len(found.pairs)} pair{'s' if len(found.pairs) != 1 else ''} of runs"]
     if identical:
         parts.append(f"{identical} identical, bit by bit")
-    if told:
-        verdicts = [one.verdict for one in told]
+    if differing:
+        verdicts = [one.verdict for one in differing]
         counted = [f"{verdicts.count(verdict)} {words}" for verdict, words in _COUNTED.items() if verdict in verdicts]
-        parts.append(f"{len(told)} results: {', '.join(counted)}")
+        parts.append(f"{len(differing)} results: {', '.join(counted)}")
     return "; ".join(parts)
 
 
@@ -73,7 +73,7 @@ def markdown(found: Comparison, names: Sequence[str]) -> str:
 
     Args:
         found: The comparison.
-        names: Of both sides.
+        names: The names of both sides.
     """
     parts = [f"# {names[0]} and {names[1]}\n", conclusion(found) + ".\n"]
     for title, heads, lines in (
@@ -92,8 +92,8 @@ def show(found: Comparison, names: Sequence[str], console: Console) -> None:
 
     Args:
         found: The comparison.
-        names: Of both sides, for the headings.
-        console: Where to.
+        names: The names of both sides, for the headings.
+        console: Receives the tables.
     """
     heads = {"first": names[0], "second": names[1]}
     for title, columns, lines in (

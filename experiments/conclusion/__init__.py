@@ -1,1 +1,1 @@
-"""The files that a sweep leaves at its end."""
+"""The files that a sweep writes at its end."""

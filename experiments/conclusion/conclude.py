@@ -1,6 +1,6 @@
-"""The files that a sweep leaves at its end: the table of its runs, its picture and its report.
+"""The files that a sweep writes at its end: the table of its runs, its picture and its report.
 
-This module imports nothing heavy until it has to draw: a sweep that finds all runs finished ends at once.
+Large modules are imported only for drawing, so that a sweep whose runs are all finished ends immediately.
 """
 
 import hashlib
@@ -10,30 +10,30 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-FIGURE = "sweep"  # the stem of the picture's files
+FIGURE = "sweep"  # the picture's files without their suffixes
 REPORT = "report.html"
 
 _RESULT = "result.json"
 _MARK = re.compile(r'<meta name="flitgym-runs" content="([0-9a-f]{64}) ([0-9]+)">')
-_HEAD = 2_000  # bytes of a report, within which the mark stands
+_HEAD = 2_000  # first bytes of a report, which contain the mark
 
 
 def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: str = "flitgym-simulate") -> list[Path]:
     """Gather the runs of a study into `rows.parquet`, draw `sweep.<format>` and write `report.html`.
 
-    If the runs, the formats and the files are those of the last time, nothing is read or written. Runs that are damaged
-    are named on stderr and left out. A picture needs two runs that can be compared; without them there is none.
+    If the runs, the formats and the files have not changed since the last call, nothing is read or written. Damaged
+    runs are reported on stderr and left out. There is a picture if at least two runs can be compared.
 
     Args:
         directory: The folder of the study.
         formats: Suffixes of the picture's files, `png`, `svg` or `pdf`; empty for no picture.
-        command: The name of the command that calls, for messages.
+        command: The name of the calling command, for messages.
 
     Returns:
-        The table, the pictures and the report; an empty list where there is no finished run.
+        The table, the pictures and the report; an empty list without a finished run.
 
     Raises:
-        ConfigError: the folder holds a table from which figures were drawn (see `results.rows.gather`).
+        ConfigError: the folder holds a labelled table (see `results.rows.write_gathered`).
         OSError: a file cannot be written.
     """
     mark = fingerprint(directory, formats)
@@ -55,7 +55,7 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
     from ..report.page import figures_in, write_report
 
     for path in (directory / f"{FIGURE}.{kind}" for kind in PLOT_FORMATS):
-        path.unlink(missing_ok=True)  # it may be of another set of runs
+        path.unlink(missing_ok=True)  # it may show another set of runs
     pictures = []
     if formats and blocks_of(rows):
         pictures = save_figure(sweep_figure(rows), directory / FIGURE, FIGURE, formats)
@@ -65,7 +65,7 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
 
 
 def fingerprint(directory: Path, formats: Sequence[str]) -> str:
-    """A hash of the runs below a folder, as far as names, sizes and times tell them apart, and of the formats."""
+    """A hash of the names, sizes and times of the results below a folder, and of the formats."""
     found = []
     for folder, _, files in os.walk(directory):
         if _RESULT in files:
@@ -75,7 +75,7 @@ def fingerprint(directory: Path, formats: Sequence[str]) -> str:
 
 
 def _concluded(directory: Path, formats: Sequence[str], mark: str) -> list[Path]:
-    """The files of an earlier conclusion with the same mark; empty where one of them is missing."""
+    """The files of an earlier call with the same mark; empty if one of them is missing."""
     report, table = directory / REPORT, directory / "rows.parquet"
     try:
         with report.open(encoding="utf-8") as file:

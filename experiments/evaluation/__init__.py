@@ -1,1 +1,1 @@
-"""What `flitgym-evaluate` is made of: the runs it plans, what it makes of their rows, its tables and its figure."""
+"""The parts of `flitgym-evaluate`: its plan of runs, the summary of their rows, its tables and its figure."""

@@ -1,4 +1,4 @@
-"""The figure: a line of panels per pattern (curves over the offered load) and per workload (its jobs side by side)."""
+"""The figure of an evaluation: a row of panels per pattern, with curves over the load, and per workload, by job."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -8,28 +8,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
-from numpy.typing import NDArray
 
-from ..plotting.drawing import Style, key_line, latency_axis, polish
+from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, latency_axis, legend_of, polish
 from .summary import Cell
 
-# Panels of a line: metric, title, factor from the metric's unit; without one, the ratio to the reference.
+# Panels of a row: metric, title, factor from the metric's unit. None as factor: the ratio to the reference.
 _PATTERN_PANELS = (
     ("accepted_load", "accepted load", 1.0),
     ("latency_mean_ns", "mean latency (ns)", 1.0),
     ("latency_p99_ns", "99th percentile of latency (ns)", 1.0),
 )
-# Jobs differ by orders of magnitude and policies by little: ratios show what an axis of times would hide.
+# Jobs differ by orders of magnitude and policies by little, so two panels show ratios.
 _WORKLOAD_PANELS = (
     ("comm_time_ns", "communication time (us)", 1e-3),
     ("comm_time_ns", "communication time / {reference}", None),
     ("finish_ns", "finish / {reference}", None),
 )
-# A network that leaves more of the offered load than this undelivered is saturated: its latency grows with the window.
+# A network that accepts less than this part of the offered load is saturated: its latency grows with the window.
 _SATURATED = 0.95
-_LOG_FROM = 3.0  # largest over smallest value from which on a logarithmic axis tells more
+_LOG_FROM = 3.0  # ratio of the largest to the smallest value from which the axis is logarithmic
 _DECADE = 10
-_TICKS_OF_A_DECADE = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # where the axis shows less than one
+_TICKS_OF_A_DECADE = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # if the axis spans less than a decade
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches
 
 
@@ -37,14 +36,14 @@ def draw(cells: Sequence[Cell], styles: Mapping[str, Style], reference: str, con
     """Draw every scenario.
 
     Args:
-        cells: All of the evaluation.
-        styles: Of every policy, by name, in the order of the legend.
-        reference: Name of the policy that ratios refer to.
-        confidence: Of the intervals, for the legend.
+        cells: All cells of the evaluation.
+        styles: The style of every policy, by name, in the order of the legend.
+        reference: The name of the policy that ratios refer to.
+        confidence: The confidence of the intervals, for the legend.
     """
     scenarios = [list(own) for _, own in groupby(cells, key=lambda cell: (cell.kind, cell.scenario))]
     rows = len(scenarios)
-    # A policy whose every run failed has no line, and none in the legend.
+    # A policy without any finished run appears neither in the panels nor in the legend.
     present = {cell.policy for cell in cells if np.isfinite(cell.mean.value)}
     styles = {name: style for name, style in styles.items() if name in present}
     figure = Figure(figsize=(3 * _WIDTH, rows * _HEIGHT + 0.9), layout="constrained")
@@ -68,7 +67,7 @@ def draw(cells: Sequence[Cell], styles: Mapping[str, Style], reference: str, con
 def _curves(
     ax: Axes, cells: Sequence[Cell], saturated: set[tuple[str, float | None]], styles: Mapping[str, Style]
 ) -> None:
-    """One line per policy over the offered load, its interval shaded."""
+    """One curve per policy over the offered load, with its interval shaded."""
     loads = np.array(list(dict.fromkeys(cell.load for cell in cells)), dtype=float)
     for k, (policy, style) in enumerate(styles.items()):
         own = [cell for cell in cells if cell.policy == policy]
@@ -82,12 +81,9 @@ def _curves(
                 x[chosen], y[chosen, 0], color=style.color, marker=style.marker, markerfacecolor=face, markersize=5.5,
                 linestyle="none", zorder=above,
             )  # fmt: skip
-        if loads.size > 1:
-            ax.fill_between(x, y[:, 1], y[:, 2], color=style.color, alpha=0.2, linewidth=0, zorder=1.5)
-        else:
-            _error_bars(ax, x, y, style)
+        draw_intervals(ax, x, y, style, shaded=loads.size > 1)
     if cells[0].metric == "accepted_load":
-        # All that is offered.
+        # The diagonal: all of the offered load is accepted.
         ax.plot([0, loads.max()], [0, loads.max()], color="#bbbbbb", linewidth=0.9, zorder=1)
         ax.set_ylim(bottom=0)
     else:
@@ -97,14 +93,14 @@ def _curves(
 
 
 def _jobs(ax: Axes, cells: Sequence[Cell], styles: Mapping[str, Style], factor: float | None) -> None:
-    """A group of points per job, one for each policy, with the interval as error bars."""
+    """A group of points per job, one per policy, with error bars."""
     jobs = list(dict.fromkeys(cell.job for cell in cells))
     step = min(0.16, 0.7 / len(styles))
     for k, (policy, style) in enumerate(styles.items()):
         x = np.arange(len(jobs)) + (k - (len(styles) - 1) / 2) * step
         own = [cell for cell in cells if cell.policy == policy]
         y = np.array([cell.ratio if factor is None else cell.mean for cell in own]) * np.float64(factor or 1)
-        _error_bars(ax, x, y, style)
+        draw_intervals(ax, x, y, style)
         ax.plot(x, y[:, 0], color=style.color, marker=style.marker, markersize=7, linestyle="none", zorder=3)
     ax.set_xticks(range(len(jobs)), [str(job) for job in jobs], rotation=20 if len(jobs) > 4 else 0)
     ax.set_xlim(-0.5, len(jobs) - 0.5)
@@ -113,11 +109,6 @@ def _jobs(ax: Axes, cells: Sequence[Cell], styles: Mapping[str, Style], factor: 
         ax.axhline(1, color="#bbbbbb", linewidth=0.9, zorder=1)
     else:
         _scale(ax, cells, factor)
-
-
-def _error_bars(ax: Axes, x: NDArray[np.floating], y: NDArray[np.floating], style: Style) -> None:
-    kept = np.isfinite(y).all(axis=1)
-    ax.vlines(x[kept], y[kept, 1], y[kept, 2], color=style.color, linewidth=1.6, zorder=2)
 
 
 def _scale(ax: Axes, cells: Sequence[Cell], factor: float) -> None:
@@ -143,12 +134,10 @@ def _saturated(cells: Sequence[Cell]) -> set[tuple[str, float | None]]:
 def _legend(figure: Figure, cells: Sequence[Cell], styles: Mapping[str, Style], confidence: float) -> None:
     handles = [key_line(style) for style in styles.values()]
     if any(np.isfinite(cell.mean.low) for cell in cells):
-        handles.append(
-            Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval")
-        )
+        handles.append(interval_key(confidence))
     if _saturated(cells):
         handles.append(
             Line2D([], [], color="#666666", marker="o", markerfacecolor="white", linestyle="none",
                    label=f"saturated (less than {100 * _SATURATED:g} % of the offered load accepted)")
         )  # fmt: skip
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6), frameon=False, fontsize=9)
+    legend_of(figure, handles)

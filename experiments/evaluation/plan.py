@@ -1,4 +1,4 @@
-"""From the words of `evaluate.yaml` to runs: every policy in every scenario, with the same loads and seeds."""
+"""The runs that `evaluate.yaml` describes: every policy in every scenario, with the same loads and seeds."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -16,18 +16,18 @@ from ..running.plan import Composers, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
 
-# Where the words of each kind are an option of a Hydra group, and the key of the list that holds them.
+# The Hydra group whose options the entries of each kind name.
 _GROUP: dict[Kind, str] = {"pattern": "traffic", "workload": "workload"}
 _POLICY_SUFFIX = ".safetensors"
-# Parameters of a policy that belong to the run: what a table has learned is part of the policy.
+# Keys of `run` among the parameters of a policy: the content of a learned table is part of the policy.
 _RUN_PARAMETERS = ("load_q_table", "freeze_q_table")
-# Axes of the evaluation itself, by the section where a run has them.
+# Keys of a run that are axes of the evaluation, and the lists that hold their values.
 _AXES = {"load": "loads", "seed": "seeds"}
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Who decides: a routing with its parameters, under a name of its own."""
+    """A routing with its parameters, and the name under which tables and figures show it."""
 
     name: str
     routing: str  # option of the group `routing`
@@ -36,7 +36,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What the network has to carry: a traffic pattern, run at every load, or a workload."""
+    """A traffic pattern, which runs at every load, or a workload."""
 
     name: str
     kind: Kind
@@ -59,19 +59,19 @@ class Trial:
 
     @property
     def labels(self) -> dict[str, str]:
-        """The columns of its row that its configuration does not have."""
+        """The columns that identify the trial and are missing from its configuration."""
         return {"policy": self.policy.name, "scenario": self.scenario.name}
 
 
 def routing_of(word: str) -> tuple[str, dict[str, Any]]:
-    """The routing that a word of `policies` stands for, and the keys it sets; `policy` plays a learned policy's file.
+    """The routing that a word of `policies` names, and the keys that it sets. The routing `policy` plays a file.
 
     Raises:
-        ConfigError: no such file, or no file of a policy.
+        ConfigError: the file does not exist, or the word names neither a routing nor a policy file.
     """
     if not word.endswith(_POLICY_SUFFIX):
         if "/" in word:
-            raise ConfigError(f"policies: '{word}' is neither a routing nor a file *{_POLICY_SUFFIX}")
+            raise ConfigError(f"policies: '{word}' is neither a routing nor a *{_POLICY_SUFFIX} file")
         return word, {}
     path = Path(word)
     if not path.is_file():
@@ -81,10 +81,10 @@ def routing_of(word: str) -> tuple[str, dict[str, Any]]:
 
 
 def policies_of(entries: Sequence[Any]) -> list[Policy]:
-    """The entries of `policies`.
+    """The policies that the entries of `policies` describe.
 
     Raises:
-        ConfigError: an entry is no word and no mapping of the right keys, or two have one name.
+        ConfigError: an entry is neither a word nor a mapping with the right keys, or two entries have the same name.
     """
     policies = []
     for entry in entries:
@@ -97,15 +97,15 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
 
 
 def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) -> list[Scenario]:
-    """The entries of `patterns` or `workloads`.
+    """The scenarios that the entries of `patterns` or `workloads` describe.
 
     Args:
-        kind: Which of the two.
+        kind: `pattern` or `workload`.
         entries: Words and mappings.
-        common: Parameters of all of them; an entry's own come on top.
+        common: Parameters of all scenarios. The parameters of an entry override them.
 
     Raises:
-        ConfigError: as `policies_of`, or a parameter that is an axis of the evaluation.
+        ConfigError: as `policies_of`, or a parameter is an axis of the evaluation.
     """
     group = _GROUP[kind]
     scenarios = []
@@ -129,19 +129,20 @@ def plan(
     directory: Path,
     composers: Composers | None = None,
 ) -> list[Trial]:
-    """Every run: policies x scenarios x loads (of a pattern) x seeds.
+    """Every run: policies x scenarios x loads (for patterns) x seeds.
 
     Args:
-        policies: Who plays.
-        scenarios: Where.
-        common: Hydra overrides of every run. Windows among them are left out where a workload has none.
+        policies: All policies.
+        scenarios: All scenarios.
+        common: Hydra overrides of every run. Runs of a workload get none of those that set a window.
         loads: Offered loads of the patterns.
-        seeds: The same for all.
-        directory: Where the runs' own folders go.
-        composers: Of several calls, which then compose every option but once.
+        seeds: Seeds of every policy and scenario.
+        directory: The parent of the folders of the runs.
+        composers: Composers that several calls share, so that they compose each option only once.
 
     Raises:
-        ConfigError: an option, key or type that does not exist, with the policy and the scenario it was found in.
+        ConfigError: an option or a key does not exist, or a value has the wrong type. The message names the policy and
+            the scenario.
         OSError: a file that a policy or workload names cannot be read.
     """
     trials = []
@@ -164,10 +165,10 @@ def plan(
 
 
 def refused(trials: Sequence[Trial]) -> dict[str, str]:
-    """Policies that cannot play in a scenario, with what the core says to it, found without running a cycle.
+    """The policies that the core refuses in a scenario. Only networks are built; no cycle is simulated.
 
     Returns:
-        The message by `Trial.pair`, from building the first run of each.
+        The core's message by `Trial.pair`, from the first run of each pair.
     """
     firsts: dict[str, PlannedRun] = {}
     for trial in trials:
@@ -182,7 +183,7 @@ def refused(trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def check_axis(name: str, values: Sequence[float]) -> None:
-    """Refuse an empty axis, and one that counts a value twice: twice the same run is not two runs.
+    """Refuse an empty axis, and an axis that holds a value twice, which would count one run as two.
 
     Raises:
         ConfigError: names the axis.
@@ -193,10 +194,10 @@ def check_axis(name: str, values: Sequence[float]) -> None:
 
 
 def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str, Any]]:
-    """The word, the name (if it has one) and the parameters of an entry: a word, or a mapping that says more."""
+    """The word, the name if there is one, and the parameters of an entry. An entry is a word or a mapping."""
     if not isinstance(entry, Mapping):
         if entry in (None, ""):
-            raise ConfigError(f"{where}: {entry!r} is no {kind}; write {where}=[<{kind}>]")
+            raise ConfigError(f"{where}: {entry!r} is not a {kind}; write {where}=[<{kind}>]")
         return str(entry), None, {}
     valid = ("name", kind, "params")
     for key in entry:
@@ -206,7 +207,7 @@ def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str,
         raise ConfigError(f"{where}: {dict(entry)} lacks '{kind}'; write {{name: label, {kind}: ..., params: {{}}}}")
     params = entry.get("params") or {}
     if not isinstance(params, Mapping):
-        raise ConfigError(f"{where}: params of {entry[kind]} are no mapping; write params: {{key: value}}")
+        raise ConfigError(f"{where}: the params of {entry[kind]} are not a mapping; write params: {{key: value}}")
     for key in params:
         if key in _AXES:
             raise ConfigError(f"{where}: '{key}' is an axis of the evaluation; write {_AXES[key]}=[...]")
@@ -215,7 +216,7 @@ def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str,
 
 
 def _policy_name(word: str, params: Mapping[str, Any]) -> str:
-    # A table goes by its engine or its file.
+    # A forwarding table is named after its engine or its file.
     rest = dict(params)
     label = rest.pop("file", None) or rest.pop("engine", None) if word == "table" else None
     if label is not None:

@@ -1,4 +1,4 @@
-"""Planned trials played to the end: what came of each, and what went wrong, in lines for people."""
+"""Runs the planned trials, and collects their results and their failures."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,23 +13,23 @@ from .plan import Trial, refused
 def play(
     trials: Sequence[Trial], command: str, description: str, workers: int | None, launcher: Launcher = HERE
 ) -> tuple[dict[Path, dict[str, Any]], list[str]]:
-    """Run what is missing of the trials. Those that are refused or fail leave the others alone.
+    """Run the trials that have no result yet. A trial that is refused or fails does not stop the others.
 
     Args:
-        trials: Of one study.
-        command: Whose name messages begin with.
-        description: Shown beside the progress bar.
-        workers: Runs at the same time; None: one per core, or what a cluster has room for.
-        launcher: Where they run.
+        trials: The trials of one study.
+        command: The command's name, with which messages begin.
+        description: The label of the progress bar.
+        workers: Number of parallel runs; None: one per core, or as many as the cluster takes.
+        launcher: Runs the simulations.
 
     Returns:
-        The results by directory, and what went wrong: a line for all runs of a policy that ended alike.
+        The results by directory, and the failures: one line for all runs of a policy with the same message.
     """
     failures = refused(trials)
     for pair, message in failures.items():
-        # Said at once: the other runs may take long.
+        # Printed before the other runs, which may take long.
         print(f"{command}: left out: {pair}: {message}", file=sys.stderr, flush=True)
-    # Two policies may be the same one by two names; that is one run.
+    # Two names may stand for the same policy, whose runs are the same.
     runs: dict[Path, PlannedRun] = {t.run.directory: t.run for t in trials if t.pair not in failures}
     failed: dict[Path, str] = {}
     try:
@@ -41,7 +41,7 @@ def play(
 
 
 def _alike(trials: Sequence[Trial], failed: Mapping[Path, str]) -> list[str]:
-    """What failed runs said: a line for all of a policy and scenario that said the same, with their loads and seeds."""
+    """The messages of failed runs: one line for the same message of a policy in a scenario, with loads and seeds."""
     points: dict[tuple[str, str], list[str]] = {}
     for trial in trials:
         if trial.run.directory in failed:

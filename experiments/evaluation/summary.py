@@ -1,4 +1,4 @@
-"""From rows to numbers: every metric of every policy over the seeds, and beside the reference on the same seeds."""
+"""The numbers of an evaluation: each metric of each policy over the seeds, alone and relative to the reference."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import Interval, bootstrap_difference, bootstrap_mean, bootstrap_ratio
+from ..terminal.tables import interval_columns
 from .plan import Kind, Scenario
 
 Row = Mapping[str, Any]
 
-# Metrics of a pattern, and where a row has them.
+# Metrics of a pattern, and their columns in a row.
 PATTERN_METRICS = {
     "accepted_load": "accepted_load",
     "latency_mean_ns": "packet_latency_mean_ns",
@@ -20,7 +21,7 @@ PATTERN_METRICS = {
     "hops": "hops_mean",
     "nonminimal_fraction": "nonminimal_fraction",
 }
-# Likewise of a job, under `jobs.<name>.`.
+# Metrics of a job, and their columns below `jobs.<name>.`.
 JOB_METRICS = {
     "comm_time_ns": "comm_time_mean_ns",
     "finish_ns": "finish_ns",
@@ -30,7 +31,7 @@ JOB_METRICS = {
     "nonminimal_fraction": "nonminimal_fraction",
 }
 
-# Columns that are of packets, and so no numbers where none arrived.
+# Columns that are undefined if no packet arrived.
 _OF_PACKETS = ("hops_mean", "nonminimal_fraction", "_latency_mean_ns", "_latency_p99_ns")
 
 
@@ -45,15 +46,15 @@ class Cell:
     job: str | None
     metric: str
     mean: Interval
-    ratio: Interval  # to the reference, over the seeds that both have
-    difference: Interval  # likewise, in the metric's unit
-    seeds: int  # that gave a value
-    missing: int  # that gave none: the run failed, or there was nothing to measure
+    ratio: Interval  # to the reference, over the seeds with both values
+    difference: Interval  # from the reference, over the same seeds, in the metric's unit
+    seeds: int  # number of seeds with a value
+    missing: int  # number of seeds without one: the run failed, or it measured nothing
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How intervals are made."""
+    """Settings of the bootstrap that gives the intervals."""
 
     confidence: float
     resamples: int
@@ -68,16 +69,16 @@ def summarise(
     reference: str,
     bootstrap: Bootstrap,
 ) -> list[Cell]:
-    """Every cell, in the order scenario, point, policy, metric. A run without a row counts as missing.
+    """All cells, ordered by scenario, point, policy and metric. A run without a row counts as missing.
 
     Args:
-        rows: Of the runs that ended well, with `policy` and `scenario` beside what `results.row` gives.
-        policies: Names.
-        scenarios: All that were asked for.
-        loads: Of the patterns.
-        seeds: Of all.
+        rows: The rows of the finished runs, with the labels `policy` and `scenario`.
+        policies: The names of all policies.
+        scenarios: All scenarios.
+        loads: The loads of the patterns.
+        seeds: The seeds of every policy and scenario.
         reference: The policy that ratios and differences refer to.
-        bootstrap: How intervals are made.
+        bootstrap: Settings of the intervals.
     """
     found = {
         (
@@ -112,7 +113,7 @@ def summarise(
 
 
 def tidy(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """The columns of `evaluation.csv`, one mapping per cell; None where there is no number."""
+    """The rows of `evaluation.csv`, one per cell; None stands for a missing number."""
     return [
         {
             "policy": cell.policy,
@@ -121,11 +122,11 @@ def tidy(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             "job": cell.job,
             "load": cell.load,
             "metric": cell.metric,
-            **_ends(cell.mean, "mean", "low", "high"),
+            **interval_columns(cell.mean, "mean", "low", "high"),
             "seeds": cell.seeds,
             "missing": cell.missing,
-            **_ends(cell.ratio, "ratio", "ratio_low", "ratio_high"),
-            **_ends(cell.difference, "difference", "difference_low", "difference_high"),
+            **interval_columns(cell.ratio, "ratio", "ratio_low", "ratio_high"),
+            **interval_columns(cell.difference, "difference", "difference_low", "difference_high"),
         }
         for cell in cells
     ]
@@ -147,17 +148,13 @@ def _points(rows: Sequence[Row], scenario: Scenario, loads: Sequence[float]) -> 
 
 
 def _vector(rows: Sequence[Mapping[str, Any] | None], column: str, job: str | None) -> NDArray[np.float64]:
-    """A metric over the seeds; NaN where a run failed or gave no such number."""
+    """A metric over the seeds; NaN if a run failed or did not measure it."""
     prefix, packets = ("", "packets_delivered") if job is None else (f"jobs.{job}.", f"jobs.{job}.packets")
     values = np.full(len(rows), np.nan)
     for k, row in enumerate(rows):
         value = None if row is None else row.get(prefix + column)
-        # Hops of no packet are no number, even where a 0 stands; the load that was accepted is 0 then.
+        # Without packets, the row may hold 0 hops, which are undefined. The accepted load is truly 0 then.
         if row is None or value is None or (column.endswith(_OF_PACKETS) and not row.get(packets)):
             continue
         values[k] = value
     return values
-
-
-def _ends(interval: Interval, *keys: str) -> dict[str, float | None]:
-    return {key: None if np.isnan(value) else value for key, value in zip(keys, interval, strict=True)}

@@ -1,24 +1,19 @@
-"""The tables: on the terminal with colours, in `evaluation.md` with the ends of every interval, in the CSV in full."""
+"""The tables of an evaluation: on the terminal with colours, in `evaluation.md` with both ends of every interval."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from ...simcore._files import atomic_path
 from ..metrics import Interval
-from .summary import Cell, tidy
+from ..terminal.tables import MISSING, interval_text, markdown_table, study_page, terminal_table
+from .summary import Cell
 
-# Below this many seeds a reader must know that the bootstrap's intervals are too narrow, and by how much.
+# With fewer seeds, the caption warns that the bootstrap's intervals are too narrow.
 _FEW_SEEDS = 10
-_MISSING = "-"
 _FEWER = "†"
 
 _COLUMNS = {
@@ -32,14 +27,14 @@ _COLUMNS = {
 }  # title, factor from the metric's unit, format
 # The metric whose ratio to the reference the tables show.
 _COMPARED = {"pattern": "latency_mean_ns", "workload": "comm_time_ns"}
-# Metrics that are shown without an interval; the CSV has it.
+# Metrics that the tables show without their intervals, which the CSV has.
 _PLAIN = ("hops", "nonminimal_fraction")
 _FASTER, _SLOWER = "green", "red"
 
 
 @dataclass(frozen=True)
 class About:
-    """What is said around the tables."""
+    """The facts that the text around the tables mentions."""
 
     command: str
     network: str
@@ -48,40 +43,36 @@ class About:
     seeds: int
 
     def caption(self, ends: bool) -> str:
-        """How to read the tables.
+        """An explanation of the tables.
 
         Args:
-            ends: Whether they show both ends of an interval, or half its width.
+            ends: Whether the tables show both ends of an interval, or half its width.
         """
         if self.seeds == 1:
-            return "One seed: no intervals, as nothing is known of how much runs differ. Give more seeds."
-        how = "In brackets" if ends else "Behind ±, half the width of"
-        text = (
-            f"{how} the {100 * self.confidence:g} % interval of the mean over {self.seeds} seeds (bootstrap); "
-            f"ratios are to {self.reference} on the same seeds."
-        )
+            return "One seed gives no intervals, because the variation between runs is unknown. Use more seeds."
+        interval = f"the {100 * self.confidence:g} % bootstrap interval of the mean over {self.seeds} seeds"
+        shown = f"Brackets hold {interval}" if ends else f"The number after ± is half the width of {interval}"
+        text = f"{shown}. Ratios compare a policy with {self.reference} on the same seeds."
         if self.seeds < _FEW_SEEDS:
             text += (
-                f" {self.seeds} seeds are few and make intervals too narrow: those of 95 % cover the truth in about "
-                "75 % of cases with 3 seeds, 85 % with 5, 90 % with 10."
+                f" {self.seeds} seeds are few, so the intervals are too narrow. A 95 % interval covers the true mean "
+                "in about 75 % of cases with 3 seeds, 85 % with 5 and 90 % with 10."
             )
         return text
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: texts, and whether its ratio is clear of 1, below (-1) or above (1)."""
+    """A row of a table: texts, and the side of 1 on which the interval of its ratio lies: -1, 1, or 0 if it holds 1."""
 
     texts: list[str]
     verdict: int
 
 
 def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
-    """A table per scenario, for people at a terminal."""
+    """Print a table per scenario on the terminal."""
     for scenario, of_scenario in _by_scenario(cells):
-        table = Table(title=scenario, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-        for k, head in enumerate(heads(of_scenario)):
-            table.add_column(head, justify="left" if k == 1 else "right")
+        table = terminal_table(heads(of_scenario), left=["policy"], title=scenario)
         for _, points in groupby(of_scenario, key=lambda cell: (cell.load, cell.job)):
             for line in lines(list(points), about.reference, ends=False):
                 color = {-1: _FASTER, 0: "", 1: _SLOWER}[line.verdict]
@@ -96,41 +87,22 @@ def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
 
 
 def markdown(cells: Sequence[Cell], about: About, figure: str, failures: Sequence[str]) -> str:
-    """`evaluation.md`: what was run, every table, the figure, and what failed."""
-    parts = [
-        f"# Evaluation\n\n    {about.command}\n\n{about.network}\n\n{about.caption(ends=True)} Bold: clear of 1.\n"
-    ]
-    if failures:
-        parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
-    parts.append(f"![Every policy over the offered load]({figure})\n")
+    """The page `evaluation.md`: the command, the failures, the figure and every table."""
+    tables = {}
     for scenario, of_scenario in _by_scenario(cells):
-        names = heads(of_scenario)
-        ratio = _ratio_position(of_scenario)
-        table = [
-            f"| {' | '.join(names)} |",
-            "|" + "|".join("---" if k == 1 else "---:" for k in range(len(names))) + "|",
-        ]
+        ratio, rows = _ratio_position(of_scenario), []
         for _, points in groupby(of_scenario, key=lambda cell: (cell.load, cell.job)):
             for line in lines(list(points), about.reference, ends=True):
-                texts = [f"**{t}**" if line.verdict and k == ratio else t for k, t in enumerate(line.texts)]
-                table.append(f"| {' | '.join(texts)} |")
-        parts.append(f"## {scenario}\n\n" + "\n".join(table) + "\n")
-    if _any_missing(cells):
-        parts.append(_footnote() + "\n")
-    return "\n".join(parts)
-
-
-def write_csv(path: Path, cells: Sequence[Cell]) -> None:
-    """Every cell as a line, with all digits; an empty field where there is no number."""
-    rows = tidy(cells)
-    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+                rows.append([f"**{t}**" if line.verdict and k == ratio else t for k, t in enumerate(line.texts)])
+        tables[scenario] = markdown_table(heads(of_scenario), rows, left=["policy"])
+    notes = [about.network, f"{about.caption(ends=True)} Bold: the interval of the ratio excludes 1."]
+    image = f"![Every policy over the offered load]({figure})"
+    footnote = _footnote() if _any_missing(cells) else ""
+    return study_page("Evaluation", about.command, notes, failures, image, tables, footnote)
 
 
 def heads(cells: Sequence[Cell]) -> list[str]:
-    """The heads of a scenario's table."""
+    """The headings of a scenario's table."""
     compared = _COMPARED[cells[0].kind]
     columns = []
     for metric in dict.fromkeys(cell.metric for cell in cells):
@@ -141,11 +113,11 @@ def heads(cells: Sequence[Cell]) -> list[str]:
 
 
 def lines(cells: Sequence[Cell], reference: str, ends: bool) -> list[Line]:
-    """The lines of one point of a scenario, a policy each.
+    """The lines of one point of a scenario, one per policy.
 
     Args:
-        cells: Of that point.
-        reference: Gets no ratio to itself.
+        cells: The cells of the point.
+        reference: The policy that gets no ratio.
         ends: As for `About.caption`.
     """
     result = []
@@ -155,9 +127,9 @@ def lines(cells: Sequence[Cell], reference: str, ends: bool) -> list[Line]:
             _, factor, form = _COLUMNS[cell.metric]
             fewer = _FEWER if cell.missing and cell.seeds else ""
             scaled = Interval(*(end * factor for end in cell.mean))
-            texts.append(_text(scaled, form, ends and cell.metric not in _PLAIN, cell.metric in _PLAIN) + fewer)
+            texts.append(_text(scaled, form, ends, cell.metric in _PLAIN) + fewer)
             if cell.metric == _COMPARED[cell.kind]:
-                texts.append(_MISSING if policy == reference else _text(cell.ratio, "{:.3f}", ends))
+                texts.append(MISSING if policy == reference else _text(cell.ratio, "{:.3f}", ends))
                 verdict = 0 if policy == reference else int(cell.ratio.low > 1) - int(cell.ratio.high < 1)
         point = cells[0].job if cells[0].load is None else f"{cells[0].load:g}"
         result.append(Line([str(point), policy, *texts], verdict))
@@ -165,14 +137,7 @@ def lines(cells: Sequence[Cell], reference: str, ends: bool) -> list[Line]:
 
 
 def _text(interval: Interval, form: str, ends: bool, plain: bool = False) -> str:
-    if np.isnan(interval.value):
-        return _MISSING
-    value = form.format(interval.value)
-    if plain or np.isnan(interval.low):
-        return value
-    if ends:
-        return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
-    return f"{value} ±{form.format((interval.high - interval.low) / 2)}"
+    return interval_text(Interval(interval.value, np.nan, np.nan) if plain else interval, form, ends)
 
 
 def _by_scenario(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
@@ -189,6 +154,6 @@ def _any_missing(cells: Sequence[Cell]) -> bool:
 
 def _footnote() -> str:
     return (
-        f"{_MISSING} no number: every run failed or had nothing to measure; {_FEWER} over fewer seeds than asked for: "
-        "the others failed or had nothing to measure."
+        f"{MISSING} means that every run failed or measured nothing. {_FEWER} marks a mean over fewer seeds, because "
+        "the other runs failed or measured nothing."
     )

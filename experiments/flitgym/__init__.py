@@ -6,12 +6,14 @@
     runs = flitgym.sweep(["topology=dragonfly_72"], routing=["par", "ugal_l"], **{"traffic.load": [0.1, 0.3, 0.5]})
     runs.plot()
 
-This folder is the package `flitgym` itself (`wheel.packages` in pyproject.toml); its parts are the folders of the
-repository. A name is imported when it is first used, so that `import flitgym` takes no time.
+This folder is the package `flitgym` itself (`wheel.packages` in pyproject.toml). Its subpackages are the top folders of
+the repository. A name is imported at its first use, so that `import flitgym` is fast.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from flitgym.moved import MOVED, register
 
 if TYPE_CHECKING:
     from flitgym.experiments.api.calls import configuration, simulate, sweep
@@ -48,9 +50,9 @@ _HOMES = {
 }
 
 
-_PARTS = ("agents", "configs", "env", "experience", "experiments", "plugins", "simcore")
+_PARTS = ("agents", "configs", "env", "experiments", "plugins", "simcore")
 
-# A type checker sees the imports above, and so reports a name that is none.
+# A type checker uses the imports above, and so it reports unknown names.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
@@ -58,7 +60,7 @@ if not TYPE_CHECKING:
             from importlib.metadata import version
 
             value: object = version("flitgym")
-        elif name in _PARTS:
+        elif name in _PARTS or f"flitgym.{name}" in MOVED:
             return import_module(f"flitgym.{name}")
         elif name in _HOMES:
             value = getattr(import_module(_HOMES[name]), name)
@@ -70,3 +72,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_PARTS, "__all__", "__doc__", "__file__", "__path__"})
+
+
+register()

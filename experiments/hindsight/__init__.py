@@ -1,1 +1,1 @@
-"""What `flitgym-regret` is made of: one run of forks, what its rows come to, the tables and the figure."""
+"""The parts of `flitgym-regret`: one run with its forks, the summary of its rows, the tables and the figure."""

@@ -1,4 +1,4 @@
-"""The figure: per pattern a line of panels, regret and relative regret over the offered load, and regret by hop."""
+"""The figure of a regret study: per pattern, regret and relative regret over the load, and regret by hop."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -6,9 +6,8 @@ from itertools import groupby
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from ..plotting.drawing import Style, key_line, polish
+from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, legend_of, polish
 from .summary import Line
 
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches
@@ -18,9 +17,9 @@ def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float) 
     """Draw every pattern.
 
     Args:
-        lines: All of the study.
-        styles: Of every policy, by name, in the order of the legend.
-        confidence: Of the intervals, for the legend.
+        lines: All lines of the study.
+        styles: The style of every policy, by name, in the order of the legend.
+        confidence: The confidence of the intervals, for the legend.
     """
     patterns = {name: list(own) for name, own in groupby(lines, key=lambda line: line.pattern)}
     present = {line.policy for line in lines}
@@ -33,15 +32,13 @@ def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float) 
         row[0].set_ylabel("regret per decision (ns)")
         _over_load(row[1], whole, "relative", styles)
         row[1].axhline(1, color="#bbbbbb", linewidth=0.9, zorder=1)
-        row[1].set_ylabel("regret / regret of chance")
+        row[1].set_ylabel("regret / regret of a random choice")
         _by_hop(row[2], own, styles)
         row[0].set_title(pattern, fontweight="bold", loc="left")
         for ax in row:
             polish(ax)
     figure.align_ylabels()
-    handles = [key_line(style) for style in styles.values()]
-    handles.append(Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6), frameon=False, fontsize=9)
+    legend_of(figure, [*(key_line(style) for style in styles.values()), interval_key(confidence)])
     return figure
 
 
@@ -55,17 +52,14 @@ def _over_load(ax: Axes, lines: Sequence[Line], key: str, styles: Mapping[str, S
         y = np.array([getattr(line, key) for line in own], dtype=float)
         ax.plot(x, y[:, 0], color=style.color, linestyle=style.line, linewidth=style.width, marker=style.marker,
                 markersize=5.5, zorder=2 + 0.1 * k)  # fmt: skip
-        if len(loads) > 1:
-            ax.fill_between(x, y[:, 1], y[:, 2], color=style.color, alpha=0.2, linewidth=0, zorder=1.5)
-        else:
-            ax.vlines(x, y[:, 1], y[:, 2], color=style.color, linewidth=1.6, zorder=2)
+        draw_intervals(ax, x, y, style, shaded=len(loads) > 1)
     ax.set_xlim(0, 1.05 * max(loads))
     ax.set_ylim(bottom=0)
     ax.set_xlabel("offered load")
 
 
 def _by_hop(ax: Axes, lines: Sequence[Line], styles: Mapping[str, Style]) -> None:
-    """The highest load, hop by hop; a policy that decides after one number of hops alone has one point."""
+    """Regret at the highest load, by hop. A policy that always decides after the same number of hops has one point."""
     load = max(line.load for line in lines)
     at = [line for line in lines if line.load == load]
     hops = sorted({line.hops for line in at if line.hops is not None}) or [0]
@@ -75,10 +69,10 @@ def _by_hop(ax: Axes, lines: Sequence[Line], styles: Mapping[str, Style]) -> Non
         own = [line for line in own if line.hops is not None] or own
         x = np.array([line.hops or 0 for line in own]) + (k - (len(styles) - 1) / 2) * step
         y = np.array([line.regret_ns for line in own], dtype=float).reshape(-1, 3)
-        ax.vlines(x, y[:, 1], y[:, 2], color=style.color, linewidth=1.6, zorder=2)
+        draw_intervals(ax, x, y, style)
         ax.plot(x, y[:, 0], color=style.color, marker=style.marker, markersize=6.5, linestyle="none", zorder=3)
     ax.set_xticks(hops)
     ax.set_xlim(min(hops) - 0.5, max(hops) + 0.5)
     ax.set_ylim(bottom=0)
-    ax.set_xlabel("hops behind the packet")
+    ax.set_xlabel("hops that the packet has made")
     ax.set_ylabel(f"regret at load {load:g} (ns)")

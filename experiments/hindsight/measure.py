@@ -1,4 +1,4 @@
-"""One run: warm up, sample decisions, try every candidate of each, write what they cost."""
+"""One run: warm up, sample decisions, try every candidate of each decision in a fork, and write the costs."""
 
 import hashlib
 import json
@@ -12,69 +12,73 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, unknown
-from ...plugins import versions
+from ...configs.renamed import RENAMED
 from ...simcore import ConfigError, MarginalCost, __version__
+from ...simcore.plugins import versions
 from ..results.cautions import late_events
 from ..results.files import require_writable, write_result, write_table
 from ..running.one_run import prepare
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
-_CHUNK = 64  # decisions between two reports
-_WARMUP_CHUNK = 20_000  # cycles, likewise
-_WARMUP_PART = 0.2  # of the bar
+_OLD = {new: old for old, new in RENAMED["regret"].items()}
+_CHUNK = 64  # decisions between two reports of progress
+_WARMUP_CHUNK = 20_000  # cycles between two reports of progress
+_WARMUP_PART = 0.2  # of the progress bar
 
 Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Trying:
-    """How decisions are tried. Keys and units as in `regret.yaml`."""
+class Sampling:
+    """How decisions are sampled and tried. Keys and units are those of `regret.yaml`."""
 
     decisions: int
-    part: float
+    sample_fraction: float
     horizon_ns: float
     slots: int
-    others: str
+    other_packets: str
 
     def check(self) -> None:
-        """Refuse what no simulation could do.
+        """Check the values.
 
         Raises:
             ConfigError: names the key.
         """
         if self.decisions < 1:
             raise ConfigError(f"decisions: {self.decisions} is less than 1")
-        if not 0 < self.part <= 1:
-            raise ConfigError(f"part: {self.part:g} is not in (0, 1]")
+        if not 0 < self.sample_fraction <= 1:
+            raise ConfigError(f"sample_fraction: {self.sample_fraction:g} is not in (0, 1]")
         if not 0 < self.horizon_ns < 1e9:
             raise ConfigError(f"horizon_ns: {self.horizon_ns:g} is not between 0 and 1e9")
         if not 2 <= self.slots <= 64:
             raise ConfigError(f"slots: {self.slots} is not in [2, 64]")
-        if self.others not in OTHERS:
-            raise ConfigError(unknown("others", self.others, OTHERS, "value"))
+        if self.other_packets not in OTHERS:
+            raise ConfigError(unknown("other_packets", self.other_packets, OTHERS, "value"))
 
 
-def identity(config: DictConfig | dict[str, Any], trying: Trying) -> str:
+def identity(config: DictConfig | dict[str, Any], sampling: Sampling) -> str:
     """A hash that is equal for equal runs, 12 hexadecimal digits."""
-    text = json.dumps([config_hash(config), asdict(trying)], sort_keys=True)
+    # The hash uses the key names of earlier versions, so that finished runs remain valid.
+    values = {_OLD.get(key, key): value for key, value in asdict(sampling).items()}
+    text = json.dumps([config_hash(config), values], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, report: Report) -> dict[str, Any]:
+def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Path, report: Report) -> dict[str, Any]:
     """Run `config` and write `result.json` and `decisions.parquet`, a row per decision, into `directory`.
 
     Args:
-        config: Of the run, resolved.
-        trying: How decisions are tried.
-        threads: That forks run on; 0 = one per core.
-        directory: Of the run.
-        report: Told of the phase and the part that is done.
+        config: The resolved configuration of the run.
+        sampling: How decisions are sampled and tried.
+        threads: Threads for the forks; 0 = one per core.
+        directory: The folder of the run.
+        report: Receives the phase and the finished fraction.
 
     Raises:
-        ConfigError: the configuration cannot run, or there is nothing to choose.
-        CoreError: the simulation ended itself.
-        OSError: nothing can be written there.
+        ConfigError: the configuration cannot run, or no packet has more than one candidate.
+        CoreError: the simulation stopped with an error.
+        OSError: the folder cannot be written.
     """
     simulation = prepare(config)
     if config.run.load_q_table is not None:
@@ -83,11 +87,11 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         simulation.q_frozen = True
     costs = MarginalCost(
         simulation,
-        horizon_ns=trying.horizon_ns,
-        slots=trying.slots,
+        horizon_ns=sampling.horizon_ns,
+        slots=sampling.slots,
         threads=threads,
         seed=config.seed,
-        reroute=trying.others == "routed",
+        reroute=sampling.other_packets == "routed",
     )
     require_writable(directory)
     warmup = simulation.cycles(config.run.warmup_ns)
@@ -96,18 +100,18 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
 
     began, pieces, found = time.perf_counter(), [], 0
-    while found < trying.decisions:
-        pieces.append(columns_of(costs.label(min(_CHUNK, trying.decisions - found), trying.part)))
+    while found < sampling.decisions:
+        pieces.append(columns_of(costs.label(min(_CHUNK, sampling.decisions - found), sampling.sample_fraction)))
         found += len(pieces[-1]["regret_ns"])
-        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / trying.decisions)
+        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / sampling.decisions)
     columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
     seconds = time.perf_counter() - began
     write_table(directory / "decisions.parquet", columns)
     result = {
         **means_of(columns),
         "decisions": found,
-        "horizon_ns": trying.horizon_ns,
-        "others": trying.others,
+        "horizon_ns": sampling.horizon_ns,
+        "others": sampling.other_packets,
         "wall_seconds": seconds,
         "decisions_per_second": found / seconds,
         "simulated_ns": simulation.time_ns,
@@ -116,8 +120,9 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
         "plugins": versions(simulation.facts()["plugins"]),
         "files": {"decisions": "decisions.parquet"},
         "facts": simulation.facts(),
-        "config_hash": identity(config, trying),
+        "config_hash": identity(config, sampling),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "core_config": simulation.configuration(),
         "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
     }
     write_result(directory, result)
@@ -125,17 +130,20 @@ def measure(config: DictConfig, trying: Trying, threads: int, directory: Path, r
 
 
 def columns_of(labels: Columns) -> Columns:
-    """The columns that are kept of each decision.
+    """The columns of `decisions.parquet`.
 
     Args:
-        labels: Of `MarginalCost.label`.
+        labels: The result of `MarginalCost.label`.
 
     Returns:
-        `cycle`, `router`, `hops`, `came_by` and `candidates`, as there; `taken` and `best`, slots; `regret_ns`, what
-        the taken candidate cost more than the best; `chance_ns`, what a candidate at random costs more than the best,
-        on average; `change_ns`, what the others cost more than the taken one, on average; `minimal_ns`, what the
-        minimal candidate costs more than the taken one; `settled`, 1 if all forks of the decision became equal to the
-        run; `taken_minimal`, 1 if the minimal candidate was taken.
+        `cycle`, `router`, `hops`, `came_by` and `candidates`, as in `labels`.
+        `taken`, `best`: the slots of the candidate taken and of the cheapest one.
+        `regret_ns`: cost of the candidate taken minus that of the cheapest.
+        `chance_ns`: mean cost of all candidates minus that of the cheapest.
+        `change_ns`: mean cost of the other candidates minus that of the one taken.
+        `minimal_ns`: cost of the minimal candidate minus that of the one taken.
+        `settled`: 1 if all forks of the decision became equal to the run.
+        `taken_minimal`: 1 if the minimal candidate was taken.
     """
     cost, mask, taken = labels["cost_ns"], labels["mask"], labels["taken"]
     best, tried = np.nanmin(cost, axis=1), mask.sum(axis=1)

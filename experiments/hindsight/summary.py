@@ -1,4 +1,4 @@
-"""From decisions to numbers: by policy, pattern, load and hop, with intervals over stretches of time."""
+"""The numbers of a regret study by policy, pattern, load and hop, with intervals over stretches of time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,35 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import Interval, bootstrap_mean, bootstrap_ratio
+from ..terminal.tables import interval_columns
 
-_STRETCHES = 20  # of the decisions of a run: those near each other in time say much the same
+# Stretches of time into which a run is cut for the bootstrap, because decisions close in time are correlated.
+_STRETCHES = 20
 
 
 @dataclass(frozen=True)
 class Line:
-    """The decisions of one policy at one point, all of them or those after so many hops."""
+    """The decisions of one policy at one point: all of them, or those after a number of hops."""
 
     policy: str
     pattern: str
     load: float
-    hops: int | None  # None: all
+    hops: int | None  # None: all decisions
     decisions: int
     candidates: float  # mean
-    best_taken: float  # part of the decisions in which no candidate would have cost less
+    best_taken: float  # fraction of the decisions whose candidate was the cheapest
     regret_ns: Interval
-    relative: Interval  # regret over what a candidate taken at random loses: 0 the best each time, 1 as good as chance
-    change_ns: Interval  # what another candidate costs more, on average; below 0: changing pays
+    relative: Interval  # regret over the regret of a random choice: 0 = always the best, 1 = as good as chance
+    change_ns: Interval  # mean cost of the other candidates minus that of the one taken; below 0: changing pays
 
 
 def summarise(
     groups: Mapping[tuple[str, str, float], Sequence[Mapping[str, NDArray[Any]]]], confidence: float, resamples: int
 ) -> list[Line]:
-    """Every line, in the order of the groups; first all decisions of a group, then hop by hop.
+    """All lines in the order of the groups. The line for all decisions of a group precedes the lines for each hop.
 
     Args:
         groups: By policy, pattern and load, the columns of each seed's run (`measure.columns_of`).
-        confidence: Of the intervals.
-        resamples: Of the bootstrap.
+        confidence: The confidence of the intervals.
+        resamples: Number of resamples of the bootstrap.
     """
     lines = []
     for (policy, pattern, load), runs in groups.items():
@@ -58,14 +60,13 @@ def summarise(
 
 
 def tidy(lines: Sequence[Line]) -> list[dict[str, Any]]:
-    """The columns of `regret.csv`; None where there is no number."""
+    """The rows of `regret.csv`; None stands for a missing number."""
     rows = []
     for line in lines:
         flat: dict[str, Any] = {}
         for key, value in asdict(line).items():
             if isinstance(value, tuple):
-                ends = zip((key, f"{key}_low", f"{key}_high"), value, strict=True)
-                flat |= {name: None if np.isnan(end) else end for name, end in ends}
+                flat |= interval_columns(Interval(*value), key, f"{key}_low", f"{key}_high")
             else:
                 flat[key] = value
         rows.append(flat)

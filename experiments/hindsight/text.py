@@ -1,26 +1,20 @@
-"""The tables: on the terminal, in `regret.md` with the ends of every interval, in the CSV in full."""
+"""The tables of a regret study: on the terminal, and in `regret.md` with both ends of every interval."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
-import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from ...simcore._files import atomic_path
-from ..metrics import Interval
-from .summary import Line, tidy
+from ..terminal.tables import interval_text, markdown_table, study_page, terminal_table
+from .summary import Line
 
 _HEADS = ("load", "hop", "policy", "decisions", "cand.", "best taken", "regret, ns", "relative", "change, ns")
 
 
 @dataclass(frozen=True)
 class About:
-    """What is said around the tables."""
+    """The facts that the text around the tables mentions."""
 
     command: str
     network: str
@@ -29,29 +23,26 @@ class About:
     others: str
 
     def caption(self) -> str:
-        """How to read the tables."""
+        """An explanation of the tables."""
         others = {
             "kept": "the other packets keep the routes that they take in the run",
-            "routed": "the routing decides on the other packets anew",
+            "routed": "the routing decides again for the other packets",
         }[self.others]
         return (
-            f"Of each sampled decision every candidate was tried in a fork that ran {self.horizon_ns:,.0f} ns with "
-            f"the same packets; {others}. Costs are sums of the delays of all packets. regret: what the candidate "
-            "taken cost more than the best in hindsight, mean per decision. Nobody can know all of it beforehand, so "
-            "no routing comes to 0; relative: the same over what a candidate at random would lose (1: as good as "
-            "chance). change: what the other candidates cost more on average than the one taken; below 0 it pays to "
-            "take another. "
-            f"In brackets the {100 * self.confidence:g} % interval (bootstrap over stretches of time)."
+            f"Each candidate of a sampled decision was tried in a fork, which ran {self.horizon_ns:,.0f} ns with the "
+            f"same packets; {others}. The cost of a candidate is the sum of the delays of all packets. regret: the "
+            "cost of the candidate taken minus the cost of the best one, mean per decision. No routing reaches 0, "
+            "because it cannot know the future. relative: regret divided by the regret of a random choice (1: as good "
+            "as chance). change: the mean cost of the other candidates minus the cost of the one taken; below 0, "
+            f"another candidate is better. Brackets hold the {100 * self.confidence:g} % interval (bootstrap over "
+            "stretches of time)."
         )
 
 
 def print_tables(console: Console, lines: Sequence[Line], about: About) -> None:
-    """A table per pattern, without the hops, for people at a terminal."""
+    """Print a table per pattern on the terminal, without the rows for single hops."""
     for pattern, own in groupby(lines, key=lambda line: line.pattern):
-        table = Table(title=pattern, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-        for head in _HEADS:
-            if head != "hop":
-                table.add_column(head, justify="left" if head == "policy" else "right")
+        table = terminal_table((head for head in _HEADS if head != "hop"), left=["policy"], title=pattern)
         for _, point in groupby((line for line in own if line.hops is None), key=lambda line: line.load):
             for line in point:
                 table.add_row(
@@ -63,36 +54,21 @@ def print_tables(console: Console, lines: Sequence[Line], about: About) -> None:
 
 
 def markdown(lines: Sequence[Line], about: About, figure: str, failures: Sequence[str]) -> str:
-    """`regret.md`: what was run, every table, the figure, and what failed."""
-    parts = [f"# Regret\n\n    {about.command}\n\n{about.network}\n\n{about.caption()}\n"]
-    if failures:
-        parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
-    parts.append(f"![Regret of every policy over the offered load and by hop]({figure})\n")
-    for pattern, own in groupby(lines, key=lambda line: line.pattern):
-        rows = [
-            f"| {' | '.join(_HEADS)} |",
-            "|" + "|".join("---" if head == "policy" else "---:" for head in _HEADS) + "|",
-            *(f"| {' | '.join(texts(line, ends=True))} |" for line in own),
-        ]
-        parts.append(f"## {pattern}\n\n" + "\n".join(rows) + "\n")
-    return "\n".join(parts)
-
-
-def write_csv(path: Path, lines: Sequence[Line]) -> None:
-    """Every line with all digits; an empty field where there is no number."""
-    rows = tidy(lines)
-    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    """The page `regret.md`: the command, the failures, the figure and every table."""
+    tables = {
+        pattern: markdown_table(_HEADS, (texts(line, ends=True) for line in own), left=["policy"])
+        for pattern, own in groupby(lines, key=lambda line: line.pattern)
+    }
+    image = f"![Regret of every policy over the offered load and by hop]({figure})"
+    return study_page("Regret", about.command, [about.network, about.caption()], failures, image, tables)
 
 
 def texts(line: Line, ends: bool) -> list[str]:
-    """The fields of a line, in the order of the heads.
+    """The fields of a line, in the order of the headings.
 
     Args:
-        line: Of the summary.
-        ends: Whether both ends of an interval are shown, or half its width.
+        line: A line of the summary.
+        ends: Whether to show both ends of an interval, or half its width.
     """
     return [
         f"{line.load:g}",
@@ -101,18 +77,7 @@ def texts(line: Line, ends: bool) -> list[str]:
         f"{line.decisions:,}",
         f"{line.candidates:.1f}",
         f"{line.best_taken:.0%}",
-        _text(line.regret_ns, "{:,.0f}", ends),
-        _text(line.relative, "{:.2f}", ends),
-        _text(line.change_ns, "{:+,.0f}", ends),
+        interval_text(line.regret_ns, "{:,.0f}", ends),
+        interval_text(line.relative, "{:.2f}", ends),
+        interval_text(line.change_ns, "{:+,.0f}", ends),
     ]
-
-
-def _text(interval: Interval, form: str, ends: bool) -> str:
-    if np.isnan(interval.value):
-        return "-"
-    value = form.format(interval.value)
-    if np.isnan(interval.low):
-        return value
-    if ends:
-        return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
-    return f"{value} ±{form.replace('+', '').format((interval.high - interval.low) / 2)}"

@@ -1,1 +1,1 @@
-"""What figures and tables have in common: styles and axes, Markdown, and what those are called who route."""
+"""Common parts of figures and tables: styles, axes, Markdown, and the names of routings and policies."""

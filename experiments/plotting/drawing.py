@@ -1,4 +1,7 @@
-"""The common look of the figures: one colour, marker and line per routing everywhere, safe for colour-blind readers."""
+"""The common style of the figures: each routing has the same colour, marker and line in all of them.
+
+The colours are safe for colour-blind readers.
+"""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -13,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
+from numpy.typing import NDArray
 
 from ...simcore._files import atomic_path
 from .patterns import pattern_of
@@ -23,7 +27,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Style:
-    """How a routing looks, and its name in the papers."""
+    """The style of a routing, and its name in the papers."""
 
     label: str
     color: ColorType
@@ -32,7 +36,7 @@ class Style:
     width: float = 1.4
 
 
-# Okabe and Ito's palette; routings of one family share a hue and differ in line and marker.
+# Okabe and Ito's palette. Routings of one family share a hue and differ in line and marker.
 STYLES = {
     "minimal": Style("MIN", "#000000", "o"),
     "dimension_order": Style("DOR", "#000000", "o"),
@@ -54,14 +58,14 @@ STYLES = {
     "q_adaptive": Style("Q-adaptive", "#D55E00", "*", width=2.4),
 }
 
-# For policies that have no style of their own, in this order: far from each other and from those above. The numbers of
-# colours and of markers have no common divisor, so that pairs repeat late.
+# For policies without a style, in this order. The colours differ clearly from each other and from those above. The
+# numbers of colours and markers have no common divisor, so that pairs repeat late.
 FURTHER_COLORS = ("#CC79A7", "#6A3D9A", "#A6761D", "#E6194B", "#1B9E9E")
 FURTHER_MARKERS = ("h", "d", "p", ">")
 
-_further: dict[str, Style] = {}  # by name, those that were asked for
+_further: dict[str, Style] = {}  # styles assigned by `style_of`, by name
 
-# A point of the paper: a large hollow star. Any, as matplotlib's keyword arguments have no common type.
+# A published point: a large hollow star. `Any`, because Matplotlib's keyword arguments have no common type.
 PUBLISHED: dict[str, Any] = {
     "marker": "*",
     "markersize": 15,
@@ -72,28 +76,28 @@ PUBLISHED: dict[str, Any] = {
 
 
 def style_of(routing: str) -> Style:
-    """The style of a routing; those that have none of their own have further ones, in the order they are asked for."""
+    """The style of a routing. A routing that is not in `STYLES` gets the next free style in its first call."""
     if routing not in STYLES and routing not in _further:
         _further[routing] = _further_style(routing, len(_further))
     return STYLES.get(routing) or _further[routing]
 
 
 def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
-    """Styles of policies that stand in one figure, all different.
+    """Distinct styles for the policies of one figure.
 
     Args:
-        routings_by_name: The routing that each policy plays with, by the policy's name.
+        routings_by_name: The routing of each policy, by the policy's name.
 
     Returns:
-        By name: the first policy of a routing looks as that routing does everywhere; learned policies, and others
-        whose look is taken, have a further colour and marker each.
+        Styles by name. The first policy of a routing has the routing's usual style. Learned policies, and policies
+        whose style is taken, have a further colour and marker.
     """
     styles: dict[str, Style] = {}
     taken = set()
     further = itertools.count()
     for name, routing in routings_by_name.items():
         known = STYLES.get(routing)
-        # Routings of different topologies may look alike.
+        # Routings for different topologies may share a style.
         if known and (known.color, known.marker) not in taken:
             taken.add((known.color, known.marker))
             styles[name] = replace(known, label=name)
@@ -104,7 +108,7 @@ def distinct_styles(routings_by_name: Mapping[str, str]) -> dict[str, Style]:
 
 def _further_style(name: str, k: int) -> Style:
     color, marker = FURTHER_COLORS[k % len(FURTHER_COLORS)], FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
-    # Once round, the same colours come back dashed.
+    # When all colours are used, they repeat with dashed lines.
     return Style(name, color, marker, "-" if k < len(FURTHER_COLORS) else "--", 2.0)
 
 
@@ -112,7 +116,7 @@ def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> lis
     """The rows of a pattern, and of a routing if given, by increasing load and seed.
 
     Raises:
-        ValueError: there is none; a figure is not drawn with a curve missing.
+        ValueError: there is none, and a figure must not lack a curve.
     """
     chosen = [row for row in rows if pattern_of(row) == pattern and routing in (None, player_of(row))]
     if not chosen:
@@ -121,7 +125,7 @@ def select(rows: Sequence[Row], pattern: str, routing: str | None = None) -> lis
 
 
 def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Offered loads and the mean over seeds of a quantity at each; NaN where nothing was measured."""
+    """The offered loads, and the mean over seeds of a quantity at each load; NaN without a measurement."""
     loads = sorted({row["traffic.load"] for row in rows})
     values = [[row[quantity] for row in rows if row["traffic.load"] == load] for load in loads]
     means = [np.nan if None in at_load else np.mean(at_load) for at_load in values]
@@ -129,13 +133,13 @@ def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.
 
 
 def routings(rows: Sequence[Row]) -> list[str]:
-    """Every routing or policy in the rows: the known ones in the order of `STYLES`, others behind them."""
+    """Every routing or policy in the rows. Those in `STYLES` come first, in the order there."""
     present = {player_of(row) for row in rows}
     return [name for name in STYLES if name in present] + sorted(present - set(STYLES))
 
 
 def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> None:
-    """The curves of every routing over the offered load for one pattern; latencies on a logarithmic axis.
+    """Draw the curves of every routing over the offered load for one pattern. Latencies have a logarithmic axis.
 
     Raises:
         ValueError: a routing has no row for the pattern.
@@ -152,14 +156,14 @@ def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> N
 
 
 def polish(ax: Axes) -> None:
-    """Light grid, no frame at the top and right."""
+    """Add a light grid, and remove the frame at the top and right."""
     ax.grid(True, which="major", color="#e6e6e6", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def latency_axis(ax: Axes) -> None:
-    """A logarithmic axis whose ticks read 500, 1,000, 2,000 and so on."""
+    """Make the y axis logarithmic, with ticks such as 500, 1,000 and 2,000."""
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_minor_formatter(NullFormatter())
@@ -167,12 +171,12 @@ def latency_axis(ax: Axes) -> None:
 
 
 def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]], spacing: float = 0.045) -> None:
-    """Write a label to the right of each line's last point, moved apart where they would cover each other.
+    """Write a label to the right of each line's last point, with enough distance between labels.
 
     Args:
-        ax: With its final limits and scale.
-        ends: Per line the last point, the text and the colour.
-        spacing: Least distance of two labels, as a part of the panel's height.
+        ax: Axes with their final limits and scale.
+        ends: The last point, the text and the colour of each line.
+        spacing: Least distance of two labels, as a fraction of the panel's height.
     """
     to_panel = ax.transScale + ax.transLimits
     height = -np.inf
@@ -186,13 +190,40 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, ColorType]], sp
 
 
 def legend_above(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), columns: int = 6) -> None:
-    """One legend for all panels, above them: the routings, then whatever else is drawn."""
-    handles = [*(key_line(style_of(name)) for name in names), *extra]
+    """Draw one legend above all panels: the routings, then further entries."""
+    legend_of(figure, [*(key_line(style_of(name)) for name in names), *extra], columns)
+
+
+def legend_of(figure: Figure, handles: Sequence[Line2D], columns: int | None = None) -> None:
+    """Draw a legend of given entries above all panels, with up to six columns unless a number is given."""
+    columns = columns or min(len(handles), 6)
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
 
 
+def interval_key(confidence: float) -> Line2D:
+    """The entry of a legend for intervals."""
+    return Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval")
+
+
+def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, shaded: bool = False) -> None:
+    """Draw intervals as error bars, or as a shaded band along a curve.
+
+    Args:
+        ax: Axes to draw into.
+        x: [points].
+        y: [points, 3] value, lower and upper end.
+        style: The style of the policy.
+        shaded: Whether to draw a band.
+    """
+    if shaded:
+        ax.fill_between(x, y[:, 1], y[:, 2], color=style.color, alpha=0.2, linewidth=0, zorder=1.5)
+        return
+    kept = np.isfinite(y).all(axis=1)
+    ax.vlines(x[kept], y[kept, 1], y[kept, 2], color=style.color, linewidth=1.6, zorder=2)
+
+
 def key_line(style: Style) -> Line2D:
-    """How a style looks in a legend."""
+    """The entry of a legend for a style."""
     return Line2D([], [], color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
                   markersize=6, label=style.label)  # fmt: skip
 
@@ -201,13 +232,13 @@ def save_figure(figure: Figure, stem: Path, salt: str, kinds: Sequence[str] = ("
     """Write a figure as PNG and SVG; the same figure gives the same bytes.
 
     Args:
-        figure: What was drawn.
+        figure: The figure.
         stem: The files' path without a suffix.
-        salt: Of the names that marks in an SVG have; without one they would be random.
+        salt: Salt of the identifiers in an SVG, which would otherwise be random.
         kinds: Suffixes of the files.
 
     Returns:
-        The files written.
+        The files.
     """
     written = []
     for suffix in kinds:

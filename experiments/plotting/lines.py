@@ -1,4 +1,4 @@
-"""The panels, lines and points of the figure of a sweep, found from the keys that differ, without drawing them."""
+"""The panels, lines and points of a sweep's figure, which follow from the keys that differ."""
 
 import itertools
 import math
@@ -18,11 +18,11 @@ from .words import value_label
 TRAFFIC = ("packet_latency_mean_ns", "packet_latency_p99_ns", "accepted_load", "hops_mean")
 
 _DASHES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
-_DODGE = 0.5  # of the distance of two words, over which the points of several lines are spread
-_MOST_LINES = 16  # beyond, a legend is too long to read, and the runs are drawn as points
+_DODGE = 0.5  # fraction of the distance between two words over which the points of several lines are spread
+_MOST_LINES = 16  # more lines would make a legend too long, so the runs are drawn as points
 _MOST_FACETS = 4  # rows of panels for the values of further keys
 _MOST_JOBS = 12  # panels
-_MOST_KEYS = 4  # against which points are drawn
+_MOST_KEYS = 4  # panels of points, one per key
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Point:
     """The runs of one line at one position.
 
     Args:
-        at: The value along the axis x.
+        at: The value on the x axis.
         estimate: The mean over seeds and the ends of its 95 % interval, which are NaN for a single seed.
-        saturated: Whether the network accepted less than was offered.
+        saturated: Whether the network is saturated (`is_saturated`).
     """
 
     at: Any
@@ -46,7 +46,7 @@ class Line:
 
     Args:
         key: The columns that its runs have in common, and their values.
-        style: How it looks, with its label.
+        style: The style of the line, with its label.
     """
 
     key: Mapping[str, Any]
@@ -62,10 +62,10 @@ class Block:
     """A row of panels that share their runs and lines.
 
     Args:
-        title: The values of further keys; empty where there are none.
-        rows: The runs.
-        panels: The columns x and y of each.
-        lines: In the order of the legend.
+        title: The values of further keys; empty without further keys.
+        rows: The rows of the runs.
+        panels: The columns x and y of each panel.
+        lines: The lines in the order of the legend.
         joined: Whether lines join the points.
     """
 
@@ -77,13 +77,13 @@ class Block:
 
 
 def blocks_of(rows: Iterable[Row]) -> list[Block]:
-    """The panels of a sweep: those of the runs of traffic, then those of jobs.
+    """The panels of a sweep: first for traffic patterns, then for jobs.
 
     Args:
-        rows: Of one study, as `read_rows` returns them.
+        rows: The rows of one study, from `read_rows`.
 
     Returns:
-        An empty list where there is nothing to compare: a single run, forwarding tables alone, jobs that did not end.
+        The list is empty if no two runs can be compared, as for forwarding tables or unfinished jobs.
     """
     known = named(row for row in rows if "routing.name" in row)
     kinds = [[row for row in known if is_of_jobs(row) == jobs] for jobs in (False, True)]
@@ -91,12 +91,12 @@ def blocks_of(rows: Iterable[Row]) -> list[Block]:
 
 
 def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
-    """The points of one line by increasing `x`. A seed that was run several times counts once.
+    """The points of one line by increasing `x`. Several runs with the same seed count once.
 
     Args:
-        rows: Of one line, as `named` returns them.
+        rows: The rows of one line, from `named`.
         x: A column.
-        y: A column with numbers, or None where a run has no value.
+        y: A column with numbers, or None for a missing number.
     """
     at: dict[Any, dict[Any, Row]] = {}
     for row in rows:
@@ -111,11 +111,11 @@ def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
 
 
 def lines_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Line]:
-    """A line for each combination of values that occurs. The first key gives the colour, the others dash the line.
+    """A line for each combination of values that occurs. The first key determines the colour, the others the dashes.
 
     Args:
-        rows: As `named` returns them.
-        keys: Columns; without any there is one line of all rows.
+        rows: Rows from `named`.
+        keys: Columns. Without keys, one line has all rows.
     """
     if not keys:
         return [Line({}, Style("", "#0072B2", "o"))]
@@ -133,12 +133,12 @@ def lines_of(rows: Sequence[Row], keys: Sequence[str]) -> list[Line]:
 
 
 def dodge(lines: Sequence[Line], k: int, x: str) -> float:
-    """The distance of a line's points from the place of a word along the axis, so that they do not cover each other."""
+    """The offset of a line's points from the place of a word on the axis. It separates the points of several lines."""
     return 0.0 if x in lines[k].key else _DODGE * ((k + 0.5) / len(lines) - 0.5)
 
 
 def ordered(column: str, values: Iterable[Any]) -> list[Any]:
-    """Distinct values: numbers by size, routings as in every figure, other words as they come; None comes first."""
+    """Distinct values in order: None, numbers by size, then words. Routings have the order of `STYLES`."""
     distinct = list(dict.fromkeys(values))
     words = [value for value in distinct if not is_number(value) and value is not None]
     if column == "routing":
@@ -148,7 +148,7 @@ def ordered(column: str, values: Iterable[Any]) -> list[Any]:
 
 def _looks(key: str, values: Sequence[Any]) -> dict[Any, Style]:
     if len(values) > 1 and all(map(is_number, values)):
-        # Numbers are in an order, and so are their colours.
+        # Ordered numbers have ordered colours.
         shades = matplotlib.colormaps["viridis"](np.linspace(0.0, 0.85, len(values)))
         markers = itertools.cycle("osD^vPX")
         return {
@@ -159,8 +159,8 @@ def _looks(key: str, values: Sequence[Any]) -> dict[Any, Style]:
     return {value: styles[str(value)] for value in values}
 
 
-def tells_apart(rows: Sequence[Row], keys: Sequence[str], key: str) -> bool:
-    """Whether a key differs among runs that are alike in others: a measured column may say the same as a key."""
+def distinguishes(rows: Sequence[Row], keys: Sequence[str], key: str) -> bool:
+    """Whether a key differs among runs with equal values of other keys."""
     before = {tuple(value_of(row, one) for one in keys) for row in rows}
     return len({tuple(value_of(row, one) for one in (*keys, key)) for row in rows}) > len(before)
 
@@ -171,10 +171,10 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
     panels = _times_of_jobs(rows) if jobs else [key for key in TRAFFIC if any(row.get(key) is not None for row in rows)]
     across = across_of(rows, keys)
     rest = sorted((key for key in keys if key != across), key=lambda key: key != "routing")
-    # Points along an axis of routings have the colours that these have everywhere.
+    # If routings are on the x axis, their points still have the colours of the routings.
     rest = rest or [key for key in keys if key == "routing"]
     split = len(rest)
-    # The last keys become rows of panels, as long as these are few.
+    # The last keys become rows of panels, while there are few rows.
     while split > 1 and len(_groups(rows, rest[split - 1 :])) <= _MOST_FACETS:
         split -= 1
     lines = lines_of(rows, rest[:split])
@@ -186,14 +186,14 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
             group,
             [(across, panel) for panel in panels],
             lines,
-            joined=across != "seed",  # a line between seeds would mean nothing
+            joined=across != "seed",  # a line between seeds would have no meaning
         )
         for values, group in _groups(rows, rest[split:]).items()
     ]
 
 
 def _cloud(rows: Sequence[Row], keys: Sequence[str], panels: Sequence[str]) -> list[Block]:
-    """Many keys at once, such as an optimiser draws: the runs as points against each key, one row per column."""
+    """Panels for many keys, such as those of an optimiser: points against each key, one row of panels per column."""
     by = [key for key in keys if key == "routing"]
     against = [key for key in keys if key not in by][:_MOST_KEYS]
     lines = lines_of(rows, by)
@@ -211,10 +211,10 @@ def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], l
 
 
 def across_of(rows: Sequence[Row], keys: Sequence[str]) -> str:
-    """The column along the axis x: the offered load, else the number with most values, else the word with most."""
+    """The column on the x axis: the offered load, or the key with most values. Numbers take precedence over words."""
     if "traffic.load" in keys:
         return "traffic.load"
-    # A run that lacks the key would have no place, so that keys of all runs come first.
+    # A run without the key has no place on the axis, so keys that all runs have take precedence.
     keys = [key for key in keys if all(row.get(key) is not None for row in rows)] or list(keys)
     values = {key: {value_of(row, key) for row in rows} - {None} for key in keys}
     numbers = [key for key in keys if all(map(is_number, values[key]))]

@@ -1,10 +1,11 @@
-"""Markdown tables that more than one figure has."""
+"""Markdown tables that several figures share."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ..metrics import peak_throughput, saturation_load
+from ..terminal.tables import markdown_table
 from .drawing import Row, curve, routings, select, style_of
 from .patterns import title_of
 
@@ -12,17 +13,17 @@ from .patterns import title_of
 def every_curve(
     rows: Sequence[Row], patterns: Sequence[str], bounds: Mapping[str, Mapping[str, float]] | None = None
 ) -> str:
-    """A line per pattern and routing: its latency at the lowest load, where it saturates, what it carries.
+    """A line per pattern and routing: the lowest latency, the load at saturation and the highest accepted load.
 
     Args:
         rows: Runs of every pattern at several loads.
-        patterns: As `pattern_of` names them.
-        bounds: Upper bound of the accepted load per pattern and routing, for two more columns.
+        patterns: Names of `pattern_of`.
+        bounds: Upper bounds of the accepted load by pattern and routing, for two more columns.
     """
     heads = ["pattern", "routing", "lowest latency, ns", "saturates at", "highest accepted load", "hops there"]
     if bounds:
-        heads += ["bound", "part of the bound"]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+        heads += ["bound", "fraction of the bound"]
+    lines = []
     for pattern in patterns:
         for name in routings(rows):
             chosen = select(rows, pattern, name)
@@ -40,5 +41,5 @@ def every_curve(
             if bounds:
                 bound = bounds[pattern][name]
                 cells += [f"{bound:.3f}", f"{peak / bound:.1%}"]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(["## Every curve\n", *lines]) + "\n"
+            lines.append(cells)
+    return f"## Every curve\n\n{markdown_table(heads, lines, left=heads)}"

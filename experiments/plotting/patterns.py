@@ -1,7 +1,7 @@
-"""What traffic patterns are called: by the words with which each is registered, so that a new one needs none here.
+"""The names of traffic patterns in figures. They come from the registered summaries, so a new pattern needs no entry.
 
-A pattern's summary may end with its abbreviation in the papers, `(BC)`. In it a parameter may stand for its value,
-`(ADV+shift)`, or every form be listed, `(URBx, URBy, URBz)`; such a parameter makes several patterns of one name.
+A summary may end with the pattern's abbreviation in the papers, `(BC)`. In the abbreviation a parameter may stand for
+its value, `(ADV+shift)`, or all forms may be listed, `(URBx, URBy, URBz)`. Each value of this parameter is a pattern.
 """
 
 import re
@@ -15,10 +15,10 @@ _ABBREVIATION = re.compile(r"\(([A-Z][\w+-]*(?:, [A-Z][\w+-]*)*)\)$")
 
 
 def pattern_of(row: Mapping[str, Any]) -> str:
-    """The traffic pattern of a row as the figures name it: `uniform`, `adversarial1`, `hotspot, fraction=0.2`.
+    """The name of a row's traffic pattern: `uniform`, `adversarial1`, `hotspot, fraction=0.2`.
 
-    Besides the parameter that its abbreviation has, those that differ from their defaults; which of several random
-    patterns it was (`permutation_seed`) does not count.
+    It includes the parameter in the abbreviation, and parameters that differ from their defaults. Seeds of random
+    patterns, such as `permutation_seed`, are left out.
     """
     name = str(row["traffic.name"])
     varied, words = _varied(name), name
@@ -34,7 +34,7 @@ def pattern_of(row: Mapping[str, Any]) -> str:
 
 
 def title_of(pattern: str) -> str:
-    """What a figure or table calls a pattern, as `pattern_of` names it: by its abbreviation, else in words."""
+    """The title of a pattern from `pattern_of`: its abbreviation, or its name in words."""
     head, comma, rest = pattern.partition(",")
     name = max((known for known in registered("traffic") if head.startswith(known)), key=len, default=head)
     value, varied, forms = head[len(name) :].removeprefix("_"), _varied(name), _forms(name)
@@ -47,9 +47,9 @@ def title_of(pattern: str) -> str:
 
 @cache
 def _parameters(name: str) -> dict[str, Any]:
-    """The parameters that a pattern has and others have not, with their defaults."""
+    """The parameters that not all patterns have, with their defaults."""
     every = registered("traffic")
-    if name not in every:  # of a core that had another extension
+    if name not in every:  # the row comes from a core with another plugin
         return {}
     common = set.intersection(*(set(one["params"]) for one in every.values()))
     return {key: spec["default"] for key, spec in every[name]["params"].items() if key not in common}
@@ -63,7 +63,7 @@ def _forms(name: str) -> list[str]:
 
 @cache
 def _varied(name: str) -> str | None:
-    """The parameter that stands in the abbreviation, or whose values its forms end with."""
+    """The parameter in the abbreviation, or the one whose values end its forms."""
     forms = _forms(name)
     for key, default in _parameters(name).items():
         if any(key in form for form in forms) or (

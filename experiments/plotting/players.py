@@ -1,4 +1,4 @@
-"""Who routes, as tables and figures call it: a routing, or the file of a learned policy."""
+"""The names under which tables and figures show a routing or a learned policy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,12 +7,12 @@ from ...configs import file_label
 
 
 def player(routing: Mapping[str, Any]) -> str:
-    """Of the section `routing` of a configuration: its name, or that of the file it plays."""
+    """The name of a section `routing`: that of the routing, or that of the policy's file."""
     name, path = str(routing["name"]), routing.get("path")
     return file_label(str(path)) if name == "policy" and path else name
 
 
 def player_of(row: Mapping[str, Any]) -> str:
-    """Of a row: the name that its `policy` was given, otherwise as `player`."""
+    """The name of a row's routing: its label `policy`, otherwise the result of `player`."""
     given = row.get("policy")
     return str(given) if given else player({"name": row["routing.name"], "path": row.get("routing.path")})

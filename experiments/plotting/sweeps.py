@@ -1,4 +1,4 @@
-"""Figures of any sweep: the means over seeds of a column against the key that was swept, with 95 % intervals."""
+"""Figures of any sweep: means of a column over seeds against the swept key, with 95 % intervals."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,44 +11,44 @@ from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
 from .drawing import key_line, latency_axis, polish
-from .lines import Block, blocks_of, dodge, lines_of, ordered, points, tells_apart
+from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 
 _COLUMNS = 4  # of panels
 _LOG_FROM = 4.0  # ratio of the largest to the smallest time from which an axis is logarithmic
-_LOG_KEY_FROM = 30.0  # the same of a key along the axis
-_LONGEST_LABEL = 40  # characters that fit beside a panel
+_LOG_KEY_FROM = 30.0  # the same for the x axis
+_LONGEST_LABEL = 40  # characters that fit next to a panel
 _NS_PER_MS = 1e6
 
 
 def curves(rows: Sequence[Row], x: str, y: str, by: str | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw a column against another: one line per value of `by`, the mean over seeds at each point.
+    """Draw a column against another, with one line per value of `by`. Points are means over seeds.
 
     Vertical bars are 95 % intervals over seeds (percentile bootstrap). A hollow point is saturated: the network
-    accepted less than 97 % of the offered load. Runs that differ in further keys have lines of their own. Where runs
-    have no value, such as the latency of no packet, there is no point.
+    accepted less than 97 % of the offered load. Runs that differ in further keys have separate lines. Runs without a
+    value, such as a latency without packets, give no point.
 
     Args:
-        rows: As `read_rows` returns them.
-        x: A column with numbers, words or truth values, or a short name: `routing`, `load`, `traffic.load`.
+        rows: Rows from `read_rows`.
+        x: A column with numbers, words or bools, or a short name: `routing`, `load`, `traffic.load`.
         y: A column with numbers, or a short name: `accepted_load`, `latency`, `p99`, `hops`.
-        by: One column or several; None: every key that differs.
-        ax: Where to draw; None makes a figure with pyplot.
+        by: One or several columns; None: every key that differs.
+        ax: Axes to draw into; None: the axes of a new pyplot figure.
 
     Returns:
-        The axes, with a legend beside them. The data of its lines are the means; their labels are those of the legend.
+        The axes with a legend next to them. The data of the lines are the means, and their labels are in the legend.
 
     Raises:
-        ConfigError: there is no such column, or `y` holds no numbers.
+        ConfigError: a column does not exist, or `y` has no numbers.
     """
     known = named(rows)
     across, up = column_of(known, x, "x"), column_of(known, y, "y")
     keys = [column_of(known, word, "by") for word in ([by] if isinstance(by, str) else by or ())]
     if not any(is_number(row.get(up)) for row in known):
-        raise ConfigError(f"y: the column '{up}' holds no numbers")
+        raise ConfigError(f"y: the column '{up}' has no numbers; name a column with numbers")
     for key in swept(known):
-        if key not in (across, *keys) and tells_apart(known, [across, *keys], key):
+        if key not in (across, *keys) and distinguishes(known, [across, *keys], key):
             keys.append(key)
     if ax is None:
         import matplotlib.pyplot as plt
@@ -63,17 +63,17 @@ def curves(rows: Sequence[Row], x: str, y: str, by: str | Sequence[str] | None =
 
 
 def sweep_figure(rows: Sequence[Row]) -> Figure:
-    """The figure of a sweep, against the key that was swept.
+    """The figure of a sweep, against the swept key.
 
-    If loads were swept, its panels show mean latency, p99, accepted load and hops against the offered load. For another
-    key they show the same against that key. For jobs they show the communication time of each job. There is a line per
-    routing. Further keys that differ have rows of panels or lines of their own.
+    Panels show mean latency, p99, accepted load and hops against the offered load, or against another swept key. For
+    jobs they show the communication time of each job. Each routing has a line. Further keys that differ have separate
+    rows of panels or lines.
 
     Args:
-        rows: Of one study, as `read_rows` returns them.
+        rows: The rows of one study, from `read_rows`.
 
     Raises:
-        ValueError: there is nothing to compare: a single run, or forwarding tables alone.
+        ValueError: no two runs can be compared.
     """
     blocks = blocks_of(rows)
     if not blocks:
@@ -87,7 +87,7 @@ def sweep_figure(rows: Sequence[Row]) -> Figure:
 def _layout(blocks: Sequence[Block]) -> Figure:
     columns = min(_COLUMNS, max(len(block.panels) for block in blocks))
     if len(blocks) == 1 and columns == _COLUMNS:
-        columns = 2  # four panels are a square
+        columns = 2  # four panels form a square
     heights = [-(-len(block.panels) // columns) for block in blocks]
     handles = _legend(blocks)
     figure = Figure(figsize=(1.0 + 4.2 * columns, 0.9 + 3.1 * sum(heights)), layout="constrained")
@@ -107,7 +107,7 @@ def _layout(blocks: Sequence[Block]) -> Figure:
 
 
 def _draw(ax: Axes, block: Block, x: str, y: str) -> None:
-    """All lines of a block in one panel."""
+    """Draw all lines of a block in one panel."""
     places = _place_words(ax, block.rows, x)
     heights: list[float] = []
     for k, line in enumerate(block.lines):
@@ -135,7 +135,7 @@ def _draw(ax: Axes, block: Block, x: str, y: str) -> None:
 
 
 def _place_words(ax: Axes, rows: Sequence[Row], x: str) -> dict[Any, int]:
-    """Where each word stands along the axis; empty for numbers."""
+    """The places of words on the x axis; empty for numbers."""
     values = ordered(x, (value for row in rows if (value := value_of(row, x)) is not None))
     if all(map(is_number, values)):
         return {}
@@ -170,7 +170,7 @@ def _axes(ax: Axes, rows: Sequence[Row], x: str, y: str, heights: Sequence[float
 
 
 def _legend(blocks: Sequence[Block]) -> list[Line2D]:
-    """The lines, then the meaning of bars, hollow points and the diagonal, as far as they were drawn."""
+    """The entries of the legend: the lines, then bars, hollow points and the diagonal if they are drawn."""
     styles = {line.style.label: line.style for block in blocks for line in block.lines if line.style.label}
     handles = [key_line(style) for style in styles.values()]
     found = [

@@ -1,4 +1,4 @@
-"""The keys that differ among the runs of a study, and a name for each of their values."""
+"""The keys that differ among the runs of a study, and names for their values."""
 
 import difflib
 import json
@@ -12,16 +12,17 @@ from .players import player_of
 
 Row = Mapping[str, Any]
 
-# In the order in which keys explain differences: a warm-up that follows from the routing is not a key of its own.
+# Sections in the order in which their keys explain differences. The routing precedes `run`, because it may determine
+# the warm-up.
 SECTIONS = ("routing", "topology", "traffic", "workload", "router", "failures", "run")
-# Keys that say when a run ends, how it is computed and which files it writes. They change no number of a figure.
+# Keys for the end of a run, its computation and its files. They do not change the numbers of a figure.
 NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "overwrite")
 NEUTRAL_WORKLOAD = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
 RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windows
 
-_NAMED = ("routing", "topology", "traffic", "workload", "router")  # sections of which one component is chosen
+_NAMED = ("routing", "topology", "traffic", "workload", "router")  # sections with a component
 _NEUTRAL = {f"run.{key}" for key in NEUTRAL_RUN} | {f"workload.{key}" for key in NEUTRAL_WORKLOAD}
-_TOLD_BY_LABEL = ("name", "path")  # a routing's label names the file of a policy
+_IN_LABEL = ("name", "path")  # a routing's label names the file of a policy
 _SHORT = {
     "load": "traffic.load",
     "latency": "packet_latency_mean_ns",
@@ -33,39 +34,39 @@ _SHORT = {
 
 
 def named(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """The rows with a column for each section of which a component is chosen: `routing`, `topology`, `traffic` ...
+    """The rows with a further column for each section with a component: `routing`, `topology`, `traffic` and so on.
 
-    Its values are words of the command line where they can be known: `dragonfly_72`, `ugal_l`, the name of a policy's
-    file. For traffic they are names of patterns, such as `adversarial1`. Rows of jobs have no `traffic`.
+    If possible, its values are words of the command line: `dragonfly_72`, `ugal_l`, the name of a policy's file. For
+    traffic they are names of patterns, such as `adversarial1`. Rows of jobs have no `traffic`.
 
     Args:
-        rows: As `read_rows` returns them. Rows that already have these columns are returned as they are.
+        rows: Rows from `read_rows`. Existing columns of these names are kept.
     """
     found = [dict(row) for row in rows]
     for section in _NAMED:
-        chosen = [row for row in found if section not in row and f"{section}.name" in row and _heeded(row, section)]
+        chosen = [row for row in found if section not in row and f"{section}.name" in row and _is_used(row, section)]
         for row, label in zip(chosen, _labels(section, chosen), strict=True):
             row[section] = label
     return found
 
 
 def is_of_jobs(row: Row) -> bool:
-    """Whether a row is of a workload and not of a traffic pattern."""
+    """Whether a row belongs to a workload and not to a traffic pattern."""
     return bool(row.get("workload.name", "none") != "none")
 
 
 def swept(rows: Sequence[Row]) -> list[str]:
-    """The columns that tell the runs apart, apart from the seed.
+    """The columns that distinguish the runs, without the seed.
 
-    A key that follows from the others is left out: the warm-up of `run=auto` follows from the routing. Keys of a
-    component differ only among runs of that component.
+    A key that follows from other keys is left out, such as the warm-up of `run=auto`, which follows from the routing.
+    Keys of a component are compared only among runs with this component.
 
     Args:
-        rows: As `named` returns them.
+        rows: Rows from `named`.
     """
     candidates = [section for section in _NAMED if len({row.get(section) for row in rows}) > 1]
     for section in SECTIONS:
-        # The key that a label stands for goes before it where it is the only one: a sweep of `topology.groups`.
+        # A policy's path comes last, because other keys explain a difference better.
         keys = _differing(section, rows)
         candidates += sorted(keys, key=lambda key: (key.endswith(".path"), key))
     kept: list[str] = []
@@ -79,26 +80,26 @@ def swept(rows: Sequence[Row]) -> list[str]:
 
 
 def value_of(row: Row, key: str) -> Any:
-    """The value of a column as something that can be compared and hashed: lists and mappings as JSON."""
+    """The value of a column in a form that can be compared and hashed. Lists and mappings become JSON."""
     value = row.get(key)
     return json.dumps(value) if isinstance(value, (list, dict)) else value
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, and not a truth value."""
+    """Whether a value is a number and not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def column_of(rows: Sequence[Row], word: str, what: str) -> str:
-    """The column that a word stands for: its name, a part of it that is unique (`load`), or `latency`, `p99`, `hops`.
+    """The column for a word, which is its name, a unique end of its name, or a short name such as `latency`.
 
     Args:
-        rows: As `named` returns them.
+        rows: Rows from `named`.
         word: The word.
-        what: The argument that the word was given for, for the message.
+        what: The argument that has the word, for the message.
 
     Raises:
-        ConfigError: there is no such column; the message names the nearest one.
+        ConfigError: there is no such column. The message names the nearest one.
     """
     columns = dict.fromkeys(key for row in rows for key in row)
     if word in columns:
@@ -109,7 +110,7 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
     if len(ends) == 1:
         return ends[0]
     if ends:
-        raise ConfigError(f"{what}: '{word}' could be {' or '.join(ends)}; give the whole name")
+        raise ConfigError(f"{what}: '{word}' is ambiguous; write {' or '.join(ends)}")
     near = difflib.get_close_matches(word, [*columns, *_SHORT], n=1, cutoff=0.5)
     near = near or difflib.get_close_matches(word, [column.rpartition(".")[2] for column in columns], n=1, cutoff=0.7)
     hint = f"did you mean '{near[0]}'? " if near else ""
@@ -118,32 +119,32 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
     )
 
 
-def _heeded(row: Row, section: str) -> bool:
+def _is_used(row: Row, section: str) -> bool:
     return section != "traffic" or not is_of_jobs(row)
 
 
 def configuration(row: Row) -> dict[str, Any]:
-    """The columns of a row that decide its result, apart from the seed: those with a value, compared as `value_of`."""
+    """The columns that determine a row's result, without the seed. Values are those of `value_of`."""
     return {f"{part}.{key}": value for part in SECTIONS for key, value in _section(row, part).items()}
 
 
 def _section(row: Row, section: str) -> dict[str, Any]:
-    """The keys of a section that have a value and decide a result, without the name of the section."""
+    """The keys of a section that have a value and affect results, without the name of the section."""
     prefix = f"{section}."
     if section == "run" and is_of_jobs(row):
         keys: Iterable[str] = (f"run.{key}" for key in RUN_OF_WORKLOAD)
     else:
         keys = (key for key in row if key.startswith(prefix) and key not in _NEUTRAL)
-    if not _heeded(row, section):
+    if not _is_used(row, section):
         return {}
     return {key.removeprefix(prefix): value_of(row, key) for key in keys if row.get(key) is not None}
 
 
 def _differing(section: str, rows: Sequence[Row]) -> list[str]:
-    """The keys of a section that differ among runs of one component."""
+    """The keys of a section that differ among runs with the same component."""
     by_name: dict[tuple[bool, Any], list[dict[str, Any]]] = {}
     for row in rows:
-        if _heeded(row, section):
+        if _is_used(row, section):
             by_name.setdefault((is_of_jobs(row), row.get(f"{section}.name")), []).append(_section(row, section))
     found: dict[str, None] = {}
     for sections in by_name.values():
@@ -156,8 +157,8 @@ def _differing(section: str, rows: Sequence[Row]) -> list[str]:
 def _labels(section: str, rows: Sequence[Row]) -> list[str]:
     """A name for the component of each row.
 
-    Presets of one component get their own names where they differ in several keys. If they differ in a single key, that
-    key was swept, and all of them have the name of the component.
+    Presets of a component that differ in several keys have their own names. If they differ in a single key, this key
+    was swept, and all of them have the name of the component.
     """
     full, plain = [], []
     for row in rows:
@@ -181,10 +182,10 @@ def _labels(section: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _explained(section: str, labelled: Sequence[tuple[str, Row]]) -> int:
-    """The number of keys that differ among rows and of which the label determines the value."""
+    """The number of differing keys whose value follows from the label."""
     sections = [(label, _section(row, section)) for label, row in labelled]
     labels = {label for label, _ in sections}
-    keys = {key for _, one in sections for key in one if key not in _TOLD_BY_LABEL}
+    keys = {key for _, one in sections for key in one if key not in _IN_LABEL}
     differing = [key for key in keys if len({one.get(key) for _, one in sections}) > 1]
     return sum(len({(label, one.get(key)) for label, one in sections}) == len(labels) for key in differing)
 

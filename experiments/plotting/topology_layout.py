@@ -1,7 +1,7 @@
-"""Where the routers of a network lie in its picture, and how its cables run between them.
+"""The places of routers in the picture of a network, and the shapes of the cables between them.
 
-A router and its nearest neighbour are about one unit apart. Every topology that is not named here, such as one from a
-plugin, is laid out by the distances in its graph.
+The distance between a router and its nearest neighbour is about one unit. A topology without a layout here, such as one
+from a plugin, is laid out by the distances in its graph.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-_ARC = 0.42  # height of the highest arc over a row of routers, which keeps it off the next row
-_PARALLEL = 0.14  # between parallel cables
-_BY_DISTANCE = 1200  # switches; the layout by distances holds a square matrix of them
+_ARC = 0.42  # height of the highest arc over a row of routers, below the next row
+_PARALLEL = 0.14  # distance between parallel cables
+_BY_DISTANCE = 1200  # most switches of the layout by distances, which needs a square matrix of them
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Layout:
 
     Args:
         at: [routers, 2] places.
-        outward: [routers, 2] unit vectors to the side on which a router's terminals lie.
-        kind: [cables] what sort of cable each is, an index into `kinds`.
-        kinds: the sorts of cables, in words.
-        bend: [cables] height of a cable's arc over the straight line, to the left of its direction; 0 = straight.
+        outward: [routers, 2] unit vectors towards a router's terminals.
+        kind: [cables] the kind of each cable, an index into `kinds`.
+        kinds: The names of the kinds.
+        bend: [cables] height of a cable's arc to the left of its direction; 0 = straight.
         areas: (x, y, radius) of circles behind groups of routers.
     """
 
@@ -47,10 +47,10 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
     """The layout of a network.
 
     Args:
-        topology: the section `topology` of a configuration, with all its keys.
-        routers: how many there are.
-        cables: [cables, 2] the routers that each joins.
-        terminal_router: [terminals] the router of each.
+        topology: The section `topology` of a configuration, with all its keys.
+        routers: The number of routers.
+        cables: [cables, 2] the routers at both ends.
+        terminal_router: [terminals] the router of each terminal.
     """
     name = topology["name"]
     if name == "dragonfly":
@@ -72,7 +72,7 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
 
 
 def _apart(cables: Integers, at: Floats) -> Floats:
-    """Bends that tell parallel cables from each other."""
+    """Bends that separate parallel cables."""
     low, high = cables.min(axis=1), cables.max(axis=1)
     _, index, counts = np.unique(low * (len(at) + 1) + high, return_inverse=True, return_counts=True)
     order = np.argsort(index, kind="stable")
@@ -108,7 +108,7 @@ def _dragonfly(per_group: int, routers: int, cables: Integers) -> Layout:
     at, outward = np.empty((routers, 2)), np.empty((routers, 2))
     for group in range(groups):
         own = slice(group * per_group, (group + 1) * per_group)
-        # The corners of a group are turned with it, half a corner off its spoke.
+        # The polygon of a group turns with its place on the circle. The spoke to it passes between two routers.
         side = _ring(per_group, 1.0, 2 * math.pi * group / groups + math.pi / per_group)
         at[own] = radius * ring[group] + inner * side
         outward[own] = side
@@ -120,7 +120,7 @@ def _dragonfly(per_group: int, routers: int, cables: Integers) -> Layout:
 
 
 def _inwards(cables: Integers, at: Floats) -> Floats:
-    """Bends towards the middle of the picture, which keep long cables off the groups that they pass."""
+    """Bends towards the middle of the picture, so that long cables do not cross other groups."""
     begin, end = at[cables[:, 0]], at[cables[:, 1]]
     along, middle = end - begin, (begin + end) / 2
     length = np.maximum(np.linalg.norm(along, axis=1), 1e-9)
@@ -129,7 +129,7 @@ def _inwards(cables: Integers, at: Floats) -> Floats:
 
 
 def _slim_fly(q: int, routers: int, cables: Integers) -> Layout:
-    # Groups of q routers follow each other on the circle with a gap of one place.
+    # Groups of q routers lie on the circle with a gap of one place between them.
     group = np.arange(routers) // q
     places = routers + routers // q
     outward = _ring(places, 1.0)[np.arange(routers) + group]
@@ -142,17 +142,17 @@ def _grid(sizes: Sequence[int], cables: Integers) -> Layout:
     routers, dimensions = math.prod(sizes), len(sizes)
     coordinates = np.stack(np.unravel_index(np.arange(routers), sizes, order="F"), axis=1)
     if dimensions == 3:
-        # An oblique projection; the third axis is drawn so that no router hides another one.
+        # An oblique projection, whose third axis is chosen so that no router hides another.
         axes = np.array([[1.0, 0.0], [0.0, 1.0], [0.38, 0.27]])
     else:
-        # Panels of panels: even dimensions run to the right, odd ones upwards.
+        # Nested panels: even dimensions run to the right, odd ones upwards.
         axes, step = np.zeros((dimensions, 2)), [1.0, 1.0]
         for dimension, size in enumerate(sizes):
             axes[dimension, dimension % 2] = step[dimension % 2]
             step[dimension % 2] *= size + 0.35
     at = coordinates @ axes
     ends = coordinates[cables]
-    # A cable of a grid runs along the one dimension in which its ends differ.
+    # The ends of a cable in a grid differ in one dimension.
     kind = np.argmax(ends[:, 0] != ends[:, 1], axis=1)
     steps = np.abs(ends[:, 0] - ends[:, 1]).max(axis=1)
     most = np.maximum(np.array(sizes)[kind] - 2, 1)
@@ -182,7 +182,7 @@ def _levels(routers: int, cables: Integers, terminal_router: Integers) -> Layout
 
 
 def _by_distance(routers: int, cables: Integers) -> Layout:
-    """Distances in the picture follow those in the graph: classical scaling, then stress majorisation.
+    """A layout whose distances approximate those in the graph, by classical scaling and stress majorisation.
 
     Gansner, Koren and North, "Graph Drawing by Stress Majorization" (GD 2004), with weights 1 / distance^2.
     """
@@ -192,7 +192,7 @@ def _by_distance(routers: int, cables: Integers) -> Layout:
     centred = np.eye(routers) - 1 / routers
     values, vectors = np.linalg.eigh(-0.5 * centred @ distance**2 @ centred)
     at = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1e-9))
-    # A graph with many symmetries may leave routers on one spot; a fixed push parts them.
+    # In a graph with many symmetries, routers may share a place. A fixed offset separates them.
     at += 1e-2 * _ring(routers, 1.0)
     weight = 1 / np.where(distance > 0, distance, np.inf) ** 2
     laplacian = np.diag(weight.sum(axis=1)) - weight
@@ -210,7 +210,7 @@ def _by_distance(routers: int, cables: Integers) -> Layout:
 
 
 def _hops(routers: int, cables: Integers, begin: Integers) -> Integers:
-    """Hops from the nearest router of `begin` to every router; routers out of reach count as one hop too far."""
+    """Hops from the nearest router of `begin` to every router. Unreachable routers count one hop more than the rest."""
     hops = np.full(routers, -1, dtype=np.int64)
     hops[begin] = 0
     front = np.zeros(routers, dtype=bool)

@@ -16,12 +16,12 @@ from matplotlib.patches import Circle
 from ...simcore import ChannelGraph
 from .topology_layout import Floats, Integers, Layout, layout_of
 
-# Okabe and Ito's palette, in which no pair is lost on a colour-blind reader.
+# Okabe and Ito's palette, which colour-blind readers can distinguish.
 _COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8a6d3b", "#6A3D9A", "#555555")
 _FAILED, _INK, _TERMINAL, _AREA = "#D62728", "#222222", "#7f7f7f", "#f2f4f7"
-_TERMINALS_DRAWN = 320  # at most; more of them would be a grey rim
+_MOST_TERMINALS = 320  # a larger network is drawn without terminals, which would overlap
 _WIDTH, _LEAST_HEIGHT, _MOST_HEIGHT = 6.4, 2.6, 6.4  # inches
-_ON_ARC = 13  # points of a bent cable
+_ON_ARC = 13  # points along a bent cable
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Cables:
     """The cables of a network.
 
     Args:
-        ends: [cables, 2] the routers that each joins.
-        failed: [cables] whether it is out of use.
-        lost: [routers] whether all cables of a router are out of use.
+        ends: [cables, 2] the routers at both ends.
+        failed: [cables] whether the cable has failed.
+        lost: [routers] whether all cables of the router have failed.
     """
 
     ends: Integers
@@ -40,11 +40,11 @@ class Cables:
 
 
 def cables_of(whole: ChannelGraph, used: ChannelGraph) -> Cables:
-    """The cables of a network, and those of them that its failures take out.
+    """The cables of a network, and which of them have failed.
 
     Args:
-        whole: the network without failures.
-        used: the same with its failures; routers and ports have the same numbers.
+        whole: The network without failures.
+        used: The network with failures. Routers and ports have the same numbers.
     """
     arrays, left = whole.arrays(), used.arrays()
     first = np.flatnonzero(np.arange(whole.channels) < arrays["reverse"])
@@ -59,23 +59,23 @@ def cables_of(whole: ChannelGraph, used: ChannelGraph) -> Cables:
 def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | None = None, title: str = "") -> Figure:
     """The picture of a network.
 
-    Every cable is one segment of a `LineCollection`, parallel ones apart; failed ones are red and dashed. Terminals
-    are dots at their router, left out where there are more than 320.
+    Every cable is one segment of a `LineCollection`. Parallel cables are separate, and failed ones are red and dashed.
+    Terminals are dots next to their router, in networks of up to 320 terminals.
 
     Args:
-        topology: the section `topology` of a configuration, with all its keys.
-        failures: its section `failures`, without events.
-        title: above the picture.
+        topology: The section `topology` of a configuration, with all its keys.
+        failures: The section `failures`, without events.
+        title: Above the picture.
 
     Raises:
-        ConfigError: the network cannot be built; the message names the key.
+        ConfigError: the network cannot be built. The message names the key.
     """
     whole = ChannelGraph(topology)
     used = ChannelGraph(topology, failures) if failures else whole
     cables = cables_of(whole, used)
     terminal_router = whole.arrays()["terminal_switch"].astype(np.int64)
     layout = layout_of(topology, whole.switches, cables.ends, terminal_router)
-    terminals = _terminals(layout, terminal_router) if whole.terminals <= _TERMINALS_DRAWN else np.empty((0, 2))
+    terminals = _terminals(layout, terminal_router) if whole.terminals <= _MOST_TERMINALS else np.empty((0, 2))
 
     corners = [[[x - r, y - r], [x + r, y + r]] for x, y, r in layout.areas]
     everything = np.concatenate([layout.at, terminals, *corners])
@@ -89,7 +89,7 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.axis("off")
     unit = 72 * min(0.98 * _WIDTH / width, inches / height)
-    points = unit * min(1.0, 1.9 * _nearest(layout.at))  # of the space around a router
+    points = unit * min(1.0, 1.9 * _nearest(layout.at))  # size of the space around a router
 
     for x, y, radius in layout.areas:
         ax.add_patch(Circle((x, y), radius, facecolor=_AREA, edgecolor="none", zorder=0))
@@ -153,7 +153,7 @@ def _draw_cables(ax: Any, layout: Layout, cables: Cables, thin: float) -> list[L
 
 
 def _add_lines(ax: Any, layout: Layout, ends: Integers, chosen: Any, **style: Any) -> None:
-    """One collection of the straight cables that are chosen, and one of the bent ones."""
+    """Add one collection of the chosen straight cables, and one of the bent ones."""
     for bent in (False, True):
         own = chosen & ((np.abs(layout.bend) > 1e-9) == bent)
         if not own.any():
@@ -163,7 +163,7 @@ def _add_lines(ax: Any, layout: Layout, ends: Integers, chosen: Any, **style: An
 
 
 def _terminals(layout: Layout, router: Integers) -> Floats:
-    """[terminals, 2] places: a fan on the outward side of the router."""
+    """The places of terminals, [terminals, 2], in a fan on the outward side of their router."""
     counts = np.bincount(router, minlength=len(layout.at))
     places = np.empty((len(router), 2))
     for own in np.unique(router):

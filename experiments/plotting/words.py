@@ -1,4 +1,4 @@
-"""The words of axes and legends for any column of a table of results, with units."""
+"""Labels of axes and legends for any column of a table of results, with units."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -16,18 +16,18 @@ _LABELS = {
     "packet_latency_mean_ns": "mean packet latency (ns)",
     "packet_latency_p99_ns": "p99 packet latency (ns)",
     "hops_mean": "mean hops per packet",
-    "nonminimal_fraction": "part of packets on non-minimal paths",
+    "nonminimal_fraction": "fraction of packets on non-minimal paths",
     "topology": "topology",
     "routing": "routing",
     "seed": "seed",
 }
 _QUANTITIES = {"comm_time_mean_ns": "mean_communication_time_ns", "comm_time_max_ns": "longest_communication_time_ns"}
-# The end of a column's name, and its unit.
+# Units by the end of a column's name.
 _UNITS = {"_ns": "ns", "_mb": "MB", "_seconds": "s", "_gb_per_s": "GB/s", "_gb_per_ms": "GB/ms", "_gb": "GB"}
 
 
 def axis_label(column: str) -> str:
-    """The label of an axis: the words of a column with its unit in brackets."""
+    """The label of an axis: a description of the column, with its unit in brackets."""
     if column in _LABELS:
         return _LABELS[column]
     section, _, key = column.partition(".")
@@ -44,9 +44,9 @@ def value_label(column: str, value: Any, alone: bool = False) -> str:
     """The label of one value of a column: `PAR`, `dragonfly_72`, `vcs=4`.
 
     Args:
-        column: Its name, or a section whose components differ.
-        value: None where a run has no such key.
-        alone: Whether the axis names the column already.
+        column: The name of the column, or a section whose components differ.
+        value: None for a run without this key.
+        alone: Whether to leave out the name of the key, because the axis has it.
     """
     if column == "routing":
         return STYLES[value].label if value in STYLES else str(value)

@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a study: tables, curves, who delays whom, a film of the network, its origin."""
+"""One self-contained HTML page about a study: tables, curves, delays between jobs, and the network over time."""
 
 from .page import REPORT_FILE, write_report
 

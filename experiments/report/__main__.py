@@ -1,4 +1,4 @@
-"""`flitgym-report <folder>`: every run below a folder, and the figures in it, as one HTML page."""
+"""`flitgym-report <folder>`: shows all runs below a folder, and the figures in it, on one HTML page."""
 
 import argparse
 import sys
@@ -11,11 +11,11 @@ from .page import REPORT_FILE, can_be_shown, figures_in, write_report
 
 
 def report(directory: Path, output: Path | None) -> Path:
-    """Write the page of all runs below `directory` that are not damaged, and print its path.
+    """Write the page of all undamaged runs below `directory`, and print its path.
 
     Raises:
-        CommandError: there is none.
-        CoreError: some are damaged; the page shows the others.
+        CommandError: there is no such run.
+        CoreError: some runs are damaged. The page shows the others.
         OSError: the page cannot be written.
     """
     require_folder("flitgym-report", directory)
@@ -38,7 +38,7 @@ def report(directory: Path, output: Path | None) -> Path:
     page = write_report(directory, name, results, figures_in(directory), output=output, command=command)
     print(page)
     if damaged:
-        raise CoreError(f"{len(damaged)} damaged runs are not shown; the command that made one makes it again")
+        raise CoreError(f"{len(damaged)} damaged runs are not shown; repeat the commands that made them")
     return page
 
 

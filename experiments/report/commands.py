@@ -23,12 +23,12 @@ _PLAIN = re.compile(r"[A-Za-z_][\w./-]*")
 
 
 def command(config: Section) -> str:
-    """The command line that gives `config` again: the presets that are nearest, and every key that differs.
+    """The command line that gives `config` again, from the nearest presets and every key that differs.
 
     Raises:
-        hydra.errors.HydraException, KeyError: the configuration is of another version, which had other components.
+        hydra.errors.HydraException, KeyError: the configuration comes from a version with other components.
     """
-    chosen = {group: nearest(group, config[group]) for group in GROUPS if _heeded(group, config)}
+    chosen = {group: nearest(group, config[group]) for group in GROUPS if _is_used(group, config)}
     base = [f"{group}={option}" for group, option in chosen.items()]
     known = _of_traffic(chosen, config["run"]) if "traffic" in chosen else _composed(tuple(base))
     words = [word for group, word in zip(chosen, base, strict=True) if chosen[group] != _default(group)]
@@ -42,29 +42,29 @@ def command(config: Section) -> str:
     return " ".join(shlex.quote(word) for word in ["flitgym-simulate", *words])
 
 
-def _heeded(group: str, config: Section) -> bool:
+def _is_used(group: str, config: Section) -> bool:
     return group != "traffic" or config["workload"]["name"] == "none"
 
 
 def _of_traffic(chosen: Mapping[str, str], run: Section) -> dict[str, Any]:
-    """The configuration that the presets of a run of traffic give, without Hydra: a sweep has many runs."""
+    """The configuration of the presets for a run of traffic. It avoids Hydra, because a sweep has many runs."""
     known: dict[str, Any] = {group: _section(group, option) for group, option in chosen.items() if group in KINDS}
     known |= {"workload": {"name": "none"}, "failures": dict.fromkeys((*FAILING, "seed")), "seed": _root()["seed"]}
     known["run"] = dict(values_of("run", str(_default("run"))))
-    # The warm-up of a routing that learns depends on what the run itself sets.
-    told = {**known, "run": {**known["run"], **{key: run[key] for key in ("load_q_table", "freeze_q_table")}}}
-    known["run"]["warmup_ns"] = warmup_ns(_root_=told)
+    # The default warm-up of a routing that learns depends on these keys of the run.
+    given = {**known, "run": {**known["run"], **{key: run[key] for key in ("load_q_table", "freeze_q_table")}}}
+    known["run"]["warmup_ns"] = warmup_ns(_root_=given)
     return known
 
 
 def _section(group: str, option: str) -> dict[str, Any]:
-    """The keys of a preset, or of a registered component, with the defaults of the core."""
+    """The keys of a preset or of a registered component, with the defaults of the core."""
     values = {key: _resolved(value) for key, value in values_of(group, option).items()}
     return {key: spec["default"] for key, spec in registered(group)[values["name"]]["params"].items()} | values
 
 
 def nearest(group: str, section: Section) -> str:
-    """The option of a group with the fewest keys that differ from a section."""
+    """The option of a group that differs from a section in the fewest keys."""
     name = str(section["name"])
     defaults = registered(group)[name]["params"] if group in KINDS and name in registered(group) else {}
     fitting = {name: len(defaults)} if defaults else {}
@@ -76,7 +76,7 @@ def nearest(group: str, section: Section) -> str:
 
 
 def _resolved(value: Any) -> Any:
-    """The value of a preset. The resolver of a policy that comes with flitgym becomes the path of its file."""
+    """The value of a preset. The resolver of a shipped policy becomes the path of its file."""
     found = _SHIPPED.fullmatch(str(value))
     return shipped_policy(found[1]) if found else value
 
@@ -102,7 +102,7 @@ def _default(group: str) -> str | None:
 
 
 def differences(prefix: str, known: Section, wanted: Section) -> list[str]:
-    """Overrides that make `wanted` of `known`, with keys below `prefix`."""
+    """The overrides that turn `known` into `wanted`, with keys below `prefix`."""
     words = []
     for key, value in wanted.items():
         path = f"{prefix}.{key}" if prefix else str(key)

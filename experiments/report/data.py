@@ -1,4 +1,4 @@
-"""What the page shows, as plain data, from results and the tables beside them."""
+"""The content of the page as plain data, from results and their tables."""
 
 import base64
 import zlib
@@ -20,15 +20,16 @@ from .settings import Settings, alone_key, setting_key
 
 Run = tuple[Mapping[str, Any], Path]
 
-_SERIES_POINTS = 400  # per job; neighbours are merged beyond
-_STEPS = 65535  # of a number in a film
-_MAP_BYTES = 40e6  # of all films before compression; frames are merged beyond
+_SERIES_POINTS = 400  # most points per job; longer series are merged
+_STEPS = 65535  # of a 16-bit number in a film
+_MAP_BYTES = 40e6  # of all films before compression; frames of larger films are merged
 
-_LEAST_TOGETHER = 0.5  # of the target's bytes; below, a slowdown says little about the background
+# Fraction of its bytes that a target must receive while the background sends, for a meaningful slowdown.
+_LEAST_TOGETHER = 0.5
 
 
 def picture(path: Path, name: str) -> dict[str, str]:
-    """A PNG or SVG file for the page. As an image an SVG has ids of its own, which disturb no other figure."""
+    """A PNG or SVG file for the page. An SVG in an image element has its own ids, separate from other figures."""
     kind = "svg+xml" if path.suffix == ".svg" else "png"
     return {"name": name, "uri": f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"}
 
@@ -39,22 +40,22 @@ def has_jobs(result: Mapping[str, Any]) -> bool:
 
 
 def is_finished(result: Mapping[str, Any]) -> bool:
-    """Whether all jobs of a run were done; a run of a traffic pattern is finished when its result is there."""
+    """Whether all jobs of a run are done. The result of a traffic pattern is always finished."""
     return bool(result.get("workload_finished", True))
 
 
 def routing_label(name: str) -> str:
-    """A routing as the papers call it."""
+    """The name of a routing in the papers."""
     return style_of(name).label
 
 
 def routing_names(runs: Sequence[Run]) -> list[str]:
-    """The routing of each run as the figure of the sweep calls it."""
+    """The name of each run's routing in the figure of the sweep."""
     return [value_label("routing", row["routing"]) for row in named(flat(result) for result, _ in runs)]
 
 
 def routing_order(names: Sequence[str]) -> list[str]:
-    """Distinct routings, the known ones in the order of the figures."""
+    """Distinct routings. Those with a style come first, in the order of `STYLES`."""
     return [name for name in STYLES if name in names] + sorted(set(names) - set(STYLES))
 
 
@@ -62,10 +63,9 @@ def routing_order(names: Sequence[str]) -> list[str]:
 
 
 def slowdowns(runs: Sequence[Run]) -> dict[int, float]:
-    """Communication time of the target of a pair over that of its run alone, by the number of the run.
+    """Communication time of a pair's target over that of the target alone, by the index of the run.
 
-    Only finished runs count, and only a run alone that differs in nothing but the background; when a run ends and what
-    it writes is no difference.
+    Both runs must be finished and differ only in the background. Keys for the end of a run and its files are ignored.
     """
     alone: dict[str, float] = {}
     for result, _ in runs:
@@ -81,9 +81,9 @@ def slowdowns(runs: Sequence[Run]) -> dict[int, float]:
 
 
 def together(result: Mapping[str, Any], directory: Path) -> float | None:
-    """Part of the target's bytes that it received between the first and the last interval with bytes of the background.
+    """Fraction of the target's bytes received between the first and the last interval with bytes of the background.
 
-    None where there is no background, and where no series was kept.
+    None without a background or without a series.
     """
     path = _series_file(result, directory)
     workload = result["config"]["workload"]
@@ -92,7 +92,7 @@ def together(result: Mapping[str, Any], directory: Path) -> float | None:
     columns = _columns(path)
     job, time, received = (columns[key].to_numpy(zero_copy_only=False) for key in ("job", "time_ns", "bytes_received"))
     target = job == workload["target"]
-    # Two jobs of one motif are numbered.
+    # All other jobs belong to the background. Their names may be numbered.
     at = time[~target & (received > 0)]
     total = received[target].sum()
     if not total:
@@ -103,16 +103,20 @@ def together(result: Mapping[str, Any], directory: Path) -> float | None:
 
 
 def is_apart(share: float | None) -> bool:
-    """Whether a target had most of its bytes while its background did not run, by what `together` says."""
+    """Whether a target received most of its bytes while the background did not run, from the result of `together`."""
     return share is not None and share < _LEAST_TOGETHER
 
 
 def matrices(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Slowdown of every target (row) beside every background (column), one matrix per setting and routing.
+    """Slowdown of every target (row) with every background (column), one matrix per setting and routing.
 
-    A cell holds the mean over seeds, the least and the most of them, their number (`runs`), how many more ended in the
-    state of one of these, bit by bit, and are not counted (`alike`), and the mean of what `together` says; None where
-    there is no finished run with a run alone to compare with. `open` says how many did not finish.
+    A cell is None without a run that can be compared. Otherwise it has:
+
+    * `mean`, `least`, `most`: over seeds; `mean` is None if no run is finished.
+    * `runs`: the number of seeds.
+    * `alike`: further seeds whose final state equals one of these. They are not counted.
+    * `together`: the mean of the values of `together`.
+    * `open`: the number of unfinished seeds.
     """
     settings = Settings([result["config"] for result, _ in runs])
     ratio = slowdowns(runs)
@@ -147,11 +151,11 @@ def matrices(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 @dataclass
 class _Sample:
-    """What one run adds to a cell."""
+    """The numbers of one run for a cell."""
 
     seed: int
-    state: Any  # equal for runs that did the same
-    slowdown: float | None  # of a run that did not finish
+    state: Any  # hash of the final state
+    slowdown: float | None  # None: the run is not finished
     together: float | None
 
 
@@ -159,7 +163,7 @@ def _cell(samples: list[_Sample] | None) -> dict[str, Any] | None:
     if samples is None:
         return None
     finished = [sample for sample in samples if sample.slowdown is not None]
-    # One run per seed: runs of one seed in one cell differ in what changes nothing.
+    # One run per seed, because runs of one seed in a cell differ only in keys that do not affect results.
     seeds = {sample.seed: sample for sample in reversed(finished)}
     left_open = len({sample.seed for sample in samples} - set(seeds))
     if not seeds:
@@ -192,7 +196,7 @@ def _target_time(result: Mapping[str, Any]) -> float:
 
 
 def decomposition(result: Mapping[str, Any]) -> dict[str, dict[str, float]] | None:
-    """What a job's mean packet latency is made of, in ns per packet; None where no account was kept."""
+    """The parts of each job's mean packet latency, in ns per packet; None if the core did not keep the account."""
     blame = result.get("blame")
     if not blame:
         return None
@@ -218,7 +222,7 @@ def decomposition(result: Mapping[str, Any]) -> dict[str, dict[str, float]] | No
 def series(result: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
     """Throughput (GB/ms) and mean packet latency (ns) of every job in intervals that end at `time_ms`.
 
-    None where none was kept.
+    None without a series.
     """
     path = _series_file(result, directory)
     if path is None:
@@ -229,11 +233,11 @@ def series(result: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
         own = table["job"] == job
         end, packets, received = (table[key][own].astype(float) for key in ("time_ns", "packets", "bytes_received"))
         latency = np.nan_to_num(table["latency_mean_ns"][own].astype(float)) * packets
-        # Merging whole numbers of neighbours: the last may be of fewer.
+        # Equal numbers of neighbours are merged. The last group may be smaller.
         starts = np.arange(0, end.size, max(1, -(-end.size // _SERIES_POINTS)))
         if not starts.size:
             continue
-        # A run ends within an interval: the rate over a few ns says nothing, so the last goes with the one before.
+        # The last interval may be too short for a meaningful rate, so it is merged with the previous one.
         if starts.size > 1 and end[-1] - end[starts[-1] - 1] < 0.5 * end[max(0, starts[1] - 1)]:
             starts = starts[:-1]
         ends = end[np.append(starts[1:], end.size) - 1]
@@ -265,7 +269,7 @@ def _columns(path: Path) -> dict[str, Any]:
 
 
 def films(runs: Sequence[Run]) -> list[dict[str, Any] | None]:
-    """The load of the links over time of every run, with as many frames as fit into the page; None where not kept."""
+    """The load of the links over time for every run, in as many frames as fit into the page; None without a table."""
     paths = [_links_file(run) for run in runs]
     whole = sum(_film_bytes(path) for path in paths if path)
     merge = 1
@@ -278,9 +282,9 @@ def film(result: Mapping[str, Any], path: Path, merge: int = 1) -> dict[str, Any
     """One run's film: bundles of links, times of the frames, and arrays [frame, bundle] of 16-bit numbers.
 
     Args:
-        result: For the jobs and the bytes of a flit.
-        path: `links.parquet`.
-        merge: So many frames become one.
+        result: Names the jobs and the bytes of a flit.
+        path: The file `links.parquet`.
+        merge: Number of frames that are merged into one.
     """
     table = {name: column.to_numpy() for name, column in _columns(path).items()}
     rows = table["group"].size
@@ -301,7 +305,7 @@ def film(result: Mapping[str, Any], path: Path, merge: int = 1) -> dict[str, Any
     flit_bytes = result["config"]["router"]["flit_bytes"]
     jobs = [job for job in result["jobs"] if f"flits.{job}" in table]
     arrays = {"utilisation": _pack(frames("utilisation", True)), "stall": _pack(frames("stall_share", True))}
-    # One step is one flit, as long as no frame has more of them than there are steps.
+    # One step is one flit, unless a frame has more flits than there are steps.
     least = _STEPS * flit_bytes
     by_job = {job: _pack(frames(f"flits.{job}", False) * flit_bytes, least) for job in jobs}
     return {
@@ -323,7 +327,7 @@ def _pack(values: NDArray[np.float64], least: float = 0) -> dict[str, Any]:
     """Numbers >= 0 as 16-bit parts of their maximum, or of `least` if that is more, deflated, in base64."""
     most = float(values.max(initial=least))
     steps = np.rint(values / most * _STEPS) if most else np.zeros(values.shape)
-    # Low bytes after high bytes: what is empty or alike lies together.
+    # All low bytes precede all high bytes, because this order compresses better.
     planes = steps.astype("<u2").reshape(-1).view(np.uint8).reshape(-1, 2).T
     return {"most": most, "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode()}
 

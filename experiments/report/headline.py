@@ -1,4 +1,4 @@
-"""The first table of the report, a row per run or per job, and the numbers by which runs are compared."""
+"""The first table of the report, with a row per run or per job, and the numbers for the comparison of runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class Column:
     """A column of the table.
 
     Args:
-        key: Of a result, or of a job in it.
-        name: Its heading, with its unit.
-        digits: Behind the point; None: it holds text.
-        factor: By which a value is divided for its unit.
+        key: The key of a result, or of a job in it.
+        name: The heading, with the unit.
+        digits: Digits after the decimal point; None: the column holds text.
+        factor: Divides a value to give it the unit.
     """
 
     key: str
@@ -51,7 +51,7 @@ _COLUMNS = (
 )
 _TIMES = {"comm_time_mean_ns": "comm_time_std_ns", "finish_ns": ""}  # and their deviations
 
-# Results by which runs are compared, in addition to the communication times of jobs.
+# Results in the comparison of runs, in addition to the communication times of jobs.
 _COMPARED = (
     *("accepted_load", "hops_mean", "nonminimal_fraction", "packets_delivered", "generations_missed"),
     *(f"packet_latency_{which}_ns" for which in ("mean", "p50", "p99", "max")),
@@ -66,9 +66,9 @@ def table(
     """The columns in which any row has a value, and the rows with their cells.
 
     Args:
-        runs: Of simulations, in the order of the page.
-        names: Of their routings.
-        settings: The words for their configurations.
+        runs: The simulations, in the order of the page.
+        names: The name of each run's routing.
+        settings: Labels of the configurations.
         several: Whether runs differ in more than their workload or pattern, the routing and the seed.
     """
     ratio = slowdowns(runs)
@@ -89,7 +89,7 @@ def table(
                 state = "finished (its run did not)"
             own: dict[str, Any] = {"job": name, **job, "state": state}
             if job["finish_ns"] is None:
-                own["comm_time_mean_ns"] = None  # of some ranks
+                own["comm_time_mean_ns"] = None  # it would cover only some ranks
             if name == config["workload"].get("target") and i in ratio:
                 own |= {"slowdown": ratio[i], "together": together(result, directory)}
             lines.append((i, directory, {**common, **own}))
@@ -130,12 +130,12 @@ def _cell(column: Column, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apart_note(share: float) -> str:
-    """Why a slowdown says little."""
+    """The reason why a slowdown is not meaningful."""
     return f"the target received only {share:.0%} of its bytes while the background sent"
 
 
 def compared(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """For each run its label, the keys of its configuration that differ among all runs, and its results."""
+    """For each run the label, the keys of the configuration that differ among all runs, and the results."""
     rows = [flat(result) for result, _ in runs]
     keys = [
         key

@@ -1,4 +1,4 @@
-"""The curves of a sweep as the page's script draws them: panels, lines and points of `plotting.lines`."""
+"""The curves of a sweep as data for the page's script: panels, lines and points of `plotting.lines`."""
 
 import math
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from ..plotting.words import axis_label, value_label
 from ..results.rows import flat
 from .data import Run
 
-_DASHES = {"-": "", "--": "7 4", ":": "2 3", "-.": "10 3 2 3"}  # of matplotlib's lines in SVG
+_DASHES = {"-": "", "--": "7 4", ":": "2 3", "-.": "10 3 2 3"}  # SVG dashes by line style of Matplotlib
 
 
 def curves(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The rows of panels, each with its lines; a point has the numbers of its runs in `runs`."""
+    """The rows of panels with their lines. A point has the indices of its runs in `runs`."""
     rows = [{**flat(result), "index": i} for i, (result, _) in enumerate(runs)]
     return [{"title": block.title, "panels": _panels(block)} for block in blocks_of(rows)]
 

@@ -1,22 +1,21 @@
-"""The page itself: tables are written here, the scripts draw the rest from the data in the page."""
+"""The page of a report. The template has the tables; scripts draw the rest from the data in the page."""
 
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
 from math import log
 from pathlib import Path
 from typing import Any
 
 import yaml
 from hydra.errors import HydraException
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from omegaconf.errors import OmegaConfBaseException
 
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..plotting.players import player
 from ..results.files import RESULT_FILE, check_table, is_checked, read_with_care
+from ..templates import template
 from .commands import command as command_of
 from .data import (
     Run,
@@ -43,7 +42,7 @@ REPORT_FILE = "report.html"
 _HERE = Path(__file__).parent
 _SCRIPTS = ("base", "runs", "loads", "jobs", "network", "start")
 _APART = "†"
-_LARGEST_SVG = 2_000_000  # bytes; the PNG of the same name is taken beyond
+_LARGEST_SVG = 2_000_000  # bytes; the page shows the PNG of a larger figure
 _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _FIRST_FIGURE = "sweep"
 
@@ -61,19 +60,19 @@ def write_report(
     """Write one HTML page that needs no other file.
 
     Args:
-        directory: Where the page goes, as `report.html`, unless `output` names another file.
-        title: Its heading.
-        results: What `result.json` of every run holds, and the run's folder.
-        figures: PNG and SVG files; of two with one stem, the SVG is shown.
+        directory: The folder of the page, `report.html`, unless `output` names another file.
+        title: The heading of the page.
+        results: The content of `result.json` and the folder of every run.
+        figures: PNG and SVG files. If both have the same stem, the page shows the SVG.
         output: The file to write.
-        command: The command that made all of this, for the last section.
-        mark: A text by which the page is recognised, in its head.
+        command: The command that made the page, for the last section.
+        mark: A text in the head by which the page is recognised.
 
     Returns:
-        The file written.
+        The path of the page.
 
     Raises:
-        OSError: it cannot be written; what was there before stays.
+        OSError: the file cannot be written, and keeps its previous content.
         ValueError: there is no run.
     """
     if not results:
@@ -86,16 +85,16 @@ def write_report(
 
 
 def figures_in(directory: Path) -> list[Path]:
-    """The pictures of a study: that of its sweep, then the others by name."""
+    """The pictures of a study: first the picture of the sweep, then the others by name."""
     found = [path for path in directory.iterdir() if path.suffix in (".png", ".svg")]
     return sorted(found, key=lambda path: (path.stem != _FIRST_FIGURE, path.name))
 
 
 def can_be_shown(run: Run) -> None:
-    """Find out whether a run that was read from a folder makes a page.
+    """Check that a page can show a run.
 
     Raises:
-        DamagedError: a file of it is not what was written, or lacks what every result has.
+        DamagedError: a file of the run is damaged, or the result lacks a part.
     """
     result, directory = run
     for key in result.get("files", {}):
@@ -103,14 +102,6 @@ def can_be_shown(run: Run) -> None:
     if not is_checked(result):
         with read_with_care(directory / RESULT_FILE):
             _page("", [run], [], None)
-
-
-@cache
-def _template() -> Template:
-    loader = FileSystemLoader(_HERE)
-    return Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    ).get_template("page.html")
 
 
 def _page(
@@ -140,7 +131,7 @@ def _page(
         "loads": ("loads", "Curves"),
         "rows": ("overview", "Runs"),
         "matrices": ("slowdown", "Slowdown"),
-        "has_blame": ("blame", "Who delays whom"),
+        "has_blame": ("blame", "Delays between jobs"),
         "has_series": ("curves", "Over time"),
         "has_film": ("network", "Network"),
         "tables": ("tables", "Tables"),
@@ -151,7 +142,7 @@ def _page(
         "compared": compared(runs, labels),
         "loads": content["loads"],
     }
-    return _template().render(
+    return template("report/page.html").render(
         **content,
         title=title,
         mark=mark,
@@ -165,7 +156,7 @@ def _page(
         provenance=[*map(_details, runs, labels), *map(table_details, tables)],
         style=(_HERE / "report.css").read_text(encoding="utf-8"),
         script="".join((_HERE / "script" / f"{name}.js").read_text(encoding="utf-8") for name in _SCRIPTS),
-        # "<" could end the element that holds the data.
+        # A "<" in the data could close its element.
         data=json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
     )
 
@@ -180,7 +171,7 @@ def _order(run: Run, settings: Settings) -> tuple[Any, ...]:
 
 
 def _of_jobs(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The runs of jobs as the scripts draw them."""
+    """The runs of jobs as data for the scripts."""
     listed = []
     for (result, directory), film, label in zip(runs, films(runs), labels, strict=True):
         if not has_jobs(result):
@@ -212,7 +203,7 @@ def _label(result: Any, routing: str, settings: Settings, several: bool) -> str:
 
 
 def _several(runs: Sequence[Run], settings: Settings) -> bool:
-    """Whether runs of jobs, or those of traffic patterns, differ in more than what ran, the routing and the seed."""
+    """Whether runs of the same kind differ in more than the workload or pattern, the routing and the seed."""
     kinds = {(has_jobs(result), settings.full_text(result["config"])) for result, _ in runs}
     return len(kinds) > len({kind for kind, _ in kinds})
 
@@ -237,7 +228,7 @@ def _facts(runs: Sequence[Run], names: Sequence[str], tables: Sequence[Run], set
 
 
 def _slowdown(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """A table of targets and backgrounds per setting and routing, with the text and the colour of each cell."""
+    """The tables of targets and backgrounds, one per setting and routing, with the text and colour of each cell."""
     found = matrices(runs)
     several = len({one["setting"] for one in found}) > 1
     known = [cell["mean"] for one in found for row in one["cells"] for cell in row if cell and cell["mean"]]
@@ -269,7 +260,7 @@ def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> dict[str, Any]:
     note = f"{mean:.4f}; {note}"
     mark = ""
     if cell["alike"]:
-        note += f"; not counted: {cell['alike']} with another seed that did the same, bit by bit"
+        note += f"; {cell['alike']} with other seeds but an identical final state are not counted"
     if cell["open"]:
         note += f"; {cell['open']} more did not finish"
         mark = "*"
@@ -281,7 +272,7 @@ def _slowdown_cell(cell: dict[str, Any] | None, most: float) -> dict[str, Any]:
 
 
 def _diverging(ratio: float, most: float) -> tuple[str, str]:
-    """Blue below 1, white at 1, orange to brown above, by the logarithm; and the ink that is legible on it."""
+    """A colour on a logarithmic scale (blue below 1, white at 1, orange to brown above), and a legible text colour."""
     part = max(-1.0, min(1.0, log(ratio) / log(most)))
     white = (255, 255, 255)
     stops = (white, (253, 196, 130), (213, 94, 0), (122, 47, 0)) if part >= 0 else (white, (86, 180, 233), (0, 82, 140))
@@ -319,7 +310,7 @@ def _origin(every: Sequence[Run], command: str | None) -> list[tuple[str, str]]:
 
 
 def _details(run: Run, label: str) -> dict[str, Any]:
-    """Where a run comes from, to be unfolded."""
+    """The origin of a run: its command, folder, hash and configuration."""
     result, directory = run
     stuck, seconds, memory = result.get("stuck"), result["cpu_seconds"], result["peak_rss_mb"]
     return {
@@ -340,4 +331,4 @@ def _command(config: Any) -> str | None:
     try:
         return command_of(config)
     except (HydraException, OmegaConfBaseException, ConfigError, KeyError):
-        return None  # of a version that had other components or keys
+        return None  # the result comes from a version with other components or keys

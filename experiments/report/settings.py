@@ -1,4 +1,4 @@
-"""Which runs are comparable, and the words that tell those apart that are not."""
+"""The settings of runs: which runs are comparable, and labels for their differences."""
 
 import hashlib
 import json
@@ -10,13 +10,13 @@ from ...configs import core_failures, workload_label
 from ..plotting.swept import NEUTRAL_RUN, NEUTRAL_WORKLOAD, RUN_OF_WORKLOAD
 
 Section = Mapping[str, Any]
-# Whom a section is compared with, its path in the configuration, and its keys.
+# Per section: the group within which it is compared, its path in the configuration, and its keys.
 _Sections = list[tuple[tuple[str, ...], str, Section]]
 
-# Keys of a pair's workload that say who the two are.
+# Keys of a pair's workload that identify its two jobs.
 _PAIR = ("target", "target_params", "background", "background_params")
 
-# Of a topology that has no words here its name is told, and the keys that differ.
+# Descriptions of topologies. The label of another topology has its name and the keys that differ.
 _SIZES = {
     "dragonfly": "{groups} groups of {routers_per_group} routers, {terminals_per_router} terminals each",
     "hyperx": "{widths}, {terminals_per_router} terminals each",
@@ -27,7 +27,7 @@ _SIZES = {
     "random_regular": "{routers} routers of {degree} links, {terminals_per_router} terminals each",
 }
 _IN_SIZE = {f"topology.{field}" for words in _SIZES.values() for _, field, *_ in Formatter().parse(words) if field}
-_ALWAYS_TOLD = ("workload.scale", "workload.size_scale", "workload.placement")
+_ALWAYS_SHOWN = ("workload.scale", "workload.size_scale", "workload.placement")
 
 
 def what_ran(config: Section) -> str:
@@ -43,20 +43,20 @@ def what_ran(config: Section) -> str:
 
 
 def setting_key(config: Section) -> str:
-    """Equal for runs in the same setting: all of the configuration that matters but the seed and a pair's two jobs."""
+    """A hash that is equal for runs in the same setting. It leaves out the seed and the two jobs of a pair."""
     return _hash(_common(config))
 
 
 def alone_key(config: Section) -> str:
-    """What a run of a pair and its target's run alone have in common: everything but the background."""
+    """A hash that is equal for a run of a pair and the run of its target alone. It leaves out the background."""
     return _hash([*_common(config), *_pair(config)[:1], (("seed",), "seed", {"seed": config["seed"]})])
 
 
 class Settings:
-    """Words for the configurations of a study: the network, and the keys that differ among its runs.
+    """Labels for the configurations of a study: the network, and the keys that differ among its runs.
 
-    A key differs only if it does so among runs that could have it alike: those of the same routing for a key of the
-    routing, of the same target for a parameter of the target.
+    Keys are compared among runs of the same component: keys of a routing among runs with this routing, parameters of a
+    target among runs with this target.
     """
 
     def __init__(self, configs: Sequence[Section]) -> None:
@@ -70,11 +70,11 @@ class Settings:
                     self._values.setdefault((group, key), []).append(value)
 
     def text(self, config: Section) -> str:
-        """The setting of a run: its network, how long its jobs are, and the keys that differ."""
+        """The setting of a run: its network, the scale of its jobs, and the keys that differ."""
         return ", ".join([_network(config), *self._differing(_common(config))])
 
     def full_text(self, config: Section) -> str:
-        """The keys that differ, also of a pair's jobs, and the network where runs have several; empty for none."""
+        """The keys that differ, including those of a pair's jobs, and the network if the runs have several."""
         network = [_network(config)] if len(self._networks) > 1 else []
         return ", ".join([*network, *self._differing(_common(config)), *self._differing(_pair(config))])
 
@@ -91,8 +91,8 @@ class Settings:
         for group, path, section in sections:
             own = _leaves(path, section)
             for known_group, key in self._values:
-                told = key in _ALWAYS_TOLD or (key in _IN_SIZE and group[-1] in _SIZES)
-                if known_group == group and not told and self._differs(group, key):
+                shown = key in _ALWAYS_SHOWN or (key in _IN_SIZE and group[-1] in _SIZES)
+                if known_group == group and not shown and self._differs(group, key):
                     name = key.removeprefix(f"{path}.") if short else key
                     words.append(f"{name}={own.get(key, 'default')}")
         return words
@@ -109,13 +109,13 @@ def _common(config: Section) -> _Sections:
     sections: _Sections = [
         ((kind, part, str(config[part]["name"])), part, config[part]) for part in ("topology", "router", "routing")
     ]
-    # Components are told apart by their names; the routing's is told beside every setting.
+    # The names of topology and routing appear elsewhere in a label.
     sections.append(((kind, "names"), "router", {"name": config["router"]["name"]}))
     if has_jobs:
         is_pair = workload["name"] == "pair"
         group = (kind, "workload", "pair" if is_pair else what_ran(config))
-        told = (*NEUTRAL_WORKLOAD, *_PAIR * is_pair)
-        kept = {key: value for key, value in workload.items() if key not in told}
+        left_out = (*NEUTRAL_WORKLOAD, *_PAIR * is_pair)
+        kept = {key: value for key, value in workload.items() if key not in left_out}
         run = {key: value for key, value in config["run"].items() if key in RUN_OF_WORKLOAD}
         sections.append((group, "workload", kept))
     else:

@@ -1,4 +1,4 @@
-"""Forwarding tables in the report: a row per table, the pictures of their loads, where each comes from."""
+"""Forwarding tables in the report: a row per table, pictures of loads, and the origin of each table."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ _HEADINGS = {"EFI": "Edge forwarding index", "dev.": "Deviation", "mean": "Mean 
 
 
 def is_table(result: Mapping[str, Any]) -> bool:
-    """Whether a result is of `flitgym-route`."""
+    """Whether a result comes from `flitgym-route`."""
     return result.get("kind") == KIND
 
 
 def section(tables: Sequence[Run]) -> dict[str, Any] | None:
-    """The content of the page's section; None where there is no table."""
+    """The content of the page's section; None without a table."""
     if not tables:
         return None
     networks: dict[str, list[Run]] = {}
@@ -53,7 +53,7 @@ def _network(name: str, tables: Sequence[Run]) -> dict[str, Any]:
 
 
 def details(run: Run) -> dict[str, Any]:
-    """Where a table comes from, to be unfolded."""
+    """The origin of a table: its command, folder, hash and configuration."""
     result, directory = run
     seconds = result.get("route_cpu_seconds")
     return {
@@ -68,7 +68,7 @@ def details(run: Run) -> dict[str, Any]:
 
 
 def _command(config: Mapping[str, Any]) -> str | None:
-    """The shortest `flitgym-route` command for a configuration; None for one of another version."""
+    """The shortest `flitgym-route` command for a configuration; None if another version made it."""
     try:
         words = [f"topology={nearest('topology', config['topology'])}"]
         if config["file"] is None:

@@ -1,1 +1,1 @@
-"""What a run leaves on disk: files with checksums, the tables and warnings in them, and rows that gather them."""
+"""The files of a run: results with checksums, their tables and warnings, and the rows that gather them."""

@@ -1,4 +1,4 @@
-"""What a reader of a run's numbers should know before believing them: said on the screen and kept in the result."""
+"""Warnings about the numbers of a run, which are printed and stored in the result."""
 
 import math
 import re
@@ -10,9 +10,9 @@ from omegaconf import DictConfig
 
 from ...configs import cold_table, core_failures
 
-_LEAST_PACKETS = 1_000  # in each half of the window; fewer differ by chance
+_LEAST_PACKETS = 1_000  # in each half of the window; the means of fewer packets differ by chance
 _BEYOND_CHANCE = 3.0  # standard deviations
-_SATURATED = 0.97  # of the offered load, below which what is accepted is less than that
+_SATURATED = 0.97  # a network that accepts a smaller fraction of the offered load is saturated
 _DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS or LINK@DOWN_NS-UP_NS
 _DRIFT = 0.1  # of the latency, from one half of the window to the other
 
@@ -21,14 +21,15 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
     """The `warnings` of a result, by kind.
 
     Args:
-        config: Of the run.
-        numbers: Of the result so far.
+        config: The configuration of the run.
+        numbers: The fields of the result so far.
 
     Returns:
-        `cold_table`: the routing learns, and was measured before it had time to. `drift`: the mean latency of the
-        window's second half differs from that of its first by more than a tenth. `replaced`: because of failures the
-        routing on any graph ran in the place of the one that goes by what the topology is when whole.
-        `threads`: some of `run.threads` had nothing to do. `late_events`: some of `failures.events` come after the end.
+        `cold_table`: a routing that learns was measured before its table had settled.
+        `drift`: the mean latencies of the window's two halves differ by more than a tenth.
+        `replaced`: because of failures, the routing for any graph replaced the routing for this topology.
+        `threads`: some of `run.threads` had nothing to do.
+        `late_events`: some of `failures.events` come after the end of the run.
     """
     found = {
         "cold_table": cold_table(config),
@@ -41,17 +42,17 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
 
 
 def outages(events: Any) -> dict[str, float]:
-    """When links go down, in ns, by the words of `failures.events`; the core checks how they are written."""
+    """The times in ns at which links go down, by the words of `failures.events`. The core checks the syntax."""
     words = events if isinstance(events, list) else [] if events is None else str(events).split(",")
     return {str(word).strip(): float(found[1]) for word in words if (found := _DOWN_NS.search(str(word)))}
 
 
 def late_events(config: DictConfig, simulated_ns: float | None) -> str | None:
-    """The warning of `failures.events` that come after a run's end; None where all come before.
+    """The warning about `failures.events` after the end of a run; None if there are none.
 
     Args:
-        config: Of the run.
-        simulated_ns: When it ended; None: unknown.
+        config: The configuration of the run.
+        simulated_ns: The end of the run; None: unknown.
     """
     if simulated_ns is None:
         return None
@@ -59,8 +60,8 @@ def late_events(config: DictConfig, simulated_ns: float | None) -> str | None:
     if not late:
         return None
     return (
-        f"failures.events: {', '.join(late)}: the run ended after {simulated_ns:,.0f} ns, before the link went down; "
-        "the routing still has the VC classes for it"
+        f"failures.events: {', '.join(late)}: the run ended after {simulated_ns:,.0f} ns, before the link went down. "
+        "The routing has VC classes for this failure all the same"
     )
 
 
@@ -69,19 +70,20 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     if threads <= parts:
         return None
     if parts > 1:
-        return f"run.threads: {threads}, but this network has {parts} partitions to run"
+        return f"run.threads: {threads}, but this network has only {parts} partitions"
     return (
-        f"run.threads: {threads}, but this network is one partition: agents, the oracle ugal_global, workloads without "
-        "a network or with message_matrix, and networks with few flits in a cycle or very short links are not cut"
+        f"run.threads: {threads}, but this network is one partition. A network is not cut with agents, with the oracle "
+        "ugal_global, for workloads without a network or with message_matrix, or if it has few flits per cycle or very "
+        "short links"
     )
 
 
 def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:
-    """The mean packet latency of each half of a window, in ns; None where too few packets arrived to tell.
+    """The mean packet latency of each half of a window, in ns; None if too few packets arrived.
 
     Args:
         middle: The core's statistics in the middle of the window.
-        end: The same at its end.
+        end: The core's statistics at its end.
     """
     first, both = middle["packets_delivered"], end["packets_delivered"]
     times: list[float | None] = [None, None]
@@ -92,10 +94,10 @@ def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, f
 
 
 def is_saturated(runs: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether some runs accepted less than 97 % of the offered load together; runs of jobs never are saturated.
+    """Whether some runs together accepted less than 97 % of the offered load. Runs of jobs are never saturated.
 
-    A short window or a low load delivers few packets, whose number differs by chance. The missing part must also exceed
-    three standard deviations of a Poisson count.
+    The number of packets in a short window or at a low load varies by chance. The missing part must also exceed three
+    standard deviations of a Poisson count.
 
     Args:
         runs: Results or rows.
@@ -108,13 +110,13 @@ def is_saturated(runs: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:
-    """Say on stderr what the results warn of: each kind once, with the number of runs if there are several."""
+    """Print the warnings of results on stderr: each kind once, with the number of runs if there are several."""
     every = list(results)
-    said: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for result in every:
         for kind, text in (result.get("warnings") or {}).items():
-            said.setdefault(kind, []).append(text)
-    for texts in said.values():
+            by_kind.setdefault(kind, []).append(text)
+    for texts in by_kind.values():
         runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
         print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
 
@@ -123,8 +125,9 @@ def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     if not numbers.get("facts", {}).get("routing_replaced"):
         return None
     return (
-        f"with failures, the {config.routing.name} of any graph runs in the place of the {config.topology.name}'s own, "
-        "from cycle 0 on: other paths and other VC classes; compare with runs that have failures, too"
+        f"with failures, the {config.routing.name} for any graph replaces the {config.routing.name} for "
+        f"{config.topology.name} from cycle 0 on, with other paths and other VC classes; compare only with runs that "
+        "have failures, too"
     )
 
 
@@ -134,11 +137,17 @@ def _drift(numbers: Mapping[str, Any]) -> str | None:
         return None
     accepted, offered = numbers["accepted_load"], numbers["offered_load"]
     if second < first:
-        reason = "it is still settling; a longer run.warmup_ns lets it"
+        reason = "the network has not settled yet; use a longer run.warmup_ns"
     elif is_saturated([numbers]):
-        reason = f"the network is saturated (accepted {accepted:.3f} of {offered:.3f}): it grows with the window"
+        reason = (
+            f"the network is saturated (accepted {accepted:.3f} of {offered:.3f}), so the latency grows with the window"
+        )
     else:
-        reason = f"it is filling up (accepted {accepted:.3f} of {offered:.3f}); a longer run.warmup_ns tells where to"
+        reason = (
+            f"the network is still filling (accepted {accepted:.3f} of {offered:.3f}); use a longer run.warmup_ns to "
+            "see its final latency"
+        )
     return (
-        f"the mean latency is {first:,.0f} ns in the window's first half and {second:,.0f} ns in its second: {reason}"
+        f"the mean latency is {first:,.0f} ns in the first half of the window and {second:,.0f} ns in the second half: "
+        f"{reason}"
     )

@@ -1,6 +1,6 @@
-"""Results on disk: written whole or not at all, found again by the hash of their configuration.
+"""Results on disk. Files are written whole or not at all, and are found by the hash of their configuration.
 
-Checksums tell when a disk, a copy or a hand has changed a file; it is then never taken for a result.
+Checksums detect a file that has changed since it was written. Such a file is never used as a result.
 """
 
 import hashlib
@@ -8,21 +8,21 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...plugins import same as same_plugins
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path, open_plain, read_plain
 from ...simcore._npz import read_arrays as read_npz
+from ...simcore.plugins import same as same_plugins
 
 RESULT_FILE = "result.json"
 
-# What reading the wrong thing ends in; PyArrow's own errors are ValueErrors, OSErrors and so on, too.
+# Errors of reading a file with unexpected content. PyArrow's own errors derive from these and from OSError.
 _MISREAD = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError),
     *(NotImplementedError, RecursionError, TypeError, ValueError),
@@ -30,11 +30,11 @@ _MISREAD = (
 
 
 class DamagedError(Exception):
-    """A file of a run is not as it was written, or cannot be read.
+    """A file of a run has changed since it was written, or cannot be read.
 
     Args:
-        path: Of the file.
-        why: What is wrong with it.
+        path: The path of the file.
+        why: The reason.
     """
 
     def __init__(self, path: Path, why: str) -> None:
@@ -44,10 +44,10 @@ class DamagedError(Exception):
 
 @contextmanager
 def read_with_care(path: Path) -> Iterator[None]:
-    """Turn every error of a block that reads what `path` holds into one that names it.
+    """Turn every error of a block that reads `path` into an error that names the file.
 
     Raises:
-        DamagedError: instead of what such a block raises.
+        DamagedError: the block raised an error.
     """
     try:
         yield
@@ -61,7 +61,7 @@ def read_with_care(path: Path) -> Iterator[None]:
 
 
 def require_writable(directory: Path) -> None:
-    """Make a folder and try to write into it: what cannot be kept need not be simulated.
+    """Make a folder, and check before a simulation that its result can be written there.
 
     Raises:
         OSError: names the folder.
@@ -70,8 +70,19 @@ def require_writable(directory: Path) -> None:
         pass
 
 
+@contextmanager
+def remove_if_unused(directory: Path) -> Iterator[None]:
+    """Remove a folder when a block raises, unless a file is in it."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            directory.rmdir()
+        raise
+
+
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write `data` to `path` in one step. A number that is not finite becomes null, as JSON has no other word."""
+    """Write `data` to `path` in one step. JSON has no infinity and no NaN, so both become null."""
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(_jsonable(data), indent=2, allow_nan=False) + "\n")
 
@@ -92,44 +103,44 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def write_result(directory: Path, result: Mapping[str, Any]) -> None:
-    """Write `result.json`, with checksums of itself and of the files beside it that its `files` names."""
+    """Write `result.json`, with checksums of itself and of the files that its `files` names."""
     plain: dict[str, Any] = _jsonable(result)
     plain["checksums"] = {name: _checksum((directory / name).read_bytes()) for name in plain["files"].values()}
     write_json(directory / RESULT_FILE, {**plain, "checksum": _own_checksum(plain)})
 
 
 def read_result(directory: Path) -> dict[str, Any] | None:
-    """The result in a run's directory, or None if there is none.
+    """The result in a run's directory; None if the file does not exist.
 
     Raises:
-        DamagedError: there is one that cannot be read, is not what was written, or is no result.
+        DamagedError: the file cannot be read, does not match its checksum, or does not hold a mapping.
     """
     path = directory / RESULT_FILE
     try:
         with read_with_care(path):
             result = json.loads(read_plain(path).decode("utf-8"), parse_constant=_refuse_constant)
-            json.dumps(result, ensure_ascii=False).encode()  # half a character has no bytes, and no table takes it
+            json.dumps(result, ensure_ascii=False).encode()  # refuses lone surrogates, which no table can hold
     except DamagedError as error:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
             return None
         raise
     if not isinstance(result, dict):
-        raise DamagedError(path, f"it holds a {type(result).__name__}, no mapping")
+        raise DamagedError(path, f"it holds a {type(result).__name__} and not a mapping")
     if ("checksum" in result or "checksums" in result) and result.get("checksum") != _own_checksum(result):
         raise DamagedError(path, "it does not match its checksum")
     return result
 
 
 def is_checked(result: Mapping[str, Any]) -> bool:
-    """Whether a result that was read is known to be what was written; those of earlier versions have no checksum."""
+    """Whether a result has a checksum, which `read_result` has compared. Results of early versions have none."""
     return "checksum" in result
 
 
 def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
-    """The table of a result that its `files` has under `key`, as arrays; None where none was kept, or it was removed.
+    """The columns of the table that a result's `files` names under `key`; None if the file does not exist.
 
     Raises:
-        DamagedError: it cannot be read, or is not what was written.
+        DamagedError: the file cannot be read, or does not match its checksum.
     """
     import pyarrow.parquet as pq
 
@@ -144,7 +155,7 @@ def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[s
 
 
 def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[str, NDArray[Any]] | None:
-    """The npz of a result that its `files` has under `key`; None where none was kept, or it was removed.
+    """The arrays of the npz file that a result's `files` names under `key`; None if the file does not exist.
 
     Raises:
         DamagedError: as `read_columns`.
@@ -158,10 +169,10 @@ def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[st
 
 
 def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
-    """Compare the file that `files` of a result has under `key` with its checksum, if it is still there.
+    """Compare the file that a result's `files` names under `key` with its checksum, if the file exists.
 
     Raises:
-        DamagedError: it is not what was written.
+        DamagedError: the file does not match its checksum.
     """
     name = result["files"][key]
     if (directory / name).exists():
@@ -169,17 +180,18 @@ def check_table(result: Mapping[str, Any], directory: Path, key: str) -> None:
 
 
 def finished(directory: Path, config_hash: str, version: str, results_version: str = "") -> dict[str, Any] | None:
-    """The result in `directory` if it is of this very configuration, made by this core or by one with the same results.
+    """The result in `directory` if it can be reused; otherwise None.
 
-    That of a workload counts only if all its jobs were done, that of plugins only if they are here and unchanged. A
-    damaged one does not count; stderr says so.
+    Its configuration must be the same, and its core must be this one or one with the same results. All jobs of a
+    workload must have finished, and the plugins of the run must be installed and unchanged. A damaged result is
+    reported on stderr and not reused.
 
     Args:
-        directory: Where it lies.
-        config_hash: Of the configuration.
-        version: Of the core.
-        results_version: Of the core's recorded results (`simcore/CMakeLists.txt`): equal for cores of which these, and
-            the number beside them, are the same. Empty: nobody knows, and only the very version counts.
+        directory: The folder of the run.
+        config_hash: The hash of the configuration.
+        version: The version of the core.
+        results_version: The version of the core's recorded results (`simcore/CMakeLists.txt`). Cores with equal
+            versions give equal results. Empty: unknown, so that only results of the same `version` are reused.
     """
     try:
         result = read_result(directory)
@@ -192,13 +204,13 @@ def finished(directory: Path, config_hash: str, version: str, results_version: s
             for name in result.get("files", {}).values():
                 _check_file(result, directory, name)
     except DamagedError as error:
-        print(f"{error}; the run is run again", file=sys.stderr, flush=True)
+        print(f"{error}; the run is repeated", file=sys.stderr, flush=True)
         return None
     return result if result.get("workload_finished", True) else None
 
 
 def results_below(directory: Path) -> tuple[list[tuple[dict[str, Any], Path]], list[DamagedError]]:
-    """Every result below a folder with its own folder, and what cannot be taken for one."""
+    """Every result below a folder with the folder of its run, and the errors of damaged results."""
     found, damaged = [], []
     for path in sorted(directory.glob(f"**/{RESULT_FILE}")):
         try:
@@ -230,7 +242,7 @@ def _checksum(content: bytes) -> str:
 
 
 def _own_checksum(result: Mapping[str, Any]) -> str:
-    # Of the values, not of the bytes: another layout of the same JSON is the same result.
+    # The checksum covers the values and not the bytes, so the layout of the JSON does not matter.
     rest = {key: value for key, value in result.items() if key != "checksum"}
     return _checksum(json.dumps(rest, sort_keys=True).encode())
 
@@ -246,17 +258,17 @@ def _check_file(result: Mapping[str, Any], directory: Path, name: str) -> None:
 
 
 def _check_shape(result: Mapping[str, Any], path: Path) -> None:
-    """Check for a result without checksum that it has the parts of every result."""
+    """Check that a result has the parts of every result, because an early one has no checksum."""
     config = result.get("config")
     if not isinstance(config, Mapping):
         raise DamagedError(path, "it has no configuration")
     for key, kind, noun in (("jobs", Mapping, "mapping"), ("files", Mapping, "mapping"), ("version", str, "text")):
         if key in result and not isinstance(result[key], kind):
-            raise DamagedError(path, f"'{key}' is no {noun}")
+            raise DamagedError(path, f"'{key}' is not a {noun}")
     for name in result.get("files", {}).values():
         if not isinstance(name, str) or Path(name).name != name:
-            raise DamagedError(path, f"'files' has {name!r}, which is no name of a file")
+            raise DamagedError(path, f"'files' has {name!r}, which is not the name of a file")
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a valid number in JSON")

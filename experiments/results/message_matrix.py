@@ -1,4 +1,4 @@
-"""What `workload.message_matrix` keeps: bytes and times by pairs of ranks, and what a row says of them."""
+"""The matrices of `workload.message_matrix`: bytes and times by pairs of ranks, and their columns in a row."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:  # rows are read without the core
     from ...simcore import Simulation
 
-MOST_RANKS = 64  # whose pairs stand in a row one by one
-BLOCKS = 48  # of ranks, in rows of larger jobs
+MOST_RANKS = 64  # of a job whose pairs all have a value in a row
+BLOCKS = 48  # of ranks, for the rows of larger jobs
 
-# Name in the npz, after that of the job: memory of the core. Row: rank that sends, column: rank that receives.
+# Name in the npz file, and memory of the core. Row: sending rank, column: receiving rank.
 _KEPT = {
     "bytes": "message_bytes",
     "messages": "message_count",
@@ -25,18 +25,20 @@ def matrices(simulation: "Simulation", ranks: Mapping[str, int]) -> dict[str, ND
     """The matrices of every job as `<job>.bytes`, `<job>.messages`, `<job>.time_ns` and `<job>.busy_ns`.
 
     Args:
-        simulation: Of a workload with `workload.message_matrix=true`.
-        ranks: By the job's name, in the order of the jobs.
+        simulation: The simulation of a workload with `workload.message_matrix=true`.
+        ranks: The number of ranks by job, in the order of the jobs.
 
     Returns:
-        Each [ranks, ranks]: bytes and messages that have arrived, the sum of their times from the call of the send to
-        the last byte, and the time in which at least one of the pair's messages was under way.
+        Each matrix is [ranks, ranks].
+        `bytes`, `messages`: those that have arrived.
+        `time_ns`: the sum of the messages' times, from the call of the send to the last byte.
+        `busy_ns`: the time in which at least one message of the pair was in flight.
     """
     arrays = {}
     for key, memory in _KEPT.items():
         whole = simulation.memory(memory)
         for job, (name, n) in enumerate(ranks.items()):
-            # A memory of single ranks has no dimensions for them.
+            # The core's memory has no dimensions for jobs of a single rank.
             arrays[f"{name}.{key}"] = np.atleast_2d(whole[job])[:n, :n]
     return arrays
 
@@ -44,9 +46,9 @@ def matrices(simulation: "Simulation", ranks: Mapping[str, int]) -> dict[str, ND
 def pair_columns(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """The bandwidth of pairs of ranks as columns of a row, for every job of `matrices`.
 
-    * `messages.<job>.gb_per_s`: [from][to] GB/s while a message was under way, None where none was; up to 64 ranks
-      one by one, more as means over 48 x 48 blocks of neighbouring ranks;
-    * `messages.<job>.mean_gb_per_s`: over all pairs that had a message.
+    * `messages.<job>.gb_per_s`: [from][to] GB/s while a message was in flight; None without a message. A job of up to
+      64 ranks has a value per pair, a larger one means over 48 x 48 blocks of neighbouring ranks.
+    * `messages.<job>.mean_gb_per_s`: the mean over all pairs with a message.
     """
     columns: dict[str, Any] = {}
     for name in arrays:
@@ -62,10 +64,10 @@ def pair_columns(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def block_means(values: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
-    """Means over `blocks` x `blocks` parts of a square matrix, of sizes that differ by one at most; NaN is left out.
+    """Means over `blocks` x `blocks` parts of a square matrix. The sizes of the parts differ by at most one.
 
     Returns:
-        [blocks, blocks], NaN where a part holds nothing else.
+        [blocks, blocks]. NaN is ignored; a part that holds only NaN gives NaN.
     """
     part = np.arange(len(values)) * blocks // len(values)
     known = np.isfinite(values)

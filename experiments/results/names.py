@@ -1,4 +1,4 @@
-"""Names of routers and terminals beside their numbers, where they go by any: of graph files and damaged networks."""
+"""Names of routers and terminals, which networks from files and damaged networks have besides numbers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Texts = NDArray[np.str_]
 
 @dataclass(frozen=True)
 class Names:
-    """What routers and terminals are called; None where all of them go by their numbers.
+    """The names of routers and terminals; None if all names are just the numbers.
 
     Args:
         routers: [routers].
@@ -27,11 +27,11 @@ class Names:
 
     @classmethod
     def of(cls, simulation: Simulation) -> "Names":
-        """Those of a simulation's network. A terminal that is left of a damaged one has the name it had before."""
-        return cls(*(_unless_numbers(told()["name"]) for told in (simulation.routers, simulation.terminals)))
+        """The names in a simulation's network. With failures, terminals keep their names, although numbers shift."""
+        return cls(*(_unless_numbers(of()["name"]) for of in (simulation.routers, simulation.terminals)))
 
     def of_channels(self, channels: Columns) -> dict[str, Texts]:
-        """For a row per channel: `router_name` that sends, and `peer_name`, a router or a terminal, that receives."""
+        """Columns for rows of channels: `router_name` of the sender, and `peer_name` of the receiving node."""
         if self.routers is None and self.terminals is None:
             return {}
         peer, terminal = channels["peer_router"], channels["terminal"]
@@ -43,7 +43,7 @@ class Names:
         }
 
     def of_ranks(self, terminal: NDArray[Any]) -> dict[str, Texts]:
-        """For a row per rank: `terminal_name`."""
+        """A column for rows of ranks: `terminal_name`."""
         return {} if self.terminals is None else {"terminal_name": self.terminals[terminal]}
 
 

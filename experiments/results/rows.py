@@ -1,39 +1,46 @@
-"""Results as rows: one flat row per run, many of them in one Parquet table."""
+"""Results as rows: one flat row per run, and Parquet tables of many rows."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path, open_plain
 from .files import RESULT_FILE, DamagedError, read_arrays, read_columns, read_with_care, results_below
 from .message_matrix import pair_columns
 
-# PyArrow takes longer to import than a short run to run, so that only functions that need it do.
+# The import of PyArrow takes longer than a short run, so only the functions that need it import it.
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_FILE = "rows.parquet"
+# Version of the schema of `rows.parquet`, an integer in its metadata.
+# 1: the metadata names the kind. Files without metadata are older; a column `policy` marks their kind as "labelled".
+ROWS_VERSION = 1
+# "gathered": the finished runs below a folder, and nothing that their results do not hold.
+# "labelled": rows with labels of a command, such as `policy` and `task`, from which it draws its figures.
+Kind = Literal["gathered", "labelled"]
 
-# Parts of a result that are no columns: lists and free-form facts. They stay in result.json.
-_NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums"}
-_NO_DIFFERENCE = "plot"  # the section of a configuration that says nothing of its run
+_VERSION_KEY, _KIND_KEY = b"flitgym.rows.version", b"flitgym.rows.kind"
+# Parts of a result that become no columns: lists, free-form facts, and the core's copy of the configuration.
+_NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums", "core_config"}
+_NOT_OF_RUN = "plot"  # the section of a configuration that does not affect the run
 
 
 def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One result as one flat row: its numbers, and its configuration as `traffic.load`, `routing.name` and so on.
 
-    What is told of a job becomes columns `jobs.<name>.comm_time_mean_ns` and so on, of a mapping `mapping.dilation`. A
-    time series becomes columns of lists, `series.time_ns`, `series.latency_mean_ns` and so on; so do the random
+    The numbers of a job become columns such as `jobs.<name>.comm_time_mean_ns`, those of a mapping columns such as
+    `mapping.dilation`. A time series becomes columns of lists, such as `series.time_ns`, and so do the random
     bisections of a forwarding table. A matrix of messages becomes the columns of `pair_columns`.
 
     Args:
-        result: What `result.json` holds.
-        directory: Where it lies, for the files beside it.
+        result: The content of `result.json`.
+        directory: The folder of the run, which has its tables.
 
     Raises:
-        DamagedError: the result or its series is not what was written.
+        DamagedError: the result or one of its tables is damaged.
     """
     with read_with_care(directory / RESULT_FILE):
         columns = flat(result)
@@ -45,11 +52,11 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def flat(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of `row` that need no file beside the result."""
+    """The columns of `row` that come from `result.json` alone."""
     columns: dict[str, Any] = {}
     for key, value in result.items():
         if key == "config":
-            columns.update(_flatten({name: part for name, part in value.items() if name != _NO_DIFFERENCE}))
+            columns.update(_flatten({name: part for name, part in value.items() if name != _NOT_OF_RUN}))
         elif key == "jobs":
             columns.update(_flatten(value, "jobs."))
         elif key in ("warnings", "mapping", "flows", "plugins"):
@@ -60,14 +67,13 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gather(directory: Path) -> tuple[int, list[DamagedError]]:
-    """Put every finished run below `directory` into one Parquet table, `rows.parquet`.
+    """Gather every finished run below `directory` into one Parquet table, `rows.parquet`.
 
     Returns:
-        The number of rows, and the runs that are left out because they are damaged. Without any finished run nothing
-        is written.
+        The number of rows, and the errors of damaged runs. Without any finished run, nothing is written.
 
     Raises:
-        ConfigError: there is a table from which figures were drawn; a plain one would lack what they need.
+        ConfigError: as `write_gathered`.
         OSError: the table cannot be written, for example because a folder has its name.
     """
     rows, _, damaged = rows_below(directory)
@@ -78,7 +84,7 @@ def gather(directory: Path) -> tuple[int, list[DamagedError]]:
 def rows_below(
     directory: Path,
 ) -> tuple[list[dict[str, Any]], list[tuple[dict[str, Any], Path]], list[DamagedError]]:
-    """The rows of every finished run below a folder, the result and folder of each, and the runs that are damaged."""
+    """The rows of every finished run below a folder, their results and folders, and the errors of damaged runs."""
     found, damaged = results_below(directory)
     rows, kept = [], []
     for result, where in found:
@@ -91,16 +97,17 @@ def rows_below(
 
 
 def rows_in(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
-    """The rows of a study, a figure or a single run, and the runs that are damaged.
+    """The rows of a study, a figure or a single run, and the errors of damaged runs.
 
-    They come from the results below the folder. They come from the table where figures were drawn from it, as it names
-    the policies, and where only the table was kept.
+    A labelled table has precedence, because its labels are stored nowhere else. Otherwise the results below the folder
+    give the rows. A gathered table is read if there are no results.
 
     Raises:
+        ConfigError: the table is of a newer version.
         DamagedError: the table cannot be read.
     """
     table = directory / ROWS_FILE
-    if _drawn_from(table):
+    if _kind(table) == "labelled":
         return read_rows(table), []
     rows, _, damaged = rows_below(directory)
     if not rows and not damaged and table.is_file():
@@ -109,44 +116,65 @@ def rows_in(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
 
 
 def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write `rows.parquet` of a study; without any row nothing is written.
+    """Write `rows.parquet` of a study. Without any row, nothing is written.
 
     Raises:
-        ConfigError: there is a table from which figures were drawn; a plain one would lack what they need.
+        ConfigError: there is a labelled table, whose labels would be lost, or a table of a newer version.
     """
-    if rows and _drawn_from(directory / ROWS_FILE):
+    if rows and _kind(directory / ROWS_FILE) == "labelled":
         raise ConfigError(
-            f"{directory / ROWS_FILE} holds these runs already, as its figures were drawn from them (redraw=true needs "
-            "that); to gather them anew remove it first"
+            f"{directory / ROWS_FILE} holds these runs already, with labels that the figures and redraw=true need; to "
+            "gather them again, remove it first"
         )
     if rows:
         write_rows(directory / ROWS_FILE, rows)
 
 
-def _drawn_from(path: Path) -> bool:
-    """Whether a table was written for figures: those say who plays (`policy`) and hold more than a plain one."""
+def _kind(path: Path) -> Kind | None:
+    """The kind of a table; None where there is none, or it is damaged and may be replaced.
+
+    Raises:
+        ConfigError: it is of a newer version.
+    """
     import pyarrow.parquet as pq
 
     try:
-        return path.is_file() and "policy" in pq.read_schema(path).names
-    except (OSError, ValueError):  # pyarrow raises these on a damaged file, which may be written anew
-        return False
+        schema = pq.read_schema(path) if path.is_file() else None
+    except (OSError, ValueError):  # PyArrow raises these for a damaged file
+        return None
+    if schema is None:
+        return None
+    metadata = _checked_metadata(path, schema)
+    labelled = metadata[_KIND_KEY] == b"labelled" if _KIND_KEY in metadata else "policy" in schema.names
+    return "labelled" if labelled else "gathered"
 
 
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as Parquet. Runs of different routings have different parameters: what a row lacks is null.
+def _checked_metadata(path: Path, schema: "pa.Schema") -> Mapping[bytes, bytes]:
+    metadata: Mapping[bytes, bytes] = schema.metadata or {}
+    version = metadata.get(_VERSION_KEY, b"0").decode("ascii", "replace")
+    if not version.isdecimal() or int(version) > ROWS_VERSION:
+        raise ConfigError(
+            f"{path}: its schema has version {version}, and this flitgym reads versions up to {ROWS_VERSION}; "
+            "install the flitgym that wrote it, or move the file away and run the command that wrote it again"
+        )
+    return metadata
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], kind: Kind = "gathered") -> None:
+    """Write rows as Parquet. Routings differ in their parameters; a missing value is null.
 
     Raises:
         OSError: the table cannot be written, for example because a folder has its name.
     """
     import pyarrow.parquet as pq
 
+    table = table_of(rows).replace_schema_metadata({_VERSION_KEY: str(ROWS_VERSION), _KIND_KEY: kind})
     with atomic_path(path) as temporary:
-        pq.write_table(table_of(rows), temporary)
+        pq.write_table(table, temporary)
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
-    """Rows as an Arrow table, with the columns in the order in which the rows bring them."""
+    """Rows as an Arrow table. Columns have the order of their first appearance."""
     import pyarrow as pa
 
     names: dict[str, None] = {}
@@ -156,22 +184,26 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a Parquet table, in the order they were written.
+    """The rows of a Parquet table, in their order.
 
     Raises:
-        DamagedError: it cannot be read.
+        ConfigError: the table is of a newer version.
+        DamagedError: the table cannot be read.
     """
     import pyarrow.parquet as pq
 
     with read_with_care(path), open_plain(path) as file:
-        rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+        table = pq.read_table(file)
+    _checked_metadata(path, table.schema)
+    with read_with_care(path):
+        rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
 def _column(values: list[Any]) -> "pa.Array":
     import pyarrow as pa
 
-    # 1 in one run and 0.5 in the next is one column of numbers; a mixture of kinds is text.
+    # A mixture of integers and floats is a column of floats. A mixture of other types becomes text.
     present = [value for value in values if value is not None]
     if any(isinstance(value, float) for value in present) and all(_is_number(value) for value in present):
         return pa.array(values, pa.float64())

@@ -1,1 +1,1 @@
-"""One simulation, or many on this machine or a cluster: checks, memory, cores, launchers. No command's words."""
+"""Runs one simulation, or many on this machine or a cluster: checks, memory, cores and launchers."""

@@ -1,10 +1,10 @@
-"""How many cores this process may use, which can be fewer than the machine has."""
+"""The number of cores that this process may use, which can be fewer than the machine has."""
 
 import os
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-_RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # for the processes of a sweep
+_RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # environment variable of the processes of a sweep
 
 
 def environment_of(runs: int) -> dict[str, str]:
@@ -13,10 +13,10 @@ def environment_of(runs: int) -> dict[str, str]:
 
 
 def share_cores_by(cpus: float) -> None:
-    """Every run takes so many of the cores from now on, in this process and in those it starts."""
+    """Give every run a number of cores from now on, in this process and in the processes that it starts."""
     os.environ[_RUNS_AT_ONCE] = str(max(1, int(CORES // max(1.0, cpus))))
 
 
 def cores_of_a_run() -> int:
-    """The cores for each of the runs that go on at once: `run.threads=0`."""
+    """The cores of each parallel run, which are its threads with `run.threads=0`."""
     return max(1, CORES // int(os.environ.get(_RUNS_AT_ONCE, 1)))

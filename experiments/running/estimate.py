@@ -1,10 +1,10 @@
-"""The time that a sweep has left, from the speed of its own runs."""
+"""The remaining time of a sweep, estimated from the speed of its own runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-PICTURE_SECONDS = 2.0  # a sweep's picture and report, with the import of Matplotlib
-_LEAST_SECONDS = 0.05  # of a run, for files and start; a run of next to nothing takes as long
+PICTURE_SECONDS = 2.0  # for the picture and the report of a sweep, including the import of Matplotlib
+_LEAST_SECONDS = 0.05  # per run, for its start and its files
 
 
 @dataclass
@@ -12,8 +12,8 @@ class Speed:
     """The time that runs of one kind have taken so far.
 
     Args:
-        seconds: That the parts which are done took, without the start of a worker.
-        cost: Of these parts.
+        seconds: Time for the finished parts, without the start of a worker.
+        cost: The cost of these parts.
     """
 
     seconds: float = 0.0
@@ -22,13 +22,13 @@ class Speed:
 
 @dataclass
 class Estimate:
-    """Learns how long runs take per cost: for those that are alike, and for all where alike ones are still unknown.
+    """Measures the time per cost of each group of runs that are alike. A group without a measurement uses the mean.
 
     Args:
-        groups: Of every run, equal for runs that are alike.
-        costs: Of every run.
-        workers: Runs at the same time.
-        after: Seconds of work behind the last run: the picture and the report.
+        groups: The group of every run.
+        costs: The cost of every run.
+        workers: Number of parallel runs.
+        after: Seconds of work after the last run, for the picture and the report.
     """
 
     groups: Sequence[str]
@@ -39,16 +39,16 @@ class Estimate:
     _taken: dict[int, float] = field(default_factory=dict)
 
     def ended(self, run: int, seconds: float) -> None:
-        """Note the seconds that a whole run took."""
+        """Record the seconds that a whole run took."""
         self._taken[run] = seconds
         speed = self._ended.setdefault(self.groups[run], Speed())
         speed.seconds, speed.cost = speed.seconds + seconds, speed.cost + self.costs[run]
 
     def left(self, active: Mapping[int, tuple[float, float]]) -> float | None:
-        """Seconds until all runs have ended; None while nothing is known.
+        """Seconds until all runs have ended; None before the first measurement.
 
         Args:
-            active: The part that is done and the seconds that it took, of runs that have reported.
+            active: Finished fraction and elapsed seconds of each run in progress that has reported.
         """
         speeds = {group: Speed(speed.seconds, speed.cost) for group, speed in self._ended.items()}
         for run, (part, seconds) in active.items():
@@ -63,7 +63,7 @@ class Estimate:
             if run in self._taken:
                 continue
             part, seconds = active.get(run, (0.0, 0.0))
-            if part > 0.05:  # the run's own speed says most of its rest
+            if part > 0.05:  # then the run's own speed is the best estimate
                 remaining.append(seconds * (1 - part) / part)
                 continue
             speed = speeds.get(self.groups[run], Speed())

@@ -8,32 +8,32 @@ from typing import Any
 
 
 class WorkerDiedError(Exception):
-    """The process of a call ended without an answer, for example for want of memory."""
+    """The process of a call ended without an answer, for example because memory ran out."""
 
 
 class Executor(concurrent.futures.Executor, ABC):
     """`concurrent.futures.Executor` with batches of calls and their progress.
 
-    A call gets a function as its last argument, to which it may give (part done, seconds).
+    A call receives a function as its last argument, and reports (finished fraction, seconds) through it.
     """
 
-    most: int  # calls at the same time
-    tries = 1  # of a call whose worker dies
+    most: int  # number of parallel calls
+    tries = 1  # attempts at a call whose worker dies
 
     @abstractmethod
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "concurrent.futures.Future[Any]":
-        """Call `fn(*args, tell)` somewhere; returns a future.
+        """Call `fn(*args, report)` in a worker; returns a future.
 
         Args:
             fn: A function of a module.
-            args: Of the call.
-            kwargs: `memory`, the bytes that the call will probably take, where an executor has to know.
+            args: The arguments of the call.
+            kwargs: `memory`, the bytes that the call will probably take, for executors that schedule by memory.
         """
 
     def batch(self) -> AbstractContextManager[Any]:
-        """Calls that are submitted within the context go out together."""
+        """A context whose calls are submitted together."""
         return nullcontext()
 
     def parts(self) -> Mapping[Any, tuple[float, float]]:
-        """The last (part, seconds) that a running call told, by its future."""
+        """The last (finished fraction, seconds) that a running call reported, by its future."""
         return {}

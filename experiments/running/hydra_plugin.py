@@ -1,7 +1,7 @@
-"""Hydra's `-m`: the sweeper and the launchers by which Hydra hands the runs of a sweep to the engine.
+"""Hydra's `-m`: the sweeper and the launchers that pass the runs of a sweep from Hydra to the engine.
 
-These classes are all that Hydra sees of the engine, through its public interfaces for plugins. Hydra's other sweepers
-(`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same launchers.
+Hydra reaches the engine only through these classes, which implement its public interfaces for plugins. Hydra's other
+sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same launchers.
 """
 
 import itertools
@@ -29,13 +29,13 @@ from .sweep import Done, RunFailedError, run_all
 
 
 class Sweep:
-    """The sweep of a command: the kind of its runs, and the runs that Hydra has asked for so far.
+    """The sweep of a command: the kind of its runs, and the runs that Hydra has requested so far.
 
     Args:
-        name: Of the command.
-        kind: Of its runs.
+        name: The name of the command.
+        kind: The kind of its runs.
         done: Called for each run that has a result.
-        objective: The number that a sweeper minimises, of a result.
+        objective: Maps a result to the number that a sweeper minimises.
     """
 
     def __init__(self, name: str, kind: Kind, done: Done, objective: Any = lambda result: None) -> None:
@@ -45,14 +45,14 @@ class Sweep:
         self._composer = Composer(kind.root)
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
-        """Do the runs of these lists of overrides.
+        """Execute a run for each list of overrides.
 
         Args:
-            config: Of the whole sweep, with Hydra's own section.
+            config: The configuration of the whole sweep, with Hydra's own section.
             lists: The overrides of each run.
 
         Raises:
-            ConfigError, CommandError: a run cannot be composed or cannot start; nothing was run.
+            ConfigError, CommandError: a run cannot be composed or cannot start. Nothing ran.
         """
         launcher = launcher_of_app(config)
         planned = self._planned(config, lists)
@@ -80,7 +80,7 @@ class Sweep:
 
     @property
     def folders(self) -> list[Path]:
-        """The folders of the studies that runs belong to."""
+        """The folders of the studies of all runs."""
         return list(dict.fromkeys(run.directory.parent for run in self.runs))
 
     def _planned(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[PlannedRun]:
@@ -105,10 +105,10 @@ _current: list[Sweep] = []
 
 
 class _EngineLauncher(HydraLauncher):
-    """Hands the lists of overrides to the engine.
+    """Passes the lists of overrides to the engine.
 
     Args:
-        settings: Of the section `hydra.launcher`; the engine reads them from the configuration of the sweep.
+        settings: Keys of the section `hydra.launcher`. The engine reads them from the configuration of the sweep.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -149,9 +149,9 @@ class SubmititSlurmLauncher(_EngineLauncher):
 
 
 class GridSweeper(HydraSweeper):
-    """Every combination of the values that are swept, in one batch.
+    """Launches every combination of the swept values as one batch.
 
-    Hydra's own sweeper composes every run before it launches the batch, which takes 60 ms for each.
+    Hydra's own sweeper composes every run before it launches the batch, which takes 60 ms per run.
     """
 
     __module__ = PACKAGE
@@ -164,7 +164,7 @@ class GridSweeper(HydraSweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        """Hydra calls this for the sweep itself."""
+        """Hydra calls this to run the sweep."""
         overrides = {override.get_key_element(): override for override in self._parser.parse_overrides(arguments)}
         lists = [list(words) for words in itertools.product(*map(_words, overrides.values()))]
         return [self._launcher.launch(lists, initial_job_idx=0)]
@@ -176,12 +176,14 @@ def _words(override: Override) -> list[str]:
     if not override.is_discrete_sweep():
         key = override.get_key_element()
         with past_hydra():
-            raise CommandError(f"{override.input_line}: a grid takes values; write {key}=a,b,c, or use another sweeper")
+            raise CommandError(
+                f"{override.input_line}: a grid needs a list of values; write {key}=a,b,c, or use another sweeper"
+            )
     return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
 
 
 def register(sweep: Sweep) -> None:
-    """Make the plugins known to Hydra, and take this command's sweep for the one that they hand runs to."""
+    """Register the plugins with Hydra, and connect them to the sweep of this command."""
     _current[:] = [sweep]
     sys.modules[PACKAGE] = sys.modules[__name__]  # Hydra finds the classes of plugins by importing their module
     for plugin in (GridSweeper, LocalLauncher, RayLauncher, SubmititLocalLauncher, SubmititSlurmLauncher):

@@ -1,6 +1,6 @@
-"""Where the runs of a command go: processes of this machine, a Ray cluster, or jobs of Slurm.
+"""Launchers: a command executes its runs in processes of this machine, on a Ray cluster, or as jobs of Slurm.
 
-The words of a sweep say it (`hydra/launcher=ray hydra.launcher.address=host:6379`), whichever command it is.
+Every command that runs a sweep takes the same words, such as `hydra/launcher=ray hydra.launcher.address=host:6379`.
 """
 
 import os
@@ -22,17 +22,17 @@ from .executor import Executor
 from .local import LocalExecutor
 
 _GROUP, _SECTION = "hydra/launcher", "hydra.launcher."
-# By the class of the launcher: "" is this machine, the others name an executor.
+# Launcher.kind by the class name in the section `hydra.launcher`; other classes mean this machine.
 _KINDS = {"RayLauncher": "ray", "SubmititSlurmLauncher": "slurm", "SubmititLocalLauncher": "local"}
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """Where runs go.
+    """Gives the executor of a sweep's runs.
 
     Args:
         kind: "" for processes of this machine, "ray", or an executor of submitit: "slurm", "local".
-        settings: Of the section `hydra.launcher`.
+        settings: The settings of the section `hydra.launcher`.
     """
 
     kind: str = ""
@@ -40,17 +40,17 @@ class Launcher:
 
     @contextmanager
     def executor(self, most: int, workers: int | None, folder: Path, description: str) -> Iterator[Executor]:
-        """An executor; what still runs when the context ends is interrupted, and leaves nothing unfinished behind.
+        """An executor. At the end of the context, runs in progress are interrupted, and remove their unfinished files.
 
         Args:
-            most: Processes of this machine.
-            workers: Runs at the same time elsewhere; None: as many as a cluster has room for.
-            folder: Of the results, which every machine must see.
-            description: Of the runs.
+            most: Number of processes of this machine.
+            workers: Number of parallel runs elsewhere; None: as many as the cluster takes.
+            folder: The folder of the results, which every machine must see.
+            description: The description of the runs.
 
         Raises:
             ConfigError: there is no cluster at the address.
-            CommandError: the launcher needs something that is not installed, or not here.
+            CommandError: the launcher needs a package that is not installed, or Slurm is missing.
         """
         if not self.kind:
             with _warm(most) as local:
@@ -63,7 +63,7 @@ class Launcher:
                 from .submitit_executor import SubmititExecutor as Elsewhere  # type: ignore[assignment]
         except ImportError:
             extra = "ray" if self.kind == "ray" else "slurm"
-            raise CommandError(f"{_GROUP}: it needs another package: pip install 'flitgym[{extra}]'") from None
+            raise CommandError(f"{_GROUP}: a package is missing; pip install 'flitgym[{extra}]'") from None
         executor = Elsewhere(self.kind, workers, folder, description, self.settings)
         try:
             yield executor
@@ -72,15 +72,15 @@ class Launcher:
 
 
 HERE = Launcher()
-ONE_RUN = "a run alone is done by this process; with -m, the runs of a sweep go to a launcher"
+ONE_RUN = "a single run uses this process; add -m to give the runs of a sweep to a launcher"
 
-# The processes of the last sweep here, and the surroundings that they were started in.
+# The executor of the last sweep on this machine, with its number of processes, environment and search path.
 _kept: list[tuple[LocalExecutor, object]] = []
 
 
 @contextmanager
 def _warm(most: int) -> Iterator[LocalExecutor]:
-    """Processes of this machine: those of the sweep before, if they fit, and kept for the next if all ended well."""
+    """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree."""
     surroundings = (most, dict(os.environ), list(sys.path))
     executor, known = _kept.pop() if _kept else (None, None)
     if executor is None or known != surroundings:
@@ -102,8 +102,8 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
     """The launcher that the words of a command line name, and the other words.
 
     Raises:
-        hydra.errors.HydraException: no such launcher, or none of its keys; see `explain`.
-        CommandError: the launcher needs something that is not here.
+        hydra.errors.HydraException: the launcher or one of the keys does not exist; see `explain`.
+        CommandError: the launcher belongs to another package, or Slurm is missing.
     """
     own = [word for word in words if _is_of_launcher(word)]
     if not own:
@@ -113,10 +113,10 @@ def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:
 
 
 def launcher_of_app(config: DictConfig | None = None) -> Launcher:
-    """The launcher that the words of this process, which is a Hydra application, name.
+    """The launcher of this process, which is a Hydra application.
 
     Args:
-        config: With Hydra's own section; None: that of the application.
+        config: A configuration with Hydra's own section; None: that of the application.
 
     Raises:
         CommandError: as `launcher_of`.
@@ -126,13 +126,13 @@ def launcher_of_app(config: DictConfig | None = None) -> Launcher:
 
 
 def refuse_launcher(why: str) -> None:
-    """Refuse words about launchers in this process, which is a Hydra application and has no use for one.
+    """Refuse words about launchers in this process, which is a Hydra application without launchers.
 
     Args:
-        why: And what is valid.
+        why: The reason, and the valid choice.
 
     Raises:
-        CommandError: there are such words.
+        CommandError: the command line has such words.
     """
     own = [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]
     if own:
@@ -140,7 +140,7 @@ def refuse_launcher(why: str) -> None:
 
 
 def runs_at_once(launcher: Launcher) -> int | None:
-    """The runs at the same time that the section of a launcher here sets; None: one per core."""
+    """The number of parallel runs that the section of a launcher for this machine sets; None: one per core."""
     most = int(launcher.settings.get("n_jobs", -1))
     return most if not launcher.kind and most > 0 else None
 
@@ -150,15 +150,15 @@ def _is_of_launcher(word: str) -> bool:
 
 
 def _launcher(section: DictConfig) -> Launcher:
-    # Unresolved: interpolations of Hydra's folders mean nothing here.
+    # Unresolved, because the interpolations of Hydra's folders cannot be resolved here.
     settings: Any = OmegaConf.to_container(section, resolve=False)
     package, _, name = settings.pop("_target_").rpartition(".")
     if package != PACKAGE:
-        raise CommandError(f"{_GROUP}: {name} is of another package; valid launchers: {', '.join(LAUNCHERS)}")
+        raise CommandError(f"{_GROUP}: {name} belongs to another package; valid launchers: {', '.join(LAUNCHERS)}")
     kind = _KINDS.get(name, "")
     if kind == "slurm" and shutil.which("srun") is None:
         raise CommandError(
-            f"{_GROUP}=submitit_slurm: there is no Slurm here (no srun); call the command on a node that submits "
-            f"jobs, or use {_GROUP}=submitit_local"
+            f"{_GROUP}=submitit_slurm: this machine has no Slurm (no srun); start the command on a node that can "
+            f"submit jobs, or use {_GROUP}=submitit_local"
         )
     return Launcher(kind, settings)

@@ -19,14 +19,14 @@ from typing import Any
 from .cores import environment_of
 from .executor import Executor, WorkerDiedError
 
-_KILL_AFTER_SECONDS = 0.8  # what a worker may take to end itself
+_KILL_AFTER_SECONDS = 0.8  # time for a worker to end before it is killed
 
 
 class LocalExecutor(Executor):
-    """Does calls in processes that stay for the next call, so that only the first call waits for imports.
+    """Executes calls in processes that stay for the next call, so that only the first call waits for imports.
 
     Args:
-        workers: Processes at most; each is started when a call needs it.
+        workers: Largest number of processes. A process is started when a call needs it.
     """
 
     def __init__(self, workers: int) -> None:
@@ -42,7 +42,7 @@ class LocalExecutor(Executor):
         self._thread.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """Call `fn(*args, tell)` in a worker. The engine sees to the memory here."""
+        """Call `fn(*args, report)` in a worker. The sweep limits the memory, so `kwargs` is ignored."""
         if self._closed:
             raise RuntimeError("this executor is shut down")
         call = pickle.dumps((str(Path.cwd()), fn, args))
@@ -55,8 +55,8 @@ class LocalExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End all workers; with `cancel_futures` at once, otherwise when all calls have ended."""
-        del wait  # the calls are waited for, or interrupted, in any case
+        """End all workers, either when all calls have ended or, with `cancel_futures`, immediately."""
+        del wait  # this method always waits for the calls or interrupts them
         if self._closed:
             return
         while not cancel_futures and self._open:
@@ -82,11 +82,11 @@ class LocalExecutor(Executor):
         return not self._open
 
     def parts(self) -> Mapping[Any, tuple[float, float]]:
-        """See `Executor`; a call that has told nothing yet has (0, 0)."""
+        """See `Executor`. A call that has not reported yet has (0, 0)."""
         return {future: self._parts.get(future, (0.0, 0.0)) for _, future in list(self._busy.values())}
 
     def _attend(self) -> None:
-        """The one thread that starts workers and hears them."""
+        """Body of the only thread that starts workers and receives their answers."""
         while True:
             for connection in wait([self._wake_receiver, *self._busy]):
                 if connection is self._wake_receiver:
@@ -108,10 +108,10 @@ class LocalExecutor(Executor):
         try:
             worker = self._idle.pop() if self._idle else _Worker(self.most)
         except OSError as error:
-            future.set_exception(WorkerDiedError(f"no process can be started for it: {error}"))
+            future.set_exception(WorkerDiedError(f"its process cannot be started: {error}"))
             return
         self._busy[worker.connection] = worker, future
-        with contextlib.suppress(OSError):  # `_hear` finds a worker that has died
+        with contextlib.suppress(OSError):  # `_hear` detects a worker that has died
             worker.connection.send_bytes(call)
 
     def _hear(self, connection: Connection) -> None:
@@ -136,7 +136,7 @@ class LocalExecutor(Executor):
 
 def _died(status: int) -> str:
     if status == -signal.SIGKILL:
-        return "its process was killed (signal 9), perhaps for want of memory; fewer runs at a time need less"
+        return "its process was killed (signal 9), perhaps because memory ran out; fewer parallel runs need less"
     return f"its process ended with status {status}"
 
 
@@ -144,7 +144,7 @@ class _Worker:
     """A worker process and the connection to it.
 
     Args:
-        workers: That share the cores.
+        workers: Number of workers that share the cores.
     """
 
     def __init__(self, workers: int) -> None:
@@ -155,19 +155,19 @@ class _Worker:
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 env=environment_of(workers),
-                start_new_session=True,  # a terminal's Ctrl-C goes to the command alone
+                start_new_session=True,  # so that the terminal sends Ctrl-C only to the command
             )
         self.connection = Connection(ours.detach())
         with contextlib.suppress(OSError):
             self.connection.send([str(Path(entry).resolve()) if entry else os.getcwd() for entry in sys.path])  # noqa: PTH109
 
     def close(self) -> None:
-        """Tell it to end: its run is interrupted."""
+        """Close the connection, which interrupts the worker's run and ends the worker."""
         with contextlib.suppress(OSError):
             self.connection.close()
 
     def join(self, deadline: float) -> int:
-        """Wait until it has ended, or end it by force when the clock (`time.monotonic`) says so; its exit status."""
+        """Wait for the end of the process, and kill it at the deadline of `time.monotonic`; returns its exit status."""
         try:
             return self._process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:

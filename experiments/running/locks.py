@@ -1,4 +1,4 @@
-"""One process at a time in a folder, by a lock that the system takes back when the process ends, however it ends."""
+"""A lock that admits one process at a time to a folder. The system releases it when the process ends or dies."""
 
 import fcntl
 import json
@@ -16,10 +16,10 @@ LOCK_FILE = "running.lock"
 
 @contextmanager
 def sole_owner(directory: Path) -> Iterator[None]:
-    """Hold `directory` while the block runs.
+    """Lock `directory` while the block runs.
 
     Raises:
-        CommandError: another process has it; the message says which, on which machine and since when.
+        CommandError: another process holds the lock. The message names the process, its machine and the time.
         OSError: the folder cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def sole_owner(directory: Path) -> Iterator[None]:
         os.pwrite(handle, json.dumps(owner).encode(), 0)
         yield
     finally:
-        path.unlink(missing_ok=True)  # while it is still held: no process can lose a lock on a file that is gone
+        path.unlink(missing_ok=True)  # before the lock is released, so that no other process locks the removed file
         os.close(handle)
 
 
@@ -43,11 +43,11 @@ def _locked(path: Path) -> int:
         except BlockingIOError:
             text = os.pread(handle, 1000, 0)
             os.close(handle)
-            raise CommandError(f"{path.parent}: {_owner(text)}; wait until it is done, or end it") from None
+            raise CommandError(f"{path.parent}: {_owner(text)}; wait for its end, or stop it") from None
         except BaseException:
             os.close(handle)
             raise
-        # Its last owner may have removed the file between the two calls. The lock is then on a file without a name.
+        # The previous owner may have removed the file between the two calls. Then this lock is on a removed file.
         try:
             if os.fstat(handle).st_ino == path.stat().st_ino:
                 return handle
@@ -59,6 +59,6 @@ def _locked(path: Path) -> int:
 def _owner(text: bytes) -> str:
     try:
         owner = json.loads(text)
-        return f"process {owner['pid']} on {owner['host']} has been at work here since {owner['since']}"
-    except (ValueError, KeyError, TypeError):  # not written yet
-        return "another process is at work here"
+        return f"process {owner['pid']} on {owner['host']} has used this folder since {owner['since']}"
+    except (ValueError, KeyError, TypeError):  # the owner has not written its line yet
+        return "another process uses this folder"

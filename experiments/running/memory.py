@@ -1,4 +1,4 @@
-"""The memory that runs will take, known before they start, so that no more of them go on at once than fit."""
+"""The memory of runs, estimated before they start. It limits the number of parallel runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,22 +7,23 @@ from ...simcore import ConfigError, CoreError, available_memory
 from ..terminal.commandline import of_run
 from .plan import PlannedRun, Survey
 
-# A process with all it imports took 0.165 GB at most, and packets in flight up to twice what the core claims at first:
-# the peaks of 2,800 runs on networks of 2 to 24,000 terminals, saturated ones and jobs among them, are below this.
+# A process with all imports took at most 0.165 GB. Packets in flight took up to twice the memory that the core claims
+# at the beginning. The peaks of 2,800 runs, saturated ones and jobs included, on networks of 2 to 24,000 terminals are
+# below this estimate.
 _PROCESS_BYTES = 170e6
 _GROWTH = 3.0
 _PART_OF_FREE = 0.9
 
 
 def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float], dict[Path, int]]:
-    """The most bytes that each run will probably take, and the terminals of its network, by its directory.
+    """The most bytes that each run will probably take, and the terminals of its network, by the run's directory.
 
-    Only the costliest of the runs that are alike is built, and with `check` the cheapest, too.
+    Among runs that are alike, only the network of the costliest is built; with `check`, that of the cheapest, too.
 
     Args:
-        runs: That are to be done.
+        runs: The runs of the sweep that are not finished.
         check: Whether a run that cannot be built is an error. Otherwise it counts as a process without a network, and
-            says itself what is wrong with it.
+            reports its error later.
 
     Raises:
         ConfigError: a run cannot be built.
@@ -36,7 +37,7 @@ def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float]
         by_cost = sorted(group, key=lambda run: run.cost)
         found = _survey(by_cost[-1], check)
         if check and by_cost[0].cost < by_cost[-1].cost:
-            _survey(by_cost[0], check)  # a window of no time costs nothing, and cannot run either
+            _survey(by_cost[0], check)  # a window of 0 ns has the lowest cost and cannot run
         needs |= {run.directory: _PROCESS_BYTES + _GROWTH * found.claimed_bytes for run in group}
         terminals |= {run.directory: found.terminals for run in group}
     return needs, terminals
@@ -52,7 +53,7 @@ def _survey(run: PlannedRun, check: bool) -> Survey:
 
 
 def most_at_once(needs: Sequence[float], workers: int) -> int:
-    """How many of these runs may go on at once here, whichever they are: `workers` of them or fewer, one at least."""
+    """The number of parallel runs, from 1 to `workers`, for which memory is sufficient in any combination."""
     free, sum_of_largest = _PART_OF_FREE * available_memory(), 0.0
     for count, need in enumerate(sorted(needs, reverse=True)[:workers]):
         sum_of_largest += need

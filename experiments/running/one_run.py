@@ -1,4 +1,4 @@
-"""One simulation from a resolved configuration to its result: build, run its windows or its jobs, write."""
+"""Executes one simulation from a resolved configuration: builds it, runs its windows or jobs, and writes the result."""
 
 import math
 import resource
@@ -11,10 +11,10 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import check_resources, config_hash, core_sections, has_workload
-from ...plugins import versions
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
+from ...simcore.plugins import versions
 from ..results.cautions import cautions, halves
-from ..results.files import finished, require_writable, write_result, write_table
+from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
 from ..results.names import Names
 from ..terminal.progress import Report
 from ..workload.run import Limits, run_workload
@@ -29,13 +29,13 @@ _COUNTS = {
     "flits_delivered",
     "flit_hops",
 }
-_FIRST_CHUNK = 500  # cycles; shorter calls into the core would cost more than they show
-_CHUNK_SECONDS = 0.2  # about so long is a call into the core, between two reports
+_FIRST_CHUNK = 500  # cycles of the first call into the core; shorter calls would cost too much
+_CHUNK_SECONDS = 0.2  # approximate duration of a call into the core, between two reports of progress
 
 
 @dataclass
 class Phases:
-    """The lengths of a run in cycles of the router's clock."""
+    """The lengths of a run's phases in cycles of the router's clock."""
 
     warmup: int
     measure: int
@@ -64,18 +64,18 @@ class Phases:
 
 
 def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[str, Any], bool]:
-    """The result of `config`: the one in `directory` if it is finished there, else that of a new run.
+    """The result of `config`: the finished one in `directory`, or that of a new run.
 
     Returns:
-        The result, and whether it was run now. Jobs that are not done (`workload_finished` is false) are no error here:
-        their result is written, but run again the next time.
+        The result, and whether it comes from a new run. Unfinished jobs (`workload_finished` is false) are not an error
+        here: their result is written, and the next call repeats the run.
 
     Raises:
         ConfigError: the configuration cannot run.
-        CoreError: the simulation ended itself, e.g. in a deadlock.
-        OSError: the result cannot be written; nothing half written is left.
+        CoreError: the simulation stopped with an error, such as a deadlock.
+        OSError: the result cannot be written. No unfinished file remains.
     """
-    check_resources(config)  # a result that is there says nothing of them
+    check_resources(config)  # also for a finished result, whose hash leaves out resources
     if not config.run.overwrite:
         known = finished(directory, config_hash(config), __version__, results_version)
         if known is not None:
@@ -84,7 +84,7 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
 
 
 def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, Any]:
-    """Run `config` and write `result.json`, and the arrays that the configuration asks for, into `directory`.
+    """Run `config`, and write `result.json` and the tables that the configuration requests into `directory`.
 
     Returns and raises as `obtain`.
     """
@@ -92,12 +92,8 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
     require_writable(directory)
-    try:
+    with remove_if_unused(directory):
         return _execute(config, simulation, build_cpu_seconds, directory, report)
-    except BaseException:
-        with suppress(OSError):
-            directory.rmdir()  # unless there is something in it
-        raise
 
 
 def _execute(
@@ -109,7 +105,7 @@ def _execute(
     if run.freeze_q_table:
         simulation.q_frozen = True
 
-    # Arrays first: result.json is the mark that the run is complete.
+    # Tables come first, because result.json marks a complete run.
     if has_workload(config):
         numbers, files = run_workload(simulation, config, directory, report)
     else:
@@ -122,7 +118,7 @@ def _execute(
         "latency_reference": config.router.latency_from,
         "cycles": simulation.now,
         "simulated_ns": simulation.time_ns,
-        "jobs": {},  # of a workload
+        "jobs": {},  # a workload overrides it
         **numbers,
         "build_cpu_seconds": build_cpu_seconds,
         "peak_rss_mb": _peak_mb(),
@@ -134,6 +130,7 @@ def _execute(
         "facts": simulation.facts(),
         "config_hash": config_hash(config),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "core_config": simulation.configuration(),
     }
     result["warnings"] = cautions(config, result)
     write_result(directory, result)
@@ -141,20 +138,20 @@ def _execute(
 
 
 def _peak_mb() -> float:
-    """The peak memory of this process in MiB; on Linux since a worker began this run (`worker.py`)."""
+    """The peak memory of this process in MiB. In a worker on Linux, it counts from the beginning of this run."""
     with suppress(OSError, ValueError, IndexError):
         return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def prepare(config: DictConfig) -> Simulation:
-    """Build the network of `config`; everything that can be refused before cycle 0 is refused here.
+    """Build the network of `config`, and check everything that can be checked before cycle 0.
 
     Raises:
         ConfigError: the configuration cannot run.
     """
     if config.routing.name == "policy" and not config.routing.path:
-        raise ConfigError("routing.path: name a policy file (flitgym-train makes one), or use routing=dqn_dragonfly")
+        raise ConfigError("routing.path: name a policy file of flitgym-train, or use routing=dqn_dragonfly")
     check_resources(config)
     simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
     simulation.threads = config.run.threads or cores_of_a_run()
@@ -167,7 +164,7 @@ def prepare(config: DictConfig) -> Simulation:
 
 
 def _check_windows(run: DictConfig, simulation: Simulation) -> None:
-    """What would only fail after hours is refused before the first cycle."""
+    """Refuse windows beyond the end of simulated time, which would otherwise fail only after hours."""
     phases = Phases.of(run, simulation.cycle_ns)
     end = simulation.facts()["end_of_time_cycles"]
     for key in ("warmup", "measure", "drain_max", "series_interval"):
@@ -179,7 +176,7 @@ def _check_windows(run: DictConfig, simulation: Simulation) -> None:
     cycles = phases.warmup + phases.measure + (phases.drain_max if run.drain else 0)
     if cycles > end:
         raise ConfigError(
-            f"run.measure_ns: the run would take {cycles:.3g} cycles, simulated time ends after {end:.3g}; "
+            f"run.measure_ns: the run would take {cycles:.3g} cycles, and simulated time ends after {end:.3g}; "
             "use shorter windows or a longer router.cycle_ns"
         )
 
@@ -189,13 +186,13 @@ def _check_routing(config: DictConfig, simulation: Simulation) -> None:
         raise ConfigError(f"run.save_q_table: routing.{config.routing.name} has no Q-table")
     if registered("routing")[config.routing.name]["facts"]["external"]:
         raise ConfigError(
-            f"routing: '{config.routing.name}' takes its decisions from Python (collect() and apply()); "
+            f"routing: '{config.routing.name}' gets its decisions from Python (collect() and apply()); "
             "use it with flitgym.Simulation or an environment"
         )
 
 
 def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
-    # The core gives every number as a float. Counts are whole, and a latency of no packet is no number.
+    # The core returns every number as a float. Counts become integers, and latencies without packets None.
     numbers: dict[str, float | int | None] = dict(simulation.statistics())
     for name, value in simulation.statistics().items():
         if name in _COUNTS:
@@ -208,7 +205,7 @@ def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
 def _run_windows(
     simulation: Simulation, run: DictConfig, directory: Path, report: Report
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Warm up, measure, drain. Returns how long that took, and the files that were written."""
+    """Warm up, measure and drain. Returns the durations, and the files that were written."""
     phases = Phases.of(run, simulation.cycle_ns)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
@@ -225,7 +222,7 @@ def _run_windows(
 
 
 def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
-    """Step through the phases; how long that took, the window's halves, and whether the network is empty at the end."""
+    """Step through the phases. Returns durations, the latencies of the window's halves, and `drained`."""
     expected = phases.warmup + phases.measure
     cpu, wall = time.process_time(), time.perf_counter()
 
@@ -260,6 +257,6 @@ def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report:
         report(phase, simulation.now / expected)
         began, step = time.perf_counter(), min(chunk, end - simulation.now)
         simulation.run(step)
-        # Never more than twice as long as the last one: a network fills up, and then takes longer.
+        # A chunk is at most twice as long as the previous one, because a network that fills up slows down.
         speed = step / max(time.perf_counter() - began, 1e-6)
         chunk = max(_FIRST_CHUNK, min(2 * step, round(speed * _CHUNK_SECONDS)))

@@ -1,4 +1,4 @@
-"""A plan: every run of a sweep with its configuration and its folder, complete before anything starts."""
+"""The plan of a sweep: all its runs with their configurations and folders, complete before the first run starts."""
 
 import functools
 import itertools
@@ -21,16 +21,16 @@ from ..terminal.progress import Report
 from ..workload.run import bytes_of_jobs, require_finished
 from .one_run import execute, prepare
 
-_COST_OF_TABLE = 5_000.0  # a table takes about as long as so many ns of a simulation
+_COST_OF_TABLE = 5_000.0  # simulated ns that take about as long as a table
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The size of a run, known before it starts.
+    """The size of a run, known before the run starts.
 
     Args:
-        claimed_bytes: That the core will allocate at first.
-        terminals: Of the network.
+        claimed_bytes: Bytes that the core allocates at the beginning.
+        terminals: Number of terminals of the network.
     """
 
     claimed_bytes: int
@@ -38,7 +38,7 @@ class Survey:
 
 
 class Kind(ABC):
-    """The kind of a run: how it is configured, named, found again and done. Its instances have no state."""
+    """A kind of run: its configuration, its folder, its result and its execution. Instances have no state."""
 
     root: ClassVar[Root]
 
@@ -48,21 +48,21 @@ class Kind(ABC):
 
     @abstractmethod
     def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """The result of the run if it is finished in `directory`."""
+        """The result in `directory`, if the run is finished there."""
 
     @abstractmethod
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """Do the run in this process, and leave its result in `directory`.
+        """Run in this process, and write the result into `directory`.
 
         Args:
             plain: The resolved configuration.
-            directory: For the result.
-            report: Called with the progress.
-            words: The overrides that `plain` was composed of, if they are known.
+            directory: The folder of the result.
+            report: Receives the progress.
+            words: The overrides that gave `plain`, if they are known.
 
         Raises:
             ConfigError: the configuration cannot run.
-            CoreError: the run ended without its result.
+            CoreError: the run ended without a result.
             OSError: a file cannot be read or written.
         """
 
@@ -71,15 +71,15 @@ class Kind(ABC):
         return read_result(directory)
 
     def cost(self, plain: Mapping[str, Any]) -> float:
-        """The work of a run in arbitrary units, for the order of the runs and the time left."""
+        """The work of a run in arbitrary units. It decides the order of the runs and the estimate of the time left."""
         return 1.0
 
     def alike(self, plain: Mapping[str, Any]) -> str:
-        """Equal for runs whose time and memory go by their cost alone."""
+        """A text that is equal for runs whose time and memory depend only on their cost."""
         return ""
 
     def survey(self, plain: dict[str, Any]) -> Survey:
-        """Build the network of a run, which refuses what cannot run.
+        """Build the network of a run, which checks its configuration.
 
         Raises:
             ConfigError: the configuration cannot run.
@@ -87,7 +87,7 @@ class Kind(ABC):
         return Survey(0, 1)
 
     def overwrites(self, plain: Mapping[str, Any]) -> bool:
-        """Whether the run is done again although it is finished."""
+        """Whether to repeat a finished run."""
         return bool(plain["overwrite"])
 
 
@@ -109,7 +109,7 @@ class SimulationKind(Kind):
         require_finished(execute(OmegaConf.create(plain), directory, report))
 
     def cost(self, plain: Mapping[str, Any]) -> float:
-        """The bytes of the jobs; or flits, in proportion to load and time, and a little per cycle."""
+        """The bytes of the jobs; for traffic, the flits, which grow with load and time, and a small cost per cycle."""
         if has_workload(plain):
             return float(1 + sum(bytes_of_jobs(plain)))
         run = plain["run"]
@@ -146,7 +146,7 @@ class TableKind(Kind):
         return finished(directory, route_hash(plain), __version__)
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
-        """See `Kind`. An engine that refuses the network is a result, too: its table has `routed` false."""
+        """See `Kind`. If the engine refuses the network, the result says so: `routed` is false."""
         from ..table_quality.one_table import obtain
 
         obtain(OmegaConf.create(plain), directory, report, keep_refusals=True)
@@ -175,17 +175,17 @@ SIMULATIONS, TABLES = SimulationKind(), TableKind()
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run that a sweep wants: its configuration, and where its result belongs."""
+    """A run of a sweep: its configuration, and the folder of its result."""
 
     plain: dict[str, Any]  # the resolved configuration; runs share equal sections
     directory: Path
     kind: Kind = SIMULATIONS
-    words: tuple[str, ...] = ()  # the overrides of the command line that it was composed of
-    own: tuple[str, ...] = ()  # those of them that tell it from the other runs of the sweep
+    words: tuple[str, ...] = ()  # all overrides of the command line for this run
+    own: tuple[str, ...] = ()  # the overrides that distinguish it from the other runs of the sweep
 
     @functools.cached_property
     def config(self) -> DictConfig:
-        """The configuration, as the process that does the run has it."""
+        """The configuration as an OmegaConf node."""
         return OmegaConf.create(self.plain)
 
     @functools.cached_property
@@ -195,7 +195,7 @@ class PlannedRun:
 
 
 class Composers:
-    """The composers of a sweep; several sweeps that share them compose every option but once."""
+    """The composers of a sweep. Several sweeps can share them, so that each option is composed only once."""
 
     def __init__(self) -> None:
         self.simulations, self.tables = Composer(SIMULATION), Composer(TABLE)
@@ -211,15 +211,15 @@ def expand(
 
     Args:
         common: Hydra overrides of every run.
-        blocks: Each with `overrides` (more of them) and `sweep`, a mapping from a key to its values. Each
-            combination of values is a run. Keys that change together come in `together`, a list of axes; a value of
-            such an axis is a mapping from keys to their values. Blocks with `command: route` are of forwarding tables,
-            which do not take `common`.
-        directory: For the folders of the runs.
-        composers: Of several calls.
+        blocks: Each block has further `overrides`, and `sweep`, a mapping from a key to its values. Each combination of
+            values is a run. Keys that change together are in `together`, a list of axes; a value of such an axis maps
+            keys to their values. Blocks with `command: route` make forwarding tables and ignore `common`.
+        directory: The parent of the folders of the runs.
+        composers: Composers that several calls share.
 
     Raises:
-        hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: unknown option, key or type.
+        hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: an option or a key does not exist, or a
+            value has the wrong type.
         ConfigError: the jobs of a workload do not fit the network, or a run asks for too many resources.
     """
     composers = composers or Composers()
@@ -234,7 +234,7 @@ def _of_block(
     first = [*(() if kind is TABLES else common), *block["overrides"]]
     sweep: Mapping[str, Sequence[Any]] = block["sweep"]
     groups = composer.root.groups
-    if kind is SIMULATIONS:  # by group first
+    if kind is SIMULATIONS:  # groups vary before single keys
         sweep = {key: sweep[key] for key in sorted(sweep, key=lambda key: key not in groups)}
     for values, *joint in itertools.product(_product(sweep), *block.get("together", ())):
         chosen = functools.reduce(operator.or_, joint, values)

@@ -14,27 +14,27 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.queue import Empty, Queue
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ...agents.ray_cluster import join
+from ...agents.rllib.ray_cluster import join
 from ...simcore import CoreError
 from .cores import share_cores_by
 from .executor import Executor, WorkerDiedError
 
-_GRACE_SECONDS = 5.0  # for runs that are interrupted to remove their unfinished files
-_TOLD_AT_ONCE = 1000
+_GRACE_SECONDS = 5.0  # time for interrupted runs to remove their unfinished files
+_MOST_REPORTS = 1000  # taken from the queue at a time
 
 
 class RayExecutor(Executor):
-    """A task per call.
+    """Executes each call as a task.
 
     Args:
         kind: "ray".
-        workers: Calls at the same time; None: as many as the cluster has CPUs for, nodes that join later included.
-        folder: Of the results; every node must see it.
-        description: Of the calls; Ray has no use for it.
+        workers: Number of parallel calls; None: as many as the cluster has CPUs for, including nodes that join later.
+        folder: The folder of the results, which every node must see.
+        description: Ignored.
         settings: `address`, `cpus_per_run` and `memory_gb_per_run` of the launcher (`configs/launchers.py`).
     """
 
-    tries = 2  # a run whose worker dies twice may well be the cause
+    tries = 2  # if its worker dies twice, the run itself is probably the cause
 
     def __init__(
         self, kind: str, workers: int | None, folder: Path, description: str, settings: Mapping[str, Any]
@@ -42,16 +42,16 @@ class RayExecutor(Executor):
         del kind, description
         join(settings["address"], "hydra.launcher.address", log_to_driver=False, include_dashboard=False)
         self.most = workers or sys.maxsize
-        # The queue lives on this node: it must not die with a node that simulates.
+        # The queue stays on this node, so that it survives the loss of another node.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-        self._told = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
-        # A run that asks for more than any node has would wait for ever: it gets the largest node to itself.
+        self._reports = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
+        # A run that asks for more memory than any node has would never start, so it asks for that of the largest node.
         nodes: Any = ray.nodes()  # type: ignore[no-untyped-call]
         self._largest = max(node["Resources"].get("memory", 0.0) for node in nodes if node["Alive"])
         given = settings["memory_gb_per_run"]
         self._given = given and given * 1e9
-        # A process per run, so that the peak memory of a run is its own. Ray's own retries would say nothing, and would
-        # repeat a run that is out of memory for ever.
+        # Each run has its own process, so that its peak memory leaves out other runs. Ray's retries are off, because
+        # they are silent and would repeat a run forever that runs out of memory.
         self._cpus = settings["cpus_per_run"]
         self._remote = ray.remote(max_calls=1, num_cpus=self._cpus, max_retries=0)(_run)
         self._active: dict[Future[Any], Any] = {}
@@ -65,7 +65,7 @@ class RayExecutor(Executor):
         """See `Executor`."""
         number = len(self._numbers)
         options = {"memory": int(min(self._given or kwargs.get("memory", 0.0), self._largest))}
-        reference = self._remote.options(**options).remote(fn, args, *self._where, self._cpus, self._told, number)
+        reference = self._remote.options(**options).remote(fn, args, *self._where, self._cpus, self._reports, number)
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
         self._active[future], self._numbers[future] = reference, number
@@ -76,16 +76,16 @@ class RayExecutor(Executor):
         """See `Executor`.
 
         Raises:
-            CoreError: the cluster itself has died, or this process's node.
+            CoreError: the cluster has died, or the node of this process.
         """
         try:
-            waiting = min(self._told.qsize(), _TOLD_AT_ONCE)
-            self._parts.update(self._told.get_nowait_batch(waiting) if waiting else ())
+            waiting = min(self._reports.qsize(), _MOST_REPORTS)
+            self._parts.update(self._reports.get_nowait_batch(waiting) if waiting else ())
         except Empty:
             pass
         except RayError as error:
-            said = f"the Ray cluster is gone ({_in_short(error)}); finished runs are kept, start again to go on"
-            raise CoreError(said) from error
+            text = f"the Ray cluster is gone ({_in_short(error)}); finished runs are kept, start again to continue"
+            raise CoreError(text) from error
         return {future: self._parts.get(self._numbers[future], (0.0, 0.0)) for future in list(self._active)}
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -113,12 +113,12 @@ class RayExecutor(Executor):
 
 
 def _in_short(error: object) -> str:
-    """The first sentence of one of Ray's errors, which go on for pages."""
+    """The first sentence of an error of Ray, whose text can fill pages."""
     return str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".") or type(error).__name__
 
 
 def _run(
-    fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, mark: str, cpus: float, told: Any, number: int
+    fn: Callable[..., Any], arguments: tuple[Any, ...], working: str, mark: str, cpus: float, reports: Any, number: int
 ) -> tuple[Exception | None, Any]:
     """Body of a task: the error of the call, and its value."""
     try:
@@ -129,6 +129,6 @@ def _run(
         return CoreError(f"the machine {home} does not see {folder}, which all nodes must share"), None
     share_cores_by(cpus)
     try:
-        return None, fn(*arguments, lambda part: told.put_nowait((number, part)))
+        return None, fn(*arguments, lambda part: reports.put_nowait((number, part)))
     except Exception as error:
         return error, None

@@ -16,21 +16,21 @@ from .cores import CORES, share_cores_by
 from .executor import Executor, WorkerDiedError
 
 _LOOK_SECONDS = 1.0
-_LOGS = ".submitit/%j"  # beside the runs
-# Keys of the section: every executor takes the first ones, and is made with the second.
+_LOGS = ".submitit/%j"  # in the folder of the results
+# Keys of the section: parameters with the same name in every executor, and arguments of the executor's constructor.
 _COMMON = ("timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "stderr_to_stdout")
 _OF_EXECUTOR = ("max_num_timeout",)
 
 
 class SubmititExecutor(Executor):
-    """A job per call. Nothing is known of its progress but that it ended.
+    """Executes each call as a job. Jobs report no progress before their end.
 
     Args:
         kind: "slurm", or "local" for processes of this machine.
-        workers: Calls at the same time; None: `array_parallelism` of the section, of "local" one per core.
-        folder: Of the results; every node must see it.
+        workers: Number of parallel calls; None: `array_parallelism` of the section, or one per core for "local".
+        folder: The folder of the results, which every node must see.
         description: The name of the jobs.
-        settings: Of the launcher (`configs/launchers.py`).
+        settings: The settings of the launcher (`configs/launchers.py`).
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class SubmititExecutor(Executor):
         if workers and kind == "slurm":
             rest["slurm_array_parallelism"] = workers
         self._executor.update_parameters(name=description, **rest)
-        # Slurm itself keeps to its part of an array.
+        # Slurm itself limits the number of parallel jobs of an array.
         self.most = workers or CORES if kind == "local" else 1 << 30
         self._cpus = settings["cpus_per_task"] or 1
         self._active: list[tuple[Any, Future[Any]]] = []
@@ -54,7 +54,7 @@ class SubmititExecutor(Executor):
         threading.Thread(target=self._attend, daemon=True).start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        """See `Executor`; the section says how much memory a job asks for."""
+        """See `Executor`. The memory of a job comes from the section `hydra.launcher`."""
         job = self._executor.submit(_run, fn, args, str(Path.cwd()), self._cpus)
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
@@ -63,7 +63,7 @@ class SubmititExecutor(Executor):
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """See `Executor`: one array."""
+        """See `Executor`. The calls become one array of jobs."""
         with self._lock, self._executor.batch():
             yield
 
@@ -77,7 +77,7 @@ class SubmititExecutor(Executor):
 
     def _attend(self) -> None:
         while not self._stopped.wait(_LOOK_SECONDS):
-            with self._lock:  # within a batch jobs have no number yet
+            with self._lock:  # within a batch, jobs have no number yet
                 over = [(job, future) for job, future in self._active if job.done()]
             for job, future in over:
                 self._active.remove((job, future))
@@ -88,12 +88,12 @@ def _end(job: Any, future: "Future[Any]") -> None:
     try:
         failure, value = job.result()
     except UncompletedJobError:
-        said = f"its job {job.job_id} ended without a result (state {job.state}); {job.paths.stderr} may say why"
-        future.set_exception(WorkerDiedError(said))
+        text = f"its job {job.job_id} ended without a result (state {job.state}); {job.paths.stderr} may say why"
+        future.set_exception(WorkerDiedError(text))
     except FailedJobError:
         future.set_exception(WorkerDiedError(f"its job {job.job_id} failed; {job.paths.stderr} says why"))
     except Exception as error:
-        # The job's files may be damaged, or hold an error that cannot be read.
+        # The job's files may be damaged, or hold an error that cannot be unpickled.
         future.set_exception(WorkerDiedError(f"the answer of its job {job.job_id} cannot be read: {error}"))
     else:
         future.set_exception(failure) if failure is not None else future.set_result(value)

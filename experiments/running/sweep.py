@@ -1,7 +1,7 @@
 """The engine of every sweep: `-m`, figures, studies, evaluations, benchmarks and trainings.
 
-A sweep takes a plan of all runs and leaves out the finished ones before it starts a worker. It hands the rest to an
-executor with the interface of `concurrent.futures`: warm processes here, jobs of Slurm, or tasks of Ray.
+A sweep receives the plan of all runs and skips the finished ones before it starts a worker. It submits the rest to an
+executor with the interface of `concurrent.futures`: warm processes of this machine, jobs of Slurm, or tasks of Ray.
 """
 
 import sys
@@ -30,17 +30,17 @@ __all__ = ["WORKERS", "Composers", "PlannedRun", "RunFailedError", "collect", "e
 
 WORKERS = CORES
 _LOOK_SECONDS = 0.25
-_LISTED = 40  # runs of a sweep; of a larger one, finished runs are counted and not listed
+_LISTED = 40  # largest sweep whose finished runs are listed; a larger sweep only counts them
 
-# Called for each run with its result, and whether the run was done just now.
+# Receives each run with its result, and whether the run took place in this call.
 Done = Callable[[PlannedRun, Mapping[str, Any], bool], object]
 
 
 class RunFailedError(CommandError):
-    """Runs of a sweep ended with an error; the message names both.
+    """Runs of a sweep ended with an error. The message names the runs and their errors.
 
     Args:
-        failures: The error of each, by the run's directory.
+        failures: The error of each run, by its directory.
     """
 
     def __init__(self, failures: Mapping[Path, Exception]) -> None:
@@ -63,28 +63,26 @@ def run_all(
     done: Done = lambda run, result, now: None,
     check: bool = False,
 ) -> list[dict[str, Any]]:
-    """Results of all runs, in their order. Finished runs are only read, unless `overwrite` asks for them again.
+    """The results of all runs, in the order of the plan. A finished run is read and not repeated, unless `overwrite`.
 
     Args:
         runs: The plan.
-        description: Shown beside the progress bar.
-        workers: Runs at the same time; None: one per core of this machine, or as many as a cluster has room for.
-            Fewer where memory is short.
-        keep_going: Whether the others still run after one has failed.
-        launcher: Where they run.
-        done: Called for each run that has a result, in the order in which they end; not for the finished runs of a
-            large sweep.
+        description: The label of the progress bar.
+        workers: Number of parallel runs; None: one per core of this machine, or as many as the cluster takes. Fewer
+            runs are parallel if memory is short.
+        keep_going: Whether to continue after a failure.
+        launcher: Gives the executor of the runs.
+        done: Called with each result in the order in which runs end. A large sweep does not call it for runs that were
+            finished before.
         check: Whether to build every kind of network before the first run, so that a run that cannot start stops the
-            sweep at once.
+            sweep immediately.
 
     Raises:
-        RunFailedError: a run failed; the others are stopped, or done with `keep_going`, which lists all that failed.
-            Finished runs stay and are not run again.
-        KeyboardInterrupt: Ctrl-C; the same holds.
-        ConfigError, CommandError: there is no such cluster, or no way to it, or a run cannot start and `check` is set;
-            nothing was run.
+        RunFailedError: a run failed. Without `keep_going`, the other runs are stopped. Finished runs are kept.
+        KeyboardInterrupt: Ctrl-C. Finished runs are kept.
+        ConfigError, CommandError: the cluster cannot be reached, or a run cannot start and `check` is set. Nothing ran.
     """
-    # Two policies may be one file by two names: that is one run.
+    # Two names may stand for the same policy, whose runs are the same.
     distinct = {run.directory: run for run in runs}.values()
     known = {run.directory: None if run.kind.overwrites(run.plain) else _finished(run) for run in distinct}
     todo = [run for run in distinct if known[run.directory] is None]
@@ -104,7 +102,7 @@ def run_all(
         costs = [run.cost * terminals[run.directory] for run in todo]
         groups = [run.kind.alike(run.plain) for run in todo]
         at_once = most if workers or not launcher.kind else len(todo)
-        estimate = Estimate(groups, costs, at_once, PICTURE_SECONDS)  # every caller draws the runs
+        estimate = Estimate(groups, costs, at_once, PICTURE_SECONDS)  # every caller draws a picture at the end
         with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
             _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
     if failures:
@@ -115,7 +113,7 @@ def run_all(
 
 
 def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
-    """The results of the runs that are finished, by directory."""
+    """The results of the finished runs, by directory."""
     return {run.directory: result for run in runs if (result := _finished(run)) is not None}
 
 
@@ -126,7 +124,7 @@ def do(
     words: Sequence[str],
     tell: Callable[[tuple[float, float]], object],
 ) -> float:
-    """Do a run in a worker; the seconds that it took."""
+    """Execute a run in a worker; returns the seconds that it took."""
     began = time.monotonic()
     kind.do(plain, Path(directory), Reporter(tell), words)
     return time.monotonic() - began
@@ -165,7 +163,7 @@ def _run(
                     if (result := todo[k].kind.read(todo[k].directory)) is not None:
                         done(todo[k], result, True)
                 elif isinstance(error, WorkerDiedError) and tries[k]:
-                    progress.say(f"{todo[k].directory.name}: {error}; it begins again")
+                    progress.say(f"{todo[k].directory.name}: {error}; the run starts again")
                     waiting.append((k, todo[k]))
                 elif isinstance(error, (ConfigError, CoreError, DamagedError, OSError, WorkerDiedError)):
                     failures[todo[k].directory] = error
@@ -179,7 +177,10 @@ def _run(
 
 
 def _ordered(runs: Sequence[PlannedRun], terminals: Mapping[Path, int]) -> list[PlannedRun]:
-    """Long runs first, so that the cores finish together; before them the longest of each kind, for the estimate."""
+    """Long runs first, so that all cores finish at about the same time.
+
+    The longest run of each kind precedes all others, because the estimate of the time left needs one of each.
+    """
     longest = sorted(runs, key=lambda run: run.cost * terminals[run.directory], reverse=True)
     first: dict[str, PlannedRun] = {}
     for run in longest:
@@ -205,11 +206,11 @@ def _announce(
     elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
     text = f"{description}: {len(runs)} runs, {len(known) - len(todo)} finished before"
     if elsewhere:
-        text += f" ({elsewhere} by another commit, whose recorded results are the same)"
+        text += f" ({elsewhere} by another commit with the same recorded results)"
     if todo and (workers or not launcher.kind):
         text += f", {most} at a time"
     if todo and max(needs.values()):
         text += f", up to {max(needs.values()) / 1e9:.2g} GB each"
     if not launcher.kind and most < min(workers or WORKERS, len(todo)):
-        text += f" (memory has no room for {workers or WORKERS})"
+        text += f" (memory is too small for {workers or WORKERS})"
     print(text, file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""A process that does the runs of a sweep, one after the other: `python -m flitgym.experiments.running.worker <fd>`.
+"""A worker process, which executes runs of a sweep in sequence: `python -m flitgym.experiments.running.worker <fd>`.
 
-The command starts it with one end of a socket. It does not import the user's program, as `multiprocessing` would, so a
+The command starts it with one end of a socket. Unlike `multiprocessing`, it does not import the user's program, so a
 script that sweeps needs no `if __name__ == "__main__"`. The peak memory of a run leaves out earlier runs of the worker.
 """
 
@@ -16,15 +16,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-_GRACE_SECONDS = 0.6  # for a run that was interrupted to remove its unfinished files
+_GRACE_SECONDS = 0.6  # time for an interrupted run to remove its unfinished files
 _REPORT_EVERY_SECONDS = 0.3
 
 
 class Reporter:
-    """A `Report` that sends the part of the run that is done, and the seconds since it began, now and then.
+    """A `Report` that sends the finished fraction of the run, and the seconds since its beginning, at intervals.
 
     Args:
-        send: Takes both.
+        send: Receives both numbers as a pair.
     """
 
     def __init__(self, send: Callable[[tuple[float, float]], object]) -> None:
@@ -32,7 +32,7 @@ class Reporter:
         self._last = self._began
 
     def __call__(self, phase: str, part: float) -> None:
-        """Send if the last report is some time ago."""
+        """Send the progress unless the last report is recent."""
         now = time.monotonic()
         if now - self._last > _REPORT_EVERY_SECONDS:
             self._last = now
@@ -40,9 +40,9 @@ class Reporter:
 
 
 def main() -> None:
-    """Serve the command at the other end until it closes its end, which also interrupts a run."""
+    """Serve the command until it closes its end of the connection, which also interrupts a run."""
     connection = Connection(int(sys.argv[1]))
-    # A terminal sends Ctrl-C to every process of the command. The command decides what becomes of its workers.
+    # `_listen` sends SIGINT, a batch system SIGTERM. Either raises KeyboardInterrupt in the run.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -60,8 +60,8 @@ def _listen(connection: Connection, tasks: "queue.SimpleQueue[bytes]") -> None:
         while True:
             tasks.put(connection.recv_bytes())
     except (EOFError, OSError):
-        # The command has stopped this worker, or has died.
-        os.kill(os.getpid(), signal.SIGINT)  # which also wakes a main thread that waits for a task
+        # The command has stopped this worker, or has died. The signal also wakes a main thread that waits for a task.
+        os.kill(os.getpid(), signal.SIGINT)
         time.sleep(_GRACE_SECONDS)
         os._exit(130)
 
@@ -82,7 +82,7 @@ def _serve(connection: Connection, call: bytes) -> None:
 
 
 def _of_error(error: Exception) -> bytes:
-    """The answer for an error. Its traceback goes along as a note; an error that cannot travel becomes its text."""
+    """The answer for an error, with its traceback as a note. An error that cannot be pickled is sent as text."""
     text = traceback.format_exc()
     error.add_note(text)
     try:
@@ -94,7 +94,7 @@ def _of_error(error: Exception) -> bytes:
 
 
 def _forget_peak() -> None:
-    """Let the kernel's record of the peak memory begin at the memory of this moment (Linux, proc(5), clear_refs)."""
+    """Reset the kernel's record of the peak memory to the present memory (Linux, proc(5), clear_refs)."""
     with suppress(OSError), open("/proc/self/clear_refs", "w") as file:  # noqa: PTH123 - a device, not a path
         file.write("5")
 

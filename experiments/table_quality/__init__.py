@@ -1,1 +1,1 @@
-"""Forwarding tables and how good they are: one result per table, its figure and its row, and those of a sweep."""
+"""Forwarding tables and their quality: the result, the figure and the row of a table, and those of a sweep."""

@@ -1,4 +1,4 @@
-"""The loads of a table as a picture, and those of several side by side."""
+"""Pictures of the loads of one table, and of several tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,12 +22,12 @@ _BINS = 40
 
 
 def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
-    """Sorted loads and their histogram; the links of terminals apart, below.
+    """Draw the sorted loads of channels with their histogram, and below them the same for links of terminals.
 
     Args:
-        title: Above all.
-        result: The numbers that are written into the picture.
-        quality: Of the table.
+        title: Above all panels.
+        result: The result of the table, whose numbers stand below the title.
+        quality: The quality of the table.
     """
     figure = Figure(figsize=(11, 6.4), layout="constrained")
     (curve, bars), (terminal_curve, terminal_bars) = figure.subplots(2, 2, height_ratios=[3, 1.4])
@@ -46,12 +46,12 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
     terminals = np.concatenate([quality.loads["from_terminal"], quality.loads["to_terminal"]])
     edges = _edges(np.concatenate([channel, terminals]))
     _histogram(bars, channel, edges, _CHANNELS)
-    bars.set_title("how many have which load (logarithmic: the few count)", fontsize=10)
+    bars.set_title("histogram of loads (logarithmic)", fontsize=10)
     bars.set_ylabel("channels")
     _sorted(terminal_curve, terminals, _TERMINALS)
     terminal_curve.set_title("links of terminals, both directions", fontsize=10)
     terminal_curve.set_ylabel("load")
-    terminal_curve.set_xlabel("part of all")
+    terminal_curve.set_xlabel("fraction of all")
     _histogram(terminal_bars, terminals, edges, _TERMINALS)
     terminal_bars.set_ylabel("links")
     terminal_bars.set_xlabel("load")
@@ -62,10 +62,10 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
 
 
 def draw_several(networks: Mapping[str, Sequence[tuple[str, Numbers]]]) -> Figure:
-    """The sorted loads of several tables, one panel per network.
+    """Draw the sorted loads of several tables, one panel per network.
 
     Args:
-        networks: By a network's name, pairs of a table's name and the loads of its channels.
+        networks: By network, pairs of a table's name and the loads of its channels.
     """
     columns = min(3, len(networks))
     rows = -(-len(networks) // columns)
@@ -75,7 +75,7 @@ def draw_several(networks: Mapping[str, Sequence[tuple[str, Numbers]]]) -> Figur
         for k, (name, loads) in enumerate(tables):
             _sorted(ax, loads, _COLORS[k % len(_COLORS)], _LINES[k // len(_COLORS) % len(_LINES)], name)
         ax.set_title(network, fontsize=10)
-        ax.set_xlabel("part of all channels, fullest first")
+        ax.set_xlabel("fraction of all channels, fullest first")
         ax.set_ylabel("load")
         ax.legend(frameon=False, fontsize=8)
         polish(ax)
@@ -86,19 +86,19 @@ def draw_several(networks: Mapping[str, Sequence[tuple[str, Numbers]]]) -> Figur
 
 def _sorted(ax: Axes, loads: Numbers, color: str, line: str = "-", label: str | None = None) -> None:
     part = np.arange(loads.size + 1) / max(loads.size, 1)
-    # Each load holds from its rank to the next: a flat table is a flat line from edge to edge.
+    # Steps from rank to rank, so that equal loads give a horizontal line over the whole width.
     values = np.append(np.sort(loads)[::-1], loads.min(initial=np.inf) if loads.size else [np.nan])
     ax.step(part, values, where="post", color=color, linestyle=line, linewidth=1.6, label=label)
     ax.set_xlim(0, 1)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
-    # From 0 to above the fullest channel of all tables drawn so far.
+    # The axis covers the fullest channel of all tables drawn so far.
     ax.set_ylim(
         0, max([1.0, *(float(np.nanmax(np.asarray(y.get_ydata(), float), initial=0)) for y in ax.lines)]) * 1.05
     )
 
 
 def _edges(loads: Numbers) -> Numbers:
-    """Of the bars of a histogram, from 0 on; loads that are whole and few have a bar each."""
+    """The edges of a histogram's bars, from 0 on. Small whole loads have one bar each."""
     high = loads.max(initial=1.0)
     if high < _BINS and bool((loads == np.rint(loads)).all()):
         return np.arange(-0.5, high + 1)

@@ -1,8 +1,7 @@
-"""One forwarding table from a resolved configuration to its result: made or read, measured, written."""
+"""Makes or reads one forwarding table from a resolved configuration, measures it and writes its result."""
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs import core_failures
 from ...configs.routes import route_hash, table_label
-from ...plugins import mentioned, versions
 from ...simcore import (
     Bisection,
     ChannelGraph,
@@ -25,13 +23,14 @@ from ...simcore import (
     read_flows,
     registered,
 )
-from ..results.files import finished, require_writable, write_result, write_table
+from ...simcore.plugins import mentioned, versions
+from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
 from ..terminal.progress import Report
 
-KIND = "forwarding table"  # of a result, to tell it from that of a simulation
-_DUMP_LINES = 1_000_000  # the most that dump=auto writes
+KIND = "forwarding table"  # `kind` of a result, which results of simulations lack
+_DUMP_LINES = 1_000_000  # largest dump that dump=auto writes
 
-# Of `Quality`, what a result has under the same name.
+# Attributes of `Quality` that a result has under the same names.
 _NUMBERS = (
     *("terminal_forwarding_index", "load_mean", "load_least", "load_deviation", "load_mean_minimal"),
     *("channels_unused", "hops_mean", "hops_max", "minimal", "layers", "acyclic", "cycle"),
@@ -39,49 +38,45 @@ _NUMBERS = (
 
 
 def obtain(config: DictConfig, directory: Path, report: Report, keep_refusals: bool) -> tuple[dict[str, Any], bool]:
-    """The result of `config`: the one in `directory` if it is finished there, else a new one.
+    """The result of `config`: the finished one in `directory`, or a new one.
 
     Args:
-        config: The resolved configuration, as `configs/route.yaml` has it.
-        directory: For the files.
-        report: Told of what is done.
-        keep_refusals: Of a sweep: that an engine refuses the network is a result, too (`routed` is false).
+        config: The resolved configuration, with the keys of `configs/route.yaml`.
+        directory: The folder of the files.
+        report: Receives the progress.
+        keep_refusals: Whether the refusal of an engine is a result with `routed` false, as in a sweep, or an error.
 
     Returns:
-        The result, and whether it was made now.
+        The result, and whether it was made in this call.
 
     Raises:
-        ConfigError: the network cannot be built, a file is none, or the engine makes no table of the network.
-        OSError: a file cannot be read or written; nothing half written is left.
+        ConfigError: the network cannot be built, a file is not valid, or the engine refuses the network.
+        OSError: a file cannot be read or written. No unfinished file remains.
     """
     if not config.overwrite:
         known = finished(directory, route_hash(config), __version__)
         if known is not None and (known["routed"] or keep_refusals):
             return known, False
     require_writable(directory)
-    try:
+    with remove_if_unused(directory):
         return _make(config, directory, report, keep_refusals), True
-    except BaseException:
-        with suppress(OSError):
-            directory.rmdir()  # unless there is something in it
-        raise
 
 
 def channel_graph(config: DictConfig) -> ChannelGraph:
-    """The network of a configuration, with what is out of use left out.
+    """The network of a configuration without its failed parts.
 
     Raises:
-        ConfigError: it cannot be built.
+        ConfigError: the network cannot be built.
     """
     topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
     return ChannelGraph(topology, core_failures(config) or None)
 
 
 def files(config: DictConfig, graph: ChannelGraph) -> tuple[Demand | None, Any]:
-    """The matrix and the flows that a configuration names; None where it names none.
+    """The demand and the flows that a configuration names; None for a file that it does not name.
 
     Raises:
-        ConfigError, OSError: one is none, or cannot be read.
+        ConfigError, OSError: a file is not valid or cannot be read.
     """
     demand = read_demand(config.demand, graph) if config.demand else None
     return demand, read_flows(config.flows, graph) if config.flows else None
@@ -131,7 +126,7 @@ def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> Fo
         return ForwardingTable.load(config.file, graph)
     engine: Any = OmegaConf.to_container(config.engine, resolve=True, throw_on_missing=True)
     name = engine.pop("name")
-    # The others make the table that they make anyway; its loads are those of the matrix.
+    # Other engines ignore the demand, which then affects only the measured loads.
     balances = name in (known := registered("engine")) and known[name]["facts"]["balances"]
     return ForwardingTable.route(graph, name, engine, demand if balances else None)
 
@@ -147,7 +142,7 @@ def _numbers(quality: Quality) -> dict[str, Any]:
 
 
 def _bisection(config: DictConfig, table: ForwardingTable, report: Report) -> Bisection | None:
-    # A single terminal, or none of the patterns: nobody sends.
+    # A bisection needs at least one pattern and two terminals.
     if config.patterns == 0 or table.graph.terminals < 2:
         return None
     return table.effective_bisection(
@@ -159,7 +154,7 @@ def _bisection(config: DictConfig, table: ForwardingTable, report: Report) -> Bi
 
 
 def _congestion(table: ForwardingTable, flows: Any) -> dict[str, Any]:
-    """Of the flows of a file: what is said of their routes, and apart from it of their ends."""
+    """The congestion of the flows of a file, on their routes and at their end points."""
     source, destination, weight = flows
     found = table.congestion(source, destination, weight)
     return {
@@ -197,8 +192,8 @@ def _write(
     bisection: Bisection | None,
     result: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Everything but `result.json`, which is the mark that all is complete."""
-    # Matplotlib takes longer to import than a small table to make; whoever only reads what is finished needs none.
+    """Write all files except `result.json`, which comes last because it marks a complete result."""
+    # The import of Matplotlib takes longer than a small table, and reading finished results does not need it.
     from ..plotting.drawing import save_figure
     from .figure import draw
     from .text import network_label
@@ -227,7 +222,7 @@ def _wants_dump(wanted: str, arrays: Mapping[str, Any]) -> bool:
 
 
 def loads_by_channel(graph: ChannelGraph, quality: Quality) -> dict[str, NDArray[Any]]:
-    """Columns of a table with a row per channel between switches, then per link from and to a terminal."""
+    """The columns of `loads.parquet`: rows for channels between switches, then for links from and to terminals."""
     arrays, names, hosts = graph.arrays(), graph.switch_names, graph.terminal_names
     loads = quality.loads
     homes = [names[s] for s in arrays["terminal_switch"]]

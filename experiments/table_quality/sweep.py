@@ -1,40 +1,38 @@
-"""Several tables by one command (`-m`), compared after the last."""
+"""Compares the forwarding tables of a sweep (`-m`) after the last one."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-
-from rich.console import Console
 
 from ..plotting.drawing import save_figure
 from ..results.files import read_columns, results_below
 from ..results.rows import ROWS_FILE, row, write_rows
 from ..terminal.commandline import say_damaged
+from ..terminal.tables import console
 from .figure import Numbers, draw_several
 from .one_table import KIND
 from .text import network_label, print_rows
 
 NAME = "flitgym-route"
-_WIDTH_OF_FILES = 140  # columns, where the output is no terminal
+_WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
 def compare(directory: Path, wanted: Sequence[Path] | None) -> bool:
     """Print a row per table and write their figure and rows into `directory`.
 
     Args:
-        directory: Of the sweep.
+        directory: The folder of the sweep.
         wanted: The folders of its tables; None: all below `directory`.
 
     Returns:
-        Whether there is a table at all.
+        Whether an engine made at least one table.
     """
     found, damaged = results_below(directory)
     say_damaged(NAME, damaged)
     known = {path: result for result, path in found if result.get("kind") == KIND}
     chosen = [path for path in dict.fromkeys(known if wanted is None else wanted) if path in known]
-    # A row only of what was made; a file may have gone since.
+    # A folder without a result gets no row.
     results = [known[path] for path in chosen]
-    print_rows(Console(width=None if sys.stdout.isatty() else _WIDTH_OF_FILES), results)
+    print_rows(console(_WIDTH_OF_FILES), results)
     write_rows(directory / ROWS_FILE, [row(result, path) for path, result in known.items()])
     written = [directory / ROWS_FILE]
     networks: dict[str, list[tuple[str, Numbers]]] = {}

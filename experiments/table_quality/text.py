@@ -1,22 +1,20 @@
-"""A row per table, for the terminal."""
+"""The tables of `flitgym-route`, with a row per forwarding table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
+
+from ..terminal.tables import MISSING, terminal_table
 
 Result = Mapping[str, Any]
 
-_MISSING = "-"
-
 
 def columns(result: Result) -> dict[str, str]:
-    """What the row of a table shows, by heading."""
+    """The cells of a forwarding table's row, by heading."""
     if not result["routed"]:
         return {"table": result["table"], "layers": "no table"}
-    bisection = _MISSING
+    bisection = MISSING
     if result["ebb_mean"] is not None:
         error = result["ebb_standard_error"]
         bisection = f"{result['ebb_mean']:.4f}" + ("" if error is None else f" ±{error:.4f}")
@@ -33,7 +31,7 @@ def columns(result: Result) -> dict[str, str]:
         "max": str(result["hops_max"]),
         "minimal": "yes" if result["minimal"] else "no",
         "eBB": bisection,
-        "CPU s": _MISSING if seconds is None else f"{seconds:.3g}",
+        "CPU s": MISSING if seconds is None else f"{seconds:.3g}",
     }
 
 
@@ -49,19 +47,19 @@ def headline(result: Result) -> str:
 
 
 def print_rows(console: Console, results: Sequence[Result]) -> None:
-    """A table per network, the tables in the order given; below it what is to be said of some."""
+    """Print a table per network with its forwarding tables in the given order, and remarks about them below."""
     networks: dict[str, list[Result]] = {}
     for result in results:
         networks.setdefault(network_label(result), []).append(result)
     heads = next((list(columns(result)) for result in results if result["routed"]), ["table", "layers"])
     for name, own in networks.items():
         console.print(name, highlight=False, markup=False, soft_wrap=True)
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for head in heads:
-            table.add_column(head, justify="left" if head == "table" else "right", no_wrap=True)
+        table = terminal_table(heads, left=["table"])
+        for column in table.columns:
+            column.no_wrap = True
         for result in own:
             cells = columns(result)
-            table.add_row(*(cells.get(head, _MISSING) for head in heads))
+            table.add_row(*(cells.get(head, MISSING) for head in heads))
         console.print(table)
         for result in own:
             for line in remarks(result):
@@ -69,7 +67,7 @@ def print_rows(console: Console, results: Sequence[Result]) -> None:
 
 
 def network_label(result: Result) -> str:
-    """The network of a table with its size."""
+    """The network of a forwarding table, with its size."""
     topology, failures = result["config"]["topology"], result["config"]["failures"]
     name = topology.get("file") or topology["name"]
     lost = "".join(f", failures.{key}={value}" for key, value in failures.items() if value is not None)
@@ -81,7 +79,7 @@ def network_label(result: Result) -> str:
 
 
 def remarks(result: Result) -> list[str]:
-    """Lines below a table: why there is none, which channels wait for each other, what flows get."""
+    """Remarks about a forwarding table: the engine's refusal, a cycle of channels, and the congestion of flows."""
     lines = []
     if not result["routed"]:
         return [f"{result['table']}: {result['note']}"]

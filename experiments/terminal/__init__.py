@@ -1,1 +1,1 @@
-"""What every command has in common at the terminal: its errors and exit codes, its progress, times in words."""
+"""Common parts of all commands at the terminal: errors, exit codes, progress, tables, and times in words."""

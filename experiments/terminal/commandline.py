@@ -1,4 +1,4 @@
-"""What every command does about errors: the user's own in one clear line, the program's with a traceback."""
+"""The errors of every command: a user's error gives one line, an error of the program a traceback."""
 
 import io
 import os
@@ -16,6 +16,7 @@ from ...configs import explain
 from ...configs.composition import WRONG
 from ...configs.errors import explain_file, refuse_valueless_groups
 from ...configs.help import help_text
+from ...configs.renamed import with_new_keys
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
 
@@ -23,11 +24,11 @@ EXIT_RUN_FAILED = 1
 EXIT_BAD_CONFIG = 2
 _LISTED = 20  # folders in a message
 _MULTIRUN = {"-m", "--multirun"}
-EXIT_INTERRUPTED = 130  # what shells expect of a program that Ctrl-C ended
+EXIT_INTERRUPTED = 130  # the convention of shells for a program that Ctrl-C ended
 
 
 class CommandError(Exception):
-    """A command cannot do what was asked; the message says why and what would help."""
+    """A command cannot do its work. The message gives the reason and a remedy."""
 
     status = EXIT_BAD_CONFIG
 
@@ -39,45 +40,46 @@ class _PastHydraError(BaseException):
 
 
 def require_folder(name: str, directory: Path) -> None:
-    """Refuse what is no folder, for commands that take one of runs.
+    """Check the argument of a command that takes a folder of runs.
 
     Args:
-        name: Of the command.
-        directory: As it was typed.
+        name: The name of the command.
+        directory: The argument.
 
     Raises:
-        CommandError: names what was meant, or the folders of studies here.
+        CommandError: it is not a folder. The message names the folder that was probably meant, or the studies here.
     """
     if directory.is_dir():
         return
     key, equals, value = str(directory).partition("=")
     if equals:
         meant = Path("results") / value if key == "study" else Path(value)
-        raise CommandError(f"'{directory}': it takes a folder and no keys; write {name} {meant}")
+        raise CommandError(f"'{directory}': the command takes a folder and no keys; write {name} {meant}")
     studies = [str(path) for path in sorted(Path("results").glob("*")) if path.is_dir()]
-    here = f"; here are {', '.join(studies[:_LISTED])}{' ...' if len(studies) > _LISTED else ''}" if studies else ""
+    more = " ..." if len(studies) > _LISTED else ""
+    here = f"; folders here: {', '.join(studies[:_LISTED])}{more}" if studies else ""
     raise CommandError(f"{directory} is not a folder; name one that holds runs, e.g. results/<study>{here}")
 
 
 def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
-    """The error for one of several runs.
+    """The error of one run of a sweep.
 
     Args:
-        own: The overrides that tell it from the others.
-        error: What is wrong with it.
+        own: The overrides that distinguish it from the other runs.
+        error: Its error.
     """
     return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
 
 
 def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
-    """Name the runs that a command leaves out, on stderr."""
+    """Report on stderr the runs that a command leaves out."""
     for error in damaged:
         print(f"{name}: left out: {error}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def past_hydra() -> Iterator[None]:
-    """Take the errors of a block past Hydra, which would print a line about them first, to `by_hydra`."""
+    """Pass the errors of a block to `by_hydra`, without the line that Hydra would print first."""
     try:
         yield
     except Exception as error:
@@ -85,27 +87,28 @@ def past_hydra() -> Iterator[None]:
 
 
 def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
-    """Call a Hydra application. Its own work is within `past_hydra`, so every other error is about the configuration.
+    """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
 
     Args:
-        app: Decorated with `hydra.main`.
-        name: Of the command.
+        app: A function decorated with `hydra.main`.
+        name: The name of the command.
         root: The name of its primary configuration.
-        lists: What the command makes, if its keys take lists and it has no sweep (`-m`).
+        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for what the command runs.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
-        CommandError: a sweep is asked for, and `lists` is given.
+        CommandError: the command line has `-m`, and `lists` is given.
         Exception: an error of the work.
     """
     if {"-h", "--help"} & set(sys.argv[1:]):
         print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")]))
         return
-    # Hydra takes this flag before or behind all overrides, and users type it anywhere.
+    # Hydra accepts this flag before or after all overrides, and users type it anywhere.
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
-        raise CommandError(f"{flags[0]}: {lists} takes lists as they are; leave it out")
-    sys.argv[1:] = [*flags, *(word for word in sys.argv[1:] if word not in flags)]
+        raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
+    words = with_new_keys(root, (word for word in sys.argv[1:] if word not in flags))
+    sys.argv[1:] = [*flags, *words]
     try:
         app()
     except _PastHydraError as past:
@@ -113,27 +116,27 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     except (OSError, *WRONG):
         raise
     except Exception as error:
-        # Hydra and the parsers that it calls have errors of many types for a configuration that cannot be read.
+        # Hydra and its parsers raise errors of many types for a configuration that cannot be read.
         raise ConfigError(explain_file(error, sys.argv[1:])) from error
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:
-    """Call `command` and turn what it raises into a message on stderr and an exit status.
+    """Call `command`, and turn its errors into a message on stderr and an exit status.
 
-    Set HYDRA_FULL_ERROR=1 to see tracebacks instead.
+    With HYDRA_FULL_ERROR=1, errors give tracebacks instead.
     """
-    # Imports are over: from here on there is something to clean up.
+    # All imports are done. From here on, Ctrl-C must raise an error, so that commands can clean up.
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # A path may have bytes that are no text; shown, it is to have the same.
+    # A path may hold bytes that are not valid text, and is printed with the same bytes.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="surrogateescape")
-    # A batch system ends a job by SIGTERM: like Ctrl-C, so that nothing half done is left.
+    # A batch system ends a job by SIGTERM, which must clean up like Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if os.environ.get("HYDRA_FULL_ERROR"):
         command()
         return 0
-    # Hydra would print its own report and exit; with this it lets the exception through to us.
+    # Makes Hydra raise an exception instead of printing its own report and exiting.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
         refuse_valueless_groups(sys.argv[1:])
@@ -148,7 +151,7 @@ def run_command(name: str, command: Callable[[], object]) -> int:
         where = f": {error.filename}" if error.filename else ""
         return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)
     except KeyboardInterrupt as interruption:
-        kept = str(interruption) or "finished runs are kept, start again to go on"
+        kept = str(interruption) or "finished runs are kept, start again to continue"
         return _fail(name, f"interrupted; {kept}", EXIT_INTERRUPTED)
     finally:
         del os.environ["HYDRA_FULL_ERROR"]

@@ -1,4 +1,4 @@
-"""Progress on the terminal, with the time that is left."""
+"""Progress on the terminal, with the remaining time."""
 
 import io
 import sys
@@ -16,13 +16,13 @@ from .times import duration_text
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# Called with what a run does ("warm-up", "measure", "1.25 ms simulated") and the part of it that is done, 0..1.
+# Receives the phase of a run ("warm-up", "measure", "1.25 ms simulated") and the finished fraction, 0..1.
 Report = Callable[[str, float], None]
 
 _LINE_EVERY_SECONDS = 15
 
-_FORECAST_AFTER_SECONDS = 3.0  # of a run
-_LONG_SECONDS = 60.0  # what takes longer is announced
+_FORECAST_AFTER_SECONDS = 3.0  # from the beginning of a run
+_LONG_SECONDS = 60.0  # a run that takes longer is announced
 
 
 def no_report(phase: str, part: float) -> None:
@@ -34,7 +34,7 @@ _quiet = ContextVar("quiet", default=False)
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """A block that shows neither bars nor messages, on a terminal or in a notebook."""
+    """A context that shows neither bars nor messages."""
     token = _quiet.set(True)
     try:
         with redirect_stderr(io.StringIO()):
@@ -44,7 +44,7 @@ def quiet() -> Iterator[None]:
 
 
 def has_bars() -> bool:
-    """Whether progress bars can be shown: on a terminal, or in a notebook where Rich has the widgets that it needs."""
+    """Whether progress bars can be shown: on a terminal, or in a notebook with the widgets that Rich needs."""
     if _quiet.get():
         return False
     return sys.stderr.isatty() or (in_notebook() and find_spec("ipywidgets") is not None)
@@ -58,10 +58,10 @@ def in_notebook() -> bool:
 
 
 def bars(left: str | None = None) -> "Progress":
-    """The one look of every progress bar; on stderr, so that what is printed can be piped.
+    """A progress bar on stderr, so that standard output can be piped. All commands use it.
 
     Args:
-        left: The text of the time left; None: Rich estimates it from the speed of the bar.
+        left: The text of the remaining time; None: Rich estimates it from the speed of the bar.
     """
     from rich.console import Console
     from rich.progress import (
@@ -81,18 +81,18 @@ def bars(left: str | None = None) -> "Progress":
         TimeElapsedColumn(),
         *rest,
         console=None if in_notebook() else Console(stderr=True),
-        # Lines that a program prints to a file stay there.
+        # Standard output that goes to a file is left alone.
         redirect_stdout=sys.stdout.isatty(),
-        # Runs differ in speed; the time left follows the whole sweep rather than the last half minute.
+        # Runs differ in speed, so the estimate uses 10 minutes instead of Rich's half minute.
         speed_estimate_period=600,
     )
 
 
 class Shown:
-    """Bars that are on the terminal while a `with` block lasts.
+    """A context manager that shows bars on the terminal.
 
     Args:
-        progress: The bars; None where there is no terminal for them.
+        progress: The bars; None without a terminal.
     """
 
     def __init__(self, progress: "Progress | None") -> None:
@@ -107,20 +107,20 @@ class Shown:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bars is not None:
-            self._bars.refresh()  # in a notebook stop() leaves the bar as it was last drawn
+            self._bars.refresh()  # in a notebook, stop() leaves the bar as last drawn
             self._bars.stop()
 
 
 class SweepProgress(Shown):
-    """Progress of many runs: a bar on a terminal or in a notebook, a line now and then in a log file.
+    """Progress of many runs: a bar on a terminal or in a notebook, a line every 15 s in a log file.
 
     Args:
-        description: Of the sweep.
-        costs: Of each run, in any one unit.
+        description: The label of the sweep.
+        costs: The cost of each run, in the same arbitrary unit.
     """
 
     def __init__(self, description: str, costs: Sequence[float]) -> None:
-        # Half by cost, half by number: files are read and written for a run of next to nothing, too.
+        # Half by cost and half by number, because even the shortest run reads and writes files.
         total = sum(costs)
         self._description = description
         self._costs = [(cost / total if total else 0.0) + 1 / len(costs) for cost in costs]
@@ -131,12 +131,12 @@ class SweepProgress(Shown):
         self._last_line = time.monotonic()
 
     def update(self, ended: Collection[int], parts: Mapping[int, float], left: float | None) -> None:
-        """Show how far the sweep is.
+        """Show the progress of the sweep.
 
         Args:
-            ended: The runs that have ended, by their place.
-            parts: The part (0..1) that is done of runs under way.
-            left: Seconds until the end, if they are known.
+            ended: The indices of the runs that have ended.
+            parts: The finished fraction (0..1) of runs in progress, by index.
+            left: Seconds until the end, if known.
         """
         done = sum(self._costs[k] for k in ended) + sum(self._costs[k] * part for k, part in parts.items())
         label = f"{self._description} {len(ended)}/{len(self._costs)}"
@@ -154,7 +154,7 @@ class SweepProgress(Shown):
 
 
 class RunBar(Shown):
-    """The bar of a single run: a context manager whose `report` a run calls."""
+    """The progress bar of a single run, a context manager. Its `report` is the run's `Report`."""
 
     def __init__(self) -> None:
         self._progress = bars()
@@ -162,7 +162,7 @@ class RunBar(Shown):
         self._task = self._progress.add_task("build", total=1.0)
 
     def report(self, phase: str, part: float) -> None:
-        """Show the phase and the part (0..1) of the run that is done."""
+        """Show the phase and the finished fraction (0..1) of the run."""
         self._progress.update(self._task, completed=part, description=phase)
 
     def __exit__(
@@ -174,13 +174,13 @@ class RunBar(Shown):
 
 
 class Forecast:
-    """A `Report` that says, a few seconds into a run that takes more than a minute, how long it will take.
+    """A `Report` that announces the duration of a run, a few seconds after its start, if it exceeds a minute.
 
-    Said again when it turns out to take twice as long: a network that fills up slows down.
+    It announces the duration again when the estimate has doubled, because a network that fills up slows down.
 
     Args:
-        report: Told of everything.
-        say: Called with the seconds that the whole run will take.
+        report: Receives every report.
+        say: Receives the seconds that the whole run will take.
     """
 
     def __init__(self, report: Report, say: Callable[[float], None]) -> None:
@@ -189,7 +189,7 @@ class Forecast:
         self._said = _LONG_SECONDS / 2
 
     def __call__(self, phase: str, part: float) -> None:
-        """Show the phase and the part (0..1) of the run that is done."""
+        """Pass on the phase and the finished fraction (0..1), and announce the duration if it is long."""
         self._report(phase, part)
         now = time.monotonic()
         if len(self._seen) > 500:
@@ -198,7 +198,7 @@ class Forecast:
         began = self._seen[0][0]
         if now - began < _FORECAST_AFTER_SECONDS:
             return
-        # By the speed since half of the time, since it was empty at first.
+        # Uses the speed of the second half of the elapsed time, because the network was empty at first.
         then, before = next(seen for seen in self._seen if now - seen[0] <= (now - began) / 2 or seen is self._seen[-2])
         if part <= before or now <= then:
             return

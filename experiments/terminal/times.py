@@ -1,4 +1,4 @@
-"""Times as people read them."""
+"""Times as text."""
 
 from math import floor, log10
 
@@ -6,12 +6,12 @@ _NS_PER_US, _NS_PER_MS = 1e3, 1e6
 
 
 def time_text(ns: float, deviation: float | None = None, digits: int = 3) -> str:
-    """A time, and its deviation if there is one, in ms; below 1 ms three significant digits in us.
+    """A time in ms, with its deviation if given; below 1 ms in us with three significant digits.
 
     Args:
         ns: The time.
-        deviation: In ns too.
-        digits: Behind the point, of ms.
+        deviation: The standard deviation in ns.
+        digits: Digits after the decimal point of ms.
     """
     in_ms = ns >= _NS_PER_MS
     values = [value / (_NS_PER_MS if in_ms else _NS_PER_US) for value in (ns, deviation) if value is not None]
@@ -20,7 +20,7 @@ def time_text(ns: float, deviation: float | None = None, digits: int = 3) -> str
 
 
 def duration_text(seconds: float) -> str:
-    """A time that a person waits: seconds, minutes from two on, hours from two on."""
+    """A waiting time in seconds, from two minutes on in minutes, and from two hours on in hours."""
     for unit, name in ((3600.0, "h"), (60.0, "min")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.0f} {name}"

@@ -13,9 +13,9 @@ def parse(
     """The folders, the keys with their values and the options of a command line.
 
     Args:
-        words: Behind the name of the command.
-        keys: Those that it takes, as in `y=p99`.
-        options: Those that it takes, as in `--help`, without dashes.
+        words: The arguments of the command.
+        keys: The valid keys, as in `y=p99`.
+        options: The valid options without dashes, as in `--help`.
 
     Raises:
         ConfigError: a key or an option is unknown, or a key has no value.
@@ -34,7 +34,7 @@ def parse(
         elif key not in keys:
             raise ConfigError(unknown(word, key, keys, "key"))
         elif not value:
-            raise ConfigError(f"{key}: it needs a value, as in {key}=...")
+            raise ConfigError(f"{key}: a value is missing; write {key}=...")
         else:
             given[key] = value
     return folders, given, chosen

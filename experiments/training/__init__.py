@@ -1,1 +1,1 @@
-"""What `flitgym-train` is made of: checkpoints, metrics, baselines, and the trainings of a study side by side."""
+"""The parts of `flitgym-train`: checkpoints, metrics, baselines, and the comparison of a study's trainings."""

@@ -1,4 +1,4 @@
-"""A policy beside the baselines while it is being trained, on seeds that it is not trained on."""
+"""Compares a policy with baselines during its training, on seeds that the training does not use."""
 
 import hashlib
 import json
@@ -15,19 +15,19 @@ from ..results.files import write_json
 
 _FILE = "baselines.json"
 
-# What is compared: `<one of these><load or job>`.
+# Prefixes of the compared metrics, which a load or a job follows.
 LATENCY = "latency_ns"
 COMPARED = (f"{LATENCY}@", "comm_time_ns@")
 
 
 class Comparison:
-    """Mean latency and accepted load at a few loads of the world as it stands; of a workload, communication times.
+    """Measures mean latency and accepted load at a few loads of the base world, or the communication times of jobs.
 
     Args:
         settings: The section `evaluation` of a training.
-        sections: Of the world.
+        sections: The sections of the base world.
         routing: Parameters of `routing=policy`.
-        directory: Where the baselines' numbers are kept, for they never change.
+        directory: The folder that keeps the baselines' numbers, which never change.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class Comparison:
         self.baselines: dict[str, dict[str, float]] = {}
 
     def due(self, done: int, rounds: int) -> bool:
-        """Whether the policy is compared after this round."""
+        """Whether to compare the policy after this round."""
         every = self._settings.every
         return every > 0 and (done % every == 0 or done == rounds)
 
     def prepare(self, say: Callable[[str], None]) -> None:
-        """Measure the baselines, or read what was measured before.
+        """Measure the baselines, or read their numbers from an earlier call.
 
         Raises:
-            ConfigError: a baseline cannot route this world.
+            ConfigError: a baseline cannot route in this world.
         """
         if self._settings.every == 0:
             return
@@ -58,23 +58,23 @@ class Comparison:
         if known is not None:
             self.baselines = known
             return
-        for asked_for in self._settings.baselines:
-            # The textbook's UGAL-L is written for a whole Dragonfly; elsewhere it is UGAL on any graph.
+        for wanted in self._settings.baselines:
+            # The preset ugal_l needs a Dragonfly without failures. UGAL for any graph replaces it elsewhere.
             whole = self._sections["topology"]["name"] == "dragonfly" and not self._sections.get("failures")
-            name = asked_for if whole or asked_for != "ugal_l" else "ugal"
+            name = wanted if whole or wanted != "ugal_l" else "ugal"
             say(f"measuring {name}")
-            # Through Hydra, so that presets such as ugal_l are known by name.
+            # Hydra resolves presets such as ugal_l.
             routing: Any = OmegaConf.to_container(_routing_section(name), resolve=True)
             self.baselines[name] = self._measure(routing, self._settings.baseline_warmup_ns)
         write_json(self._file, {"asked": asked, "baselines": self.baselines})
 
     def _known(self, asked: str) -> dict[str, dict[str, float]] | None:
-        """What was measured before, if it was these baselines in this world; what cannot be read is measured again."""
+        """The numbers of an earlier call with the same baselines and world; None if there are none."""
         try:
             known = json.loads(self._file.read_bytes())
             if known["asked"] != asked:
                 return None
-            # JSON has no word for what is not a number: it is null there.
+            # The file holds null for NaN, which JSON does not have.
             return {
                 name: {key: np.nan if value is None else float(value) for key, value in numbers.items()}
                 for name, numbers in known["baselines"].items()
@@ -85,7 +85,7 @@ class Comparison:
     def of(self, layers: Any) -> dict[str, float]:
         """The policy's numbers: `latency_ns@<load>` and `accepted_load@<load>`, or `comm_time_ns@<job>`.
 
-        Means over the seeds; NaN where nothing arrived, or a job was not done in time.
+        Means over the seeds. NaN means that no packet arrived, or that a job was not done in time.
         """
         return self._measure({**self._routing, "name": "policy"}, self._settings.warmup_ns, layers)
 
@@ -125,5 +125,5 @@ def _routing_section(name: str) -> DictConfig:
 
 
 def _content(value: Any) -> Any:
-    # What a configuration holds besides plain values: the program of a job.
+    # The only value in a configuration that is not plain is the program of a job.
     return value.totals()

@@ -1,4 +1,4 @@
-"""The picture of a training: what it learned from, and how the policy compares with the baselines."""
+"""The picture of a training: reward and loss, and the policy compared with the baselines."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from .comparison import COMPARED
 if TYPE_CHECKING:
     from .group import Group
 
-_MOST_GROUPS = 10  # that a figure can tell apart
+_MOST_GROUPS = 10  # groups with distinct styles in a figure
 _POINTS = 100  # of a curve
 _FEW = 12  # points that have markers
 _RESAMPLES = 1000
@@ -46,7 +46,7 @@ def draw_learning_curve(
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         polish(ax)
     if compared:
-        # One load (or job), the middle one: several would be several figures.
+        # The panel has room for one load or job, so it shows the middle one.
         _compare(axes[-1], rows, baselines, compared[len(compared) // 2], agent)
     written = []
     for suffix in ("png", "svg"):
@@ -61,7 +61,7 @@ def draw_study(groups: Sequence["Group"], stem: Path) -> list[Path]:
     """Draw the learning curves of trainings: means over seeds with 95 % bootstrap intervals; returns the files.
 
     Args:
-        groups: Trainings that differ in their seed alone, the best first; beyond ten the others are left out.
+        groups: Groups of trainings, the best first. Only the first ten are drawn.
         stem: The files' path without a suffix.
     """
     from matplotlib.figure import Figure
@@ -96,25 +96,25 @@ def draw_study(groups: Sequence["Group"], stem: Path) -> list[Path]:
     ]
     note = f"; the best {len(shown)} of {len(groups)}" if len(groups) > len(shown) else ""
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=8,
-                  title=f"mean and 95 % interval over seeds (how many){note}", title_fontsize=8)  # fmt: skip
+                  title=f"mean and 95 % interval over seeds (number of seeds){note}", title_fontsize=8)  # fmt: skip
     return save_figure(figure, stem, "trainings")
 
 
 def _look(k: int) -> tuple[str, Literal["-", "--"], str]:
-    """Colour, line and marker of the k-th group; once round, the colours come back dashed."""
+    """Colour, line and marker of the k-th group. When all colours are used, they repeat with dashed lines."""
     n = len(FURTHER_COLORS)
     return FURTHER_COLORS[k % n], "-" if k < n else "--", FURTHER_MARKERS[k % len(FURTHER_MARKERS)]
 
 
 def _curves(group: "Group", key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rounds [n] in which any seed has a value, at most `_POINTS`, and the values [seeds, n]."""
+    """Rounds [n] in which a seed has a value, at most `_POINTS` of them, and the values [seeds, n]."""
     curves = [np.array([np.nan if x is None else x for x in entry.get(key) or []]) for entry in group.rows]
     length = max((len(curve) for curve in curves), default=0)
     curves = [np.pad(curve, (0, length - len(curve)), constant_values=np.nan) for curve in curves]
     values = np.array(curves, dtype=float).reshape(len(curves), length)
     measured = np.flatnonzero(np.isfinite(values).any(axis=0))
     if len(measured) > _POINTS:
-        # Metrics of single rounds are noisy, and a curve of hundreds is drawn by a part of its points.
+        # Metrics of single rounds are noisy, so a long curve is smoothed before points are selected.
         values = np.array([running_median(curve, 2 * (length // 40) + 1) for curve in values])
         measured = measured[np.linspace(0, len(measured) - 1, _POINTS).astype(int)]
     return (measured + 1).astype(np.float64), values[:, measured]

@@ -1,4 +1,4 @@
-"""The live line of a training: reward, latency, throughput, loss, and the time that is left."""
+"""The live line of a training: reward, latency, throughput, loss, and the remaining time."""
 
 import math
 import signal
@@ -23,12 +23,12 @@ _SHOWN = {
 
 
 class TrainProgress(Shown):
-    """A bar on a terminal, a line now and then in a log file. A context manager.
+    """A context manager that shows a bar on a terminal, or a line every 15 s in a log file.
 
     Args:
-        description: Of the training.
-        rounds: It has in all.
-        done: Before this process took it up.
+        description: The label of the training.
+        rounds: Number of all rounds.
+        done: Number of rounds that were finished before this process.
         alone: Whether no other training shares the terminal; otherwise nothing is shown.
     """
 
@@ -41,17 +41,17 @@ class TrainProgress(Shown):
             self._task = self._bars.add_task(description, total=rounds, completed=done, now="")
         self._first, self._began, self._last_line = done, time.monotonic(), time.monotonic()
         if done:
-            self.say(f"going on after round {done}")
+            self.say(f"continuing after round {done}")
 
     def say(self, words: str) -> None:
-        """Show what is being done besides the rounds."""
+        """Show the work between rounds."""
         if self._bars is not None and self._task is not None:
             self._bars.update(self._task, now=words)
         elif self._alone:
             print(f"{self._description}: {words}", file=sys.stderr, flush=True)
 
     def update(self, done: int, metrics: Mapping[str, float]) -> None:
-        """Show the metrics of the round that is done."""
+        """Show the metrics of a finished round."""
         now = ", ".join(
             form.format(metrics[key]) for key, form in _SHOWN.items() if math.isfinite(metrics.get(key, math.nan))
         )
@@ -61,18 +61,19 @@ class TrainProgress(Shown):
             self._last_line = time.monotonic()
             left = (self._last_line - self._began) * (self._rounds - done) / max(done - self._first, 1)
             over = f"about {duration_text(left)} left" if done < self._rounds else ""
-            said = ", ".join(filter(None, (f"round {done} of {self._rounds}", now, over)))
-            print(f"{self._description}: {said}", file=sys.stderr, flush=True)
+            text = ", ".join(filter(None, (f"round {done} of {self._rounds}", now, over)))
+            print(f"{self._description}: {text}", file=sys.stderr, flush=True)
 
 
 class Stop:
-    """Ctrl-C or SIGTERM ends a training between two rounds, where it can be saved; a second one ends it at once.
+    """A context manager in which Ctrl-C or SIGTERM ends a training after a round, when it can be saved.
 
-    A context manager. Outside the main thread, where signals cannot be caught, it does nothing.
+    A second signal ends the training immediately. Outside the main thread, where signals cannot be caught, the context
+    manager does nothing.
 
     Args:
-        abandon: Gives up the round that is under way; None: rounds are short, and this one is finished.
-        alone: Whether no other training shares the terminal; otherwise nothing is said.
+        abandon: Gives up the present round; None: rounds are short, and the present one is finished.
+        alone: Whether no other training shares the terminal; otherwise nothing is printed.
     """
 
     def __init__(self, abandon: Callable[[], None] | None = None, alone: bool = True) -> None:
@@ -85,7 +86,7 @@ class Stop:
         self.asked = True
         what = "finishing this round" if self._abandon is None else "giving up this round"
         if self._alone:
-            print(f"{what}; once more ends it at once", file=sys.stderr, flush=True)
+            print(f"{what}; press Ctrl-C again to stop immediately", file=sys.stderr, flush=True)
         if self._abandon is not None:
             self._abandon()
 

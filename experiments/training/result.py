@@ -1,4 +1,4 @@
-"""What a training leaves behind: the policy, `training.json`, its figure, and a number that a sweeper can minimise."""
+"""The results of a training: the policy, `training.json`, the figure, and a number that a sweeper can minimise."""
 
 import json
 import math
@@ -10,7 +10,7 @@ import numpy as np
 from omegaconf import DictConfig
 
 from ...configs.training import mixture, training_command
-from ...experience.world import Mixture
+from ...env.experience.world import Mixture
 from ...simcore import CoreError, __version__
 from ..results.files import write_json
 from .comparison import COMPARED, LATENCY
@@ -31,30 +31,30 @@ def finish(
     seconds: float,
     words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Write the policy, the figure and the result of a training whose rounds are all done; returns the result.
+    """Write the policy, the figure and the result of a finished training. Returns the result.
 
     Args:
-        config: Of the training.
-        plain: The same, resolved.
-        directory: Of the training.
-        policy: Layers, as `save_policy` takes them.
+        config: The configuration of the training.
+        plain: The same configuration, resolved.
+        directory: The folder of the training.
+        policy: Layers for `save_policy`.
         routing: Parameters of `routing=policy`.
-        baselines: Their numbers, by name.
+        baselines: The numbers of each baseline, by name.
         identity: Hash of the training.
-        seconds: It took.
-        words: Overrides of the command; None: it was called from Python.
+        seconds: Duration of the training.
+        words: Overrides of the command; None: the training was called from Python.
 
     Raises:
-        CoreError: no decision was ever paid.
+        CoreError: no decision received a reward.
         OSError: a file cannot be written.
     """
-    from ...agents.policy_file import save_policy
+    from ...agents.policy.file import save_policy
 
     rows = read_progress(directory / PROGRESS_FILE)
     if all(row.get("loss") is None for row in rows):
         raise CoreError(
-            "nothing was learned: no decision was ever paid; is the load 0, do all packets have one way, or is "
-            "agent.run_ns * agent.record_part too small?"
+            "nothing was learned, because no decision received a reward; check that the load is above 0, that packets "
+            "have more than one candidate, and that agent.run_ns * agent.record_part is large enough"
         )
     trained_by = {} if words is None else {"trained_by": training_command(words)}
     save_policy(
@@ -84,12 +84,12 @@ def finish(
         "version": __version__,
         "config": plain,
     }
-    write_json(directory / TRAINING_FILE, result)  # last, for it is the mark that the training is complete
+    write_json(directory / TRAINING_FILE, result)  # last, because it marks a complete training
     return result
 
 
 def trained_on(config: DictConfig) -> str:
-    """The one kind of network that a policy was trained on, or `any` where there were several."""
+    """The kind of network that a policy was trained on; `any` if there were several kinds."""
     members = mixture(config)
     if members is None:
         return str(config.topology.name)
@@ -98,12 +98,12 @@ def trained_on(config: DictConfig) -> str:
 
 
 def finished(directory: Path, plain: Mapping[str, Any], identity: str) -> dict[str, Any] | None:
-    """The result in `directory`, if all of this very training is there: no round, no file and no comparison is missing.
+    """The result in `directory` if this training is complete there, with all rounds, files and comparisons.
 
     Args:
-        directory: Of the training.
-        plain: Its resolved configuration.
-        identity: Its hash.
+        directory: The folder of the training.
+        plain: The resolved configuration of the training.
+        identity: Hash of the training.
     """
     result = read_training(directory)
     if result is None or result["training_hash"] != identity or result["version"] != __version__:
@@ -115,7 +115,7 @@ def finished(directory: Path, plain: Mapping[str, Any], identity: str) -> dict[s
 
 
 def read_training(directory: Path) -> dict[str, Any] | None:
-    """The `training.json` of a folder, or None if there is none that can be read."""
+    """The content of a folder's `training.json`; None if it cannot be read."""
     try:
         result = json.loads((directory / TRAINING_FILE).read_bytes())
     except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
@@ -127,12 +127,12 @@ def read_training(directory: Path) -> dict[str, Any] | None:
 
 
 def objective(rows: Sequence[Mapping[str, Any]], baselines: Mapping[str, Mapping[str, float]]) -> float:
-    """How good a training became; less is better.
+    """A measure of a training's success; less is better.
 
-    Where the policy was compared with baselines: its latency over that of the best of them, as geometric mean over the
-    loads (of a workload: communication time, over the jobs) of the last comparison; infinite if it delivered nothing.
-    Without a comparison: minus the mean reward of the last tenth of the rounds, which is the mean delay of a decision
-    in us if the reward is `hop_delay`.
+    With a comparison, it is the ratio of the policy's latency to that of the best baseline in the last comparison, as
+    the geometric mean over loads. For a workload it uses communication times and jobs. It is infinite if the policy
+    delivered nothing. Without a comparison, it is minus the mean reward of the last tenth of the rounds. With the
+    reward `hop_delay` this is the mean delay of a decision in us.
     """
     compared = [row for row in rows if any(key.startswith(COMPARED) for key in row)]
     ratios = []
@@ -148,7 +148,7 @@ def objective(rows: Sequence[Mapping[str, Any]], baselines: Mapping[str, Mapping
 
 
 def summary(result: Mapping[str, Any], directory: Path) -> str:
-    """What a training came to, for the terminal."""
+    """A summary of a training for the terminal."""
     shown = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
     made = f"{result['rounds']} rounds, {result['decisions'] or 0:,.0f} decisions, {result['wall_seconds']:.0f} s"
     lines = [f"{shown / POLICY_FILE}: {made}"]

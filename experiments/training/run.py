@@ -1,4 +1,4 @@
-"""One training from a resolved configuration to its policy, with checkpoints, metrics and baselines."""
+"""Executes one training from a resolved configuration to its policy, with checkpoints, metrics and baselines."""
 
 import json
 import math
@@ -12,13 +12,13 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ...agents import plugin_of, trainable
-from ...agents.abandonment import RoundAbandonedError
-from ...agents.divergence import DivergedError
+from ...agents.learning.abandonment import RoundAbandonedError
+from ...agents.learning.divergence import DivergedError
 from ...configs import unknown
 from ...configs.training import mixture, training_hash, variation, world_sections
-from ...experience.world import Mixture, World
-from ...plugins import mentioned, versions
+from ...env.experience.world import Mixture, World
 from ...simcore import ConfigError, CoreError, __version__
+from ...simcore.plugins import mentioned, versions
 from ..results.files import write_json
 from ..running.locks import sole_owner
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
@@ -37,23 +37,23 @@ def train(
     alone: bool = True,
     words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Train, or go on from the checkpoint in `directory`, and export the policy. What is finished is only read.
+    """Train, or continue from the checkpoint in `directory`, and export the policy. A finished training is only read.
 
     Args:
-        config: The resolved configuration, as `configs/train.yaml` has it.
-        directory: For checkpoint, metrics, figure, policy and result.
-        after_round: Called with the number of rounds done.
-        alone: Whether no other training shares the terminal; otherwise it shows no progress of its own.
-        words: Overrides that `config` was composed with, for the policy's file to name.
+        config: The resolved configuration, with the keys of `configs/train.yaml`.
+        directory: The folder of checkpoint, metrics, figure, policy and result.
+        after_round: Receives the number of finished rounds.
+        alone: Whether no other training shares the terminal; otherwise no progress is shown.
+        words: Overrides that `config` was composed with. The policy's file names them.
 
     Returns:
-        The result, as in `training.json`.
+        The content of `training.json`.
 
     Raises:
         ConfigError: the configuration cannot be trained, or the checkpoint is damaged.
-        CommandError: another process trains here.
-        CoreError: nothing was learned, or the training diverged, now or when it came to this point before.
-        OSError: a file cannot be written; the last checkpoint stays good.
+        CommandError: another process trains in this folder.
+        CoreError: nothing was learned, or the training diverged, now or in an earlier call.
+        OSError: a file cannot be written. The last checkpoint stays valid.
     """
     _check(config)
     plain = _plain(config)
@@ -64,20 +64,21 @@ def train(
         try:
             return _train(config, plain, directory, identity, after_round, alone, words)
         except OSError as error:
-            if error.errno is None:  # Hydra's words for an option that does not exist are one, too
+            if error.errno is None:  # Hydra's error for an unknown option derives from OSError, too
                 raise
-            kept = "; the last checkpoint is good, start again to go on" if _exists(directory / CHECKPOINT_FILE) else ""
+            kept = "; the last checkpoint is valid, start again to continue"
+            kept = kept if _exists(directory / CHECKPOINT_FILE) else ""
             raise OSError(error.errno, f"{error.strerror or error}{kept}", error.filename) from error
 
 
 def finished_before(config: DictConfig, directory: Path) -> dict[str, Any] | None:
-    """The result in `directory` if all of this training is there."""
+    """The result in `directory` if this training is complete there."""
     plain = _plain(config)
     return finished(directory, plain, _identity(config, plain))
 
 
 def _identity(config: DictConfig, plain: Mapping[str, Any]) -> str:
-    """Equal for trainings that go on from each other: the configuration, and the plugins that take part."""
+    """The hash of the configuration, and the plugins that take part. A checkpoint fits if both are equal."""
     learned_on = {key: value for key, value in plain.items() if key not in ("evaluation", "track")}
     taking_part = versions(mentioned(learned_on), agent=plugin_of(trainable()[config.agent.name][1]))
     words = (f"{name}={version}" for name, version in taking_part.items())
@@ -106,7 +107,7 @@ def _train(
     with ExitStack() as resources:
         if hasattr(agent, "close"):
             resources.callback(agent.close)
-        done, seconds, lines = _go_on(agent, known, checkpoint) if known else (0, 0.0, [])
+        done, seconds, lines = _restore(agent, known, checkpoint) if known else (0, 0.0, [])
         comparison = Comparison(config.evaluation, sections, routing, directory)
         track = config.track
         left = config.rounds - done
@@ -124,7 +125,7 @@ def _train(
             save_checkpoint(checkpoint, state, identity)
 
         progress = resources.enter_context(TrainProgress(title, config.rounds, done, alone))
-        comparison.prepare(progress.say)  # what is measured again loses nothing: Ctrl-C may end it at once
+        comparison.prepare(progress.say)  # before `Stop`, because Ctrl-C loses nothing here
         stop = resources.enter_context(Stop(getattr(agent, "abandon", None), alone))
         saved = done
         while done < config.rounds:
@@ -144,7 +145,7 @@ def _train(
             seconds = metrics["seconds"] = time.monotonic() - began
             for log in logs:
                 log.log(metrics, done)
-            asked = stop.asked  # read once: what is said to be saved has been
+            asked = stop.asked  # read once, so that the message below is true
             if done % config.checkpoint_every == 0 or done == config.rounds or asked:
                 save(done, seconds)
                 saved = done
@@ -157,7 +158,7 @@ def _train(
 
 
 def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The agent, and the parameters of `routing=policy` that it plays with."""
+    """The agent, and its parameters of `routing=policy`."""
     import torch
 
     torch.set_num_threads(config.threads)
@@ -166,7 +167,7 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
         torch.device(device)
     except RuntimeError:
         raise ConfigError(
-            f"device: unknown name '{device}'; valid are auto (a GPU if there is one), cpu, cuda and cuda:<number>"
+            f"device: unknown name '{device}'; valid names: auto (a GPU if there is one), cpu, cuda, cuda:<number>"
         ) from None
     hyperparameters, agent_class = trainable()[config.agent.name]
     settings = hyperparameters(**_plain(config.agent))
@@ -177,12 +178,12 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
     except (RuntimeError, AssertionError) as error:
         if device == "cpu":
             raise
-        said = str(error).strip().splitlines()[0]
-        raise ConfigError(f"device: torch cannot use '{device}' ({said}); auto = a GPU if there is one") from error
+        why = str(error).strip().splitlines()[0]
+        raise ConfigError(f"device: torch cannot use '{device}' ({why}); auto = a GPU if there is one") from error
     return agent, {**agent.routing(settings)}
 
 
-def _go_on(agent: Any, known: Checkpoint, checkpoint: Path) -> tuple[int, float, list[str]]:
+def _restore(agent: Any, known: Checkpoint, checkpoint: Path) -> tuple[int, float, list[str]]:
     lines = known.progress.split("\n")
     if len(parsed(line.encode() for line in lines)) != known.rounds:
         raise damaged(checkpoint, f"its metrics are not those of {known.rounds} rounds")
@@ -198,32 +199,34 @@ def _go_on(agent: Any, known: Checkpoint, checkpoint: Path) -> tuple[int, float,
 
 
 def _require_finite(layers: Any) -> None:
-    # With every loss and gradient finite it takes a step out of the range of numbers.
+    # A step can overflow a weight even if loss and gradients are finite.
     for k, (weight, bias) in enumerate(layers):
         if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
             raise DivergedError(f"a weight of layer {k}")
 
 
 def _diverged(error: DivergedError, number: int, directory: Path, identity: str) -> CoreError:
-    said = f"the training diverged in round {number}: {error}"
-    write_json(directory / DIVERGED_FILE, {"said": said, "training_hash": identity, "version": __version__})
-    return CoreError(f"{said}. The same command comes to the same again; another value is another training")
+    text = f"the training diverged in round {number}: {error}"
+    write_json(directory / DIVERGED_FILE, {"said": text, "training_hash": identity, "version": __version__})
+    return CoreError(f"{text}. The same command diverges again; change a value to start another training")
 
 
 def _refuse_diverged(directory: Path, identity: str) -> None:
     try:
         known = json.loads((directory / DIVERGED_FILE).read_bytes())
         same = known["training_hash"] == identity and known["version"] == __version__
-        said = str(known["said"])
+        text = str(known["said"])
     except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError):
         return
     if same:
-        raise CoreError(f"{said}. It does so every time: change that, or begin anew with overwrite=true ({directory})")
+        raise CoreError(
+            f"{text}. It does so every time; change a value, or repeat it with overwrite=true ({directory})"
+        )
 
 
 def _interrupted(done: int) -> KeyboardInterrupt:
-    said = f"round {done} is saved, start again to go on" if done else "no round was finished yet, start again to begin"
-    return KeyboardInterrupt(said)
+    saved = f"round {done} is saved, start again to continue"
+    return KeyboardInterrupt(saved if done else "no round is finished yet, start again to begin")
 
 
 def _exists(path: Path) -> bool:
@@ -236,7 +239,7 @@ def _check(config: DictConfig) -> None:
     for key in ("rounds", "threads", "checkpoint_every"):
         if config[key] < 1:
             raise ConfigError(f"{key}: {config[key]} is less than 1")
-    if config.track.to not in CHOICES:  # also where there is nothing left to track
+    if config.track.to not in CHOICES:  # also if no round is left to track
         raise ConfigError(unknown("track.to", config.track.to, CHOICES))
     if config.seed < 0:
         raise ConfigError(f"seed: {config.seed} is negative")
@@ -249,7 +252,7 @@ def _check(config: DictConfig) -> None:
             raise ConfigError(f"evaluation.{key}: {evaluation[key]} ns; it must be {least} or more")
     for key in ("loads", "seeds"):
         if evaluation.every and not evaluation[key]:
-            raise ConfigError(f"evaluation.{key}: there are none; evaluation.every=0 compares with nothing")
+            raise ConfigError(f"evaluation.{key}: the list is empty; evaluation.every=0 turns comparisons off")
 
 
 def _plain(node: DictConfig) -> dict[str, Any]:

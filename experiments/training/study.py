@@ -1,4 +1,4 @@
-"""The trainings of a study (`flitgym-train -m`) side by side: a row each, a table over seeds, their learning curves."""
+"""The trainings of a study (`flitgym-train -m`): a row per training, a table over seeds, and learning curves."""
 
 import csv
 import io
@@ -14,12 +14,13 @@ from omegaconf import DictConfig, OmegaConf
 from ...agents import trainable
 from ...configs.composition import Root
 from ...configs.training import register_training, train_id, variation, world_sections
-from ...experience.world import World
+from ...env.experience.world import World
 from ...simcore._files import atomic_path
-from ..metrics import Interval, bootstrap_mean
+from ..metrics import bootstrap_mean
 from ..results.rows import ROWS_FILE, row, write_rows
 from ..running.plan import Kind, Survey
 from ..terminal.progress import Report
+from ..terminal.tables import interval_text, markdown_table
 from .comparison import COMPARED
 from .group import Group
 from .result import TRAINING_FILE, read_training
@@ -27,7 +28,7 @@ from .run import finished_before, train
 from .tracking import PROGRESS_FILE, read_progress
 
 STUDY = "trainings"  # .csv, .md, .png and .svg
-# Of the configuration, what does not tell one training from the other.
+# Keys of the configuration in which the trainings of a group may differ.
 _ALIKE = ("seed", "study", "overwrite", "track", "checkpoint_every", "threads", "device")
 
 
@@ -80,13 +81,13 @@ def gather_trainings(directory: Path) -> list[Path]:
     """Write the rows, the table and the learning curves of every finished training below `directory`.
 
     Returns:
-        The files written; none without a training. A `training.json` that cannot be read is named on stderr.
+        The files; none without a training. A `training.json` that cannot be read is reported on stderr.
     """
     rows = []
     for path in sorted(directory.glob(f"**/{TRAINING_FILE}")):
         result = read_training(path.parent)
         if result is None:
-            print(f"{path} is damaged and left out; its training, started again, writes it anew", file=sys.stderr)
+            print(f"{path} is damaged and left out; start its training again to write it", file=sys.stderr)
         else:
             rows.append(training_row(result, path.parent))
     if not rows:
@@ -106,12 +107,13 @@ def gather_trainings(directory: Path) -> list[Path]:
 def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One training as one flat row.
 
-    Its numbers, its configuration as `agent.learning_rate` and so on, the last round's metrics as `last.<metric>`, the
-    baselines' as `baselines.<name>.<metric>`, and all rounds as lists, `progress.<metric>`.
+    It has the numbers of the training, its configuration as `agent.learning_rate` and so on, the metrics of the last
+    round as `last.<metric>`, those of the baselines as `baselines.<name>.<metric>`, and those of all rounds as lists,
+    `progress.<metric>`.
 
     Args:
-        result: What `training.json` holds.
-        directory: Where it lies.
+        result: The content of `training.json`.
+        directory: The folder of the training.
     """
     flat = row({key: value for key, value in result.items() if key not in ("last", "baselines", "agent")}, directory)
     flat["directory"] = directory.name
@@ -124,7 +126,7 @@ def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
-    """Trainings that differ in their seed alone, side by side; the best group, by `objective`, first."""
+    """Groups of trainings that differ only in their seed, ordered by `objective` with the best first."""
     by_identity: dict[str, list[Mapping[str, Any]]] = {}
     for entry in rows:
         by_identity.setdefault(json.dumps(_identity(entry), sort_keys=True, default=str), []).append(entry)
@@ -137,12 +139,15 @@ def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
 def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     sections = ("agent.", "topology.", "router.", "traffic.", "workload.", "evaluation.", "vary")
     chosen = {key: value for key, value in entry.items() if key == "rounds" or key.startswith(sections)}
-    # A table has every column in every row: what a training has not is null there.
+    # Rows from a table have every column, with null for keys that a training lacks.
     return {k: value for k, value in chosen.items() if value is not None and k.split(".", 1)[0] not in _ALIKE}
 
 
 def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What differs, as on the command line: options if they say enough, else the keys that all have, else all keys."""
+    """The differences between groups as on the command line.
+
+    The label has options if they distinguish all groups, otherwise the keys that all groups have, otherwise all keys.
+    """
     if len(identities) == 1:
         return [f"{identities[0].get('agent.name')} on {identities[0].get('topology.name')}"]
     common = [key for key in identities[0] if all(key in other for other in identities)]
@@ -182,24 +187,13 @@ def _csv(groups: Sequence[Group]) -> str:
 def _markdown(groups: Sequence[Group]) -> str:
     metrics = _metrics(groups)
     heads = ["trainings", "seeds", *(key.removeprefix("last.") for key in metrics)]
-    lines = [
-        "Mean over seeds and its 95 % bootstrap interval after the last round; `objective`: less is better.",
-        "",
-        f"| {' | '.join(heads)} |",
-        "|---" * len(heads) + "|",
-    ]
+    lines = []
     for group in groups:
         seeds = ", ".join(str(entry.get("seed")) for entry in group.rows)
-        cells = [_cell(bootstrap_mean(group.values(key))) for key in metrics]
-        lines.append(f"| {' | '.join([group.label, seeds, *cells])} |")
-    return "\n".join(lines) + "\n"
-
-
-def _cell(interval: Interval) -> str:
-    if math.isnan(interval.value):
-        return "-"
-    between = "" if math.isnan(interval.low) else f" [{interval.low:.4g}, {interval.high:.4g}]"
-    return f"{interval.value:.4g}{between}"
+        cells = [interval_text(bootstrap_mean(group.values(key)), "{:.4g}") for key in metrics]
+        lines.append([group.label, seeds, *cells])
+    note = "Mean over seeds and its 95 % bootstrap interval after the last round; `objective`: less is better."
+    return f"{note}\n\n{markdown_table(heads, lines, left=heads)}"
 
 
 def _sortable(value: float) -> float:

@@ -1,4 +1,4 @@
-"""Where the metrics of a training go: always a file of JSON lines, and W&B or TensorBoard if asked."""
+"""Trackers of a training's metrics: always a file of JSON lines, and optionally W&B or TensorBoard."""
 
 import json
 import math
@@ -18,22 +18,22 @@ CHOICES = ("wandb", "tensorboard", "none")
 
 
 class Tracker(Protocol):
-    """Takes the metrics of a round."""
+    """Receives the metrics of each round."""
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
-        """Keep the finite numbers of one round."""
+        """Store the finite numbers of one round."""
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining numbers."""
 
 
 class JsonLines:
     """`progress.jsonl`: one round per line.
 
     Args:
-        path: Of the file. What it holds already is replaced; what is no part of a training is set aside under another
-            name, which is said on stderr.
-        lines: Of the rounds that are done, as the checkpoint has them.
+        path: The path of the file, whose content is replaced. If the content does not fit the training, the file is
+            kept under another name, which is printed on stderr.
+        lines: The lines of the finished rounds, from the checkpoint.
     """
 
     def __init__(self, path: Path, lines: Sequence[str] = ()) -> None:
@@ -46,7 +46,7 @@ class JsonLines:
         self._file = path.open("a", buffering=1)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
-        """Append a line; what is not finite becomes null."""
+        """Append a line. Numbers that are not finite become null."""
         row = {key: value if math.isfinite(value) else None for key, value in metrics.items()}
         line = json.dumps({"round": step, **row})
         self.lines.append(line)
@@ -58,7 +58,7 @@ class JsonLines:
 
     def close(self) -> None:
         """Close the file."""
-        # After a write that failed, the same words are still waiting and would fail again.
+        # After a failed write, the same bytes are still buffered and would fail again.
         with suppress(OSError):
             self._file.close()
 
@@ -68,7 +68,7 @@ def _set_aside_unless_part(path: Path, lines: Sequence[str]) -> None:
         found = path.read_bytes()
     except FileNotFoundError:
         return
-    # A crash may have cut the last line short.
+    # A crash may have truncated the last line.
     complete = found.split(b"\n")[:-1]
     known = [line.encode() for line in lines]
     same = all(line == own for line, own in zip(complete, known, strict=False))
@@ -76,8 +76,8 @@ def _set_aside_unless_part(path: Path, lines: Sequence[str]) -> None:
         return
     aside = path.with_name(f"{path.name}.damaged")
     path.replace(aside)
-    where = "begun anew from the checkpoint" if lines else "begun anew"
-    print(f"{path} is damaged: set aside as {aside.name} and {where}", file=sys.stderr, flush=True)
+    where = "started again from the checkpoint" if lines else "started again"
+    print(f"{path} is damaged: renamed to {aside.name} and {where}", file=sys.stderr, flush=True)
 
 
 class _Wandb:
@@ -89,7 +89,7 @@ class _Wandb:
             "project": project,
             "name": directory.name,
             "dir": str(directory),
-            # A training that goes on is the same run.
+            # A training that continues is the same run.
             "id": directory.name[-64:],
             "resume": "allow",
             "config": dict(config),
@@ -100,7 +100,7 @@ class _Wandb:
                 self._run = wandb.init(mode="online", **arguments)
                 return
             except (wandb.errors.UsageError, wandb.errors.CommError) as error:
-                print(f"W&B: {error}; going on offline, `wandb sync` sends it later", file=sys.stderr)
+                print(f"W&B: {error}; continuing offline, `wandb sync` sends the run later", file=sys.stderr)
         self._run = wandb.init(mode="offline", **arguments)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
@@ -133,12 +133,12 @@ def trackers(
     project: str = "flitgym",
     online: bool = False,
 ) -> list[Tracker]:
-    """The trackers of a training that has done the rounds of `lines` already; the first is the `JsonLines`.
+    """The trackers of a training whose finished rounds are in `lines`. The first is the `JsonLines`.
 
-    A tracker that is not installed is named on stderr and left out: nothing is lost, `progress.jsonl` has it all.
+    A tracker that is not installed is reported on stderr and left out. `progress.jsonl` has all metrics anyway.
 
     Raises:
-        ConfigError: `to` is none of `CHOICES`.
+        ConfigError: `to` is not in `CHOICES`.
     """
     if to not in CHOICES:
         raise ConfigError(unknown("track.to", to, CHOICES))
@@ -153,29 +153,29 @@ def trackers(
         extra = "wandb" if to == "wandb" else "learn"
         print(
             f"track.to={to}: {error.name} is not installed (pip install 'flitgym[{extra}]'); "
-            f"metrics go to {PROGRESS_FILE} alone",
+            f"metrics go only to {PROGRESS_FILE}",
             file=sys.stderr,
         )
     return chosen
 
 
 def read_progress(path: Path) -> list[dict[str, Any]]:
-    """The rounds of a `progress.jsonl`, up to the first line that is none: a crash may have cut the last one short."""
+    """The rounds of a `progress.jsonl`, up to the first invalid line. A crash may have truncated the last line."""
     return parsed(path.read_bytes().split(b"\n")) if path.exists() else []
 
 
 def parsed(lines: Iterable[bytes], first: int = 1) -> list[dict[str, Any]]:
-    """The rows of `progress.jsonl` in these lines, up to the first that is none or not of the next round.
+    """The rows of `progress.jsonl` in some lines, up to the first line that is invalid or not of the next round.
 
     Args:
-        lines: Without their ends.
-        first: Round of the first of them.
+        lines: The lines without their ends.
+        first: The round of the first line.
     """
     rows: list[dict[str, Any]] = []
     for line in lines:
         try:
             row = json.loads(line)
-        except (ValueError, RecursionError):  # not UTF-8, no JSON, nested without end
+        except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested too deeply
             break
         if not isinstance(row, dict) or row.get("round") != first + len(rows) or not all(map(_is_metric, row.values())):
             break

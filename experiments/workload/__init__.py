@@ -1,1 +1,1 @@
-"""Runs of jobs: played until they are done, the links meanwhile, and the rows that studies of them draw."""
+"""Runs of jobs: the run itself, the load of the links over time, and the rows for the figures of studies."""

@@ -1,4 +1,4 @@
-"""Load and stall of the links between groups over time: the frames of a film of the network, at most 100 of them."""
+"""Load and stalls of the links between groups over time, in at most 100 frames."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 
 from ...simcore import Simulation
 
-MOST_FRAMES = 100  # with so many, every two become one; even
+MOST_FRAMES = 100  # an even number, because pairs of frames are merged when it is reached
 
 
 @dataclass
 class _Frame:
-    """What the links did until `end`, since the frame before; arrays over the bundles of links, and flits over jobs."""
+    """Counts from the end of the previous frame until `end`. Arrays are [bundles of links]."""
 
     end: int  # cycle
     flits: NDArray[np.int64]
     busy: NDArray[np.int64]  # cycles in which a link carried a flit, summed over the links
-    stall: NDArray[np.int64]  # cycles in which it stood still for lack of credits, likewise
-    job_flits: NDArray[np.int64]  # [bundle, job]; no column where the core keeps no account of jobs
+    stall: NDArray[np.int64]  # cycles in which a link waited for credits, summed over the links
+    job_flits: NDArray[np.int64]  # [bundle, job]; no columns if the core does not count flits by job
 
     def __add__(self, later: "_Frame") -> "_Frame":
         return _Frame(
@@ -43,13 +43,13 @@ class _Frame:
 class LinkFrames:
     """Takes differences of the channels' counters at the ends of intervals.
 
-    Links of one kind from one group to another are one bundle. A run may be of any length: whenever there are
-    `MOST_FRAMES` frames, neighbours are merged and the interval doubles, so that a run has 50 to 100 frames, or
-    fewer if it is shorter than 50 intervals. Looking changes nothing in the simulation.
+    All links of one kind from one group to another form a bundle. Whenever there are `MOST_FRAMES` frames, neighbours
+    are merged and the interval doubles. A run of any length thus has 50 to 100 frames, or fewer if it is shorter than
+    50 intervals. The simulation is only read.
 
     Args:
-        simulation: Its window begins now.
-        interval: Cycles of the first frames.
+        simulation: A simulation whose window begins now.
+        interval: Length of the first frames in cycles.
     """
 
     def __init__(self, simulation: Simulation, interval: int) -> None:
@@ -69,15 +69,15 @@ class LinkFrames:
         return self._last.end + self._interval
 
     def look(self) -> None:
-        """End the present frame if its time is over."""
+        """End the present frame if its end is reached."""
         if self._simulation.now >= self.next:
             self._take()
 
     def table(self, names: list[str]) -> dict[str, NDArray[Any]]:
-        """A row per frame and bundle of links, the frame that is under way included.
+        """A row per frame and bundle of links, including the unfinished frame.
 
         Args:
-            names: Of the jobs, for the columns `flits.<job>`.
+            names: The names of the jobs, for the columns `flits.<job>`.
         """
         if self._simulation.now > self._last.end:
             self._take()
@@ -122,23 +122,23 @@ class LinkFrames:
         return _Frame(
             now,
             self._sum(channels["flits"]),
-            # `utilisation` is over the window, which began with the first frame.
+            # `utilisation` covers the window, which began with the first frame.
             self._sum(channels["utilisation"] * (now - self._begin)),
             self._sum(channels["stall_ns"] / self._simulation.cycle_ns),
             np.array(by_job, dtype=np.int64).reshape(jobs, len(self._bundles)).T,
         )
 
     def _sum(self, counts: NDArray[Any]) -> NDArray[np.int64]:
-        # Whole numbers, whatever the core made of them: differences of sums stay exact.
+        # The counts are integers that the core returns as floats. Rounding keeps differences of sums exact.
         return np.rint(np.bincount(self._bundle_of, weights=counts, minlength=len(self._bundles))).astype(np.int64)
 
 
 def channel_groups(group: NDArray[Any], channels: dict[str, NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The group of the router that sends on each channel, and of the one that receives; -1 for a terminal.
+    """The groups of the sending and the receiving router of each channel; -1 if a terminal receives.
 
     Args:
-        group: [routers] of each, as `Simulation.routers()` tells it.
-        channels: `Simulation.channels()`.
+        group: [routers] group of each router, from `Simulation.routers()`.
+        channels: The result of `Simulation.channels()`.
     """
     own, peer = group.astype(np.int64), channels["peer_router"]
     return own[channels["router"]], np.where(peer < 0, -1, own[peer])

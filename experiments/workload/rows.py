@@ -1,4 +1,4 @@
-"""A run of jobs as one row: what `row` has, the jobs over time, the load and stalls of every group, and the blame."""
+"""A run of jobs as one row: the columns of `row`, the jobs over time, loads and stalls of every group, and blame."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +16,9 @@ _BYTES_PER_GB = 1e9
 
 
 def workload_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
-    """One result of a workload as one row, with all that the figures of a study draw.
+    """One result of a workload as one row, with all columns that the figures of a study need.
 
-    Beside the columns of `row`:
+    It has these columns besides those of `row`:
 
     * `time_ns` (ends of the intervals), and per job `series.<job>.gb_per_ms` and `series.<job>.latency_ns`, lists;
     * `groups.local_stall_ns`, `groups.local_bytes`, `groups.local_links`: lists over the groups;
@@ -26,16 +26,16 @@ def workload_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     * `blame.jobs`, `blame.wait_ns_per_packet`, `blame.stall_ns_per_packet`: [victim][culprit].
 
     Args:
-        result: What `result.json` holds.
-        directory: Where it lies, for the files beside it.
+        result: The content of `result.json`.
+        directory: The folder of the run, which has its tables.
 
     Raises:
-        DamagedError: the result or a file beside it is not what was written, or the table of channels is not there.
+        DamagedError: the result or one of its tables is damaged, or the table of channels is missing.
     """
     flat = row(result, directory)
     channels = read_columns(result, directory, "channels")
     if channels is None:
-        raise DamagedError(directory / RESULT_FILE, "the table of its channels is missing")
+        raise DamagedError(directory / RESULT_FILE, "the table of channels is missing")
     with read_with_care(directory / RESULT_FILE):
         flat |= _series(read_columns(result, directory, "job_series") or {})
         flat |= _groups(channels, result["facts"]["groups"], result["config"]["router"]["flit_bytes"])

@@ -1,4 +1,4 @@
-"""A workload from its first cycle until its jobs are done: who took how long, and who delayed whom."""
+"""Runs a workload until its jobs are done, and collects the times of the jobs and the delays between them."""
 
 import functools
 import json
@@ -22,7 +22,9 @@ from ..results.names import Names
 from ..terminal.progress import Report
 from .link_frames import LinkFrames, channel_groups
 
-_LOOK = 1024  # cycles; the core looks up so often, and chunks that are no multiples of it would move the run's end
+# Cycles between two checks of the core for the end of the jobs. Chunks must be multiples, so that they do not change
+# the end of a run.
+_LOOK = 1024
 _CHUNK = 4 * _LOOK
 _LISTED_RANKS = 16
 _ENDINGS = ("all", "target")
@@ -40,19 +42,20 @@ _RANKS = {
 
 @dataclass
 class Limits:
-    """When a workload is over: its times in cycles of the router's clock, and the jobs that count."""
+    """The end of a workload: its times in cycles of the router's clock, and the jobs to wait for."""
 
     most: int
     series_interval: int
     map_interval: int  # a multiple of _LOOK, or 0
-    target_only: bool  # the first job ends the run
+    target_only: bool  # the end of the first job ends the run
 
     @classmethod
     def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
         """Round the times of the `workload` section to cycles.
 
         Raises:
-            ConfigError: a time is negative, below one cycle or beyond the end of simulated time; no such ending.
+            ConfigError: a time is negative, below one cycle or beyond the end of simulated time, or `ends_with` is not
+                a valid word.
         """
         ending = workload.get("ends_with", "all")
         if ending not in _ENDINGS:
@@ -88,22 +91,22 @@ class Limits:
 
 
 def bytes_of_jobs(config: Mapping[Any, Any]) -> list[int]:
-    """The bytes that each job of a workload will send, headers not counted."""
+    """The bytes that each job of a workload will send, without headers."""
     return [_bytes_sent(job) for job in core_sections(config)["workload"]["jobs"]]
 
 
 def run_workload(
     simulation: Simulation, config: DictConfig, directory: Path, report: Report
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Run until the jobs are done, are stuck, or `max_ns` is over; what they did by then is written in any case.
+    """Run until the jobs are done or stuck, or until `max_ns`, and write the tables in any case.
 
     Returns:
-        The numbers for `result.json`, and the files that were written beside it.
+        The numbers for `result.json`, and the names of the tables.
     """
     workload = config.workload
     limits = Limits.of(workload, simulation)
     if workload.network == "none":
-        limits.series_interval = limits.map_interval = 0  # there are no packets and no links
+        limits.series_interval = limits.map_interval = 0  # without a network there are no packets and no links
     if limits.series_interval:
         simulation.set_series_interval(limits.series_interval)
     counted = bytes_of_jobs(config)[: 1 if limits.target_only else None]
@@ -128,7 +131,7 @@ def run_workload(
 
     return {
         **timing,
-        "offered_load": None,  # jobs offer what they can
+        "offered_load": None,  # jobs have no offered load
         "workload_finished": limits.done(simulation),
         "stuck": None if limits.done(simulation) else _unfinished(simulation, workload.max_ns),
         "jobs": {job["name"]: job_numbers(job) for job in jobs},
@@ -139,17 +142,17 @@ def run_workload(
 
 
 def require_finished(result: Mapping[str, Any]) -> None:
-    """Raise if the jobs of a result were not done.
+    """Raise if the jobs of a result are not done.
 
     Raises:
-        CoreError: lists ranks and what they wait for.
+        CoreError: lists ranks and the operations that they wait for.
     """
     if not result.get("workload_finished", True):
         raise CoreError(result["stuck"])
 
 
 def _part(simulation: Simulation, config: DictConfig, counted: list[int]) -> float:
-    """The part of a workload that is done, by the bytes of the first jobs: messages that are under way count, too."""
+    """The finished fraction of a workload, by the bytes of the first jobs. Bytes of messages in flight count, too."""
     if config.workload.network == "none" or not sum(counted):
         return float(simulation.workload_progress)
     flits = sum(job["flits"] for job, _ in zip(simulation.jobs(), counted, strict=False))
@@ -171,7 +174,7 @@ def _bytes_of_motif(motif: str, parameters: str) -> int:
 def _advance(
     simulation: Simulation, limits: Limits, report: Callable[[str], None]
 ) -> tuple[dict[str, float], LinkFrames | None]:
-    """Run to the end; how long the loop took, and the load of the links over time, if it was asked for."""
+    """Run to the end. Returns the duration of the loop, and the load of the links over time if requested."""
     cpu, wall = time.process_time(), time.perf_counter()
     simulation.begin_window()
     frames = LinkFrames(simulation, limits.map_interval) if limits.map_interval else None
@@ -186,22 +189,22 @@ def _advance(
 
 
 def _unfinished(simulation: Simulation, max_ns: float) -> str:
-    """Why the workload is not done, and what its ranks wait for."""
+    """The reason why the workload is not done, and the operations that its ranks wait for."""
     if simulation.workload_stuck:
-        why = f"ranks wait for ever; nothing is under way since {simulation.time_ns:,.0f} ns"
+        why = f"ranks wait forever; nothing has been in flight since {simulation.time_ns:,.0f} ns"
     else:
         why = f"the jobs are not done after workload.max_ns={max_ns:g}"
     return f"{why}:{simulation.waiting(_LISTED_RANKS)}"
 
 
 def job_numbers(job: dict[str, Any]) -> dict[str, Any]:
-    """What `result.json` says of a job: totals, latencies, and its ranks' communication times as three numbers.
+    """The fields of a job in `result.json`: totals, latencies, and three numbers about its communication times.
 
-    The last are None as long as not all ranks are done.
+    The communication times are None unless all ranks are done.
     """
     numbers = {key: value for key, value in job.items() if not key.startswith("rank_") and key != "name"}
     times = job["rank_comm_time_ns"]
-    # Those of the ranks that are done would be the short ones.
+    # The finished ranks of an unfinished job would be the fast ones.
     done = times.size and job["ranks_finished"] == job["ranks"]
     for which, measure in (("mean", np.mean), ("std", np.std), ("max", np.max)):
         numbers[f"comm_time_{which}_ns"] = float(measure(times)) if done else None
@@ -212,9 +215,9 @@ def job_numbers(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) -> dict[str, Any] | None:
-    """Who delayed whom, over all channels: ns that each packet of a job (row) was kept by each job (column).
+    """The delays that jobs cause each other over all channels: ns per packet of a job (row) due to a job (column).
 
-    None where the core kept no account (`workload.blame=false`).
+    None if the core did not keep the account (`workload.blame=false`).
     """
     if not blame["flits"].size:
         return None
@@ -234,7 +237,7 @@ def blame_numbers(jobs: list[dict[str, Any]], blame: dict[str, NDArray[Any]]) ->
 
 
 def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None:
-    """Bytes that arrived, of all jobs, over the time from the first start to the last finish; GB/ms (= 1,000 GB/s)."""
+    """Received bytes of all jobs over the time from the first start to the last finish, in GB/ms (= 1,000 GB/s)."""
     finishes = [job["finish_ns"] for job in jobs]
     end = now_ns if None in finishes else max(finishes)
     took = end - min(job["start_ns"] for job in jobs)
@@ -242,7 +245,7 @@ def system_throughput(jobs: list[dict[str, Any]], now_ns: float) -> float | None
 
 
 def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[Any]]:
-    """A row per rank of every job; `terminal_name` where terminals go by names."""
+    """A row per rank of every job, with `terminal_name` if terminals have names."""
     table = {
         "job": np.repeat([job["name"] for job in jobs], [job["ranks"] for job in jobs]),
         "rank": np.concatenate([np.arange(job["ranks"]) for job in jobs]),
@@ -252,9 +255,9 @@ def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[A
 
 
 def channel_table(simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]) -> dict[str, NDArray[Any]]:
-    """A row per channel: its load, the groups and names at its ends, and what each job did and suffered there.
+    """A row per channel: its load, the groups and names at its ends, and flits and delays of each job.
 
-    `group` is that of the router that sends; `peer_group` is -1 where a terminal receives.
+    `group` is the group of the sending router. `peer_group` is -1 if a terminal receives.
     """
     channels = simulation.channels()
     table = channels | Names.of(simulation).of_channels(channels)

@@ -37,11 +37,11 @@ STAGES = (
     ("traversal", r"stage/traversal\.cpp:"),
     ("accounts", r"workload/blame|account_"),
     ("workload hosts", r"workload/"),
-    ("apply", r"decision\.cpp:.*(apply_routes|pick_vc)"),
-    ("routing", r"decision\.cpp:|routing/|tables/"),
+    ("apply", r"stage/route_computation\.cpp:.*apply_(routes|all)"),
+    ("routing", r"stage/route_computation\.cpp:|routing/|tables/"),
     ("switch allocation", r"stage/switch_allocation"),
     ("partitions", r"src/partition|src/team"),
-    ("rest", r"step\.cpp:|simulation\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
+    ("rest", r"(step|simulation|idle|watchdog|table_guard)\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
 )
 ORDER = (
     "arrivals",

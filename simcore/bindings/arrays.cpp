@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "configuration.hpp"
 #include "exclusive.hpp"
 #include "live.hpp"
 #include "simcore/network.hpp"
@@ -241,5 +242,6 @@ void bind_arrays(py::class_<Simulation>& simulation) {
       .def("routers", alone([](Simulation& s) { return routers(s); }))
       .def("terminals", alone([](Simulation& s) { return terminals(s); }))
       .def("facts", alone([](Simulation& s) { return facts(s); }))
+      .def("_configuration", alone([](Simulation& s) { return from_config(s.network().config); }))
       .def("arrays", [](Live<Simulation> live) { return arrays(live); });
 }

@@ -20,8 +20,6 @@
 namespace py = pybind11;
 using namespace flitgym;
 
-namespace {}  // namespace
-
 namespace {
 
 // A value for a message, as Python prints it: at most 200 characters, and ASCII only.
@@ -454,4 +452,45 @@ py::dict registered(const std::string& kind) {
   return out;
 }
 
-namespace {}  // namespace
+namespace {
+
+py::dict from_values(const Values& values) {
+  py::dict d;
+  for (const auto& [key, value] : values) d[py::str(key)] = from_value(value);
+  return d;
+}
+
+py::dict from_section(const Section& section) {
+  py::dict d;
+  d["name"] = section.name;
+  d.attr("update")(from_values(section.values));
+  return d;
+}
+
+}  // namespace
+
+py::dict from_config(const Config& config) {
+  py::dict d;
+  d["topology"] = from_section(config.topology);
+  d["router"] = from_section(config.router);
+  d["routing"] = from_section(config.routing);
+  if (config.workload.jobs.empty()) {
+    d["traffic"] = from_section(config.traffic);
+  } else {
+    py::list jobs;
+    for (const JobSection& job : config.workload.jobs) {
+      py::dict one;
+      one["name"] = job.name;
+      one["motif"] = job.motif.name;
+      one.attr("update")(from_values(job.motif.values));
+      if (!job.terminals.empty()) one["terminals"] = job.terminals;
+      jobs.append(one);
+    }
+    py::dict workload = from_values(config.workload.values);
+    workload["jobs"] = jobs;
+    d["workload"] = workload;
+  }
+  if (!config.failures.empty()) d["failures"] = from_values(config.failures);
+  d["seed"] = config.seed;
+  return d;
+}

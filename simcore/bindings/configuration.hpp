@@ -23,3 +23,5 @@ flitgym::Values to_failures(const pybind11::object& given);
 flitgym::Config to_config(const pybind11::object& mapping);
 std::shared_ptr<const flitgym::Program> program_from_arrays(const pybind11::dict& given);
 pybind11::dict registered(const std::string& kind);
+// The validated configuration in the form that to_config() takes; lists of integers are lists of floats.
+pybind11::dict from_config(const flitgym::Config& config);

@@ -80,7 +80,7 @@ void bind_marginal_cost(py::module_& m) {
              own->simulation = simulation;
              own->costs = std::make_unique<learning::MarginalCost>(
                  sim, learning::MarginalCostRule{horizon, slots, threads, forks, check, seed,
-                                                 reroute ? Ahead::kRouted : Ahead::kKnown});
+                                                 reroute ? learning::Ahead::kRouted : learning::Ahead::kKnown});
              return own;
            }),
            py::arg("simulation"), py::arg("horizon_cycles"), py::arg("slots"), py::arg("threads"), py::arg("forks"),

@@ -156,7 +156,7 @@ PYBIND11_MODULE(_core, m) {
       .def("check", [](Live<PyProgram> p) { without_gil([&] { workload::check_program(*p->program, "program"); }); })
       .def("totals",
            [](Live<PyProgram> p) {
-             const workload::ProgramTotals t = without_gil([&] { return totals(*p->program); });
+             const workload::ProgramTotals t = without_gil([&] { return workload::totals(*p->program); });
              py::dict d;
              d["messages"] = t.messages;
              d["bytes"] = t.bytes;

@@ -9,13 +9,13 @@
 
 // pybind11's holder types cannot hold a const class, hence these wrappers.
 struct PyGraph {
-  std::shared_ptr<const flitgym::ChannelGraph> graph;
+  std::shared_ptr<const flitgym::tables::ChannelGraph> graph;
 };
 struct PyTable {
-  std::shared_ptr<const flitgym::ForwardingTable> table;
+  std::shared_ptr<const flitgym::tables::ForwardingTable> table;
 };
 struct PyDemand {
-  std::shared_ptr<const flitgym::Demand> demand;
+  std::shared_ptr<const flitgym::tables::Demand> demand;
 };
 
 void bind_tables(pybind11::module_& m);

@@ -91,6 +91,7 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
   const TopologySpec& spec = noted(registry<TopologySpec>().find(config.topology.name)->second);
   const Params params("topology." + spec.name, spec.params, config.topology.values);
+  net.config.topology = {spec.name, params.values()};
   Wiring wiring;
   spec.wire(params, wiring);
   const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link, net.failed_links);
@@ -122,6 +123,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, params_of(spec), without_defaults_of_others(spec, config.routing.values));
   net.routing_name = spec.name;
+  net.config.routing = {spec.name, params.values()};
   net.given_table = config.table;
   net.given_demand = config.demand;
   net.flit_bytes = router.real("flit_bytes");
@@ -199,6 +201,7 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   const Params params(where, specs, config.traffic.values);
 
   net.traffic_name = spec.name;
+  net.config.traffic = {spec.name, params.values()};
   net.least_packet_flits = net.most_packet_flits = params.count("packet_flits");
   if (const u32 most = params.count("packet_flits_max")) {
     if (most < net.least_packet_flits)
@@ -334,6 +337,9 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     throw ConfigError("router: unknown name '" + config.router.name + "'" +
                       did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
   const Params router("router", router_params(), config.router.values);
+  net->config.router = {config.router.name, router.values()};
+  net->config.seed = config.seed;
+  net->config.failures = config.failures;
   const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
   size_router(router, *net);

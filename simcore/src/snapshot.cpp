@@ -310,8 +310,7 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
     same_size(partition(fresh, k).tails_due.first, partition(state_, k).tails_due.first);
   }
   verify_state(*network_, fresh, asking);
-  for (u32 k = 0; k < tables_.size(); k++)
-    if (network_->memories[k].learned) verify_table(*network_, k, fresh.memory[k], used_entries(k));
+  tables_.check_all(*network_, fresh);
   for (u32 k = 0; k < parts; k++) {
     forget_delivered(partition(fresh, k).flit_lines);
     forget_delivered(partition(fresh, k).credit_lines);
@@ -326,9 +325,8 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   workspace_.batch.count = workspace_.batch.decisions.count = 0;
   workspace_.routes.clear();
   workspace_.wary = true;
-  guarded_moves_ = totals(state_).moves;
-  guarded_at_ = state_.part.totals.now;
-  for (WatchedTable& table : tables_) table.checked_at = state_.part.totals.now;
+  watchdog_.restart(state_);
+  tables_.restart(state_.part.totals.now);
   show_progress();
 }
 

@@ -1,12 +1,12 @@
 // The cycle: two halves, cut where the agent sits.
 #include <algorithm>
 
-#include "decision.hpp"
 #include "failures.hpp"
 #include "partition.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
 #include "stage/follow.hpp"
+#include "stage/route_computation.hpp"
 #include "stage/stage.hpp"
 #include "workload/engine.hpp"
 

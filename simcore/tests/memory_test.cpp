@@ -150,7 +150,7 @@ TEST(memory_out_of_range_is_refused) {
     forged.run(1500);
     change(forged);
     const u64 before = sim.hash();
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", what);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", what);
     CHECK_EQ(sim.hash(), before);
   };
   const auto fine = [](const std::function<void(Simulation&)>& change) {

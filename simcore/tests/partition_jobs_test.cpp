@@ -251,7 +251,7 @@ TEST(hosts_stay_in_their_partition) {
   const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
     Simulation forged(sim);
     change(forged.state());
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
   };
   CHECK(sim.state().part.totals.now > 0 && totals(sim.state()).packets_in_network > 0);
   refused([](State& s) { std::swap(s.hosts[0].events, s.hosts[1].events); }, "");

@@ -176,7 +176,7 @@ TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {
   const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
     Simulation forged(sim);
     change(forged.state());
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
   };
   refused([](State& s) { std::swap(s.part.sources_due, s.further[0].sources_due); }, "clocks of the sources");
   refused([](State& s) { std::swap(s.part.flit_lines, s.further[0].flit_lines); }, "delay line");

@@ -246,7 +246,7 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
     play(forged, 500);
     change(forged.state());
     const u64 before = sim.hash();
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "contradicts itself", part);
+    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
     CHECK_EQ(sim.hash(), before);
     play(sim, 10);
   };

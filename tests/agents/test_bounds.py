@@ -1,8 +1,8 @@
 """What agents may be told agrees with what the core takes."""
 
 import pytest
-from flitgym.agents.bounds import CAPACITY, SLOTS
 from flitgym.agents.dqn import Config
+from flitgym.agents.learning.bounds import CAPACITY, SLOTS
 from flitgym.simcore import ConfigError, Simulation
 
 

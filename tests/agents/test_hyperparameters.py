@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 from flitgym.agents import dqn, policy_search, ppo, trainable
-from flitgym.agents.advantages import generalised_advantages, successors
-from flitgym.agents.bounds import require
-from flitgym.agents.rllib_config import DqnConfig, Machines, PpoConfig
+from flitgym.agents.learning.advantages import generalised_advantages, successors
+from flitgym.agents.learning.bounds import require
+from flitgym.agents.rllib.config import DqnConfig, Machines, PpoConfig
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
 from flitgym.env import World
@@ -35,9 +35,9 @@ def test_versions_agree_in_what_both_understand(shared: type[Any], own: type[Any
 @pytest.mark.parametrize(("shared", "own", "rllib"), TWINS)
 def test_one_version_refuses_the_other_s(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
     require(own(), own, "agent")
-    with pytest.raises(ConfigError, match=rf"it takes .*{own.__qualname__}, not .*whose address, .* it does not know"):
+    with pytest.raises(ConfigError, match=rf"it takes .*{own.__qualname__}, not .*which has address, "):
         require(rllib(), own, "it")
-    with pytest.raises(ConfigError, match=r"not .*Config, whose capacity, .*run_ns, .* it does not know"):
+    with pytest.raises(ConfigError, match=r"not .*Config, which has capacity, .*run_ns"):
         require(own(), rllib, "it")
     module = {ppo.Config: ppo, dqn.Config: dqn}[own]
     with pytest.raises(ConfigError, match=f"agent={own().name} takes"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents.marginal_cost import Agent, Config, _around_mean, _rows
-from flitgym.experience.world import World
+from flitgym.env.experience.world import World
 from flitgym.simcore import ConfigError
 
 _SMALL: dict[str, Any] = {

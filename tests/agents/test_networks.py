@@ -8,7 +8,7 @@ import pytest
 import torch
 from flitgym.agents import dqn, ppo
 from flitgym.agents.networks import SlotScores
-from flitgym.agents.policy_file import save_policy
+from flitgym.agents.policy.file import save_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.env import World
 from flitgym.simcore import ConfigError, Simulation

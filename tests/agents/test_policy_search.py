@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flitgym.agents.abandonment import RoundAbandonedError
-from flitgym.agents.policy_file import load_policy, save_policy
+from flitgym.agents.learning.abandonment import RoundAbandonedError
+from flitgym.agents.policy.file import load_policy, save_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
 from flitgym.configs.policies import shipped_policy
-from flitgym.experience.world import Mixture
+from flitgym.env.experience.world import Mixture
 from flitgym.simcore import ConfigError
 from layer_scores import score
 
@@ -118,13 +118,13 @@ def test_without_prices_a_base_plays_as_it_is(mixture: Mixture) -> None:
     [
         ({"base": "dqnn"}, "agent.base: unknown policy 'dqnn'; did you mean 'dqn'"),
         ({"base": "mine/policy.safetensors"}, "agent.base: there is no file mine/policy.safetensors"),
-        ({"base": "dqn"}, "agent.base: dqn has observation=relative.relative_lost, and the search agent.observation="),
+        ({"base": "dqn"}, "agent.base: dqn has observation=relative.relative_lost, but agent.observation="),
         (
             {**BASE, "relation": "five_hop"},
-            "agent.base: dqn has relation=widest, and the search agent.relation=five_hop",
+            "agent.base: dqn has relation=widest, but agent.relation=five_hop",
         ),
-        ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate, and the search agent.slots_by=random"),
-        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6, and the search agent.slots=5"),
+        ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate, but agent.slots_by=random"),
+        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6, but agent.slots=5"),
     ],
 )
 def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, Any], message: str) -> None:
@@ -135,7 +135,7 @@ def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, 
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ([(1, 12)], r"a layer of shape \(1, 12\) behind 16 units"),
+        ([(1, 12)], r"a layer of shape \(1, 12\) follows 16 units"),
         ([(3, 16)], "has 3 outputs"),
     ],
 )
@@ -163,8 +163,8 @@ def test_a_base_that_is_no_policy_is_refused(mixture: Mixture, tmp_path: Path) -
         ({"tolls": ["losst"]}, "agent.tolls: unknown feature 'losst'"),
         ({"tolls": ["lost", "lost"]}, "names a feature twice"),
         ({"tolls": ["lost"], "start": {"queued_toll": 1}}, "agent.start: unknown feature 'queued_toll'"),
-        ({"tolls": slot_features("queues")[:1], "observation": "queues"}, "does not tell more_hops"),
-        ({"tolls": ["hops"], "observation": "progress+relative"}, "tells 'hops' twice"),
+        ({"tolls": slot_features("queues")[:1], "observation": "queues"}, "need 'more_hops'"),
+        ({"tolls": ["hops"], "observation": "progress+relative"}, "has 'hops' twice"),
     ],
 )
 def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str) -> None:
@@ -173,7 +173,7 @@ def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str
 
 
 def test_a_toll_on_what_may_be_below_0_is_refused(mixture: Mixture) -> None:
-    with pytest.raises(ConfigError, match=r"agent.tolls: .*more_time may be below 0"):
+    with pytest.raises(ConfigError, match=r"agent.tolls: .*more_time can be negative"):
         Agent(Config(**_SMALL, tolls=["more_time"]), mixture, rounds=1, seed=1)
 
 
@@ -182,7 +182,7 @@ def test_what_one_world_gains_does_not_pay_for_what_another_loses(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch, harm: float, low: float, high: float
 ) -> None:
     """Two worlds want opposite things of one cost; with `harm` the second gives no more than its reference has."""
-    agent = Agent(Config(population=30, elite=6, references=["minimal"], harm=harm), mixture, rounds=15, seed=1)
+    agent = Agent(Config(population=30, elite=6, references=["minimal"], harm_weight=harm), mixture, rounds=15, seed=1)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (float(logs[0]) * (1.0, -0.5)[k], 1))
     monkeypatch.setattr(agent, "_best_of_references", lambda pool: torch.tensor([math.inf, 0.0]))
     for _ in range(15):
@@ -195,7 +195,7 @@ def test_what_one_world_gains_does_not_pay_for_what_another_loses(
 def test_a_loss_without_end_counts_for_nothing_where_harm_does_not_count(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = Agent(Config(population=6, elite=2, references=["minimal"], harm=0), mixture, rounds=1, seed=1)
+    agent = Agent(Config(population=6, elite=2, references=["minimal"], harm_weight=0), mixture, rounds=1, seed=1)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (math.inf if logs[0] > 0 else float(logs[1]), 1))
     agent.train_round()
     assert agent.mean.isfinite().all()
@@ -275,7 +275,7 @@ def test_costs_say_where_it_starts(mixture: Mixture) -> None:
     [
         ({"start": {"more_hop": 1.0}}, "did you mean 'more_hops'"),
         ({"start": {"lost": 0.0}}, r"agent\.start\.lost: 0\.0"),
-        ({"elite": 4}, r"agent\.elite: 4 of a population of 3"),
+        ({"elite": 4}, r"agent\.elite: 4 is more than agent\.population=3"),
         ({"hidden": [32]}, r"agent\.hidden"),
         ({"population": 1}, r"agent\.population: 1"),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("ray")
 
-from flitgym.agents import ray_cluster
+from flitgym.agents.rllib import ray_cluster
 from flitgym.simcore import ConfigError
 
 
@@ -43,7 +43,7 @@ def test_nobody_there() -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     said = refused(f"127.0.0.1:{port}")
-    assert f"agent.address: nobody answers at '127.0.0.1:{port}'" in said
+    assert f"agent.address: no cluster answers at '127.0.0.1:{port}'" in said
     assert f"ray start --head --port={port}" in said
 
 
@@ -53,7 +53,7 @@ def test_somebody_else_there(answer: bytes | None, monkeypatch: pytest.MonkeyPat
     for address in listening(answer):
         said = refused(address)
         assert f"at '{address}'" in said
-        assert "nobody answers" in said if answer is None else "is no Ray cluster" in said
+        assert "no cluster answers" in said if answer is None else "is not a Ray cluster" in said
 
 
 @pytest.mark.parametrize("address", ["head", "head:", "head:port", "http://", ":6379"])

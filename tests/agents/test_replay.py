@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents import dqn
-from flitgym.agents.replay import Replay
-from flitgym.agents.rollouts import Rollouts
+from flitgym.agents.learning.replay import Replay
+from flitgym.agents.learning.rollouts import Rollouts
 from flitgym.env import World
 from flitgym.simcore import ConfigError
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from flitgym.agents.networks import Layers
-from flitgym.agents.score_layers import added, cost_layers, hidden_units
+from flitgym.agents.policy.score_layers import added, cost_layers, hidden_units
 from layer_scores import score
 
 INPUTS = ["hops", "queued", "more_hops"]

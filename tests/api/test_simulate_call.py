@@ -39,7 +39,7 @@ def test_it_leaves_no_files(small: Sequence[str], tmp_path: Path, monkeypatch: p
     assert result.directory is None
     assert len(result.columns("series")["time_ns"]) >= 10
     assert result.columns("channels")["flits"].sum() == result["flit_hops"]
-    with pytest.raises(flitgym.ConfigError, match=r"q_table: the run kept no such table; run.series_interval_ns"):
+    with pytest.raises(flitgym.ConfigError, match=r"q_table: the run did not keep this table; run.series_interval_ns"):
         result.columns("q_table")
 
 
@@ -67,7 +67,7 @@ def test_a_result_tells_what_ran(small: Sequence[str]) -> None:
     assert "dqn_priced" in html
     assert dict(result)["accepted_load"] == result["accepted_load"]
     assert result.config["seed"] == 3
-    with pytest.raises(KeyError, match="'latency' is no field of this result; it has accepted_load"):
+    with pytest.raises(KeyError, match="'latency' is not a field of this result; valid fields: accepted_load"):
         result["latency"]
 
 
@@ -105,7 +105,7 @@ def test_warnings_of_a_result_are_warnings_of_python(small: Sequence[str]) -> No
         ([], {"routing": "dim_war"}, "routing.dim_war: does not run on topology 'dragonfly'"),
         ([], {"traffic.load": "much"}, "traffic.load: 'much' is no number"),
         ([], {"traffic.load": np.eye(3)}, "traffic.load: a matrix belongs to traffic.file"),
-        ([3], {}, "3 is no override"),
+        ([3], {}, "3 is not an override"),
     ],
 )
 def test_errors_name_the_key(words: list[str], values: dict[str, object], message: str, small: Sequence[str]) -> None:

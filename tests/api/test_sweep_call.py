@@ -121,7 +121,7 @@ def test_a_picture(runs: flitgym.Runs) -> None:
     assert runs.plot(y="accepted_load", by="routing", ax=ax) is ax
     with pytest.raises(flitgym.ConfigError, match="accepted_lod"):
         runs.plot(y="accepted_lod")
-    with pytest.raises(flitgym.ConfigError, match="x: the sweep set no key with numbers"):
+    with pytest.raises(flitgym.ConfigError, match="x: no swept key has numbers"):
         flitgym.Runs(list(runs), [{"routing": run.config["routing"]["name"]} for run in runs]).plot()
 
 
@@ -145,7 +145,7 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
         ({"routing": ["minimal", "dim_war"]}, r"routing\.dim_war: does not run on topology 'dragonfly'"),
         ({"routing": ["minimal", "ugal"], "run.measure_ns": 0}, r"run\.measure_ns: 0 ns is shorter"),
         ({"routing": ["pra"]}, "routing: unknown name 'pra'; did you mean 'par'"),
-        ({"routing": []}, "routing: there is no value"),
+        ({"routing": []}, "routing: the list is empty"),
         ({"seeds": 0}, "seeds: 0 is less than 1"),
         ({"plot.format": [["gif"]]}, r"plot\.format: unknown format 'gif'"),
         ({"study": "a/b"}, "study: 'a/b' is a path"),

@@ -180,7 +180,7 @@ def test_runners_and_learners_on_both_nodes_and_what_dies(cluster: Cluster, tmp_
     # A learner is not: its training ends, and the same command goes on from the checkpoint.
     os.kill(next(itertools.chain(*learners)), signal.SIGKILL)
     assert first.wait(timeout=300) == 1
-    assert "start again to go on from the last checkpoint" in (tmp_path / "said").read_text()
+    assert "start again to continue from the last checkpoint" in (tmp_path / "said").read_text()
     kept = rounds()
     assert 5 <= kept < 40
 
@@ -201,7 +201,7 @@ def test_more_processes_than_cpus_are_refused(cluster: Cluster, tmp_path: Path) 
     done = command("train", *words, cwd=tmp_path, cluster=cluster)
     assert time.monotonic() - began < 200
     assert done.returncode == 2
-    assert f"11 processes of a CPU each would wait for ever, the Ray cluster has {2 * CPUS} CPUs" in done.stderr
+    assert f"11 processes need a CPU each, and the Ray cluster has {2 * CPUS} CPUs" in done.stderr
 
 
 @with_token
@@ -228,7 +228,7 @@ def test_a_study_that_is_ended_leaves_nothing_half_done(cluster: Cluster, tmp_pa
     until(lambda: list(folder.glob("*/result.json")), study)
     study.terminate()
     assert study.wait(timeout=60) == 130
-    assert "finished runs are kept, start again to go on" in (tmp_path / "said").read_text()
+    assert "finished runs are kept, start again to continue" in (tmp_path / "said").read_text()
     time.sleep(2)
     assert titled(cluster.mark, "ray::_run") == []
     assert {path.name for path in folder.iterdir()} == {path.parent.name for path in folder.glob("*/result.json")}
@@ -248,7 +248,7 @@ def test_a_study_outlives_a_node(cluster: Cluster, tmp_path: Path) -> None:
     finally:
         kill(third)
     said = (tmp_path / "said").read_text()
-    assert "it begins again" in said
+    assert "the run starts again" in said
     assert len(list(folder.glob("*/result.json"))) == 32
     assert (folder / "report.html").exists()
     assert "runs," in said  # progress, of all nodes
@@ -269,6 +269,6 @@ def test_a_run_whose_worker_dies_twice_fails_alone(cluster: Cluster, tmp_path: P
             killed.add(number)
     assert evaluation.wait(timeout=300) == 1
     said = (tmp_path / "said").read_text()
-    assert "it begins again" in said
+    assert "the run starts again" in said
     assert "minimal, pattern uniform (load 0.9 seed 1): its worker died" in said
     assert len(read_rows(folder / "rows.parquet")) == 1

@@ -31,14 +31,15 @@ class Checkout:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        for package in ("agents", "configs", "env", "experience", "experiments", "plugins", "simcore"):
+        for package in ("agents", "configs", "env", "experiments", "simcore"):
             shutil.copytree(
                 REPOSITORY / package,
                 path / "flitgym" / package,
                 copy_function=os.symlink,
                 ignore=shutil.ignore_patterns("__pycache__", "src", "include", "tests", "bench", "bindings", "cmake"),
             )
-        (path / "flitgym" / "__init__.py").symlink_to(REPOSITORY / "experiments" / "flitgym" / "__init__.py")
+        for own in (REPOSITORY / "experiments" / "flitgym").glob("*.py"):
+            (path / "flitgym" / own.name).symlink_to(own)
         core = Path(flitgym.simcore._core.__file__)
         for compiled in (core, *core.parent.glob("libflitgym_core.*")):
             if not (path / "flitgym" / "simcore" / compiled.name).exists():

@@ -57,7 +57,7 @@ def test_messages_of_troubleshooting_exist() -> None:
     code = (
         "\n".join(
             path.read_text()
-            for folder in ("simcore/src", "simcore", "experience", "env", "agents", "configs", "experiments", "plugins")
+            for folder in ("simcore/src", "simcore", "env", "agents", "configs", "experiments")
             for path in sorted((ROOT / folder).glob("**/*" if folder in ("simcore/src", "experiments") else "*"))
             if path.suffix in (".cpp", ".hpp", ".py")
         )

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 from flitgym.agents.dqn import Config
+from flitgym.agents.learning.rollouts import Rollouts
 from flitgym.agents.networks import SlotScores
-from flitgym.agents.rollouts import Rollouts
-from flitgym.experience.world import Mixture, World
+from flitgym.env.experience.world import Mixture, World
 from flitgym.simcore import ConfigError
 
 SEEN = {"observation": "relative+relative_lost", "reward": "relative_delay", "slots": 4, "slots_by": "estimate"}
@@ -85,7 +85,7 @@ def test_composed_as_in_a_configuration():
 @pytest.mark.parametrize(
     ("members", "words"),
     [
-        ({}, ["there are none"]),
+        ({}, ["the list is empty"]),
         ({"a": {"override": []}}, ["worlds.a", "did you mean 'overrides'"]),
         ({"a": {"overrides": ["topology=dragonfly_73"]}}, ["worlds.a", "dragonfly_72"]),
         ({"a": {"overrides": ["routing=minimal"]}}, ["worlds.a", "routing"]),

@@ -286,8 +286,8 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
     n = batch.collect()
     zeros = np.zeros(n)
     for columns, words in (
-        ({"reward": zeros}, "would hide one of the core's"),
-        ({"next_value": zeros}, "would hide one of the core's"),
+        ({"reward": zeros}, "is the name of a core's column"),
+        ({"next_value": zeros}, "is the name of a core's column"),
         ({"value": zeros[:-1]}, rf"value has shape \({n - 1},\); {n} decisions"),
         ({"value": 1.0}, r"value has shape \(\)"),
         ({"value": np.array(["x"] * n)}, "holds <U1"),
@@ -299,11 +299,11 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
     batch.apply([0] * n, value=zeros, hidden=np.zeros((n, 4), np.float32))
     n = batch.collect()
     for columns, words in (
-        ({}, "columns none, and value, hidden in the call before"),
+        ({}, "columns none instead of value, hidden"),
         ({"value": np.zeros(n)}, "columns value, and value, hidden"),
         (
             {"value": np.zeros(n), "hidden": np.zeros((n, 5))},
-            r"hidden is float64 \(\d+, 5\); as before it needs float32 \(\d+, 4\)",
+            r"hidden is float64 \(\d+, 5\); it must be float32 \(\d+, 4\)",
         ),
         ({"value": np.zeros(n, complex), "hidden": np.zeros((n, 4))}, "value is complex128"),
     ):

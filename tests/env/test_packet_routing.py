@@ -141,7 +141,7 @@ def test_invalid_actions_are_refused_or_counted() -> None:
     np.testing.assert_array_equal(strict.action_masks(), info["action_mask"])
     with pytest.raises(ConfigError, match="slot 5 has no candidate; valid here: 0, 1 "):
         strict.step(5)
-    with pytest.raises(ConfigError, match=r"8 is no slot; there are 0 .. 7"):
+    with pytest.raises(ConfigError, match=r"8 is not a slot; slots are 0 .. 7"):
         strict.step(8)
     assert PacketRoutingEnv(world=TRIANGLE).options.invalid == "minimal"
     lenient.reset(seed=1)
@@ -250,7 +250,7 @@ def test_rules_of_the_background_decide() -> None:
         ({"world": World(TRIANGLE), "vary": {}}, "the World says itself"),
         ({"world": {"topolgy": {}}}, "did you mean 'topology'"),
         ({"overrides": ["topology=dragonfly_73"]}, "did you mean 'dragonfly_72'"),
-        ({"overrides": ["routing=minimal"]}, "none of the world's"),
+        ({"overrides": ["routing=minimal"]}, "not a key of a world"),
         ({"overrides": "topology=dragonfly_72"}, "takes a list"),
         ({"render_mode": "human"}, "unknown mode 'human'"),
     ],
@@ -274,7 +274,7 @@ def test_an_action_is_a_whole_number(action: Any) -> None:
 def test_a_world_that_asks_nothing_is_refused() -> None:
     traffic = {"name": "flows", "sources": [0], "destinations": [1], "load": 0.1}  # within a router
     env = PacketRoutingEnv(world={**TRIANGLE, "traffic": traffic}, episode_ns=100)
-    with pytest.raises(ConfigError, match="asked no decision within 100 ns"):
+    with pytest.raises(ConfigError, match="had no decision within 100 ns"):
         env.reset(seed=1)
 
 

@@ -85,7 +85,7 @@ def test_seeds_of_their_own() -> None:
         strict.step([0, 0, 7])
     np.testing.assert_array_equal(strict.step([0] * K)[0], untouched.step([0] * K)[0])
     assert env.step([0, 0, 7])[4]["invalid_actions"].tolist() == [0, 0, 1]
-    with pytest.raises(ConfigError, match=r"shape \(2,\); whole numbers of shape \(3,\)"):
+    with pytest.raises(ConfigError, match=r"shape \(2,\); give whole numbers of shape \(3,\)"):
         env.step([0, 0])
     with pytest.raises(ConfigError, match="there must be at least one"):
         PacketRoutingVecEnv(0)
@@ -158,13 +158,13 @@ def test_options_and_modes_that_do_not_exist() -> None:
     with pytest.raises(ConfigError, match="did you mean 'SameStep'"):
         PacketRoutingVecEnv(2, autoreset_mode="SameStp")
     env = PacketRoutingVecEnv(2, world=TRIANGLE)
-    with pytest.raises(ConfigError, match="unknown option 'reset_mask'; there are none"):
+    with pytest.raises(ConfigError, match="unknown option 'reset_mask'; it takes none"):
         env.reset(options={"reset_mask": np.ones(2, bool)})
     masked = PacketRoutingVecEnv(2, world=TRIANGLE, autoreset_mode="Disabled")
     with pytest.raises(ConfigError, match="did you mean 'reset_mask'"):
         masked.reset(options={"rest_mask": np.ones(2, bool)})
     with pytest.raises(ConfigError, match=r"it needs bool \(2,\)"):
         masked.reset(options={"reset_mask": np.ones(2)})
-    with pytest.raises(ConfigError, match="unknown option 'seed'; there are none"):
+    with pytest.raises(ConfigError, match="unknown option 'seed'; it takes none"):
         PacketRoutingEnv(world=TRIANGLE).reset(options={"seed": 1})
     PacketRoutingEnv(world=TRIANGLE).reset(options={})

@@ -11,10 +11,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ray = pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
-from flitgym.agents import rllib_dqn, rllib_ppo, trainable  # noqa: E402
-from flitgym.agents.rllib_config import DqnConfig, PpoConfig  # noqa: E402
-from flitgym.agents.rllib_modules import MaskedActorCritic  # noqa: E402
-from flitgym.agents.rllib_training import core_layers  # noqa: E402
+from flitgym.agents import trainable  # noqa: E402
+from flitgym.agents.rllib import dqn as rllib_dqn  # noqa: E402
+from flitgym.agents.rllib import ppo as rllib_ppo  # noqa: E402
+from flitgym.agents.rllib.config import DqnConfig, PpoConfig  # noqa: E402
+from flitgym.agents.rllib.modules import MaskedActorCritic  # noqa: E402
+from flitgym.agents.rllib.training import core_layers  # noqa: E402
 from flitgym.env import World  # noqa: E402
 from flitgym.env.rllib_multi_agent import RoutersEnv  # noqa: E402
 from flitgym.env.rllib_runner import DELIVERED, CoreEnvRunner, Rollout  # noqa: E402
@@ -181,7 +183,7 @@ def test_dqn_learns(cluster: None, dueling: bool) -> None:
         hidden=[32],
         fragment=1024,
         batch=256,
-        begin=2048,
+        learning_starts=2048,
         target_update=2048,
         epsilon_decisions=20_000,
         learning_rate=2e-3,

@@ -156,7 +156,7 @@ def test_episodes_end() -> None:
         ({"intervals_ns": 5}, "did you mean 'interval_ns'"),
         ({"reward": "teem"}, "did you mean 'team'"),
         ({"intervals": 0}, "above 0"),
-        ({"render_mode": "human"}, "nothing to see"),
+        ({"render_mode": "human"}, "there are no render modes"),
     ],
 )
 def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:

@@ -46,9 +46,9 @@ def test_composed_workload_takes_the_place_of_traffic() -> None:
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
-        (["seed=3"], "'seed=3' is none of the world's"),
+        (["seed=3"], "'seed=3' is not a key of a world"),
         (["run=standard"], "a world has topology, router, traffic, workload"),
-        (["trafic=uniform"], "none of the world's"),
+        (["trafic=uniform"], "not a key of a world"),
         (["traffic=unifrom"], "did you mean 'uniform'"),
         (["traffic.lod=0.3"], "did you mean 'load'"),
         (["workload=pair", "traffic.load=0.3"], "traffic.load"),
@@ -61,7 +61,7 @@ def test_overrides_that_make_no_world(overrides: list[str], words: str) -> None:
 
 def test_wrong_variations() -> None:
     for vary, words in (
-        ({"trafic.load": [1]}, "lies in no section"),
+        ({"trafic.load": [1]}, "is not a key of a section"),
         ({"traffic.load": {"low": 2, "high": 1}}, "low <= high"),
         ({"traffic": "uniform"}, "takes a list"),
     ):

@@ -443,7 +443,5 @@ def test_a_file_that_is_no_policy_is_named_for_every_task(tiny: Path, tmp_path: 
     wrong = tmp_path / "wrong.safetensors"
     wrong.write_bytes(b"no policy")
     options = Options(suite=str(tiny), policies=[str(wrong)], results=str(tmp_path / "r"), workers=1)
-    with pytest.raises(
-        CommandError, match=r"no run ended well:\nwrong, pattern uniform on small: .*wrong\.safetensors"
-    ):
+    with pytest.raises(CommandError, match=r"no run finished:\nwrong, pattern uniform on small: .*wrong\.safetensors"):
         benchmark(options, "x")

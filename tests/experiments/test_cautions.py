@@ -17,7 +17,7 @@ SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fro
     [
         (900.0, 800.0, 0.2, "still settling"),
         (8_000.0, 9_800.0, 0.12, "saturated (accepted 0.120 of 0.200)"),
-        (800.0, 950.0, 0.2, "filling up"),
+        (800.0, 950.0, 0.2, "still filling"),
     ],
 )
 def test_why_a_latency_drifts(first: float, second: float, accepted: float, words: str) -> None:

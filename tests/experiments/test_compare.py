@@ -182,7 +182,7 @@ def test_a_copy_is_identical(folders: tuple[Path, Path], tmp_path: Path, capsys:
 
 
 def test_mistakes(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="it takes two folders, not 1"):
+    with pytest.raises(CommandError, match="takes two folders, not 1"):
         command.command([str(folders[0])])
     with pytest.raises(CommandError, match="no simulated run below"):
         command.command([str(folders[0]), str(tmp_path)])

@@ -13,6 +13,7 @@ from flitgym.configs import CONFIG_DIR, compose, config_hash
 from flitgym.experiments.evaluate import evaluate
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.plan import Scenario, plan, policies_of, refused, routing_of, scenarios_of
+from flitgym.experiments.evaluation.study import Study
 from flitgym.experiments.evaluation.summary import Bootstrap, Cell, summarise
 from flitgym.experiments.evaluation.text import About, heads, markdown
 from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
@@ -340,7 +341,7 @@ def test_a_typo_stops_before_anything_runs(
         ("policies=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a file *.safetensors"]),
         ("policies=[{routin: par}]", ["policies", "did you mean 'routing'?"]),
         ("policies=[{name: x}]", ["policies", "lacks 'routing'"]),
-        ("policies=[{routing: par, params: [1]}]", ["policies", "par", "no mapping"]),
+        ("policies=[{routing: par, params: [1]}]", ["policies", "par", "not a mapping"]),
         ("policies=[{routing: par, params: {treshold: 1}}]", ["par", "did you mean 'threshold'?"]),
         ("policies=[{routing: par, params: {threshold: much}}]", ["routing.threshold", "much"]),
         ("policies=[{routing: q_adaptive, params: {load_q_table: gone.npz}}]", ["gone.npz"]),
@@ -362,7 +363,7 @@ def test_a_word_that_makes_no_sense_is_refused_in_one_message(tmp_path: Path, ar
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("evaluate", overrides=[argument])
     with pytest.raises((ConfigError, CommandError, OSError)) as failure:
-        evaluate(config, [], tmp_path, "flitgym-evaluate")
+        evaluate(config, Study(tmp_path, [], "flitgym-evaluate"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

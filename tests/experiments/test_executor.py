@@ -12,7 +12,7 @@ from concurrent.futures import wait
 from pathlib import Path
 
 import pytest
-from flitgym.agents.divergence import DivergedError
+from flitgym.agents.learning.divergence import DivergedError
 from flitgym.experiments.running.executor import WorkerDiedError
 from flitgym.experiments.running.local import LocalExecutor
 from flitgym.experiments.running.sweep import RunFailedError
@@ -131,7 +131,7 @@ def test_a_call_that_a_worker_cannot_read_is_an_error(
 
 def test_a_process_that_cannot_be_started_fails_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with LocalExecutor(1) as executor, pytest.raises(WorkerDiedError, match="no process can be started"):
+    with LocalExecutor(1) as executor, pytest.raises(WorkerDiedError, match="its process cannot be started"):
         executor.submit(process).result(timeout=60)
 
 

@@ -85,7 +85,7 @@ def test_a_name_alone_makes_no_training() -> None:
 
 def test_a_training_does_not_count_twice() -> None:
     again = [{**one, "policy": "search_jobs_seed7"} for one in rows() if one["policy"] == "search_jobs"]
-    with pytest.raises(ValueError, match="search_jobs_seed7 comes to the times of search_jobs"):
+    with pytest.raises(ValueError, match="search_jobs_seed7 has the same times as search_jobs"):
         plot.draw([*rows(), *again], {})
 
 

@@ -114,11 +114,11 @@ def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str])
         (["by=rooting"], ConfigError, r"by: unknown column 'rooting'; did you mean 'routing'\?"),
         (["y=state_hash"], ConfigError, "y: the column 'state_hash' holds no numbers"),
         (["z=1"], ConfigError, "z=1: unknown key 'z'; valid keys: by, format, out, x, y"),
-        (["y="], ConfigError, "y: it needs a value"),
+        (["y="], ConfigError, "y: a value is missing"),
         (["--hlep"], ConfigError, "unknown option '--hlep'; did you mean '--help'"),
         (["format=jpg"], ConfigError, "format: unknown format 'jpg'"),
         (["out=a.jpg"], ConfigError, "out: unknown format 'jpg'"),
-        (["another"], CommandError, "it takes one folder, not 2"),
+        (["another"], CommandError, "takes one folder, not 2"),
     ],
 )
 def test_mistakes(study: Path, words: list[str], error: type[Exception], message: str) -> None:

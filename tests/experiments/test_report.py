@@ -405,7 +405,7 @@ def test_seeds_that_did_the_same_count_once(runs: dict[str, Any], tmp_path: Path
     ((cell,),) = (row for one in matrices(made) for row in one["cells"])
     assert cell == {"mean": 2.0, "least": 1.5, "most": 2.5, "runs": 2, "alike": 1, "open": 0, "together": None}
     text = write_report(tmp_path, "x", made, []).read_text()
-    assert "2 runs, 1.500 to 2.500; not counted: 1 with another seed that did the same, bit by bit" in text
+    assert "2 runs, 1.500 to 2.500; 1 with other seeds but an identical final state are not counted" in text
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from flitgym.experiments.results.files import DamagedError, finished, write_json, write_table
-from flitgym.experiments.results.rows import ROWS_FILE, gather, read_rows, write_rows
+from flitgym.experiments.results.rows import ROWS_FILE, gather, read_rows, rows_in, write_rows
 from flitgym.simcore import ConfigError
 from flitgym.simcore._files import atomic_path
 
@@ -123,10 +125,44 @@ def test_gathering_leaves_what_figures_were_drawn_from(tmp_path: Path) -> None:
     result = {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}}
     write_json(tmp_path / "run" / "result.json", result)
     table = tmp_path / ROWS_FILE
-    write_rows(table, [{"policy": "par"}])
+    write_rows(table, [{"policy": "par"}], "labelled")
     before = table.read_bytes()
     with pytest.raises(ConfigError, match="figures"):
         gather(tmp_path)
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", [None, 1])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_the_kind_of_a_table(tmp_path: Path, version: int | None, labelled: bool) -> None:
+    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
+    rows = [{"seed": 2, "policy": "par"} if labelled else {"seed": 2}]
+    table = tmp_path / ROWS_FILE
+    if version is None:  # written before the metadata named the kind
+        pq.write_table(pa.table({key: [value] for key, value in rows[0].items()}), table)
+    else:
+        write_rows(table, rows, "labelled" if labelled else "gathered")
+        assert pq.read_schema(table).metadata[b"flitgym.rows.version"] == b"1"
+    assert read_rows(table) == rows
+    found, damaged = rows_in(tmp_path)
+    assert not damaged
+    assert [row["seed"] for row in found] == [2 if labelled else 1]  # the table's, or the run's
+
+
+def test_a_column_of_that_name_makes_no_labels(tmp_path: Path) -> None:
+    write_rows(tmp_path / ROWS_FILE, [{"policy": "par"}])
+    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
+    assert gather(tmp_path) == (1, [])
+
+
+def test_a_table_of_a_newer_version_says_what_to_do(tmp_path: Path) -> None:
+    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
+    table = tmp_path / ROWS_FILE
+    pq.write_table(pa.table({"seed": [1]}).replace_schema_metadata({"flitgym.rows.version": "2"}), table)
+    before = table.read_bytes()
+    for read in (lambda: read_rows(table), lambda: rows_in(tmp_path), lambda: gather(tmp_path)):
+        with pytest.raises(ConfigError, match=f"{ROWS_FILE}: its schema has version 2.*up to 1; install the flitgym"):
+            read()
     assert table.read_bytes() == before
 
 

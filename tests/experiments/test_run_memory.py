@@ -51,4 +51,4 @@ def test_a_machine_short_of_memory_says_so(
     monkeypatch.setattr(memory, "available_memory", lambda: 2e8)
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.1, 0.2]}}], tmp_path)
     assert len(run_all(runs, "test", workers=2)) == 2
-    assert "1 at a time, up to 0.17 GB each (memory has no room for 2)" in capsys.readouterr().err
+    assert "1 at a time, up to 0.17 GB each (memory is too small for 2)" in capsys.readouterr().err

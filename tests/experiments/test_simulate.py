@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 from conftest import Command
-from flitgym.configs import compose, run_id
+from flitgym.configs import compose, core_sections, run_id
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute, obtain
 from flitgym.experiments.running.sweep import expand
 from flitgym.experiments.terminal.progress import no_report
-from flitgym.simcore import ConfigError
+from flitgym.simcore import ConfigError, Simulation
 
 # What every result holds; docs/reference/results.md lists all of it.
 FIELDS = (
     *("offered_load", "accepted_load", "hops_mean", "packets_delivered", "flits_delivered", "flit_hops", "cycles"),
     *("simulated_ns", "cpu_seconds", "wall_seconds", "build_cpu_seconds", "peak_rss_mb", "state_hash", "version"),
     *("results_version", "plugins"),
-    *("latency_reference", "jobs", "config", "config_hash", "facts"),
+    *("latency_reference", "jobs", "config", "core_config", "config_hash", "facts"),
     *(f"packet_latency_{which}_ns" for which in ("mean", "p50", "p95", "p99", "max")),
 )
 
@@ -45,6 +45,21 @@ def test_result_holds_every_field(command: Command, small: Sequence[str], tmp_pa
     assert result["cycles"] == 1500
     assert result["packets_delivered"] == result["flits_delivered"] > 0
     assert isinstance(result["packets_delivered"], int)
+
+
+def test_a_result_holds_what_the_core_validated(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    done = command("simulate", *small, "traffic.load=0.3")
+    assert done.returncode == 0, done.stderr
+    (result,) = results(tmp_path)
+    validated, composed = result["core_config"], result["config"]
+    for section in ("topology", "router", "traffic", "seed"):
+        assert validated[section] == composed[section]
+    # Without the parameters that the routing of this name has on other topologies.
+    assert validated["routing"] == {key: composed["routing"][key] for key in validated["routing"]}
+    again, direct = Simulation(validated), Simulation(core_sections(compose([*small, "traffic.load=0.3"])))
+    for simulation in (again, direct):
+        simulation.run(result["cycles"])
+    assert again.state_hash() == direct.state_hash()
 
 
 def test_same_seed_same_hash_other_seed_other_hash(command: Command, small: Sequence[str], tmp_path: Path) -> None:
@@ -213,7 +228,7 @@ def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Pat
 @pytest.mark.parametrize("name", ["gather", "report"])
 def test_what_is_no_folder_of_runs(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "results" / "mine").mkdir(parents=True)
-    for word, said in (("study=mine", f"write flitgym-{name} results/mine\n"), ("mime", "here are results/mine\n")):
+    for word, said in (("study=mine", f"write flitgym-{name} results/mine\n"), ("mime", "folders here: results/mine\n")):
         done = command({"report": "report.__main__"}.get(name, name), word)
         assert done.returncode == 2
         assert done.stderr.startswith(f"flitgym-{name}: ")

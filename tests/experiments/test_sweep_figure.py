@@ -95,9 +95,9 @@ def test_words_for_columns(word: str, column: str) -> None:
 def test_an_unknown_column_is_refused_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"):
         curves(GRID, "load", "acepted_load", "routing")
-    with pytest.raises(ConfigError, match=r"x: 'name' could be .*routing.name or topology.name"):
+    with pytest.raises(ConfigError, match=r"x: 'name' is ambiguous; write .*routing.name or topology.name"):
         curves(GRID, "name", "accepted_load")
-    with pytest.raises(ConfigError, match=r"y: the column 'topology\.arrangement' holds no numbers"):
+    with pytest.raises(ConfigError, match=r"y: the column 'topology\.arrangement' has no numbers"):
         curves(GRID, "load", "arrangement")
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 from flitgym.agents import dqn, policy_search, ppo, trainable
-from flitgym.agents.divergence import DivergedError, require_finite
-from flitgym.agents.policy_file import load_policy
+from flitgym.agents.learning.divergence import DivergedError, require_finite
+from flitgym.agents.policy.file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
 from flitgym.configs.training import register_training
 from flitgym.env import World
@@ -91,7 +91,7 @@ def test_killed_training_goes_on_to_the_same_result(tmp_path: Path, agent: str):
 
     again = train(killed, *words)
     assert again.returncode == 0, again.stderr
-    assert "going on after round" in again.stderr
+    assert "continuing after round" in again.stderr
     assert (run / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
     assert rows_without_time(run) == rows_without_time(whole)
     assert len(rows_without_time(run)) == 24
@@ -303,7 +303,7 @@ def test_ctrl_c_saves_the_round(tmp_path: Path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=100)
     assert process.returncode == 130
-    assert "is saved, start again to go on" in said
+    assert "is saved, start again to continue" in said
     rounds = len(read_progress(only_run(tmp_path) / "progress.jsonl"))
     assert f"round {rounds} is saved" in said
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
@@ -329,7 +329,7 @@ def test_ctrl_c_gives_up_a_long_round_and_saves_the_one_before(tmp_path: Path, m
     compose_and_train(words, whole, [])
     rounds: list[int] = []
     monkeypatch.setattr(policy_search.Agent, "_play", stuck)
-    with pytest.raises(KeyboardInterrupt, match="round 2 is saved, start again to go on"):
+    with pytest.raises(KeyboardInterrupt, match="round 2 is saved, start again to continue"):
         compose_and_train(words, stopped, rounds)
     monkeypatch.undo()
     assert rounds == [1, 2]
@@ -358,7 +358,7 @@ def test_every_agent_has_typed_hyperparameters():
 
 
 def test_policy_file_is_finite_and_of_the_right_shape(tmp_path: Path):
-    from flitgym.agents.policy_file import save_policy
+    from flitgym.agents.policy.file import save_policy
 
     good = [
         (np.ones((4, 15), np.float32), np.zeros(4, np.float32)),

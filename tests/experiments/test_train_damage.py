@@ -71,7 +71,7 @@ DAMAGES: list[tuple[Callable[[Any], None], str]] = [
     (put("state", "rounds", value=True), "rounds is a bool"),
     (put("state", "rounds", value=5), "not those of 5 rounds"),
     (put("state", "seconds", value=NAN), "seconds is nan"),
-    (put("state", "progress", value=7), "progress is no text"),
+    (put("state", "progress", value=7), "progress is a int instead of text"),
     (put("state", "progress", value='{"round": 1}\n[2]'), "not those of 4 rounds"),
     (put("state", "agent", "round", value=None), "agent.round is nothing"),
     (put("state", "agent", "round", value=10**9), "agent.round is 1e+09"),
@@ -86,7 +86,7 @@ DAMAGES: list[tuple[Callable[[Any], None], str]] = [
     (put("state", "agent", "rollouts", "seeds", 0, value=-1), "agent.rollouts.seeds.0 is -1"),
     (put("state", "agent", "rollouts", "ends_ns", 0, value=NAN), "agent.rollouts.ends_ns.0"),
     (put("state", "agent", "rollouts", "read", 0, value=10**6), "agent.rollouts.read.0"),
-    (put("state", "agent", "rollouts", "next_seed", value="2"), "agent.rollouts.next_seed is a str"),
+    (put("state", "agent", "rollouts", "next_seed", value="2"), "agent.rollouts.next_seed is text"),
     (put("state", "agent", "rollouts", "snapshots", 0, value=torch.zeros(8, dtype=torch.uint8)), "snapshot"),
     # A file of a few bytes that claims a terabyte.
     (put("state", "agent", "rollouts", "snapshots", 0, value=torch.zeros(1, dtype=torch.uint8).expand(2**40)),
@@ -180,7 +180,7 @@ def test_what_is_no_progress_is_set_aside_with_its_name(tmp_path: Path, capsys: 
     path, lines = tmp_path / "progress.jsonl", ['{"round": 1, "loss": 0.5}', '{"round": 2, "loss": 0.25}']
     path.write_bytes(text)
     JsonLines(path, lines).close()
-    assert "progress.jsonl is damaged: set aside as progress.jsonl.damaged" in capsys.readouterr().err
+    assert "progress.jsonl is damaged: renamed to progress.jsonl.damaged" in capsys.readouterr().err
     assert (tmp_path / "progress.jsonl.damaged").read_bytes() == text
     assert [row["loss"] for row in read_progress(path)] == [0.5, 0.25]
 
@@ -270,7 +270,7 @@ def another_owner(directory: Path) -> Iterator[Any]:
 
 def test_the_same_training_at_once_is_refused_and_says_who_has_it(tmp_path: Path) -> None:
     with another_owner(tmp_path) as process:
-        with pytest.raises(CommandError, match=rf"process {process.pid} on .* since .*; wait until it is done"):
+        with pytest.raises(CommandError, match=rf"process {process.pid} on .* since .*; wait for its end"):
             quick(tmp_path, "rounds=2")
         assert not (tmp_path / "progress.jsonl").exists()
         # The lock dies with its process, however it ends; the file it leaves behind says nothing.
@@ -284,7 +284,7 @@ def test_the_same_training_at_once_is_refused_and_says_who_has_it(tmp_path: Path
 def test_a_lock_that_says_nothing_yet_is_a_lock(tmp_path: Path) -> None:
     with (tmp_path / LOCK_FILE).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(CommandError, match="another process is at work here"), sole_owner(tmp_path):
+        with pytest.raises(CommandError, match="another process uses this folder"), sole_owner(tmp_path):
             pass
 
 

@@ -84,7 +84,7 @@ def test_every_launcher_and_sweeper_is_a_choice(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     done = sweep(tmp_path, "hydra/launcher=ray", "hydra.launcher.address=nowhere", "seed=1,2", "rounds=1")
     assert done.returncode == 2
-    assert "hydra.launcher.address: 'nowhere' is no address of a Ray cluster" in done.stderr
+    assert "hydra.launcher.address: 'nowhere' is not the address of a Ray cluster" in done.stderr
 
 
 def test_optuna_gets_the_objective(tmp_path: Path) -> None:
@@ -187,7 +187,8 @@ def test_a_preset_of_worlds_that_adds_to_another_has_what_that_sets() -> None:
 @pytest.mark.parametrize("defaults", ["", "[_self_, {override /agent: policy_search}]", "[no_preset]"])
 def test_what_else_stands_in_a_preset_s_defaults_is_hydra_s(tmp_path: Path, defaults: str) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(f"defaults: {defaults}\nagent: {{harm: 1}}\nrounds: 3\n")
-    assert keys_of_agent(path) == ["harm"]
-    path.write_text("defaults: [universal_search, _self_]\nagent: {harm: 1}\n")  # a plugin's folder is another one
-    assert {"references", "harm"} <= set(keys_of_agent(path))
+    path.write_text(f"defaults: {defaults}\nagent: {{harm_weight: 1}}\nrounds: 3\n")
+    assert keys_of_agent(path) == ["harm_weight"]
+    # The folder of a plugin is another folder.
+    path.write_text("defaults: [universal_search, _self_]\nagent: {harm_weight: 1}\n")
+    assert {"references", "harm_weight"} <= set(keys_of_agent(path))

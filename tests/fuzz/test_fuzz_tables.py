@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.agents.policy_file import load_policy
+from flitgym.agents.policy.file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import (
     ChannelGraph,

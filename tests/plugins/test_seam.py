@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flitgym import plugins
 from flitgym.agents import trainable
 from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, training_hash
 from flitgym.env import blocks
-from flitgym.experience.blocks import Parts
+from flitgym.env.experience.blocks import Parts
 from flitgym.experiments import reproduce
 from flitgym.experiments.benchmarks import suite
 from flitgym.experiments.training.run import _identity
-from flitgym.simcore import ConfigError
+from flitgym.simcore import ConfigError, plugins
 from omegaconf import DictConfig, OmegaConf
 
 

@@ -31,9 +31,17 @@ def circle(root: Path) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("folder", ["configs", "experiments"])
+@pytest.mark.parametrize("folder", ["agents", "configs", "env", "experiments"])
 def test_imports_go_in_one_direction(folder: str) -> None:
     assert circle(ROOT / folder) == []
+
+
+def test_experience_knows_neither_environments_nor_agents() -> None:
+    experience = ROOT / "env" / "experience"
+    for path in experience.glob("*.py"):
+        others = {file for file in imported(path, ROOT) if not file.is_relative_to(experience)}
+        assert not {file for file in others if file.is_relative_to(ROOT / "env")}, path
+        assert not {file for file in others if file.is_relative_to(ROOT / "agents")}, path
 
 
 def test_a_circle_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -304,8 +304,8 @@ def test_the_table_leaves_out_stages_in_which_nothing_happens():
     [
         ("flitgym::(anonymous namespace)::credit(flitgym::Frame&)", "src/stage/arrival.cpp", "credits"),
         ("flitgym::feedback(flitgym::Frame&)", "src/stage/arrival.cpp", "learning"),
-        ("flitgym::apply_routes(flitgym::Frame&)", "src/decision.cpp", "apply"),
-        ("flitgym::route_requests(flitgym::Frame&)", "src/decision.cpp", "routing"),
+        ("flitgym::apply_routes(flitgym::Frame&)", "src/stage/route_computation.cpp", "apply"),
+        ("flitgym::route_requests(flitgym::Frame&)", "src/stage/route_computation.cpp", "routing"),
         ("flitgym::workload::account_sent(flitgym::Frame&)", "src/workload/blame.cpp", "accounts"),
         ("flitgym::workload::host_events(flitgym::Frame&)", "src/workload/engine.cpp", "workload hosts"),
         ("operator new(unsigned long)", "???", None),

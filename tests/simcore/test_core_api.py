@@ -1,6 +1,7 @@
 """The Python face: statistics, zero-copy views, the GIL, Ctrl-C, forks and snapshots."""
 
 import gc
+import json
 import os
 import signal
 import threading
@@ -41,6 +42,28 @@ def test_statistics_fields() -> None:
     after = Simulation.statistics(sim)
     sim.run(1000)
     assert sim.statistics() == after  # the window is closed
+
+
+def test_the_validated_configuration_is_complete_and_gives_the_same_simulation() -> None:
+    jobs = {"jobs": [{"name": "one", "motif": "halo3d", "ranks": 8, "iterations": 2}, {"motif": "lqcd", "ranks": 16}]}
+    lattice = {"topology": {"name": "hyperx", "widths": [3, 4]}, "routing": "dimension_order", "traffic": "uniform"}
+    damaged = {**lattice, "routing": "ugal", "failures": {"links": ["0-1"]}, "seed": 3}
+    for asked in (lattice, damaged, {**lattice, "traffic": None, "workload": jobs}):
+        one = Simulation({key: value for key, value in asked.items() if value is not None})
+        known = one.configuration()
+        assert known["topology"] == {"name": "hyperx", "widths": [3, 4], "links": [1], **known["topology"]}
+        assert set(known["topology"]) == {"name", *registered("topology")["hyperx"]["params"]}
+        # A routing of one name may have further parameters on other topologies.
+        assert set(known["routing"]) <= {"name", *registered("routing")[known["routing"]["name"]]["params"]}
+        assert all(isinstance(item, int) for item in known["topology"]["widths"])
+        again = Simulation(json.loads(json.dumps(known)))
+        assert again.configuration() == known
+        one.run(400)
+        again.run(400)
+        assert one.state_hash() == again.state_hash()
+    first, second = known["workload"]["jobs"]
+    assert (first["name"], first["ranks"], first["iterations"], first["scale"]) == ("one", 8, 2, 1.0)
+    assert second["lattice"] == registered("motif")["lqcd"]["params"]["lattice"]["default"]
 
 
 def test_latency_counts_from_where_the_preset_says() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.agents.policy_file import save_policy
+from flitgym.agents.policy.file import save_policy
 from flitgym.experiments.results.files import write_json
 from flitgym.simcore import ChannelGraph, ForwardingTable, Simulation
 

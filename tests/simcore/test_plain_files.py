@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.agents.policy_file import load_policy
+from flitgym.agents.policy.file import load_policy
 from flitgym.configs import compose, config_hash
 from flitgym.configs.jobs import core_jobs, file_hash
 from flitgym.experiments.results.files import DamagedError, read_result

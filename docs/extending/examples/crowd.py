@@ -2,7 +2,7 @@
 
 import numpy as np
 from flitgym.env import Asked, Feature, Tables, blocks
-from flitgym.experience import Rows
+from flitgym.env.experience import Rows
 from flitgym.simcore import Simulation
 from numpy.typing import NDArray
 

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..experience.world import Mixture, World
-from . import stored
-from .bounds import CAPACITY, check
+from ..env.experience.world import Mixture, World
+from .learning import stored
+from .learning.bounds import CAPACITY, check
+from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers
-from .rollouts import SEEN, Rollouts
 
 
 @dataclass
@@ -121,10 +121,13 @@ class Agent:
         Raises:
             ConfigError: The state is damaged, or belongs to another agent. The message names the value.
         """
-        given = stored.entries(state, "agent", ("squares", "products", "rollouts", "round"))
-        n = len(self.products)
+        own = {
+            "squares": torch.from_numpy(self.squares),
+            "products": torch.from_numpy(self.products),
+            "rollouts": ...,
+            "round": 0,
+        }
+        given = stored.checked(state, "agent", own)
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        squares = stored.tensor(given["squares"], "agent.squares", torch.float64, [n, n])
-        products = stored.tensor(given["products"], "agent.products", torch.float64, [n])
         self.rollouts.load_state(given["rollouts"])
-        self.squares, self.products = squares.numpy().copy(), products.numpy().copy()
+        self.squares, self.products = given["squares"].numpy().copy(), given["products"].numpy().copy()

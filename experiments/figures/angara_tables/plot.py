@@ -1,4 +1,4 @@
-"""Draws how even the loads of three engines' tables are, what the engines take, and what it does to communication."""
+"""Draws the load balance of three engines' tables, the run time of the engines, and the speed of communication."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from ...plotting.drawing import PUBLISHED, Row, Style, polish
 BFS, GENETIC, SSSP = ENGINES = ("angara_bfs", "angara_genetic", "angara_sssp")
 STYLES = {
     BFS: Style("BFS", "#8a8a8a", "^", "--"),
-    GENETIC: Style("genetic", "#E69F00", "s", ":"),  # hollow: SSSP is often in the same place
+    GENETIC: Style("genetic", "#E69F00", "s", ":"),  # drawn hollow, because SSSP is often in the same place
     SSSP: Style("SSSP", "#0072B2", "o"),
 }
-CARRIED = 10.0  # times the 99th percentile of the latency where there is no congestion
+CARRIED = 10.0  # highest ratio of the p99 latency to its value without congestion, for a load that is carried
 STUDIED = (4, 2, 2, 2)  # the 32 nodes of the study's machine
-# What is simulated there, from the top: jobs by their names, and two patterns of flows.
+# Simulated communication on STUDIED, from the top: jobs by their names, and two patterns of flows.
 KINDS = {
     "alltoall": "all-to-all",
     "neighbour": "neighbour",
@@ -36,7 +36,7 @@ Sizes = tuple[int, ...]
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """Above: edge forwarding index over nodes per dimensions. Below: deviation, run time, simulated communication.
+    """The upper row has edge forwarding indices by dimensions; the lower deviation, run time and communication.
 
     Raises:
         ValueError: an engine has no row for a torus or a kind of communication.
@@ -63,7 +63,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     axes[0][0].set_ylabel("edge forwarding index / mean load")
     draw_over_nodes(axes[1][0], tables, lambda row: row["load_deviation"] / row["load_mean"])
     axes[1][0].set_ylabel("standard deviation / mean load")
-    axes[1][0].set_title("how uneven the loads are", fontweight="bold")
+    axes[1][0].set_title("unevenness of the loads", fontweight="bold")
     draw_over_nodes(axes[1][1], tables, lambda row: row["route_cpu_seconds"])
     draw_budget(axes[1][1])
     draw_communication(axes[1][2], rows, published)
@@ -74,7 +74,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def uneven(row: Row) -> float:
-    """Its edge forwarding index over what it would be if all channels carried alike."""
+    """The ratio of the edge forwarding index to its value with equal loads on all channels."""
     return float(row["edge_forwarding_index"] / row["load_mean"])
 
 
@@ -96,7 +96,7 @@ def draw_over_nodes(ax: Axes, tables: Mapping[Sizes, Mapping[str, Row]], quantit
 
 
 def marks(engine: str, style: Style) -> dict[str, Any]:
-    """How the points of an engine look."""
+    """Style of the points of an engine."""
     hollow = engine == GENETIC
     return {
         "color": style.color,
@@ -109,7 +109,7 @@ def marks(engine: str, style: Style) -> dict[str, Any]:
 
 
 def draw_budget(ax: Axes) -> None:
-    """The study's budget of a quarter of a second, and the tori that its SSSP makes in that time."""
+    """Draw the study's budget of a quarter of a second, and the tori that its SSSP finishes in that time."""
     ax.set_yscale("log")
     ax.axhline(0.25, color="#CC79A7", linewidth=1, linestyle=":")
     for nodes, text in ((90, "4D"), (150, "3D")):
@@ -120,7 +120,7 @@ def draw_budget(ax: Axes) -> None:
 
 
 def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, float]) -> None:
-    """How much faster than under BFS each kind of communication is; bars of the two other engines."""
+    """Draw the speed of each kind of communication relative to BFS, as bars for the two other engines."""
     for k, kind in enumerate(KINDS):
         known = published.get(f"speedup_{kind}")
         for offset, engine in ((-0.19, GENETIC), (0.19, SSSP)):
@@ -129,7 +129,7 @@ def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, fl
             star = 100 * (known - 1) + 3 if known and engine == SSSP else 0
             if star:
                 ax.plot([star - 3], [k + offset], **{**PUBLISHED, "markersize": 10})
-            # Beside the bar, but not on a star.
+            # The number is next to the bar, but not on a star.
             at = max(value, 0) if abs(max(value, 0) - star + 3) > 15 else max(value, star)
             ax.annotate(f"{value:+.1f}", (at, k + offset), xytext=(3, 0), textcoords="offset points",
                         va="center", fontsize=7, color="#444444")  # fmt: skip
@@ -144,10 +144,10 @@ def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, fl
 
 
 def by_torus(rows: Sequence[Row]) -> dict[Sizes, dict[str, Row]]:
-    """The tables: per torus a row for every engine.
+    """The tables: for each torus a row per engine.
 
     Raises:
-        ValueError: one has none.
+        ValueError: an engine has no row for a torus.
     """
     tables: dict[Sizes, dict[str, Row]] = {}
     for row in rows:
@@ -160,12 +160,12 @@ def by_torus(rows: Sequence[Row]) -> dict[Sizes, dict[str, Row]]:
 
 
 def of_dimensions(tables: Mapping[Sizes, dict[str, Row]], dimensions: int) -> dict[Sizes, dict[str, Row]]:
-    """Those with so many sizes."""
+    """The tables of tori with a number of dimensions."""
     return {sizes: engines for sizes, engines in tables.items() if len(sizes) == dimensions}
 
 
 def gain(tables: Mapping[Sizes, Mapping[str, Row]], other: str) -> float:
-    """How far below the other engine's indices those of SSSP are, all tori together: 0.1 = a tenth less."""
+    """The reduction of the indices of SSSP relative to another engine, over all tori: 0.1 = a tenth less."""
     total = {
         engine: sum(engines[engine]["edge_forwarding_index"] for engines in tables.values()) for engine in (SSSP, other)
     }
@@ -173,10 +173,10 @@ def gain(tables: Mapping[Sizes, Mapping[str, Row]], other: str) -> float:
 
 
 def rate(rows: Sequence[Row], kind: str, engine: str) -> float:
-    """How fast a kind of communication goes: the highest load that is carried, or one over the time a job takes.
+    """The speed of a kind of communication: the highest load that is carried, or the inverse of a job's time.
 
-    Carried is a load if 99 % of the packets arrive within ten times what they take at the lightest load of all: no
-    backlog leaves that to them.
+    A load is carried if the p99 latency is at most ten times its lowest value over all loads. A growing backlog would
+    exceed this limit.
 
     Raises:
         ValueError: there is no row, or no load is carried.
@@ -196,19 +196,19 @@ def rate(rows: Sequence[Row], kind: str, engine: str) -> float:
 
 
 def pattern(row: Row) -> str:
-    """Of a row of flows: the kind of communication. A shift is as far for all terminals."""
+    """The kind of communication of a row of flows. In a shift, the distance is the same for all terminals."""
     sources, destinations = row["traffic.sources"], row["traffic.destinations"]
     far = {(to - at) % len(sources) for at, to in zip(sources, destinations, strict=True)}
     return "shift" if len(far) == 1 else "tornado"
 
 
 def speedup(rows: Sequence[Row], kind: str, engine: str) -> float:
-    """Its rate over that under BFS."""
+    """The ratio of an engine's rate to that of BFS."""
     return rate(rows, kind, engine) / rate(rows, kind, BFS)
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry in `expected.yaml`."""
     tables = by_torus(rows)
     some = {dimensions: of_dimensions(tables, dimensions) for dimensions in (2, 3, 4)}
     better = [
@@ -229,12 +229,12 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def slowest(tables: Mapping[Sizes, Mapping[str, Row]], nodes: int) -> float:
-    """The longest time that SSSP takes on tori of up to so many nodes, CPU seconds."""
+    """The longest time of SSSP on tori with at most `nodes` nodes, in CPU seconds."""
     return max(float(e[SSSP]["route_cpu_seconds"]) for sizes, e in tables.items() if math.prod(sizes) <= nodes)
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown tables: of all tori by dimensions, of the study's five systems, of what was simulated."""
+    """Markdown tables of all tori by dimensions, of the study's systems, and of the simulated communication."""
     tables = by_torus(rows)
     lines = [
         "## Tori\n",

@@ -1,4 +1,4 @@
-"""Draws the effective bisection bandwidth of every engine's tables, and predicted beside simulated throughput."""
+"""Draws the effective bisection bandwidth of every engine's tables, and simulated against predicted throughput."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from ...plotting.drawing import FURTHER_COLORS, Row, polish
 from ...table_quality.one_table import KIND
 
-# By engine: colour and marker. Those of one family share a hue.
+# Colour and marker by engine. Engines of one family share a hue.
 STYLES = {
     "min_hop": ("#000000", "o"),
     "up_down": ("#8a8a8a", "v"),
@@ -24,7 +24,7 @@ STYLES = {
     "lash": ("#CC79A7", "h"),
     "nue": ("#D55E00", "*"),
 }
-# Tables of the real subnet manager to which ours are compared: `expected.yaml` has their numbers.
+# Networks with tables of the real subnet manager. `expected.yaml` has their numbers.
 _TREES = ("tree_4ary3", "leafspine_18x18", "fattree_672")
 _LATTICES = ("torus_4x4", "torus_5x5x5", "mesh_8x8", "hyperx_4x4", "hyperx_672")
 COMPARED = {
@@ -32,7 +32,7 @@ COMPARED = {
     "ftree": _TREES,
     "dor": _LATTICES,
 }
-# Of networks, in the picture on the right.
+# Colours of networks in the right panel.
 _NETWORK_COLORS = (
     *("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#000000", "#8a8a8a"),
     *FURTHER_COLORS,
@@ -42,7 +42,7 @@ _MARKERS = ("o", "s", "^", "D", "v")
 
 @dataclass(frozen=True)
 class Pattern:
-    """A random bisection: what counting routes says of it, and what was simulated."""
+    """A random bisection, with its throughput predicted from the numbers of routes and its simulated throughput."""
 
     network: str
     engine: str
@@ -52,10 +52,10 @@ class Pattern:
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """On the left the engines of each network, on the right every simulated pattern.
+    """The left panel has the engines of each network, the right panel every simulated pattern.
 
     Raises:
-        ValueError: a simulation without the table it is to be compared with, or the other way round.
+        ValueError: a simulation lacks its table, or there is no simulation.
     """
     figure = Figure(figsize=(13, 6.6), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
@@ -65,7 +65,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_engines(ax: Axes, rows: Sequence[Row], published: Mapping[str, Mapping[str, float]]) -> None:
-    """A line per network, a mark per engine; hollow, larger ones are those of OpenSM's tables."""
+    """A line per network with a mark per engine. Large hollow marks show the tables of OpenSM."""
     names = networks(rows)
     for k, network in enumerate(reversed(names)):
         ax.axhline(k, color="#f0f0f0", linewidth=8, zorder=0)
@@ -86,13 +86,13 @@ def draw_engines(ax: Axes, rows: Sequence[Row], published: Mapping[str, Mapping[
         for name in engines
     ]
     handles.append(Line2D([], [], color="#555555", marker="o", markerfacecolor="none", linestyle="none", markersize=10,
-                          label="OpenSM's"))  # fmt: skip
+                          label="OpenSM"))  # fmt: skip
     ax.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, frameon=False, fontsize=9)
     polish(ax)
 
 
 def draw_patterns(ax: Axes, found: Sequence[Pattern]) -> None:
-    """Simulated over predicted throughput, one mark per pattern."""
+    """Simulated against predicted throughput, with one mark per pattern."""
     names = list(dict.fromkeys(pattern.network for pattern in found))
     for k, network in enumerate(names):
         own = [pattern for pattern in found if pattern.network == network]
@@ -115,7 +115,7 @@ def draw_patterns(ax: Axes, found: Sequence[Pattern]) -> None:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well a prediction meets what was simulated."""
+    """The agreement of predictions with simulations."""
 
     correlation: float
     ratio: float  # of the means
@@ -123,7 +123,7 @@ class Agreement:
 
     @classmethod
     def of(cls, found: Sequence[Pattern]) -> "Agreement":
-        """Over all patterns alike."""
+        """The agreement over some patterns, which all have the same weight."""
         predicted, simulated = (np.array([getattr(p, key) for p in found]) for key in ("predicted", "simulated"))
         return cls(
             float(np.corrcoef(predicted, simulated)[0, 1]),
@@ -138,7 +138,7 @@ def networks(rows: Sequence[Row]) -> list[str]:
 
 
 def bandwidths(rows: Sequence[Row], network: str) -> dict[str, float]:
-    """Effective bisection bandwidth by engine; those that refuse the network are left out.
+    """Effective bisection bandwidth by engine. Engines that refuse the network are left out.
 
     Raises:
         ValueError: there is no table of the network.
@@ -153,7 +153,7 @@ def patterns(rows: Sequence[Row]) -> list[Pattern]:
     """Every simulated pattern with its prediction.
 
     Raises:
-        ValueError: there is no table of an engine that was simulated, or nothing was simulated.
+        ValueError: a simulated engine has no table, or there is no simulation.
     """
     tables = {(r["study"], r["engine.name"]): r for r in rows if r.get("kind") == KIND and r["routed"]}
     found = []
@@ -164,7 +164,7 @@ def patterns(rows: Sequence[Row]) -> list[Pattern]:
         if key not in tables:
             raise ValueError(f"no table of {key[0]} by {key[1]}")
         number, table = row["traffic.pattern"], tables[key]
-        # Loads are per terminal, and half of them send.
+        # Loads are per terminal, and half of the terminals send.
         sending = table["terminals"] // 2 / table["terminals"]
         found.append(Pattern(*key, number, table["patterns.bandwidth"][number], row["accepted_load"] / sending))
     if not found:
@@ -173,7 +173,7 @@ def patterns(rows: Sequence[Row]) -> list[Pattern]:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry in `expected.yaml`."""
     agreement = Agreement.of(patterns(rows))
     numbers: dict[str, float | None] = {
         "correlation": agreement.correlation,
@@ -186,7 +186,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown tables: of every engine and network, and how well each network was predicted."""
+    """Markdown tables of every engine and network, and of the prediction's quality for each network."""
     names = networks(rows)
     engines = [name for name in STYLES if any(name in bandwidths(rows, network) for network in names)]
     lines = [
@@ -214,6 +214,6 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def _offset(engine: str) -> float:
-    # Marks of one network lie a little apart: many are equal.
+    # Many marks of a network have equal values, so each engine has its own height.
     place = list(STYLES).index(engine)
     return 0.34 - 0.68 * place / (len(STYLES) - 1)

@@ -1,4 +1,4 @@
-"""Draws latency and throughput against load of two classic routings and a trained agent."""
+"""Draws latency and throughput against load for two classic routings and a trained agent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             if column == 0:
                 ax.set_ylabel(label)
         most = max(row["traffic.load"] for row in select(rows, pattern))
-        panels[-1, column].plot([0, most], [0, most], color="#cccccc", linewidth=0.8, zorder=1)  # all that is offered
+        panels[-1, column].plot([0, most], [0, most], color="#cccccc", linewidth=0.8, zorder=1)  # accepted = offered
         for bound in expected["bounds"][pattern]:
             panels[-1, column].axhline(bound["load"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
             panels[-1, column].annotate(bound["label"], (1.0, bound["load"]), xycoords=("axes fraction", "data"),
@@ -48,7 +48,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
 
     def at(name: str, quantity: str) -> float:
         loads, values = curve(select(rows, "adversarial1", name), quantity)
@@ -66,8 +66,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of mean latencies at the load of the comparison."""
-    lines = [f"## Mean latency at an offered load of {COMPARED_AT} (the nearest there is), ns\n"]
+    """A Markdown table of mean latencies at the offered load nearest to `COMPARED_AT`."""
+    lines = [f"## Mean latency in ns at the offered load nearest to {COMPARED_AT}\n"]
     names = routings(rows)
     lines += [f"| pattern | {' | '.join(map(_label, names))} |", "|---" * (1 + len(names)) + "|"]
     for pattern in PATTERNS:

@@ -1,4 +1,4 @@
-"""Draws what routings and policies cost jobs, relative to Q-adaptive, with intervals over placements and trainings."""
+"""Draws communication times of jobs relative to Q-adaptive, with intervals over placements and trainings."""
 
 import itertools
 import re
@@ -22,8 +22,8 @@ from ...plotting.players import player_of
 REFERENCE = "q_adaptive"
 ALONE, MIX, UNSEARCHED, ALL = "alone", "mixed", "pairs not searched", "all but alone"
 
-# The pairs of `worlds=interference`, with which `search_jobs` was searched (a test holds the two together), and so were
-# the mixed jobs; on other placements, and of a shorter length.
+# The pairs of `worlds=interference`, which the search for `search_jobs` used with the mixed jobs. It used other
+# placements and shorter jobs. A test compares this set with the worlds.
 SEARCHED = {
     *(("fft3d", "halo3d"), ("lu", "halo3d"), ("cosmoflow", "halo3d")),
     *(("stencil5d", "fft3d"), ("lu", "dl"), ("lqcd", "dl")),
@@ -33,7 +33,7 @@ _PLACEMENT = "workload.placement_seed"
 _TRAINING = re.compile(r"(?P<family>.+)_seed(?P<seed>\d+)")
 _TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0)
 _COARSE_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-_FEW = 5  # placements with which an interval covers the truth clearly less often than it says
+_FEW = 5  # with fewer placements, intervals are clearly too narrow
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class Player:
     """All runs of a routing, or of all trainings of a policy.
 
     Args:
-        name: Of the routing or of the family.
-        rows: Of each training (one of a routing), by placement and case: a case is (target, background), (None, MIX).
+        name: The name of the routing or of the family of trainings.
+        rows: The rows of each training by placement and case. A routing counts as one training. A case is (target,
+            background) or (None, MIX).
     """
 
     name: str
@@ -50,19 +51,19 @@ class Player:
 
     @property
     def trainings(self) -> list[str]:
-        """The names under which it plays."""
+        """The names of its trainings."""
         return list(self.rows)
 
     @property
     def count(self) -> str:
-        """How many trainings there are; a routing has none."""
+        """The number of trainings as text; `-` for a routing."""
         first = next(iter(next(iter(next(iter(self.rows.values())).values())).values()))
         return str(len(self.rows)) if _is_trained(first) else "-"
 
     @cached_property
     def times(self) -> dict[str, NDArray[np.float64]]:
-        """Log communication times in ms, [trainings, placements, cases], by what is beside: background, mix."""
-        beside: dict[str, list[Any]] = {}
+        """Log communication times in ms, [trainings, placements, cases], by group: a background, or the mix."""
+        collected: dict[str, list[Any]] = {}
         for one in self.rows.values():
             for cases in one.values():
                 found: dict[str, list[float]] = {}
@@ -72,22 +73,22 @@ class Player:
                     if other not in ("none", MIX) and (target, other) not in SEARCHED:
                         found.setdefault(UNSEARCHED, []).extend(times)
                 for group, values in found.items():
-                    beside.setdefault(group, []).append(values)
+                    collected.setdefault(group, []).append(values)
         shape = (len(self.rows), len(next(iter(self.rows.values()))))
-        by_group = {group: np.array(values).reshape(*shape, -1) for group, values in beside.items()}
-        # Its cases stand in groups of their own, too.
+        by_group = {group: np.array(values).reshape(*shape, -1) for group, values in collected.items()}
+        # The cases of this group are also in the groups of their backgrounds, and must count once in `ALL`.
         unsearched = {UNSEARCHED: by_group.pop(UNSEARCHED)} if UNSEARCHED in by_group else {}
         everything = np.concatenate([times for group, times in by_group.items() if group != ALONE], axis=2)
         return by_group | unsearched | {ALL: everything}
 
     @cached_property
     def slowdowns(self) -> NDArray[np.float64]:
-        """The greatest of a target by a background, [trainings, placements]."""
+        """The greatest slowdown of a target by a background, [trainings, placements]."""
         return np.array([[_greatest(cases) for cases in one.values()] for one in self.rows.values()])
 
     @cached_property
     def throughput(self) -> NDArray[np.float64]:
-        """Log GB/ms of all jobs, [trainings, placements, runs with more than one job]."""
+        """Log throughput of all jobs in GB/ms, [trainings, placements, runs with more than one job]."""
         return np.array(
             [
                 [
@@ -100,7 +101,7 @@ class Player:
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """Times relative to Q-adaptive by what runs beside, the greatest slowdown, the system's throughput.
+    """Times relative to Q-adaptive by background, the greatest slowdown, and the system throughput.
 
     Raises:
         ValueError: a routing lacks a run.
@@ -149,7 +150,7 @@ def _draw_times(ax: Axes, players: Sequence[Player]) -> None:
     ax.set_xticks(range(len(groups)), ["\n".join(textwrap.wrap(title_of(group), 8)) for group in groups])
     ax.set_xlim(-0.5, len(groups) - 0.5)
     ax.set_ylabel(f"communication time / {style_of(REFERENCE).label}")
-    ax.set_title("communication time of jobs, by what runs beside them", fontweight="bold")
+    ax.set_title("communication time of jobs, by background", fontweight="bold")
     polish(ax)
     ax.grid(False, axis="x")
 
@@ -163,8 +164,8 @@ def _point(ax: Axes, x: float, interval: Interval, name: str) -> None:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
-    # The policy that comes with flitgym, whoever plays beside it.
+    """The measured number of every entry in `expected.yaml`."""
+    # The expected numbers are for the shipped policy, even if the rows have further policies.
     names = ("search_jobs", REFERENCE, "ugal_group")
     players = {one.name: one for one in players_of([row for row in rows if player_of(row) in names])}
     ours, reference, ugal = (players[name] for name in names)
@@ -180,19 +181,19 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown: every policy over Q-adaptive with intervals, its worst case, and every training by itself."""
+    """Markdown tables of every policy relative to Q-adaptive, with its worst case, and of every training."""
     players = players_of(rows)
     reference = _reference(players)
     groups = list(reference.times)
     placements = len(next(iter(reference.rows.values())))
     lines = [
-        f"## Communication time over {style_of(REFERENCE).label}'s\n",
-        f"Geometric means over the cases, with 95 % intervals of drawing the {placements} placements (and the "
-        "trainings, where there are several) anew; of a policy that was trained once they are those of this training."
-        + " So few placements make them too narrow: with three, where only placements differ, they cover the truth in "
-        "about 75 % of cases."
+        f"## Communication time relative to {style_of(REFERENCE).label}\n",
+        f"Geometric means over the cases, with 95 % bootstrap intervals over the {placements} placements, and over "
+        "trainings if there are several. For a policy with one training, the intervals describe this training."
+        + " With so few placements, the intervals are too narrow. If only placements differ, intervals over three of "
+        "them cover the true value in about 75 % of cases."
         * (placements < _FEW)
-        + " The worst case is that with the largest mean over placements and trainings.\n",
+        + " The worst case has the largest mean over placements and trainings.\n",
         f"| | trainings | {' | '.join(map(title_of, groups))} | worst case | greatest slowdown | throughput |",
         "|---" * (len(groups) + 5) + "|",
     ]
@@ -226,10 +227,10 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def players_of(rows: Sequence[Row]) -> list[Player]:
-    """Who plays. Trained policies `<name>_seed<k>` are further trainings of `<name>`, where there are several.
+    """The players in the rows. Several trained policies `<name>_seed<k>` are trainings of one player, `<name>`.
 
     Raises:
-        ValueError: someone lacks a run that another one has, or two trainings are one.
+        ValueError: a player lacks a run that another player has, or two trainings have identical times.
     """
     names = routings(rows)
     if REFERENCE not in names:
@@ -249,21 +250,25 @@ def players_of(rows: Sequence[Row]) -> list[Player]:
         for (k, name), (m, other) in itertools.combinations(enumerate(one.trainings), 2):
             if np.array_equal(one.times[ALL][k], one.times[ALL][m]):
                 raise ValueError(
-                    f"{other} comes to the times of {name} in every run: one training, which is not to count twice; "
-                    f"leave {other} out"
+                    f"{other} has the same times as {name} in every run, so it is the same training and must not count "
+                    f"twice; leave {other} out"
                 )
     return players
 
 
 def _families(trained: Mapping[str, bool]) -> dict[str, list[str]]:
-    """Names of the trainings of each player, by whether each plays a trained policy."""
+    """The names of each player's trainings.
+
+    Args:
+        trained: For each name, whether it is a trained policy.
+    """
     found: dict[str, list[tuple[int, str]]] = {}
     for name, is_trained in trained.items():
         match = _TRAINING.fullmatch(name) if is_trained else None
-        joins = match is not None and trained.get(match["family"], True)  # not a routing of that name
+        joins = match is not None and trained.get(match["family"], True)  # False if the family is a routing
         family, seed = (match["family"], int(match["seed"])) if match and joins else (name, -1)
         found.setdefault(family, []).append((seed, name))
-    # A single training keeps the name that it was given.
+    # A single training keeps its own name.
     return {
         family if len(members) > 1 else members[0][1]: [name for _, name in sorted(members)]
         for family, members in found.items()
@@ -289,17 +294,17 @@ def _by_placement(rows: Sequence[Row]) -> dict[int, dict[tuple[str | None, str],
 
 
 def time_of(one: Player, reference: Player, group: str) -> Interval:
-    """Communication time over the reference's in a group, geometric mean over its cases."""
+    """The communication time relative to the reference in a group, as the geometric mean over its cases."""
     return _exp(bootstrap_crossed(np.mean(one.times[group] - reference.times[group], axis=2)))
 
 
 def throughput_of(one: Player, reference: Player) -> Interval:
-    """Bytes of all jobs over time, relative to the reference's; geometric mean over the runs with several jobs."""
+    """The throughput of all jobs relative to the reference, as the geometric mean over runs with several jobs."""
     return _exp(bootstrap_crossed(np.mean(one.throughput - reference.throughput, axis=2)))
 
 
 def worst_case(one: Player, reference: Player) -> tuple[str, float]:
-    """Where it loses most to the reference, and by what: the mean over placements and trainings of each case counts."""
+    """The case with the largest time relative to the reference, and this ratio, from means over all runs of a case."""
     worst = ("", -np.inf)
     for group in one.times:
         if group in (ALONE, UNSEARCHED, ALL):
@@ -314,7 +319,7 @@ def worst_case(one: Player, reference: Player) -> tuple[str, float]:
 
 
 def title_of(group: str) -> str:
-    """What a table or axis calls what is beside a job."""
+    """The label of a group in tables and on axes."""
     return group if group in (ALONE, MIX, UNSEARCHED, ALL) else f"with {job_title(group)}"
 
 

@@ -1,4 +1,4 @@
-"""Draws latency over time after links have gone down for good, and tells how soon it is near its new level."""
+"""Draws latency over time after a permanent failure of links, and measures how soon it is near its new level."""
 
 import math
 import re
@@ -20,20 +20,20 @@ ROUTINGS = ("ugal", "q_adaptive", POLICY)
 LABELS = {POLICY: f"{POLICY}, one policy for all networks"}
 PATTERNS = ("uniform", "adversarial1")
 GOAL_US = 20.0
-_LEVEL_US = 10.0  # before the event, taken for the level there
-_SHOWN_US = (-10.0, 60.0)  # of the time around the event
+_LEVEL_US = 10.0  # `before` is the mean over this time before the event
+_SHOWN_US = (-10.0, 60.0)  # range of the time axis, relative to the event
 
 
 @dataclass(frozen=True)
 class Course:
-    """What came of an event in the runs of one routing; us and ns."""
+    """Latency around an event in the runs of one routing; times in us, latencies in ns."""
 
     time: NDArray[np.float64]  # since the event
-    latency: NDArray[np.float64]  # mean over the seeds; NaN where nothing arrived
-    before: float  # mean of the last `_LEVEL_US`, mean over the seeds
-    after: float  # the new level: median of the last quarter, mean over the seeds
-    peak: float  # highest interval, mean over the seeds: the highest of many is above the level where nothing happens
-    recovery: tuple[float, ...]  # of each seed
+    latency: NDArray[np.float64]  # mean over the seeds; NaN where no packet arrived
+    before: float  # mean of the last `_LEVEL_US`, averaged over the seeds
+    after: float  # the new level: median of the last quarter, averaged over the seeds
+    peak: float  # highest interval, averaged over the seeds; exceeds the level even without an event
+    recovery: tuple[float, ...]  # time to recover, one per seed
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
@@ -59,7 +59,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
-    """The courses of one pattern and event, means over the seeds; a short line where each is back."""
+    """Draw latency for one pattern and event, as means over the seeds. Short marks show when a routing recovers."""
     for name in ROUTINGS:
         found = course(_at(rows, pattern, name, event))
         style = _style(name)
@@ -71,7 +71,7 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
 
 
 def course(rows: Sequence[Row]) -> Course:
-    """Around the event, over rows of several seeds."""
+    """Latency around the event, from rows of several seeds."""
     time = np.array(rows[0]["series.time_ns"], dtype=np.float64)
     latency = [np.array(row["series.latency_mean_ns"], dtype=np.float64)[: time.size] for row in rows]
     event_ns = _time_of(_event(rows[0]))
@@ -89,14 +89,14 @@ def course(rows: Sequence[Row]) -> Course:
 
 
 def _of_known(number: Callable[[NDArray[np.float64]], Any], values: ArrayLike) -> float:
-    """A number of the intervals in which something arrived; NaN if there are none."""
+    """Apply `number` to the intervals in which packets arrived; NaN if there are none."""
     numbers = np.asarray(values, dtype=np.float64)
     known = numbers[np.isfinite(numbers)]
     return float(number(known)) if known.size else math.nan
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     return {
         f"{_kind(event)}_{pattern}_policy_us": max(course(_at(rows, pattern, POLICY, event)).recovery)
         for event in _events(rows)
@@ -107,8 +107,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every event, pattern and routing."""
     lines = [
-        "## Mean latency in ns, and the time until it is within 10 % of its new level, mean [least, most] of seeds\n",
-        "| what fails | traffic | routing | before | highest µs | new level | back after, µs |",
+        "## Mean latency in ns, and time until it stays within 10 % of its new level: mean [least, most] of seeds\n",
+        "| failure | traffic | routing | before | highest µs | new level | recovered after, µs |",
         "|---|---|---|---|---|---|---|",
     ]
     for event in _events(rows):
@@ -124,7 +124,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def words_of(event: str) -> str:
-    """What fails, in words: one link by its routers, or a part of all."""
+    """Describes a failure: one link, named by its routers, or a fraction of all links."""
     what = event.split("@")[0]
     return f"link {what} down" if "-" in what else f"{float(what):.0%} of the links down"
 
@@ -136,7 +136,7 @@ def _kind(event: str) -> str:
 def _time_of(event: str) -> float:
     found = re.fullmatch(r"[^@]+@([\d.]+)", event)
     if not found:
-        raise ValueError(f"failures.events: {event!r} is not one failure for good")
+        raise ValueError(f"failures.events: {event!r} is not of the form links@time, for example 0-8@500000")
     return float(found[1])
 
 

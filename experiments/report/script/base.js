@@ -1,4 +1,4 @@
-// Helpers of all sections. The page puts these scripts into one function; nothing is fetched.
+// Helpers of all sections. The page holds all scripts in one function and loads nothing else.
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = id => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
@@ -6,7 +6,7 @@ const SVG = "http://www.w3.org/2000/svg";
 // Okabe and Ito's colours, then darker ones of the same hues.
 const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d", "#7a2f00", "#005a41", "#7b3f6b"];
 const DASHES = ["", "7 4", "2 3", "10 3 2 3", "14 5", "1 5"];
-// Light to dark, so that it is read without its hues.
+// From light to dark, so that the scale is readable without its hues.
 const SCALE = [[232, 236, 239], [253, 221, 155], [246, 158, 92], [214, 83, 82], [141, 38, 107], [52, 13, 77]];
 
 const colourOf = job => PALETTE[data.jobs.indexOf(job) % PALETTE.length] || "#4d4d4d";

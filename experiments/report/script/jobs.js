@@ -1,4 +1,4 @@
-// ---- Slowdown, and the jobs that delay each other ----
+// ---- Slowdown, and delays between jobs ----
 
 const PARTS = {"own waiting": "#56b4e9", "others' waiting": "#d55e00", "own stalls": "#0072b2", "others' stalls": "#7a2f00", "rest": "#d0d7de"};
 
@@ -6,7 +6,7 @@ function options(select, runs, chosen) {
   runs.forEach(run => select.append(html("option", {value: data.runs.indexOf(run)}, run.label)));
   chosen.forEach(i => { if (select.options[i]) select.options[i].selected = true; });
 }
-// The run to begin with: finished, of several jobs, and the one in which they delay each other most.
+// The run that is shown first: finished runs of several jobs precede others, and large delays between jobs small ones.
 function first(runs) {
   const others = run => Math.max(0, ...Object.entries(run.parts || {}).map(([job, parts]) =>
     (parts["others' waiting"] + parts["others' stalls"]) / run.latency[job]));
@@ -31,10 +31,10 @@ function blame() {
   const show = () => {
     const run = data.runs[select.value], {jobs} = run.blame;
     view.replaceChildren(
-      html("h3", {}, "Mean packet latency, and what it is made of (ns)"), parts(run),
-      html("p", {class: "hint"}, "Waiting: before a link, or behind a packet that was (in an input queue, in its NIC), while the link carried flits "
-        + "of the one or the other. Stalls: the same while the link stood still for lack of credits, shared out by who held the "
-        + "buffer beyond. Rest: the flight, pipelines, and the crossbar."),
+      html("h3", {}, "Mean packet latency and its parts (ns)"), parts(run),
+      html("p", {class: "hint"}, "Waiting: the packet waited for a link, or behind such a packet in an input queue or in its NIC, while the link "
+        + "carried flits. The job of these flits gets the delay. Stalls: the packet waited while the link had no credits. The jobs that held "
+        + "the downstream buffer share the delay. Rest: flight time, pipelines and the crossbar."),
       html("div", {class: "pair"},
         html("div", {}, html("h3", {}, "Waiting, ns per packet of the victim"), heat(jobs, run.blame.wait_ns_per_packet)),
         html("div", {}, html("h3", {}, "Stalls, ns per packet of the victim"), heat(jobs, run.blame.stall_ns_per_packet))));
@@ -59,7 +59,7 @@ function heat(jobs, values) {
 
 function parts(run) {
   const jobs = Object.keys(run.parts || {});
-  if (!jobs.length) return html("p", {class: "empty"}, "No packet arrived.");
+  if (!jobs.length) return html("p", {class: "empty"}, "No packet was delivered.");
   const names = Object.keys(PARTS), most = Math.max(...jobs.map(job => run.latency[job]));
   const left = 130, right = 110, width = 1100, bar = 26, step = 38, height = jobs.length * step + 4;
   const at = ns => ns / most * (width - left - right);
@@ -144,11 +144,11 @@ function chart(lines, what, unit, range, zoom) {
   root.append(svg("line", {class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom}),
     svg("text", {class: "soft", x: (left + width - right) / 2, y: height - 5, "text-anchor": "middle", "font-size": 13}, "time, ms"));
   lines.forEach(line => {
-    // A gap stays a gap: nothing arrived there.
+    // An interval without packets is a gap in the line.
     let path = "", pen = false;
     line[what].forEach((value, i) => {
       if (value === null) { pen = false; return; }
-      // A value is of the whole interval that ends there: steps.
+      // Steps, because a value holds for the whole interval that ends at its time.
       path += `${pen ? "L" : "M"}${x(i ? line.time_ms[i - 1] : 0).toFixed(1)} ${y(value).toFixed(1)}H${x(line.time_ms[i]).toFixed(1)}`;
       pen = true;
     });
@@ -169,7 +169,7 @@ function chart(lines, what, unit, range, zoom) {
     if (grip !== null) {
       band.setAttribute("x", x(Math.min(grip, time))); band.setAttribute("width", Math.abs(x(time) - x(grip))); band.setAttribute("visibility", "visible");
     }
-    // A point stands for the interval that ends there.
+    // The value of the interval that contains the time.
     const read = lines.map(line => [line, line.time_ms.findIndex(t => t >= time)]).filter(([, i]) => i >= 0);
     tip(event, [`${number(time, 4)} ms`, ...read.map(([line, i]) => `${line.name}: ${number(line[what][i], 4)} ${unit}`)].join("\n"));
   });

@@ -1,6 +1,6 @@
 // ---- Curves of the sweep ----
 
-// Points of matplotlib's markers around 0, for a radius of 1.
+// Corners of Matplotlib's markers around 0, for a radius of 1.
 const ring = (corners, turn, radius = () => 1) => Array.from({length: corners}, (_, i) => {
   const angle = 2 * Math.PI * (i + turn) / corners - Math.PI / 2;
   return [radius(i) * Math.cos(angle), radius(i) * Math.sin(angle)];
@@ -44,7 +44,7 @@ function legend(styles, hidden, show) {
   }));
 }
 
-// Where a value lies between the ends of an axis, from 0 to 1; and its ticks.
+// The position of a value between the ends of an axis, from 0 to 1, and the axis' ticks.
 function scale(low, high, log) {
   if (!log) return {at: value => (value - low) / (high - low || 1), ticks: ticks(low, high, 8)};
   const found = [], spread = Math.log(high / low);
@@ -76,7 +76,7 @@ function plot(panel, hidden) {
   return root;
 }
 
-// The label of the axis y; its unit stands in a second line where both are long.
+// The label of the y axis. A long label has its unit in a second line.
 function upright(label, middle) {
   const parts = label.length > 40 ? label.split(/ (?=\()/) : [label];
   return parts.map((part, i) => {
@@ -98,7 +98,7 @@ function drawn(line, panel, x, y) {
     const reach = svg("circle", {cx, cy, r: 12, fill: "transparent", class: "reach"});
     const interval = point.low === null ? "one seed, no interval" : `95 % interval over ${point.runs.length} seeds: ${number(point.low, 5)} to ${number(point.high, 5)}`;
     const text = [line.label, `${panel.x}: ${panel.words ? panel.words[Math.round(point.x)] : number(point.x, 5)}`, `${panel.y}: ${number(point.mean, 5)}`, interval,
-      ...(point.saturated ? ["saturated: it accepts less than 97 % of the offered load"] : [])].filter(Boolean).join("\n");
+      ...(point.saturated ? ["saturated: the network accepts less than 97 % of the offered load"] : [])].filter(Boolean).join("\n");
     reach.addEventListener("mousemove", event => tip(event, text));
     reach.addEventListener("mouseleave", () => tip());
     reach.addEventListener("click", () => tick(point.runs, !chosen(point)));

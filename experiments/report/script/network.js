@@ -1,6 +1,6 @@
 // ---- The network over time ----
 
-// 16-bit parts of the maximum, high bytes after low bytes, deflated.
+// Numbers are 16-bit fractions of the maximum. All low bytes precede all high bytes, and both are deflated.
 async function unpack({most, data: text}) {
   const packed = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -15,7 +15,7 @@ function network() {
     document.querySelectorAll("#network .controls").forEach(one => { one.hidden = true; });
   };
   if (!runs.length) return;
-  if (typeof DecompressionStream === "undefined") return nothing("This browser is too old to unpack the network's load (DecompressionStream).");
+  if (typeof DecompressionStream === "undefined") return nothing("This browser is too old to show the network (it lacks DecompressionStream).");
   options(select, runs, first(runs));
   const slider = $("film-frame"), play = $("film-play");
   let film = null, draw = null, timer = null, turn = 0;
@@ -24,7 +24,7 @@ function network() {
     const mine = ++turn, source = data.runs[select.value].film;
     const names = Object.keys(source.bytes);
     const [utilisation, stall, ...sent] = await Promise.all([source.utilisation, source.stall, ...names.map(name => source.bytes[name])].map(unpack));
-    if (mine !== turn) return;  // another run was chosen meanwhile
+    if (mine !== turn) return;  // another run was selected in the meantime
     film = {...source, utilisation, stall, names, sent, frames: source.end_ms.length,
       peak: {utilisation: source.utilisation.most, stall: source.stall.most}};
     slider.max = film.frames - 1;
@@ -42,7 +42,7 @@ function network() {
     const full = $("film-scale").value === "peak" ? film.peak[what] || 1 : 1;
     const at = bundle => film[what][frame * film.bundles.length + bundle];
     draw(bundle => [at(bundle) / full, at(bundle)], bundle => describe(film, frame, bundle), full,
-      what === "stall" ? "part of the time stalled for credits" : "utilisation");
+      what === "stall" ? "fraction of time stalled for credits" : "utilisation");
     $("film-time").textContent = `${number(film.begin_ms[frame], 5)} to ${number(film.end_ms[frame], 5)} ms (frame ${frame + 1} of ${film.frames})`;
     slider.setAttribute("aria-valuetext", $("film-time").textContent);
     table(frame, what, at);
@@ -55,8 +55,8 @@ function network() {
         ...[what === "stall" ? "stalled" : "used", ...film.names].map(text => html("th", {scope: "col", class: "number"}, text)))),
         html("tbody", {}, ...order.map(i => html("tr", {}, html("td", {}, place(film, i)), html("td", {class: "number"}, percent(at(i))),
           ...film.sent.map(sent => html("td", {class: "number"}, bytes(sent[frame * film.bundles.length + i]))))))),
-      html("p", {class: "hint"}, "A frame shows all links from one group to another as one. "
-        + (film.merged > 1 ? `${film.merged} frames were made one to keep this page small; all are in links.parquet.` : "")));
+      html("p", {class: "hint"}, "A frame shows all links from one group to another as one line. "
+        + (film.merged > 1 ? `Each frame merges ${film.merged} frames to keep this page small; links.parquet has all of them.` : "")));
   }
   const stop = () => { clearInterval(timer); timer = null; play.textContent = "Play"; play.setAttribute("aria-pressed", "false"); };
   play.addEventListener("click", () => {
@@ -97,9 +97,9 @@ function describe(film, frame, i) {
     ...film.names.map((name, j) => `${name}: ${bytes(film.sent[j][k])}`)].join("\n");
 }
 
-// Hover over anything that stands for a bundle of links.
+// An SVG whose elements with `data-bundle` show a tip for their bundle of links.
 function stage(view, width, height) {
-  const root = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Load of the links between groups; the busiest are listed beside"});
+  const root = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Load of the links between groups; a table lists the busiest"});
   let text = null;
   root.addEventListener("mousemove", event => { const i = event.target.dataset.bundle; tip(event, i === undefined || !text ? null : text(Number(i))); });
   root.addEventListener("mouseleave", () => tip());
@@ -115,7 +115,7 @@ function bar(root, x, y, width) {
   return (full, name) => { title.textContent = name; texts.forEach((text, k) => { text.textContent = percent(full * k / 2); }); };
 }
 
-// Groups on a circle: their local links the large disc, the links to their terminals the small one outside it.
+// Groups on a circle. A large disc shows the local links of a group, a small one outside the links to its terminals.
 function circle(film, view) {
   const size = 720, middle = size / 2, n = film.groups, ring = 262;
   const large = Math.max(3, Math.min(26, Math.PI * ring / n * 0.82)), small = Math.max(2, large * 0.42);
@@ -131,13 +131,13 @@ function circle(film, view) {
       elements[i] = svg("circle", {cx, cy, r: radius, stroke: "#57606a", "stroke-width": 0.8, "data-bundle": i});
       discs.append(elements[i]);
     } else {
-      // Bent to the right of its way, so that there and back lie apart.
+      // Lines bend to the right of their direction, so that the two directions do not overlap.
       const [ax, ay] = spot(group, ring), [bx, by] = spot(peer, ring), dx = bx - ax, dy = by - ay, long = Math.hypot(dx, dy);
       const bend = Math.min(26, long * 0.09), mx = (ax + bx) / 2 - dy / long * bend * 2, my = (ay + by) / 2 + dx / long * bend * 2;
       const d = `M${ax} ${ay}Q${mx} ${my} ${bx} ${by}`;
       elements[i] = svg("path", {d, fill: "none", "data-bundle": i});
       lines.append(elements[i]);
-      reach.append(svg("path", {d, fill: "none", stroke: "transparent", "stroke-width": 7, "data-bundle": i}));  // easy to hit
+      reach.append(svg("path", {d, fill: "none", stroke: "transparent", "stroke-width": 7, "data-bundle": i}));  // wide, to catch the pointer
     }
   });
   const labels = svg("g", {"pointer-events": "none"}), every = Math.ceil(n / 72);
@@ -148,7 +148,7 @@ function circle(film, view) {
   root.append(reach, lines, discs, labels);
   const key = bar(root, 20, size + 8, 240);
   root.append(svg("text", {class: "soft", x: size - 10, y: size + 18, "text-anchor": "end", "font-size": 12}, "large disc: links within the group; small disc: to its terminals"),
-    svg("text", {class: "soft", x: size - 10, y: size + 36, "text-anchor": "end", "font-size": 12}, "a line bends to the right of the way its traffic goes"));
+    svg("text", {class: "soft", x: size - 10, y: size + 36, "text-anchor": "end", "font-size": 12}, "a line bends to the right of its direction of traffic"));
   return (value, text, full, name) => {
     hover(text);
     key(full, name);
@@ -157,17 +157,17 @@ function circle(film, view) {
       const [part] = value(i);
       if (peer < 0 || peer === group) { elements[i].setAttribute("fill", mix(part)); return; }
       elements[i].setAttribute("stroke", mix(part));
-      // Where there are many, the idle ones step back.
+      // With many groups, idle links are thin and faint.
       elements[i].setAttribute("stroke-width", (n > 16 ? 0.4 : 0.9) + (n > 16 ? 2 : 2.6) * Math.min(1, part) ** (n > 16 ? 2 : 1));
       if (n > 16) elements[i].setAttribute("stroke-opacity", 0.1 + 0.9 * Math.min(1, part) ** 3);
       order.push([part, i]);
     });
-    // The busy ones lie on top.
+    // Busy links are drawn on top.
     order.sort((a, b) => a[0] - b[0]).forEach(([, i]) => lines.append(elements[i]));
   };
 }
 
-// From the group of the row to that of the column; on the diagonal the links within; the last column is to terminals.
+// Links go from the group of the row to that of the column. The diagonal has local links, the last column terminals.
 function grid(film, view) {
   const n = film.groups, cell = Math.min(56, 640 / (n + 1.5)), left = 56, top = 44, width = 720;
   const height = Math.max(240, top + n * cell + 64);
@@ -178,7 +178,7 @@ function grid(film, view) {
       "stroke-width": cell > 8 ? 1 : 0.2, "data-bundle": i});
     return one;
   });
-  // The frames of the diagonal lie on top.
+  // The outlined cells of the diagonal are drawn on top.
   root.append(...elements.filter((_, i) => film.bundles[i][0] !== film.bundles[i][1]), ...elements.filter((_, i) => film.bundles[i][0] === film.bundles[i][1]));
   const every = Math.ceil(15 / cell);
   for (let group = 0; group < n; group += every) root.append(

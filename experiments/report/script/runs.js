@@ -1,6 +1,6 @@
-// ---- The table of runs, and the runs that were ticked ----
+// ---- The table of runs, and the selected runs ----
 
-// The numbers of the runs in `data.compared` that are ticked, and the functions that show the ticks.
+// Indices of the selected runs in `data.compared`, and functions that show the selection.
 const ticked = new Set(), watchers = [];
 function tick(runs, on) {
   runs.forEach(run => on ? ticked.add(run) : ticked.delete(run));
@@ -20,7 +20,7 @@ function headline() {
       heads.forEach(other => other.setAttribute("aria-sort", other === head ? (down ? "descending" : "ascending") : "none"));
       rows.sort((a, b) => {
         const x = value(a), y = value(b);
-        if (x === "" || y === "") return (x === "") - (y === "");  // unknown values stay below
+        if (x === "" || y === "") return (x === "") - (y === "");  // unknown values stay at the bottom
         return (numeric ? x - y : x.localeCompare(y)) * (down ? -1 : 1);
       });
       body.append(...rows);
@@ -55,14 +55,14 @@ function boxes(table, rows) {
   compare();
 }
 
-// The keys of the configuration that differ among the ticked runs, and their results beside those of the first.
+// The keys of the configuration that differ among the selected runs, and their results compared with the first run.
 function compare() {
   const runs = [...ticked].sort((a, b) => a - b).map(run => data.compared[run]), view = $("compare-view");
   if (runs.length < 2) {
-    view.replaceChildren(html("p", {class: "hint"}, "Tick two runs or more, here or by a click on their points, to compare them."));
+    view.replaceChildren(html("p", {class: "hint"}, "Select two or more runs to compare them, in the table or by a click on their points."));
     if (!runs.length) return;
   }
-  const clear = html("button", {type: "button", id: "compare-clear"}, "Clear the ticks");
+  const clear = html("button", {type: "button", id: "compare-clear"}, "Clear selection");
   clear.addEventListener("click", () => tick([...ticked], false));
   if (runs.length < 2) return view.append(clear);
   const names = part => [...new Set(runs.flatMap(run => Object.keys(run[part])))];
@@ -78,5 +78,5 @@ function compare() {
       html("tbody", {},
         ...keys.map(key => line(key, runs.map(run => text(run.keys[key])))),
         ...names("results").map(key => line(key, runs.map((run, i) => text(run.results[key]) + (i ? change(run.results[key], runs[0].results[key]) : ""))))))),
-    html("p", {class: "hint"}, "Percentages are against the first of these runs. A single run has no interval: flitgym-compare says which differences exceed noise."));
+    html("p", {class: "hint"}, "Percentages are relative to the first of these runs. A single run has no interval; flitgym-compare lists the differences that exceed noise."));
 }

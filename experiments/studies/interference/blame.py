@@ -1,4 +1,4 @@
-"""Who delays whom: per packet of a victim, the time it stood still because of each culprit's packets."""
+"""Delays between jobs: per packet of a victim, the time that it waited because of each culprit's packets."""
 
 from collections.abc import Sequence
 
@@ -19,14 +19,14 @@ _LEAST_NS = 1.0
 
 
 def blame_of(row: Row, victim: str, culprit: str, kind: str) -> float:
-    """Ns per packet of the victim that one culprit cost it; NaN if the victim sent none."""
+    """The delay by a culprit in ns per packet of the victim; NaN if the victim sent no packet."""
     jobs = list(row["blame.jobs"])
     value = row[f"blame.{kind}_ns_per_packet"][jobs.index(victim)][jobs.index(culprit)]
     return np.nan if value is None else float(value)
 
 
 def pairs(rows: Sequence[Row]) -> Figure:
-    """What each background costs each target, and what the target costs itself beside it.
+    """The delays of each target by each background, and by the target itself in the same runs.
 
     Raises:
         ValueError: a pair has no row.
@@ -61,7 +61,7 @@ def pairs(rows: Sequence[Row]) -> Figure:
 
 
 def jobs(rows: Sequence[Row]) -> Figure:
-    """The blame matrix of the mixed workload under every routing: a row per victim, a column per culprit.
+    """The blame matrix of the mixed workload under every routing, with a row per victim and a column per culprit.
 
     Raises:
         ValueError: a routing has no row.

@@ -21,7 +21,7 @@ _COLORS = "magma_r"
 
 
 def communication_times(rows: Sequence[Row]) -> Figure:
-    """Fig 10: mean over the ranks of each job; an error bar is one standard deviation long.
+    """Fig 10: the mean over the ranks of each job. An error bar has a length of one standard deviation.
 
     Raises:
         ValueError: a routing has no row.
@@ -41,7 +41,7 @@ def communication_times(rows: Sequence[Row]) -> Figure:
 
 
 def stall_times(rows: Sequence[Row]) -> Figure:
-    """Fig 11: time in which a link had packets but no credits: of the links in each group, and of each global link.
+    """Fig 11: the time in which a link had packets but no credits, for the links in each group and each global link.
 
     Raises:
         ValueError: a routing has no row.
@@ -74,7 +74,7 @@ def stall_times(rows: Sequence[Row]) -> Figure:
 
 
 def congestion_index(rows: Sequence[Row]) -> Figure:
-    """Fig 12: bytes sent / (time x links x 25 GB/s): on the diagonal the links of a group, elsewhere the global links.
+    """Fig 12: bytes sent / (time x links x 25 GB/s). The diagonal has the local links, other cells the global links.
 
     Raises:
         ValueError: a routing has no row.
@@ -92,7 +92,7 @@ def congestion_index(rows: Sequence[Row]) -> Figure:
 
 
 def latency_and_throughput(rows: Sequence[Row]) -> Figure:
-    """Fig 13: latency of all packets, and the bytes that all jobs receive over time.
+    """Fig 13: the latency of all packets, and the throughput of all jobs over time.
 
     Raises:
         ValueError: a routing has no row.
@@ -122,7 +122,7 @@ def latency_and_throughput(rows: Sequence[Row]) -> Figure:
 
 
 def index_of(row: Row) -> NDArray[np.float64]:
-    """The congestion index of every pair of groups, on the diagonal of a group's own links; NaN without a link."""
+    """The congestion index of every pair of groups, with a group's local links on the diagonal; NaN without a link."""
     capacity = row["simulated_ns"] * _LINK_BYTES_PER_NS
     links = np.array(row["groups.global_links"], dtype=float)
     sent = np.array(row["groups.global_bytes"], dtype=float)

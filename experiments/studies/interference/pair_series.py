@@ -1,4 +1,4 @@
-"""Figs 5, 6, 7 and 9: two jobs over time, alone (dotted) and side by side."""
+"""Figs 5, 6, 7 and 9: two jobs over time, alone (dotted) and together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,22 +19,22 @@ _TOGETHER: dict[str, Any] = {"linestyle": "-", "linewidth": 1.6}
 
 
 def fft3d_and_halo3d(rows: Sequence[Row]) -> Figure:
-    """Fig 5: throughput of FFT3D beside Halo3D, under PAR and Q-adaptive."""
+    """Fig 5: throughput of FFT3D with Halo3D, under PAR and Q-adaptive."""
     return _draw(rows, "fft3d", "halo3d", DETAIL, _THROUGHPUT)
 
 
 def latency_of_a_pair(rows: Sequence[Row]) -> Figure:
-    """Fig 6: packet latency of a pair, every routing."""
+    """Fig 6: packet latency of a pair under every routing."""
     return _draw(rows, "lu", "halo3d", routings(rows), _LATENCY)
 
 
 def throughput_of_a_pair(rows: Sequence[Row]) -> Figure:
-    """Fig 7: throughput of the same pair, every routing."""
+    """Fig 7: throughput of the same pair under every routing."""
     return _draw(rows, "lu", "halo3d", routings(rows), _THROUGHPUT)
 
 
 def cosmoflow_and_halo3d(rows: Sequence[Row]) -> Figure:
-    """Fig 9: throughput of CosmoFlow beside Halo3D, under PAR and Q-adaptive."""
+    """Fig 9: throughput of CosmoFlow with Halo3D, under PAR and Q-adaptive."""
     return _draw(rows, "cosmoflow", "halo3d", DETAIL, _THROUGHPUT)
 
 
@@ -49,7 +49,7 @@ def _draw(rows: Sequence[Row], target: str, background: str, names: Sequence[str
         _line(right, pair(rows, background, "none", name), f"{background}.{key}", name, _ALONE)
         _line(right, together, f"{background_job(target, background)}.{key}", name, _TOGETHER)
     for ax, job, other in ((left, target, background), (right, background, target)):
-        ax.set_title(f"{job_title(job)}, beside {job_title(other)}", fontweight="bold")
+        ax.set_title(f"{job_title(job)}, with {job_title(other)}", fontweight="bold")
         ax.set_xlabel("time (ms)")
         ax.set_ylabel(label)
         ax.set_xlim(left=0)
@@ -62,7 +62,7 @@ def _draw(rows: Sequence[Row], target: str, background: str, names: Sequence[str
     legend(
         figure,
         names,
-        [Line2D([], [], label="side by side", **dark, **_TOGETHER), Line2D([], [], label="alone", **dark, **_ALONE)],
+        [Line2D([], [], label="together", **dark, **_TOGETHER), Line2D([], [], label="alone", **dark, **_ALONE)],
         lines=True,
     )
     return figure

@@ -1,4 +1,4 @@
-"""Figs 4 and 8: communication times of the six targets beside each background, in ms and relative to alone."""
+"""Figs 4 and 8: communication times of the six targets with each background, in ms and relative to the target alone."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from .runs import bars, legend, pair, slowdown
 
 
 def draw_times(rows: Sequence[Row]) -> Figure:
-    """Mean over the ranks; an error bar is one standard deviation long, half to each side.
+    """The mean over the ranks. An error bar has a length of one standard deviation, with half of it on each side.
 
     Raises:
         ValueError: a pair has no row.
@@ -33,7 +33,7 @@ def draw_times(rows: Sequence[Row]) -> Figure:
 
 
 def draw_slowdowns(rows: Sequence[Row]) -> Figure:
-    """Communication time beside a background / alone, each under the same routing. 1 is no interference.
+    """Communication time with a background / alone, under the same routing. 1 means no interference.
 
     Raises:
         ValueError: a pair has no row.

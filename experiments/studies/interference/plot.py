@@ -1,4 +1,4 @@
-"""The figures of the study by file name, the numbers compared, and the tables below them."""
+"""The figures of the study by file name, the compared numbers, and the Markdown tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ FIGURES = {
 }
 
 Q = "q_adaptive"
-# The study's own: policies that are added are no part of what it published.
+# The routings of the published study. Rows may have further policies.
 RIVALS = ("ugal_group", "ugal_router", "par")
 
 
@@ -36,13 +36,13 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
     """Every figure of the study, by file name.
 
     Raises:
-        ValueError: one of them lacks a row.
+        ValueError: a figure lacks a row.
     """
     return {name: figure(rows) for name, figure in FIGURES.items()}
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """Our number for every entry of `expected.yaml`."""
+    """The measured number of every entry in `expected.yaml`."""
     halo = {name: halo3d_alone(rows, name) for name in (Q, "par")}
     cosmoflow = {name: slowdown(rows, "cosmoflow", "halo3d", name) for name in (Q, "par")}
     rivals = [name for name in routings(rows) if name in RIVALS]
@@ -65,12 +65,12 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def halo3d_alone(rows: Sequence[Row], routing: str) -> float:
-    """Bytes of Halo3D without a neighbour over the time it takes, in GB/ms."""
+    """The injection rate of Halo3D alone, in GB/ms."""
     return float(pair(rows, "halo3d", "none", routing)["jobs.halo3d.injection_rate_gb_per_s"]) / 1e3
 
 
 def interfered(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Communication times in ms, by routing: of targets beside their backgrounds, and of the mixed jobs."""
+    """Communication times in ms by case and routing, for targets with their backgrounds and for the mixed jobs."""
     names = routings(rows)
     cases = {
         f"{job_title(target)} with {job_title(other)}": {
@@ -85,7 +85,7 @@ def interfered(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown: the order of the routings, where Q-adaptive is not best, what the runs took, every pair."""
+    """Markdown: the order of the routings, the cases in which Q-adaptive is not the fastest, and every pair."""
     names = routings(rows)
     labels = [style_of(name).label for name in names]
     cases = interfered(rows)
@@ -111,7 +111,7 @@ def summary(rows: Sequence[Row]) -> str:
     ]
     lines += [
         "",
-        "Largest slowdown of a target by a background, each under the same routing: "
+        "Largest slowdown of a target by a background, by routing: "
         + ", ".join(f"{label} {value:.2f}" for label, value in zip(labels, worst, strict=True))
         + ".",
     ]
@@ -134,7 +134,7 @@ def summary(rows: Sequence[Row]) -> str:
     ]
     lines += [
         "\n## Every pair\n",
-        "Communication time in ms, mean ± standard deviation over the ranks, and relative to alone.\n",
+        "Communication time in ms, as mean ± standard deviation over the ranks, and relative to the target alone.\n",
         f"| target | background | {' | '.join(labels)} |",
         "|---" * (len(names) + 2) + "|",
     ]
@@ -151,7 +151,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def _ended(rows: Sequence[Row]) -> list[str]:
-    # A background that ends before its target leaves it alone for the rest.
+    # After the end of its background, a target runs alone.
     early = [
         f"{job_title(target)} with {job_title(other)} ({style_of(name).label})"
         for target in targets(rows)

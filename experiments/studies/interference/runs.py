@@ -1,4 +1,4 @@
-"""The rows of the study by what they are, and what every figure says of them."""
+"""Selection of the study's rows, and common parts of its figures."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,15 +16,15 @@ from ...plotting.players import player_of
 # The study's detail figures compare these two.
 DETAIL = ("par", "q_adaptive")
 
-_POINTS = 250  # of a curve over time; more are averaged
+_POINTS = 250  # most points of a curve over time; longer curves are averaged
 _NS_PER_MS = 1e6
 
 
 def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row:
-    """The row of a target beside a background.
+    """The row of a target with a background.
 
     Raises:
-        ValueError: there is none; a figure is not drawn with a bar missing.
+        ValueError: there is none, and a figure must not lack a bar.
     """
     for row in rows:
         if row["workload.name"] != "pair" or player_of(row) != routing:
@@ -35,7 +35,7 @@ def pair(rows: Sequence[Row], target: str, background: str, routing: str) -> Row
 
 
 def mixed(rows: Sequence[Row], routing: str) -> Row:
-    """The row of the six jobs at once.
+    """The row of the six mixed jobs.
 
     Raises:
         ValueError: there is none.
@@ -52,14 +52,14 @@ def background_job(target: str, background: str) -> str:
 
 
 def slowdown(rows: Sequence[Row], target: str, background: str, routing: str) -> float:
-    """Mean communication time of a target beside a background, relative to the target alone under the same routing."""
+    """Mean communication time of a target with a background, relative to the target alone under the same routing."""
     return comm_ms(pair(rows, target, background, routing), target) / comm_ms(
         pair(rows, target, "none", routing), target
     )
 
 
 def over_time(row: Row, quantity: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Middles of the intervals in ms and the values of a column `series.<quantity>`, at most some 250 points."""
+    """The middles of the intervals in ms and the values of `series.<quantity>`, in at most about 250 points."""
     time = np.asarray(row["time_ns"], dtype=float) / _NS_PER_MS
     middle = time - np.diff(time, prepend=0) / 2
     values = np.array([np.nan if value is None else value for value in row[f"series.{quantity}"]], dtype=float)
@@ -74,7 +74,7 @@ def over_time(row: Row, quantity: str) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def bars(ax: Axes, heights: Sequence[Sequence[float]], names: Sequence[str], errors: Any = None) -> None:
-    """A group of bars per entry of `heights`, a bar per routing; `errors` are half lengths of error bars, likewise."""
+    """Draw a group of bars per entry of `heights`, with a bar per routing. `errors` are half lengths of error bars."""
     width = 0.84 / len(names)
     for k, name in enumerate(names):
         ax.bar(
@@ -90,7 +90,7 @@ def bars(ax: Axes, heights: Sequence[Sequence[float]], names: Sequence[str], err
 
 
 def legend(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), lines: bool = False) -> None:
-    """One legend above all panels: the routings as squares, or as lines, then whatever else is drawn."""
+    """Draw one legend above all panels: the routings as squares or lines, then further entries."""
     look: dict[str, Any] = {"linewidth": 2} if lines else {"marker": "s", "markersize": 9, "linestyle": "none"}
     handles = [Line2D([], [], color=style_of(name).color, label=style_of(name).label, **look) for name in names]
     handles += extra

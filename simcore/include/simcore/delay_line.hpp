@@ -1,7 +1,9 @@
-// A delay line: what is put in at cycle t comes out at t + delay, in order. Channels of equal delay share one; an event
-// costs a store to put in and a load to take out, and the arrays hold no pointers, so copying them copies the line.
+// A delay line: an event that enters at cycle t comes out at t + delay, in order. Channels of equal delay share one.
+// An event costs a store to put in and a load to take out. The arrays hold no pointers, so a copy of them is a copy of
+// the line.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "simcore/types.hpp"
@@ -11,10 +13,10 @@ namespace flitgym {
 template <class T>
 struct DelayLine {
   u32 delay = 1;           // cycles, at least 1
-  u32 first = 0, end = 0;  // running numbers of the oldest event and of the next one
+  u32 first = 0, end = 0;  // numbers of the oldest event and of the next one; events are numbered as they enter
   u32 mask = 0;            // size of items - 1
-  std::vector<T> items;    // [power of two] event n lies at n mod size
-  std::vector<u32> marks;  // [power of two > delay] running number reached at the end of cycle t, at t mod size
+  std::vector<T> items;    // [power of two] event n is at n mod size
+  std::vector<u32> marks;  // [power of two > delay] `end` as it was after cycle t, at t mod size
 
   void reset(u32 cycles) {
     delay = cycles;
@@ -32,12 +34,18 @@ struct DelayLine {
     items[end++ & mask] = item;
   }
 
-  // The event numbers first .. due(now)-1 come out in this cycle; the caller then moves `first` there.
+  bool empty() const { return first == end; }
+  // Events first .. due(now)-1 come out in this cycle. The caller then sets `first` to due(now).
   u32 due(Cycle now) const { return marks[(now - delay) & (marks.size() - 1)]; }
   const T& at(u32 number) const { return items[number & mask]; }
 
-  // Every line is closed at the end of every cycle.
+  // Must be called for every line at the end of every cycle.
   void close(Cycle now) { marks[now & (marks.size() - 1)] = end; }
+  // The same for all cycles from `from` to `until`-1. Earlier ones than a turn of `marks` are overwritten anyway.
+  void close(Cycle from, Cycle until) {
+    const Cycle slots = static_cast<Cycle>(marks.size());
+    for (Cycle t = until - from > slots ? until - slots : from; t != until; t++) close(t);
+  }
 
  private:
   __attribute__((noinline)) void grow() {
@@ -57,8 +65,14 @@ struct DelayLines {
     lines.assign(delays.size(), {});
     for (std::size_t k = 0; k < delays.size(); k++) lines[k].reset(delays[k]);
   }
+  bool empty() const {
+    return std::all_of(lines.begin(), lines.end(), [](const DelayLine<T>& line) { return line.empty(); });
+  }
   void close(Cycle now) {
     for (DelayLine<T>& line : lines) line.close(now);
+  }
+  void close(Cycle from, Cycle until) {
+    for (DelayLine<T>& line : lines) line.close(from, until);
   }
 };
 

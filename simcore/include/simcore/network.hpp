@@ -138,7 +138,7 @@ struct Channel {
 };
 static_assert(sizeof(Channel) == 16);
 
-// Who makes the routing decisions of a cycle (src/decision.cpp).
+// Who makes the routing decisions of a cycle (src/stage/route_computation.cpp).
 enum class Decider : u8 {
   kRouting,     // the routing itself, in the core
   kCandidates,  // somebody outside, among all candidates of each request
@@ -236,6 +236,7 @@ struct Network {
   std::string topology_name, routing_name, traffic_name;
   std::string fingerprint;           // topology and its parameters: what a saved Q-table must match
   std::string identity;              // the whole configuration: what a snapshot must match
+  Config config;                     // as validated: sections with all their parameters, without tables and programs
   std::vector<std::string> plugins;  // whose components it is made of
   u64 memory_bytes = 0;              // what a simulation of it needs to begin with, as build() has counted it
   RoutingFacts routing_facts{};

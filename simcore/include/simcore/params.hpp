@@ -44,10 +44,9 @@ struct Config {
   Section topology, router, routing, traffic;
   u64 seed = 0;
   WorkloadSection workload = {};
-  double max_memory_gb = 0;  // 0: the free memory of the machine
-  Values failures = {};      // src/failures.hpp
-  // for routing=table: a table instead of an engine (src/tables)
-  std::shared_ptr<const tables::ForwardingTable> table = {};
+  double max_memory_gb = 0;                                   // 0: the free memory of the machine
+  Values failures = {};                                       // src/failures.hpp
+  std::shared_ptr<const tables::ForwardingTable> table = {};  // for routing=table: used instead of an engine
   u32 partitions = 0;                                         // their number (src/partition.hpp); 0: by cache size
   std::shared_ptr<const tables::Demand> demand = {};          // for routing=table: traffic that the engine balances for
   std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
@@ -90,6 +89,7 @@ class Params {
   std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0
   const Value& value(const std::string& key) const;
   Params with(const Values& others) const;  // a copy with some values replaced
+  const Values& values() const { return values_; }
 
  private:
   template <class T>

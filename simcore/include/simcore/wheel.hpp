@@ -1,7 +1,8 @@
-// A timing wheel: what is due at cycle t lies in slot t mod slots, as a list of fixed-size chunks from one flat pool.
-// It holds no pointers, so copying the arrays copies the wheel.
+// A timing wheel: items that are due at cycle t are in slot t mod slots, as a list of fixed-size chunks from one flat
+// pool. The arrays hold no pointers, so a copy of them is a copy of the wheel.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "simcore/types.hpp"
@@ -21,7 +22,7 @@ struct Wheel {
   std::vector<Chunk> chunks;     // the pool
   std::vector<u32> free;         // chunk ids not in use
 
-  // `longest` is the largest delay that will ever be pushed.
+  // `longest` is the longest time from push() to the cycle at which an item is due.
   void reset(u32 longest) {
     u32 slots = 64;
     while (slots <= longest) slots *= 2;
@@ -41,7 +42,7 @@ struct Wheel {
     chunk.items[chunk.count++] = item;
   }
 
-  // Appends what is due now to `out` and empties the slot.
+  // Appends the items that are due now to `out` and empties their slot.
   void take(Cycle now, std::vector<T>& out) {
     const u32 slot = now & (static_cast<u32>(first.size()) - 1);
     for (u32 c = first[slot]; c != kNone;) {
@@ -54,6 +55,9 @@ struct Wheel {
     first[slot] = last[slot] = kNone;
   }
 
+  bool empty() const {
+    return std::all_of(first.begin(), first.end(), [](u32 chunk) { return chunk == kNone; });
+  }
   bool due(Cycle now) const { return first[now & (static_cast<u32>(first.size()) - 1)] != kNone; }
 
  private:

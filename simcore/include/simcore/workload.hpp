@@ -78,8 +78,9 @@ struct Workload {
   u32 job_count() const { return static_cast<u32>(jobs.size()); }
 };
 
-// Builds the program of a registered motif. `where` is for messages.
-std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where);
+// Builds the program of a registered motif. `where` is for messages. `validated` receives all parameters.
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where,
+                                             Values* validated = nullptr);
 // The largest number of ranks, at most `available`, that a motif supports.
 u32 motif_ranks(const std::string& name, u32 available);
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "decision.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
+#include "stage/route_computation.hpp"
 #include "stage/stage.hpp"
 
 namespace flitgym::learning {

@@ -31,6 +31,10 @@
 #include "simcore/limits.hpp"
 #include "simcore/simulation.hpp"
 
+namespace flitgym {
+class Team;
+}
+
 namespace flitgym::learning {
 
 struct MarginalCostRule {
@@ -121,7 +125,7 @@ class MarginalCost {
   std::vector<std::unique_ptr<Moment>> moments_;  // buffers, of which the first used_ are in use
   u32 used_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::unique_ptr<class Team> team_;
+  std::unique_ptr<Team> team_;
   std::vector<Trial> trials_;
   Cycle run_from_ = 0;
   std::vector<RunPoint> run_;  // from cycle run_from_ on

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cstring>
 
-#include "decision.hpp"
 #include "learning/future.hpp"
 #include "learning/marginal_cost.hpp"
 #include "simcore/rng.hpp"
+#include "stage/route_computation.hpp"
 #include "team.hpp"
 
 namespace flitgym::learning {

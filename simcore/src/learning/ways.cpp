@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "decision.hpp"
 #include "simcore/rng.hpp"
+#include "stage/route_computation.hpp"
 
 namespace flitgym::learning {
 

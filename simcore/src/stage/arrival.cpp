@@ -57,16 +57,10 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   line.first = due;
 }
 
-template <bool... kKnown>
+template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive_all(Frame& f) {
-  if constexpr (sizeof...(kKnown) == 3) {
-    for (auto& line : f.part.flit_lines.lines)
-      if (line.first != line.due(f.now)) arrive<kKnown...>(f, line);
-  } else {
-    const bool facts[3] = {plain(f), f.net.most_packet_flits == 1, f.net.learns};
-    if (facts[sizeof...(kKnown)]) arrive_all<kKnown..., true>(f);
-    else arrive_all<kKnown..., false>(f);
-  }
+  for (auto& line : f.part.flit_lines.lines)
+    if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
 }
 
 // kPlain: nobody looks on or senses how full VCs are.
@@ -125,14 +119,14 @@ void credit_all(Frame& f) {
 }  // namespace
 
 void arrivals(Frame& f) {
-  if (f.net.whole_packets) arrivals_of_packets(f);
-  else arrive_all<>(f);
+  if (f.net.whole_packets) return arrivals_of_packets(f);
+  specialise([&](auto plain_run, auto single_flit, auto learns) { arrive_all<plain_run, single_flit, learns>(f); },
+             plain(f), f.net.most_packet_flits == 1, f.net.learns);
 }
 
 void credits(Frame& f) {
-  const bool simple = plain(f) && !f.sensed;
-  if (f.net.router.output_depth > 0) simple ? credit_all<true, true>(f) : credit_all<false, true>(f);
-  else simple ? credit_all<true, false>(f) : credit_all<false, false>(f);
+  specialise([&](auto plain_run, auto output_buffers) { credit_all<plain_run, output_buffers>(f); },
+             plain(f) && !f.sensed, f.net.router.output_depth > 0);
 }
 
 void feedback(Frame& f) {

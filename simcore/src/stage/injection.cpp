@@ -195,6 +195,14 @@ void start_sources(Frame& f) {
   }
 }
 
+void stop_sources(const Network& net, State& s) {
+  for (u32 k = 0; k < net.partitions(); k++) {
+    partition(s, k).totals.sources_stopped = 1;
+    partition(s, k).totals.backlogged = 0;
+  }
+  for (Terminal& x : s.terminals) x.left = 0;
+}
+
 void injection(Frame& f) {
   if (!f.part.sources_due.due(f.now)) return;
   f.w.ids.clear();

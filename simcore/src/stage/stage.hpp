@@ -7,6 +7,8 @@
 //   traversal          output queue -> channel, when the channel is free and a credit is there
 #pragma once
 
+#include <type_traits>
+
 #include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 #include "workload/blame.hpp"
@@ -50,12 +52,25 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged);
 // The same: a packet enters the NIC, which has room for it. Returns its id.
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job);
 void start_sources(Frame& f);
+void stop_sources(const Network& net, State& s);  // for good; packets that wait outside the NICs are given up
 
 // watch.cpp: one line of a watched packet's life
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
 // Nobody looks on: no packet is watched, and no job's use of the channels is accounted for.
 inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
+
+// Run-time facts as compile-time constants: calls work(std::true_type or std::false_type, one per fact), so that each
+// combination of facts gets its own code.
+template <class Work>
+void specialise(Work work) {
+  work();
+}
+template <class Work, class... Facts>
+void specialise(Work work, bool fact, Facts... others) {
+  if (fact) specialise([&](auto... known) { work(std::true_type{}, known...); }, others...);
+  else specialise([&](auto... known) { work(std::false_type{}, known...); }, others...);
+}
 
 inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 

@@ -82,8 +82,8 @@ void traversal(Frame& f) {
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);
-  if (f.net.most_packet_flits == 1) plain(f) ? send_all<true, true>(f) : send_all<false, true>(f);
-  else plain(f) ? send_all<true, false>(f) : send_all<false, false>(f);
+  specialise([&](auto plain_run, auto single_flit) { send_all<plain_run, single_flit>(f); }, plain(f),
+             f.net.most_packet_flits == 1);
 }
 
 }  // namespace flitgym

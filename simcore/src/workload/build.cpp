@@ -114,7 +114,7 @@ void examine(const Program& program, const std::string& where, Workload& w) {
 
 }  // namespace
 
-std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where) {
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, Values* validated) {
   const auto names = registered_names<MotifSpec>();
   const auto found = registry<MotifSpec>().find(section.name);
   if (found == registry<MotifSpec>().end())
@@ -124,6 +124,7 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
   std::vector<ParamSpec> specs = common_motif_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
   const Params params(where + "." + spec.name, specs, section.values);
+  if (validated) *validated = params.values();
   auto program = spec.build(params, params.count("ranks"), params.real("scale"));
   const double size = params.real("size_scale");
   if (size == 1) return program;
@@ -192,6 +193,7 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
 std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& section, Network& net,
                                                          double flit_bytes) {
   const Params params("workload", workload_params(), section.values);
+  net.config.workload.values = params.values();
   auto w = std::make_shared<Workload>();
   w->host = host_of(params);
   w->cycle_ps = static_cast<u64>(std::llround(net.cycle_ns * 1000));
@@ -224,7 +226,8 @@ std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& 
       throw ConfigError("workload.jobs: '" + job.name + "' is not a valid job name; use letters, digits, _ and -");
     if (!names.insert(job.name).second)
       throw ConfigError("workload.jobs: two jobs are named '" + job.name + "'; names must be unique");
-    const auto program = job.program ? job.program : motif_program(job.motif, where);
+    JobSection validated{job.name, {job.program ? "program" : job.motif.name, {}}, nullptr, job.terminals};
+    const auto program = job.program ? job.program : motif_program(job.motif, where, &validated.motif.values);
     if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
     std::vector<ParamSpec> common = common_motif_params();
     if (job.program) {  // a program has its own ranks and sizes
@@ -234,8 +237,11 @@ std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& 
     for (const auto& [key, value] : job.motif.values)
       if (job.program || key == "start_ns") own[key] = value;
     const double start_ns = Params(where, common, own).real("start_ns");
-    w->jobs.push_back({job.name, job.program ? "program" : job.motif.name, program, program->ranks, ranks,
+    validated.motif.values["ranks"] = i64{program->ranks};
+    validated.motif.values["start_ns"] = start_ns;
+    w->jobs.push_back({job.name, validated.motif.name, program, program->ranks, ranks,
                        static_cast<u64>(std::llround(start_ns * 1000))});
+    net.config.workload.jobs.push_back(std::move(validated));
     ranks += program->ranks;
     wanted += program->ranks;
   }

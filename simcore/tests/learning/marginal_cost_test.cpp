@@ -165,7 +165,7 @@ TEST(marginal_costs_of_branches_and_complete_forks_agree) {
 
 // If the other packets keep their paths, only queues differ. If they are routed again, one detour leads to another.
 TEST(marginal_costs_are_steadier_if_others_keep_their_paths) {
-  const auto spread = [](Ahead others) {
+  const auto spread = [](learning::Ahead others) {
     Simulation sim(lively("par", 0.2));
     sim.run(5000);
     learning::MarginalCostRule r = rule(others);

@@ -180,7 +180,7 @@ TEST(broken_policy_files_are_refused) {
   refused(with([](auto& t) { t[1].from = 0, t[1].to = 24; }), {"layers.0.bias", "overlap"});
   refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"truncated"});
   refused(with([](auto& t) { t[3].from = ~u64{0} - 8, t[3].to = ~u64{0} - 4; }), {"policy file"});
-  refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not fit"});
+  refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not match its number of bytes"});
   refused(good + '\0', {"bytes 268 to 269"});
   refused(with([](auto& t) { t[0].to = 216, t[0].from = 0, t[1].from = 220, t[1].to = 244; }), {"tensor"});
   refused(with([](auto& t) { t.push_back({"foreign", "F32", {1}, {0}}); }), {"'foreign'", "layer"});

@@ -2,7 +2,7 @@
 // does with the packet at any router, under any congestion that a test sets.
 #pragma once
 
-#include "decision.hpp"
+#include "stage/route_computation.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
 

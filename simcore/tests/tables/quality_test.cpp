@@ -227,7 +227,7 @@ TEST(effective_bisection_bandwidth_by_hand) {
              1e-15);  // three in each direction
   CHECK_THROWS(ConfigError, tables::bisection_bandwidth(g, table, {0, 1, 2, 3, 4, 4}, false), "orders", "number 0");
   CHECK_THROWS(ConfigError, tables::bisection_bandwidth(g, table, {0, 1, 2, 3, 4, 6}, false), "orders", "0 to 5");
-  CHECK_THROWS(ConfigError, tables::bisection_bandwidth(g, table, {0, 1, 2, 3, 4}, false), "5 places", "6 terminals");
+  CHECK_THROWS(ConfigError, tables::bisection_bandwidth(g, table, {0, 1, 2, 3, 4}, false), "5 entries", "terminals, 6");
   // One of an odd number of terminals is idle.
   const tables::ChannelGraph odd = graph_of(hyperx_section({3}, 1));
   CHECK(tables::bisection_bandwidth(odd, made(odd, "min_hop"), {2, 0, 1}, false) == (std::vector<double>{1}));

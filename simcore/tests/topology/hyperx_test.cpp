@@ -151,7 +151,7 @@ TEST(hyperx_of_4096_terminals) {
   CHECK_EQ(2 * cables(*net, any), 10752u);  // 512 * 21 directed channels
   u64 hops = 0;
   for (u32 a = 0; a < 512; a++)
-    for (u32 b = 0; b < 512; b++) hops += hyperx(*net).distance(hyperx(*net).difference(a, b));
+    for (u32 b = 0; b < 512; b++) hops += as_hyperx(*net).distance(as_hyperx(*net).difference(a, b));
   CHECK_EQ(static_cast<double>(hops) / (512 * 512), 2.625);            // 3 * 7/8, including the own router
   for (u32 k = 0; k < 3; k++) CHECK_EQ(bisection(*net, k), 64u * 16);  // 64 lines of 4 x 4 links
 }

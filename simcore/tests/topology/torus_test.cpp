@@ -249,7 +249,7 @@ TEST(impossible_tori_are_refused) {
   refuse({"torus", {512}}, {"topology.torus.sizes", "256 hops", "254"});
   refuse({"mesh", {128, 129}}, {"topology.mesh.sizes", "255 hops", "254"});
   refuse({"torus", {256, 256, 64}}, {"topology.torus", "288 hops"});
-  refuse({"torus", {160, 160, 150}, {4}}, {"3840000 routers of 25 ports", "more than the core can number"});
+  refuse({"torus", {160, 160, 150}, {4}}, {"3840000 routers of 25 ports", "exceed the core"});
   const auto order = [](const std::vector<double>& given) {
     return [=] {
       build(config(torus_section({"torus", {4, 4}}), input_queued(), {"dimension_order", {{"order", given}}},

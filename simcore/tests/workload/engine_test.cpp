@@ -374,7 +374,7 @@ TEST(workload_refuses_impossible_jobs) {
   refused(with_jobs({halo(2), halo(2)}, {}), {"two jobs", "halo3d"});
   refused(with_jobs({halo(2, {}, "a.b")}, {}), {"'a.b'", "name"});
   refused(with_jobs({halo(2, {}, "")}, {}), {"''", "name"});
-  refused(with_jobs({motif("", {})}, {}), {"neither motif nor goal_file"});
+  refused(with_jobs({motif("", {})}, {}), {"no motif, goal_file or program"});
   JobSection late = given("late", workload::read_goal("num_ranks 1\nrank 0 {\ncalc 5\n}\n", "late"));
   late.motif.values["start_ns"] = -5.0;
   refused(with_jobs({late}, {}), {"start_ns", "-5"});

@@ -205,7 +205,7 @@ TEST(paths_keep_to_their_rules) {
       complete++;
       longest = std::max(longest, path.hops.size());
       check_classes(path, rule.vc_class, name);
-      check_promises(path, hyperx(net), rule.promises, name);
+      check_promises(path, as_hyperx(net), rule.promises, name);
     }
     CHECK_FOR(complete > 1000, name);
     if (rule.longest) CHECK_FOR(longest == rule.longest, name + ": " + std::to_string(longest) + " hops");

@@ -242,7 +242,7 @@ TEST(impossible_bubbles_are_refused) {
   const std::string key = "routing.dimension_order.deadlock_avoidance: bubble";
   CHECK_THROWS(ConfigError, given({{"flow_control", std::string("wormhole")}}, saturating("uniform")), key,
                "virtual_cut_through", "wormhole");
-  CHECK_THROWS(ConfigError, given({{"vcs", i64{2}}}, saturating("uniform")), key, "router.vcs is 2", "0 and 1");
+  CHECK_THROWS(ConfigError, given({{"vcs", i64{2}}}, saturating("uniform")), key, "router.vcs is 2", "0 or 1");
   CHECK_THROWS(ConfigError, given({{"input_buffer_flits", i64{7}}}, saturating("uniform", 4)), key,
                "router.input_buffer_flits is 7", "at least 8");
   CHECK_THROWS(ConfigError, given({{"output_buffer_flits", i64{6}}}, saturating("uniform", 4)), key,

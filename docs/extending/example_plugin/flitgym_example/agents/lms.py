@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from flitgym.agents import stored
+from flitgym.agents.learning import stored
+from flitgym.agents.learning.rollouts import SEEN, Rollouts
 from flitgym.agents.networks import Layers
-from flitgym.agents.rollouts import SEEN, Rollouts
 from flitgym.env import Mixture, World
 
 
@@ -72,8 +72,8 @@ class Agent:
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Continue from a `state()`. A damaged state raises ConfigError."""
-        given = stored.entries(state, "agent", ("weights", "rollouts", "round"))
-        shape = [len(self.weights)]
-        self.weights = stored.tensor(given["weights"], "agent.weights", torch.float64, shape).numpy().copy()
+        own = {"weights": torch.from_numpy(self.weights), "rollouts": ..., "round": 0}
+        given = stored.checked(state, "agent", own)
+        self.weights = given["weights"].numpy().copy()
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
         self.rollouts.load_state(given["rollouts"])

@@ -1,0 +1,1 @@
+"""Parts that several algorithms share: rollouts, replay, advantages, bounds of hyperparameters, checkpoints."""

@@ -1,0 +1,89 @@
+"""Hyperparameters within their bounds, or a message that names the key."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+from ...configs.errors import unknown
+from ...configs.renamed import RENAMED
+from ...simcore import ConfigError, registered
+
+# The bounds of the core's parameters, which only the core declares.
+_CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]
+_RENAMED = RENAMED["train"]
+SLOTS: tuple[float, float] = (_CORE["slots"]["min"], _CORE["slots"]["max"])
+CAPACITY: tuple[float, float] = (1, _CORE["record"]["max"])
+
+# Common keys of agents that learn by gradients; times in ns.
+LEARNING: dict[str, tuple[float, float]] = {
+    "episode_ns": (1, 1e12),
+    "learning_rate": (0, 1),
+    "discount": (0, 1),
+    "gradient_norm": (1e-12, 1e12),
+}
+
+# Common keys of agents that learn from `Rollouts`.
+ROLLOUTS: dict[str, tuple[float, float]] = {
+    "networks": (1, 1024),
+    "run_ns": (1, 1e9),
+    "capacity": CAPACITY,
+    "record_part": (1e-6, _CORE["record_part"]["max"]),
+    "tail_ns": (0, 1e9),
+}
+
+
+def check(config: Any, **bounds: tuple[float, float]) -> None:
+    """Refuse values that no training can run with.
+
+    A hyperparameter with the name of a parameter of `routing=policy` (`slots`, `hidden`, `network` ...) has the bounds
+    that the core declares, unless `bounds` names it.
+
+    Args:
+        config: a dataclass of hyperparameters.
+        bounds: least and greatest value of each key, both allowed.
+
+    Raises:
+        ConfigError: a value is out of bounds, not a number, or not one of the choices.
+    """
+    names = [field.name for field in fields(config)]
+    for key in names:
+        new = _RENAMED.get(f"agent.{key}", "").removeprefix("agent.")
+        if new in names:  # a subclass still sets the default of the old key, which nothing reads
+            raise ConfigError(f"{type(config).__module__}: {key} is now {new}")
+        if key in _CORE and key not in bounds:
+            _check_as_core(key, getattr(config, key), _CORE[key])
+    for key, (low, high) in bounds.items():
+        _check(f"agent.{key}", getattr(config, key), low, high)
+
+
+def require(config: Any, kind: type[Any], agent: str) -> None:
+    """Refuse the hyperparameters of another version of an algorithm.
+
+    Raises:
+        ConfigError: `config` is not a `kind`; the message names the keys that `kind` lacks.
+    """
+    if not isinstance(config, kind):
+        known = {field.name for field in fields(kind)}
+        strange = sorted({field.name for field in fields(config)} - known)
+        raise ConfigError(
+            f"{agent} takes {kind.__module__}.{kind.__qualname__}, not {type(config).__module__}."
+            f"{type(config).__qualname__}, which has {', '.join(strange) or 'other values'}"
+        )
+
+
+def _check_as_core(key: str, value: Any, param: dict[str, Any]) -> None:
+    if param["type"] == "str":
+        if param["choices"] and value not in param["choices"]:
+            raise ConfigError(unknown(f"agent.{key}", str(value), param["choices"], "choice"))
+    elif param["type"].startswith("list"):
+        for item in value:
+            _check(f"agent.{key}: {list(value)}", item, param["min"], param["max"])
+    elif param["type"] != "bool":
+        _check(f"agent.{key}", value, param["min"], param["max"])
+
+
+def _check(what: str, value: float, low: float, high: float) -> None:
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ConfigError(f"{what}: {value} is outside {low:g} .. {high:g}")

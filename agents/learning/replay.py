@@ -1,0 +1,76 @@
+"""A replay buffer: the latest transitions of all networks in one ring, drawn uniformly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...simcore import ConfigError
+from . import stored
+
+
+class Replay:
+    """Keeps the newest rows.
+
+    Args:
+        capacity: rows kept.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.columns: dict[str, Tensor] = {}
+        self.added = 0
+
+    def __len__(self) -> int:
+        return min(self.added, self.capacity)
+
+    def add(self, rows: Mapping[str, Tensor]) -> None:
+        """Replace the oldest rows; columns [n, ...], with the same names in every call."""
+        if not rows:
+            return
+        count = len(next(iter(rows.values())))
+        kept = min(count, self.capacity)
+        places = torch.arange(self.added + count - kept, self.added + count) % self.capacity
+        for name, column in rows.items():
+            if name not in self.columns:
+                self.columns[name] = torch.zeros((self.capacity, *column.shape[1:]), dtype=column.dtype)
+            self.columns[name][places] = column[count - kept :]
+        self.added += count
+
+    def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
+        """Rows drawn uniformly, with replacement; [count, ...] each, or no column while the buffer is empty."""
+        if not len(self):
+            return {}
+        rows = torch.randint(len(self), (count,), generator=generator)
+        return {name: column[rows] for name, column in self.columns.items()}
+
+    def state(self) -> dict[str, Any]:
+        """The buffer's part of a checkpoint."""
+        # Clones, since torch saves the whole memory behind a view.
+        columns = {name: column[: len(self)].clone() for name, column in self.columns.items()}
+        return {"added": self.added, "columns": columns}
+
+    def load_state(self, state: Any, where: str, example: Mapping[str, Tensor]) -> None:
+        """Continue from a `state()` of a buffer of the same capacity.
+
+        Args:
+            state: out of a checkpoint.
+            where: its name in messages.
+            example: columns as `add` takes them, of any length.
+
+        Raises:
+            ConfigError: the state is damaged, or has other columns.
+        """
+        own = {name: column.new_zeros((0, *column.shape[1:])) for name, column in example.items()}
+        empty = isinstance(state, Mapping) and not state.get("added") and state.get("columns") == {}
+        given = stored.checked(state, where, {"added": 0, "columns": {} if empty else own})
+        added, kept = given["added"], min(given["added"], self.capacity)
+        self.added, self.columns = added, {}
+        for name, column in given["columns"].items():
+            if len(column) != kept:
+                raise ConfigError(f"{where}.columns.{name} has {len(column)} rows instead of {kept}")
+            self.columns[name] = column.new_zeros((self.capacity, *column.shape[1:]))
+            self.columns[name][:kept] = column

@@ -1,0 +1,256 @@
+"""Several simulated networks that follow the policy in training, and the transitions that they produce."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...env.experience.ring import Ring, Rows
+from ...env.experience.seeds import training_seed
+from ...env.experience.world import Mixture, World
+from ...simcore import ConfigError, Simulation
+from ..networks import Layers
+from . import stored
+
+# Hyperparameters of an agent that are parameters of `routing=policy`: observation and reward.
+SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")
+
+
+class Rollouts:
+    """K simulations of a world, each in its own episode. The routers decide inside the core (`routing=policy`).
+
+    An episode begins with an empty network and ends after `episode_ns`. The first episodes have different lengths, so
+    that the networks do not all restart at the same time.
+
+    The networks take the worlds of a mixture in turn. If there are more worlds than networks, the episodes of a network
+    take further worlds in turn.
+
+    Args:
+        world: the source of episodes.
+        routing: parameters of `routing=policy` (network, hidden, observation, reward, slots ...).
+        networks: K.
+        episode_ns: length of an episode.
+        capacity: transitions kept of each network.
+        record_part: fraction of the packets whose decisions are recorded.
+        seed: of the first episode; every further episode takes the next seed.
+        tail_ns: how long an episode continues after its end, for the rewards of decisions made before the end. Without
+            it the decisions that are open at the end, which are the slow ones, are lost.
+    """
+
+    def __init__(
+        self,
+        world: World | Mixture,
+        routing: Mapping[str, Any],
+        *,
+        networks: int,
+        episode_ns: float,
+        capacity: int,
+        record_part: float,
+        seed: int,
+        tail_ns: float = 0.0,
+    ) -> None:
+        self.mixture = world if isinstance(world, Mixture) else Mixture.alone(world)
+        self.episode_ns, self.capacity, self.tail_ns = episode_ns, capacity, tail_ns
+        self.routing = {**routing, "name": "policy", "record": capacity, "record_part": record_part}
+        self.next_seed, self.decisions = seed, 0
+        self.seeds = [0] * networks
+        self.ends_ns = [0.0] * networks
+        self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # of the mixture
+        self.simulations: list[Simulation] = []
+        self.rings: list[Ring] = []
+        self.late: list[dict[str, Tensor]] = []  # transitions of finished episodes, not taken yet
+        for k in range(networks):
+            simulation = self._begin(k, (k + 1) / networks)
+            self.simulations.append(simulation)
+            self.rings.append(Ring(simulation))
+        self.seam = self.simulations[0].seam()
+
+    @classmethod
+    def of(cls, config: Any, routing: Mapping[str, Any], world: World | Mixture, seed: int) -> Rollouts:
+        """The rollouts of an agent with these hyperparameters; `seed` is the seed of the training."""
+        return cls(
+            world,
+            routing,
+            networks=config.networks,
+            episode_ns=config.episode_ns,
+            capacity=config.capacity,
+            record_part=config.record_part,
+            seed=training_seed(seed),
+            tail_ns=config.tail_ns,
+        )
+
+    def _begin(self, k: int, part: float = 1.0) -> Simulation:
+        self.members[k] = (self.members[k] + len(self.members)) % len(self.mixture.worlds)
+        self.seeds[k], self.ends_ns[k] = self.next_seed, self.episode_ns * self._scale(k) * part
+        self.next_seed += 1
+        return self.mixture.worlds[self.members[k]].simulation(self.routing, self.seeds[k])
+
+    def _scale(self, k: int) -> float:
+        """The episode length of network k's world, divided by the agent's."""
+        own = self.mixture.episode_ns[self.members[k]]
+        return 1.0 if own is None else own / self.episode_ns
+
+    def run(self, ns: float, layers: Layers, *, epsilon: float = 0.0, temperature: float = 0.0) -> dict[str, float]:
+        """Let every network run for `ns` under these weights, scaled by its world's episode length (see `Mixture`).
+
+        Returns:
+            `latency_ns`: mean over the delivered packets, NaN without any; `throughput`: accepted over offered flits,
+            which can exceed 1 in a short window; `decisions`: the number of decisions so far.
+        """
+        delivered = latency = accepted = offered = 0.0
+        for k, simulation in enumerate(self.simulations):
+            if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
+                self._run_tail(k, ns)
+                simulation = self.simulations[k] = self._begin(k)
+                self.rings[k] = Ring(simulation)
+            simulation.set_policy(layers)
+            simulation.epsilon, simulation.temperature = epsilon, temperature
+            made = simulation.decision_count
+            simulation.begin_window()
+            simulation.run_ns(ns * self._scale(k))
+            simulation.end_window()
+            statistics = simulation.statistics()
+            self.decisions += simulation.decision_count - made
+            if statistics["packets_delivered"]:
+                delivered += statistics["packets_delivered"]
+                latency += statistics["packet_latency_mean_ns"] * statistics["packets_delivered"]
+            accepted += statistics["accepted_load"]
+            offered += statistics["offered_load"]
+        return {
+            "latency_ns": latency / delivered if delivered else float("nan"),
+            "throughput": accepted / offered if offered else float("nan"),
+            "decisions": float(self.decisions),
+        }
+
+    def _run_tail(self, k: int, step_ns: float) -> None:
+        """Continue a finished episode, and keep the transitions of the decisions made before its end."""
+        simulation = self.simulations[k]
+        if self.tail_ns <= 0 or simulation.workload_finished:
+            return
+        end = simulation.now
+        stop_ns = simulation.time_ns + self.tail_ns
+        while simulation.time_ns < stop_ns:
+            simulation.run_ns(min(step_ns, self.tail_ns))
+            rows = self._read(k, (*_TAKEN, "decided"))
+            early = rows.pop("decided") < end
+            if early.any():
+                part = {name: column[early] for name, column in rows.items()}
+                self.late.append(_labelled(part, len(self.rings) + k))
+
+    def no_rows(self) -> dict[str, Tensor]:
+        """The columns of `take` without rows, for their names, types and shapes."""
+        nothing = np.empty(0, np.int64)
+        return _labelled(self.rings[0].pick(nothing, _TAKEN), 0)
+
+    def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
+        """Random transitions out of the rings, an equal number from each network.
+
+        Returns:
+            `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
+            `log_probability` [n]; n is `count`, or less while a network has no transition yet. Empty without any
+            transition.
+        """
+        parts = []
+        share = -(-count // len(self.rings))
+        for ring in self.rings:
+            kept = ring.kept
+            if kept:
+                numbers = kept.start + torch.randint(len(kept), (share,), generator=generator)
+                parts.append(_tensors(ring.pick(numbers.numpy(), _SAMPLED)))
+        return {name: column[:count] for name, column in _joined(parts).items()}
+
+    def take(self) -> dict[str, Tensor]:
+        """The transitions recorded since the last call, in order, network by network; `network` [n] is their number.
+
+        Transitions of finished episodes have numbers from K on.
+
+        Raises:
+            ConfigError: the ring overflowed.
+        """
+        parts, self.late = self.late, []
+        for k in range(len(self.rings)):
+            rows = self._read(k, _TAKEN)
+            if len(rows["action"]):
+                parts.append(_labelled(rows, k))
+        return _joined(parts)
+
+    def _read(self, k: int, names: tuple[str, ...]) -> Rows:
+        try:
+            return self.rings[k].take(names)
+        except ConfigError as error:
+            raise ConfigError(f"{error} (agent.capacity), or run less: agent.run_ns, agent.record_part") from None
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to continue in the same way: tensors, numbers and lists."""
+        snapshots = [torch.from_numpy(np.frombuffer(s.snapshot(), dtype=np.uint8).copy()) for s in self.simulations]
+        return {"snapshots": snapshots, **self._counts()}
+
+    def _counts(self) -> dict[str, Any]:
+        return {
+            "seeds": list(self.seeds),
+            "ends_ns": list(self.ends_ns),
+            "members": list(self.members),
+            "read": [ring.read for ring in self.rings],
+            "next_seed": self.next_seed,
+            "decisions": self.decisions,
+        }
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state()`.
+
+        Raises:
+            ConfigError: it is of another world or another number of networks, or damaged.
+        """
+        where, snapshot = "agent.rollouts", torch.empty(0, dtype=torch.uint8)
+        own = {"snapshots": [snapshot] * len(self.simulations), **self._counts()}
+        given = stored.checked(state, where, own)
+        worlds, seeds, members = self.mixture.worlds, given["seeds"], given["members"]
+        simulations, rings = [], []
+        for k, member in enumerate(members):
+            stored.whole(member, f"{where}.members.{k}", 0, len(worlds) - 1)
+            simulation = worlds[member].simulation(self.routing, seeds[k])
+            simulation.restore(given["snapshots"][k].numpy().tobytes())
+            ring = Ring(simulation)
+            ring.read = stored.whole(given["read"][k], f"{where}.read.{k}", 0, simulation.transition_count)
+            simulations.append(simulation)
+            rings.append(ring)
+        self.next_seed, self.decisions = given["next_seed"], given["decisions"]
+        self.simulations, self.rings, self.members = simulations, rings, members
+        self.seeds, self.ends_ns = seeds, given["ends_ns"]
+
+
+_SAMPLED = (
+    "observation",
+    "next_observation",
+    "mask",
+    "next_mask",
+    "action",
+    "reward",
+    "done",
+    "log_probability",
+)
+
+
+_TAKEN = (*_SAMPLED, "decision", "next_decision")
+
+
+def _tensors(rows: Rows) -> dict[str, Tensor]:
+    # torch cannot compare unsigned integers, so numbers of decisions become signed, and "none" becomes -1.
+    signed = {name: column.view(np.int64) if column.dtype == np.uint64 else column for name, column in rows.items()}
+    return {name: torch.from_numpy(column) for name, column in signed.items()}
+
+
+def _labelled(rows: Rows, label: int) -> dict[str, Tensor]:
+    part = _tensors(rows)
+    part["network"] = torch.full((len(part["action"]),), label)
+    return part
+
+
+def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    if not parts:
+        return {}
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}

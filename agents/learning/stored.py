@@ -1,0 +1,140 @@
+"""The agent's part of a checkpoint, compared with the agent before it is used.
+
+`torch.load(weights_only=True)` makes sure that a file runs no code. Its content may still be damaged, or come from
+another agent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam
+
+from ...simcore import ConfigError
+
+Part = nn.Module | Adam | torch.Generator
+
+
+def state_of(parts: Mapping[str, Part]) -> dict[str, Any]:
+    """The states of networks, optimisers and generators on the CPU, by name."""
+    return {name: p.get_state() if isinstance(p, torch.Generator) else p.state_dict() for name, p in parts.items()}
+
+
+def load(parts: Mapping[str, Part], states: Mapping[str, Any]) -> None:
+    """Give each part its state out of `states`, which `checked` has returned."""
+    for name, part in parts.items():
+        if isinstance(part, torch.Generator):
+            part.set_state(states[name])
+        elif isinstance(part, Adam):
+            # The settings are those of the configuration. The agents set the learning rate in every round.
+            groups = part.state_dict()["param_groups"]
+            part.load_state_dict({"state": states[name]["state"], "param_groups": groups})
+        else:
+            part.load_state_dict(states[name])
+
+
+def checked(found: Any, where: str, own: Any) -> Any:
+    """A value from a checkpoint, if it has the structure of the agent's own.
+
+    Args:
+        found: the value.
+        where: its name in messages, e.g. `agent.rollouts`.
+        own: a mapping stands for the same keys, a list for the same length, a tensor for its type and shape and for
+            finite numbers, and a number for a finite one of its type that is not negative. A tensor without rows
+            stands for any number of rows. A network, an optimiser or a generator stands for its state, and `...` for
+            anything.
+
+    Raises:
+        ConfigError: it has another structure; the message names the piece.
+    """
+    if own is ...:
+        return found
+    if isinstance(own, Adam):
+        return _adam(found, where, own)
+    if isinstance(own, torch.Generator):
+        return _generator(found, where)
+    if isinstance(own, nn.Module):
+        own = own.state_dict()
+    if isinstance(own, Mapping):
+        if not isinstance(found, Mapping) or set(found) != set(own):
+            keys = ", ".join(map(str, list(found)[:8])) if isinstance(found, Mapping) else type(found).__name__
+            raise ConfigError(f"{where} holds {keys or 'nothing'} instead of {', '.join(map(str, own))}")
+        return {key: checked(found[key], f"{where}.{key}", value) for key, value in own.items()}
+    if isinstance(own, list):
+        if not isinstance(found, list | tuple):
+            raise ConfigError(f"{where} is {_kind(found)} instead of a list")
+        if len(found) != len(own):
+            raise ConfigError(f"{where} has {len(found)} entries instead of {len(own)}")
+        return [checked(value, f"{where}.{k}", own[k]) for k, value in enumerate(found)]
+    if isinstance(own, Tensor):
+        return _tensor(found, where, own)
+    if isinstance(own, float):
+        return _number(found, where)
+    if isinstance(own, int):
+        return whole(found, where)
+    if not isinstance(found, type(own)):
+        raise ConfigError(f"{where} is {_kind(found)} instead of {_kind(own)}")
+    return found
+
+
+def whole(found: Any, where: str, low: int = 0, high: int = 2**63 - 1) -> int:
+    """An integer between `low` and `high`.
+
+    Raises:
+        ConfigError: as `checked`.
+    """
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise ConfigError(f"{where} is {_kind(found)} instead of a whole number")
+    if not low <= found <= high:
+        raise ConfigError(f"{where} is {found:.6g}, outside {low:.6g} .. {high:.6g}")
+    return found
+
+
+def _number(found: Any, where: str) -> float:
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise ConfigError(f"{where} is {_kind(found)} instead of a number")
+    if not (math.isfinite(found) and found >= 0):
+        raise ConfigError(f"{where} is {found}; it must be finite and not negative")
+    return float(found)
+
+
+def _tensor(found: Any, where: str, own: Tensor) -> Tensor:
+    if not isinstance(found, Tensor):
+        raise ConfigError(f"{where} is {_kind(found)} instead of a tensor")
+    any_rows = own.dim() > 0 and not len(own)
+    fits = found.dim() == own.dim() and found.shape[any_rows:] == own.shape[any_rows:]
+    # A tensor that is not contiguous could claim more elements than the file has bytes.
+    if found.dtype != own.dtype or not fits or found.layout != torch.strided or not found.is_contiguous():
+        shape = ", ".join("any" if any_rows and not k else str(n) for k, n in enumerate(own.shape))
+        raise ConfigError(f"{where} is {found.dtype} {list(found.shape)} instead of {own.dtype} [{shape}]")
+    if found.dtype.is_floating_point and not bool(torch.isfinite(found).all()):
+        raise ConfigError(f"{where} holds a number that is not finite: the training that wrote it had diverged")
+    return found
+
+
+def _generator(found: Any, where: str) -> Tensor:
+    own = torch.Generator()
+    state = _tensor(found, where, own.get_state())
+    try:
+        own.set_state(state)
+    except RuntimeError as error:
+        raise ConfigError(f"{where}: {str(error).strip().splitlines()[0]}") from error
+    return state
+
+
+def _adam(found: Any, where: str, optimiser: Adam) -> dict[str, Any]:
+    """The two moments of each parameter, or nothing before the first step."""
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
+    moments = {k: {"step": torch.zeros(()), "exp_avg": p, "exp_avg_sq": p} for k, p in enumerate(parameters)}
+    before = isinstance(found, Mapping) and found.get("state") == {}
+    groups = [...] * len(optimiser.param_groups)
+    state: dict[str, Any] = checked(found, where, {"state": {} if before else moments, "param_groups": groups})
+    return state
+
+
+def _kind(found: Any) -> str:
+    return "nothing" if found is None else "text" if isinstance(found, str) else f"a {type(found).__name__}"

@@ -1,0 +1,56 @@
+"""The value of an observation, and Q values of its slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .scores import Perceptron, SlotScores
+
+
+class StateValue(nn.Module):
+    """One number per observation: from the general features, the first slot, and each slot feature's mean and least."""
+
+    def __init__(self, seam: Mapping[str, Any], hidden: Sequence[int]) -> None:
+        super().__init__()
+        self.general, self.per_slot, self.slots = len(seam["general"]), len(seam["per_slot"]), int(seam["slots"])
+        self.perceptron = Perceptron([self.general + 3 * self.per_slot, *hidden, 1])
+
+    def forward(self, observation: Tensor, mask: Tensor) -> Tensor:
+        """[n, width], [n, slots] -> [n]."""
+        own = observation[:, self.general :].view(-1, self.slots, self.per_slot)
+        valid = mask.unsqueeze(2)
+        mean = (own * valid).sum(1) / valid.sum(1).clamp(min=1)
+        least = own.masked_fill(~valid, torch.inf).amin(1).nan_to_num(posinf=0)
+        value: Tensor = self.perceptron(torch.cat([observation[:, : self.general], own[:, 0], mean, least], dim=1))
+        return value.squeeze(1)
+
+
+class QNetwork(nn.Module):
+    """Q of every slot. The core needs only the scores, since the state's value is the same for all slots.
+
+    Args:
+        seam: as for `SlotScores`.
+        hidden: as for `SlotScores`.
+        network: as for `SlotScores`.
+        dueling: the scores are advantages around the state's value (Wang et al., ICML 2016).
+    """
+
+    def __init__(
+        self, seam: Mapping[str, Any], hidden: Sequence[int], network: str = "slots", dueling: bool = False
+    ) -> None:
+        super().__init__()
+        self.scores = SlotScores(seam, hidden, network)
+        self.value = StateValue(seam, hidden) if dueling else None
+
+    def forward(self, observation: Tensor, mask: Tensor) -> Tensor:
+        """[n, width], [n, slots] -> [n, slots]."""
+        scores: Tensor = self.scores(observation)
+        if self.value is None:
+            return scores
+        mean = (scores * mask).sum(1) / mask.sum(1).clamp(min=1)
+        value: Tensor = self.value(observation, mask)
+        return value[:, None] + scores - mean[:, None]

@@ -1,0 +1,1 @@
+"""Policies as files, and policies that are written down instead of trained."""

@@ -1,0 +1,143 @@
+"""RLlib's PPO and DQN as agents of `flitgym-train`: on this machine or on a Ray cluster.
+
+The algorithms are in ppo.py and dqn.py, which import Ray. This file imports them when one of them is chosen.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...env.experience.seeds import episode_seed
+from ...env.experience.world import Mixture, World
+from ...simcore import ConfigError, CoreError
+from ..learning import stored
+from ..learning.rollouts import SEEN
+from ..networks import Layers
+from .config import DqnConfig, PpoConfig
+from .ray_cluster import join, require_cpus
+
+
+class Agent:
+    """One round is an iteration of RLlib. A checkpoint keeps the weights only, since RLlib's files could run code.
+
+    A training that continues from a checkpoint has its weights, its counts and its epsilon, but a new optimiser, an
+    empty replay buffer and other episodes. So it does not repeat an uninterrupted training, unlike the other agents.
+    """
+
+    def __init__(self, config: Any, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
+        if isinstance(world, Mixture):
+            raise ConfigError(f"worlds: agent={config.name} trains on one world; dqn and ppo take several")
+        if device != "cpu":
+            raise ConfigError(f"device={device}: with RLlib set agent.gpus_per_learner and agent.learners instead")
+        self.config, self.world, self.seed = config, world, seed
+        self._module = importlib.import_module(f".{config.name.removeprefix('rllib_')}", __package__)
+        self._training = importlib.import_module(".training", __package__)
+        self.seam = world.simulation({**self.routing(config), "name": "policy"}, seed).seam()
+        where = f"joining the Ray cluster at {config.address}" if config.address else "starting Ray"
+        print(f"{config.name}: {where}", file=sys.stderr, flush=True)
+        join(config.address, "agent.address", include_dashboard=False, log_to_driver=False)
+        # RLlib would wait silently for CPUs that the cluster does not have.
+        require_cpus(config.cpus, "agent.env_runners + agent.learners")
+        self._before, self._steps, self.round = 0.0, 0.0, 0
+        self._built: Any = None
+
+    @property
+    def _algorithm(self) -> Any:
+        # Built when first needed: its processes start slowly, and a checkpoint changes its settings.
+        if self._built is None:
+            self._built = self._build()
+        return self._built
+
+    def _build(self) -> Any:
+        config = self.config
+        if self._before and isinstance(config, DqnConfig):  # continue with the epsilon of the checkpoint
+            part = min(1.0, self._before / config.epsilon_decisions)
+            first = config.epsilon_first + (config.epsilon_last - config.epsilon_first) * part
+            left = max(1, int(config.epsilon_decisions - self._before))
+            config = replace(config, epsilon_first=first, epsilon_decisions=left)
+        # A continued training must not repeat its episodes. RLlib takes seeds below 2^32 and adds to them.
+        seed = episode_seed(self.seed, self.round) // 2 if self.round else self.seed
+        return self._module.algorithm_config(self.world, config, seed).build_algo()
+
+    @staticmethod
+    def routing(config: Any) -> dict[str, Any]:
+        """Parameters of `routing=policy`."""
+        return {key: getattr(config, key) for key in SEEN}
+
+    def train_round(self) -> dict[str, float]:
+        """One iteration of RLlib.
+
+        Raises:
+            CoreError: a learner died; RLlib itself replaces a simulating process.
+        """
+        from ray.exceptions import RayActorError
+
+        try:
+            numbers = self._numbers(self._algorithm.train())
+        except RayActorError as error:
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise CoreError(
+                f"{self.config.name}: a process of the cluster died in round {self.round + 1} ({first}); start again "
+                "to continue from the last checkpoint"
+            ) from error
+        self.round += 1
+        self._steps = numbers["decisions"]
+        return numbers
+
+    def _numbers(self, result: dict[str, Any]) -> dict[str, float]:
+        numbers: dict[str, float] = self._training.numbers(result)
+        losses = [value for key, value in numbers.items() if key.endswith("total_loss")]
+        return {
+            "decisions": self._before + numbers["steps"],
+            "reward": numbers["return"],
+            "latency_ns": numbers["latency_ns"],
+            "loss": losses[0] if losses else float("nan"),
+        }
+
+    def policy(self) -> Layers:
+        """The network that the core follows."""
+        layers: Layers = self._training.core_layers(self._algorithm)
+        return layers
+
+    def state(self) -> dict[str, Any]:
+        """The weights of all networks, and the progress of the training."""
+        return {"steps": self._steps, "round": self.round, "weights": self._weights()}
+
+    def _weights(self) -> dict[str, dict[str, torch.Tensor]]:
+        weights = self._algorithm.learner_group.get_weights()
+        return {
+            module: {name: torch.from_numpy(np.array(value)) for name, value in parts.items()}
+            for module, parts in weights.items()
+        }
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Continue with the weights of a `state()`.
+
+        Raises:
+            ConfigError: it is of another agent, or damaged; the message names the piece.
+        """
+        given = stored.checked(state, "agent", {"steps": 0.0, "round": 0, "weights": ...})
+        self.close()
+        self._before = self._steps = given["steps"]
+        self.round = given["round"]
+        weights = {
+            module: {name: value.numpy() for name, value in parts.items()}
+            for module, parts in stored.checked(given["weights"], "agent.weights", self._weights()).items()
+        }
+        self._algorithm.learner_group.set_weights(weights)
+        self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=self._algorithm.learner_group)
+
+    def close(self) -> None:
+        """Stop Ray's processes."""
+        if self._built is not None:
+            self._built.stop()
+            self._built = None
+
+
+AGENTS = {"rllib_ppo": (PpoConfig, Agent), "rllib_dqn": (DqnConfig, Agent)}

@@ -1,0 +1,170 @@
+"""Double DQN (van Hasselt et al., 2016) by RLlib, with transitions out of the core: one network for all routers.
+
+    from flitgym.agents.rllib import dqn
+    layers = dqn.train(world, steps=1_000_000, policy_path="dqn.safetensors")
+
+A transition is a decision, its reward, and the packet's next decision, if there is one. Replay needs no order, so
+transitions are stored in flat arrays as they arrive; RLlib's buffer would make an object of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...env.experience.world import World
+from ...simcore import ConfigError
+from ..learning.bounds import require
+from ..learning.rollouts import SEEN
+from ..networks import Layers
+from .columns import Sampled
+from .config import DqnConfig
+from .modules import MaskedQNetwork
+from .training import configure, learn
+
+try:
+    import torch
+    from ray.rllib.algorithms.dqn import DQNConfig
+    from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
+    from ray.rllib.connectors.connector_v2 import ConnectorV2
+    from ray.rllib.core import DEFAULT_MODULE_ID
+    from ray.rllib.core.columns import Columns
+    from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+    from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+    from ray.rllib.utils.replay_buffers.episode_replay_buffer import EpisodeReplayBuffer
+except ImportError as error:
+    raise ConfigError(f"flitgym.agents.rllib.dqn needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+
+from ...env.rllib_runner import DELIVERED, NEXT_ROW, Rollout
+
+
+class TransitionBuffer(EpisodeReplayBuffer):
+    """A ring of transitions in flat arrays; `sample` draws uniformly, with replacement."""
+
+    def __init__(self, capacity: int = 10_000, *, seed: int | None = None, **kwargs: Any) -> None:
+        super().__init__(capacity=capacity, **kwargs)
+        self.rng = np.random.default_rng(seed)
+        self.columns: dict[str, NDArray[Any]] = {}
+        self.added = 0
+
+    def add(self, episodes: Any) -> None:  # type: ignore[override]
+        """Store the transitions of runners in place of the oldest ones."""
+        for episode in episodes if isinstance(episodes, list) else [episodes]:
+            sampled = Sampled([episode])
+            rows = {
+                Columns.OBS: sampled.observations(),
+                Columns.ACTIONS: sampled.actions(),
+                Columns.REWARDS: sampled.rewards(),
+                **{name: sampled.extra(name) for name in (DELIVERED, NEXT_ROW)},
+            }
+            at = np.arange(self.added, self.added + len(episode)) % self.capacity
+            for name, column in rows.items():
+                if name not in self.columns:
+                    self.columns[name] = np.zeros((self.capacity, *column.shape[1:]), column.dtype)
+                self.columns[name][at[-self.capacity :]] = column[-self.capacity :]
+            self.added += len(episode)
+
+    def sample(self, num_items: int | None = None, **_: Any) -> list[Any]:  # type: ignore[override]
+        """Random transitions in one episode; its steps are unrelated."""
+        at = self.rng.integers(0, len(self), num_items or 1)
+        rows = {name: column[at] for name, column in self.columns.items()}
+        observation = rows[Columns.OBS]
+        self.sampled_timesteps += len(at)
+        return [
+            SingleAgentEpisode(
+                observations=InfiniteLookbackBuffer(np.concatenate([observation, observation[-1:]]), 0),
+                actions=InfiniteLookbackBuffer(rows[Columns.ACTIONS], 0),
+                rewards=InfiniteLookbackBuffer(rows[Columns.REWARDS], 0),
+                infos=InfiniteLookbackBuffer([{}] * (len(at) + 1), 0),
+                extra_model_outputs={name: InfiniteLookbackBuffer(rows[name], 0) for name in (DELIVERED, NEXT_ROW)},
+                terminated=True,
+                len_lookback_buffer=0,
+            )
+        ]
+
+    def __len__(self) -> int:
+        return min(self.added, self.capacity)
+
+    def get_state(self) -> dict[str, Any]:
+        """The whole buffer, for RLlib."""
+        return {"columns": self.columns, "added": self.added, "rng": self.rng.bit_generator.state}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from a `get_state()`."""
+        self.columns, self.added = state["columns"], state["added"]
+        self.rng.bit_generator.state = state["rng"]
+
+
+class DqnTrainBatch(ConnectorV2):
+    """Learner connector: makes DQN's train batch from the buffer's arrays."""
+
+    def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
+        """The batch of one module, on its device."""
+        device, sampled = next(rl_module[DEFAULT_MODULE_ID].parameters()).device, Sampled(episodes)
+        columns = {
+            Columns.OBS: sampled.observations(),
+            Columns.NEXT_OBS: sampled.extra(NEXT_ROW),
+            Columns.ACTIONS: sampled.actions(),
+            Columns.REWARDS: sampled.rewards(),
+            Columns.TERMINATEDS: sampled.extra(DELIVERED),
+        }
+        batch = {name: torch.as_tensor(column, device=device) for name, column in columns.items()}
+        ones = torch.ones_like(batch[Columns.REWARDS])
+        return {DEFAULT_MODULE_ID: {**batch, "weights": ones, "n_step": ones.clone()}}
+
+
+def rollout_of(world: World, config: DqnConfig) -> Rollout:
+    """The rollout of each runner."""
+    return Rollout(
+        world,
+        routing={key: getattr(config, key) for key in SEEN},
+        fragment=config.fragment,
+        chains=False,
+        epsilon=(config.epsilon_first, config.epsilon_last),
+        epsilon_decisions=config.epsilon_decisions,
+        episode_ns=config.episode_ns,
+    )
+
+
+def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 0) -> Any:
+    """RLlib's `DQNConfig`, ready for `build_algo()`."""
+    config = config or DqnConfig()
+    require(config, DqnConfig, "rllib_dqn")
+    algorithm: Any = DQNConfig()  # type: ignore[no-untyped-call]
+    algorithm.training(
+        lr=config.learning_rate,
+        train_batch_size_per_learner=config.batch // max(1, config.learners),
+        # As text, since RLlib searches the type for words.
+        replay_buffer_config={
+            "type": f"{__name__}.{TransitionBuffer.__name__}",
+            "capacity": config.buffer,
+            "seed": seed,
+        },
+        num_steps_sampled_before_learning_starts=config.learning_starts,
+        target_network_update_freq=config.target_update,
+        training_intensity=config.updates_per_decision,
+        gamma=config.discount,
+        grad_clip=config.gradient_norm,
+        n_step=1,
+        double_q=config.double,
+        dueling=False,  # of RLlib's networks; here the module has the option
+        num_atoms=1,
+    )
+    algorithm.learners(
+        add_default_connectors_to_learner_pipeline=False,
+        # DQN's learner inserts a connector behind the first of these, so it must exist; the second makes the batch.
+        learner_connector=lambda *spaces: [
+            AddObservationsFromEpisodesToBatch(*spaces, as_learner_connector=True),
+            DqnTrainBatch(*spaces),
+        ],
+    )
+    algorithm.env_runners(rollout_fragment_length=config.fragment)
+    return configure(algorithm, rollout_of(world, config), MaskedQNetwork, config, seed)
+
+
+def train(world: World, steps: int, *, config: DqnConfig | None = None, **options: Any) -> Layers:
+    """Train a policy for the routers of `world`; see `flitgym.agents.rllib.training.learn`."""
+    return learn(algorithm_config, rollout_of, world, config or DqnConfig(), steps, **options)

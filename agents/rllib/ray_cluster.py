@@ -1,0 +1,128 @@
+"""Joining a Ray cluster by address and with its token; an error comes within seconds if no cluster answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from ...simcore import ConfigError
+
+_ANSWER_SECONDS = 5.0  # Ray itself would try for minutes
+_SETTINGS = b"\x04"  # the type of a frame
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00" + _SETTINGS + b"\x00\x00\x00\x00\x00"
+_TOKEN = (
+    "; if the cluster asks for a token, this process needs the same one, in ~/.ray/auth_token or RAY_AUTH_TOKEN, and "
+    "RAY_AUTH_MODE=token must be set wherever `ray start` runs"
+)
+
+
+def join(address: str | None, key: str, **options: Any) -> None:
+    """Connect to a Ray cluster, or start Ray on this machine; nothing if this process is connected already.
+
+    Args:
+        address: `host:port` or `ray://host:port` of a cluster, `auto` for a cluster on this machine; None: the address
+            in RAY_ADDRESS, or else Ray starts here.
+        key: the configuration key of the address, for messages.
+        options: of `ray.init`.
+
+    Raises:
+        ConfigError: no cluster answers at the address, or it refuses this process.
+    """
+    import ray
+
+    if ray.is_initialized():
+        return
+    named = address or os.environ.get("RAY_ADDRESS")
+    if not named:
+        # Ray gives its workers the lowest priority, so that they would hardly run next to other work.
+        os.environ.setdefault("RAY_worker_niceness", "0")
+    if named and named not in ("auto", "local"):
+        _require_answer(named, key if address else "RAY_ADDRESS")
+        _use_token()
+    try:
+        with _own_signals():
+            ray.init(address=address, **options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        if not named:
+            raise
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        token = "" if named == "auto" else _TOKEN
+        raise ConfigError(f"{key}: cannot join the Ray cluster at '{named}' ({first}){token}") from None
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep this process's handlers of SIGINT and SIGTERM; Ray would replace them with a crash report."""
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
+def require_cpus(count: float, key: str) -> None:
+    """Refuse a training that needs more CPUs than the joined cluster has.
+
+    Args:
+        count: processes that run at the same time, with one CPU each.
+        key: the configuration keys, for the message.
+
+    Raises:
+        ConfigError: names both numbers.
+    """
+    import ray
+
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    there = resources.get("CPU", 0.0)
+    if count > there:
+        raise ConfigError(
+            f"{key}: {count:g} processes need a CPU each, and the Ray cluster has {there:g} CPUs; ask for fewer, or "
+            "start more nodes (`ray start --address=... --num-cpus=...`)"
+        )
+
+
+def _require_answer(address: str, key: str) -> None:
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None:
+        raise ConfigError(
+            f"{key}: '{address}' is not the address of a Ray cluster; valid: host:port, ray://host:port, auto"
+        )
+    try:
+        with socket.create_connection((host, port), timeout=_ANSWER_SECONDS) as connection:
+            # Ray uses gRPC over HTTP/2, whose servers answer the client's preface with their settings.
+            connection.settimeout(_ANSWER_SECONDS)
+            connection.sendall(_HTTP2_PREFACE)
+            answered = os.environ.get("RAY_USE_TLS") == "1" or connection.recv(9, socket.MSG_WAITALL)[3:4] == _SETTINGS
+    except OSError as error:
+        raise ConfigError(
+            f"{key}: no cluster answers at '{address}' ({error.strerror or error}); start a cluster there with "
+            f"`ray start --head --port={port}`, or leave {key} out to use this machine"
+        ) from None
+    if not answered:
+        raise ConfigError(f"{key}: the program that answers at '{address}' is not a Ray cluster")
+
+
+def _use_token() -> None:
+    """Show the cluster this machine's token, if there is one.
+
+    A head node with a token asks for it. Ray shows the token to a cluster that it finds on this machine, but to a
+    cluster at a given address only with RAY_AUTH_MODE=token. A cluster without a token accepts a process that has one.
+    """
+    try:
+        from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+    except ImportError:  # an older Ray has no tokens
+        return
+    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)

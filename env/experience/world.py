@@ -1,0 +1,206 @@
+"""A world: the network and the traffic in which agents learn, both drawn for each episode if wanted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+
+from ...configs import compose, core_sections, explain, unknown
+from ...simcore import ConfigError, Simulation
+from .blocks import refuse_in_core
+
+_SECTIONS = ("topology", "router", "traffic", "workload", "failures")
+_DRAWS = 16  # attempts to draw failures that can be routed, per episode
+
+
+@dataclass(frozen=True)
+class World:
+    """A simulation's configuration without the routing and the seed.
+
+    Args:
+        sections: `topology`, `router`, `traffic` or `workload`, and `failures` if there are any, as
+            `flitgym.simcore.Simulation` takes them.
+        vary: keys that are drawn for each episode (domain randomisation). A dotted key of `sections`, e.g. `traffic` or
+            `traffic.load`, has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
+            are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.
+            `failures.links` from [0, 0.02, 0.05], each episode has its own `failures.seed`, unless `sections` or `vary`
+            have one. Failures that cannot be routed are drawn again.
+    """
+
+    sections: Mapping[str, Any]
+    vary: Mapping[str, Sequence[Any] | Mapping[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for section in self.sections:
+            if section not in _SECTIONS:
+                raise ConfigError(unknown("World", section, _SECTIONS, "section"))
+        for key, choices in self.vary.items():
+            if key.split(".")[0] not in _SECTIONS:
+                raise ConfigError(f"World.vary: '{key}' is not a key of a section; sections: {', '.join(_SECTIONS)}")
+            if isinstance(choices, Mapping):
+                if sorted(choices) != ["high", "low"] or not _ordered(choices["low"], choices["high"]):
+                    raise ConfigError(f"World.vary: '{key}' takes a list, or a mapping with low <= high, not {choices}")
+            elif isinstance(choices, str) or not isinstance(choices, Sequence) or not len(choices):
+                raise ConfigError(f"World.vary: '{key}' takes a list of values, not {choices!r}")
+
+    @classmethod
+    def composed(
+        cls,
+        overrides: Sequence[str],
+        vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None = None,
+    ) -> World:
+        """The world of a configuration.
+
+        Args:
+            overrides: as after `flitgym-simulate`, e.g. `topology=dragonfly_1056`, `traffic=adversarial`,
+                `workload=mixed`; other keys have their defaults.
+            vary: see `World`.
+
+        Raises:
+            ConfigError: an override does not exist, or does not belong to a world.
+        """
+        for override in overrides:
+            section = override.lstrip("+~").split("=", 1)[0].split(".", 1)[0].split("@", 1)[0]
+            if section not in _SECTIONS:
+                raise ConfigError(
+                    f"overrides: '{override}' is not a key of a world; a world has {', '.join(_SECTIONS)}"
+                )
+        try:
+            sections = core_sections(compose(list(overrides)))
+        except (HydraException, OmegaConfBaseException) as error:
+            raise ConfigError(f"overrides: {explain(error)}") from error
+        return cls({key: value for key, value in sections.items() if key in _SECTIONS}, vary or {})
+
+    def draw(self, seed: int, attempt: int = 0) -> dict[str, Any]:
+        """The sections of the episode `seed`; the same seed gives the same sections.
+
+        Args:
+            seed: of the episode.
+            attempt: 0, 1, ... if the failures of the attempts before cannot be routed.
+        """
+        drawn: dict[str, Any] = _copied(self.sections)
+        random = np.random.default_rng([seed, 0x776F726C64])
+        for key, choices in self.vary.items():
+            if isinstance(choices, Mapping):
+                value: Any = float(random.uniform(choices["low"], choices["high"]))
+            else:
+                value = _copied(choices[int(random.integers(len(choices)))])
+            _put(drawn, key, value)
+        if self._draws_failures:
+            own = np.random.default_rng([seed, 0x6661696C, attempt])
+            _put(drawn, "failures.seed", int(own.integers(1 << 40)))
+        return drawn
+
+    def simulation(self, routing: str | Mapping[str, Any], seed: int) -> Simulation:
+        """A fresh simulation of the episode `seed` at cycle 0.
+
+        Raises:
+            ConfigError: the drawn sections cannot be built, or the routing names a block from Python.
+        """
+        if isinstance(routing, Mapping):
+            refuse_in_core(routing)
+        for attempt in range(_DRAWS if self._draws_failures else 1):
+            try:
+                return Simulation({**self.draw(seed, attempt), "routing": routing, "seed": seed})
+            except ConfigError as error:
+                refused = error
+        raise refused
+
+    @property
+    def _draws_failures(self) -> bool:
+        # A given seed is not replaced.
+        drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
+        fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
+        return bool(drawn) and not fixed
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Several worlds for one training: different networks, routers, packets and traffic.
+
+    Args:
+        worlds: the worlds.
+        episode_ns: the length of an episode in each world; None = the agent's. The simulated time of a round scales
+            with it, so that worlds with fast links do not simulate thousands of packets per round.
+    """
+
+    worlds: Sequence[World]
+    episode_ns: Sequence[float | None]
+
+    def __post_init__(self) -> None:
+        if not self.worlds:
+            raise ConfigError("worlds: the list is empty")
+        if len(self.worlds) != len(self.episode_ns):
+            raise ConfigError(f"Mixture: {len(self.worlds)} worlds and {len(self.episode_ns)} lengths of episodes")
+
+    @classmethod
+    def alone(cls, world: World) -> Mixture:
+        """A mixture of one world."""
+        return cls([world], [None])
+
+    @classmethod
+    def composed(cls, members: Mapping[str, Mapping[str, Any]]) -> Mixture:
+        """The mixture of a configuration.
+
+        Args:
+            members: by name, `overrides` and `vary` as `World.composed` takes them, `episode_ns` as above, and `share`,
+                the number of times that the world occurs in the mixture (1).
+
+        Raises:
+            ConfigError: a key does not exist, or a world cannot be composed; the message names the member.
+        """
+        worlds: list[World] = []
+        lengths: list[float | None] = []
+        for name, member in members.items():
+            for key in member:
+                if key not in _MEMBER:
+                    raise ConfigError(unknown(f"worlds.{name}", key, _MEMBER, "key"))
+            share, length = member.get("share", 1), member.get("episode_ns")
+            if isinstance(share, bool) or not isinstance(share, int) or not 0 <= share <= 64:
+                raise ConfigError(f"worlds.{name}.share: {share} is not an integer from 0 to 64")
+            number = isinstance(length, int | float) and not isinstance(length, bool)
+            if length is not None and not (number and 1 <= length <= 1e12):
+                raise ConfigError(f"worlds.{name}.episode_ns: {length} is not a number within 1 .. 1e12")
+            overrides = member.get("overrides") or []
+            if isinstance(overrides, str):
+                raise ConfigError(f"worlds.{name}.overrides: takes a list, e.g. ['{overrides}']")
+            try:
+                world = World.composed(list(overrides), member.get("vary"))
+            except ConfigError as error:
+                raise ConfigError(f"worlds.{name}: {error}") from error
+            worlds += [world] * share
+            lengths += [length] * share
+        return cls(worlds, lengths)
+
+
+_MEMBER = ("overrides", "vary", "episode_ns", "share")
+
+
+def _ordered(low: Any, high: Any) -> bool:
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in (low, high))
+    return numbers and bool(low <= high)
+
+
+def _copied(value: Any) -> Any:
+    # Copies share the programs of jobs, which are large and never change.
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _put(sections: dict[str, Any], key: str, value: Any) -> None:
+    *path, last = key.split(".")
+    at = sections
+    for name in path:
+        below = at.get(name, {})
+        at[name] = {"name": below} if isinstance(below, str) else below
+        at = at[name]
+    at[last] = value

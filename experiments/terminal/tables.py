@@ -1,0 +1,110 @@
+"""Tables of results: on the terminal, as Markdown and as CSV."""
+
+import csv
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ...simcore._files import atomic_path
+from ..metrics import Interval
+
+MISSING = "-"  # in place of a number
+
+
+def console(columns: int) -> Console:
+    """The terminal; standard output of another kind gets lines of a fixed number of columns."""
+    return Console(width=None if sys.stdout.isatty() else columns)
+
+
+def terminal_table(heads: Iterable[str], left: Sequence[str] = (), title: str | None = None) -> Table:
+    """An empty table for the terminal.
+
+    Args:
+        heads: The heads of the columns.
+        left: The heads whose columns are aligned to the left.
+        title: Above the table.
+    """
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in heads:
+        table.add_column(head, justify="left" if head in left else "right")
+    return table
+
+
+def markdown_table(heads: Sequence[str], lines: Iterable[Sequence[str]], left: Sequence[str] = ()) -> str:
+    """A table in Markdown that ends with a newline; arguments as for `terminal_table`."""
+    rules = ["---" if head in left else "---:" for head in heads]
+    rows = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|", *(f"| {' | '.join(line)} |" for line in lines)]
+    return "\n".join(rows) + "\n"
+
+
+def study_page(
+    title: str,
+    command: str,
+    notes: Sequence[str],
+    failures: Sequence[str],
+    figure: str,
+    tables: Mapping[str, str],
+    footnote: str = "",
+) -> str:
+    """The Markdown page of a study: its command, notes, failed runs, figure and tables.
+
+    Args:
+        title: The title of the page.
+        command: The command line that made it.
+        notes: Paragraphs that explain the tables.
+        failures: A line per failure.
+        figure: A picture in Markdown.
+        tables: In Markdown, by title.
+        footnote: Below the tables.
+    """
+    parts = [f"# {title}\n\n    {command}\n", *(f"{note}\n" for note in notes)]
+    if failures:
+        parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
+    parts.append(f"{figure}\n")
+    parts += [f"## {name}\n\n{table}" for name, table in tables.items()]
+    if footnote:
+        parts.append(f"{footnote}\n")
+    return "\n".join(parts)
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> None:
+    """Write rows as CSV in one step; None becomes an empty field.
+
+    Args:
+        path: The path of the file.
+        rows: At least one unless `columns` are given.
+        columns: Empty for those of the first row.
+    """
+    with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns or list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def interval_text(interval: Interval, form: str, ends: bool = True) -> str:
+    """A value with its interval.
+
+    Args:
+        interval: A value that is not a number gives `MISSING`.
+        form: A format such as `{:.2f}`.
+        ends: Whether to show both ends of the interval, or half its width.
+    """
+    if np.isnan(interval.value):
+        return MISSING
+    value = form.format(interval.value)
+    if np.isnan(interval.low):
+        return value
+    if ends:
+        return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
+    return f"{value} ±{form.replace('+', '').format((interval.high - interval.low) / 2)}"
+
+
+def interval_columns(interval: Interval, *names: str) -> dict[str, float | None]:
+    """The value and the ends of an interval under three names; None for what is not a number."""
+    return {name: None if np.isnan(number) else number for name, number in zip(names, interval, strict=True)}

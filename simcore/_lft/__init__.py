@@ -1,0 +1,61 @@
+"""Forwarding tables as text: dumps of linear forwarding tables, and comma-separated lists.
+
+Three formats are read, also gzipped. The start of the file distinguishes them:
+
+* The dump of OpenSM (`opensm-lfts.dump`), `ibroute`, `dump_lfts.sh` and `dump_fts`. Each switch has a line
+  `Unicast lids [0-13] of switch Lid 1 guid 0x0000000000010000 ('s0'):`, a line per LID such as
+  `0x0006 001 # Channel Adapter portguid 0x0000000000200001: 'h0'`, and at the end the number of these lines.
+* `opensm.fdbs` of OpenSM and ibdiagnet, which only has GUIDs of switches and LIDs: `Switch 0x0000000000010000`, then
+  `0x0006 : 001  : 01   : yes`.
+* Comma-separated `switch,host,port` with names.
+
+`NAME.sl.csv`, in the folder of `NAME.lft.csv` or `NAME.dump`, holds the service levels. It has a row per source host,
+and in it a hexadecimal digit per destination (`-` for the host itself). `NAME.sl2vl.csv` holds the lanes of the service
+levels: `switch,input_port,output_port,lane_per_service_level`.
+
+A switch is identified by its name. A GUID identifies it if the name contains it (`S-ec0d9a0300ec8240`, as in
+`ibnetdiscover`), or if `write` assigned it. A host is identified by its name, otherwise by the port to which its own
+switch sends. Ports count from 1 in InfiniBand and from 0 here. An edge list may use either; the ports of the hosts show
+which.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from .._files import read_unpacked
+from .dumps import FDB_SWITCH, arrays_of, read_dump, read_fdbs
+from .lists import levels_beside, read_list
+
+
+def is_text(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file has one of the formats that `read` knows.
+
+    Raises:
+        ConfigError: The path is not a plain file, or its compressed data are damaged.
+        OSError: The file cannot be read.
+    """
+    start = read_unpacked(path, most=2000).decode("utf-8", "replace")
+    return "Unicast lids" in start or bool(FDB_SWITCH.search(start)) or start.lstrip().startswith("switch,host,port")
+
+
+def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, Any]:
+    """Read the arrays of `ForwardingTable` from a text file.
+
+    Raises:
+        ConfigError: The file has none of the formats, is cut short (the message names switch and line), or is for
+            another network (the message names nodes).
+        OSError: The file cannot be read.
+    """
+    path = Path(path)
+    lines = read_unpacked(path).decode("utf-8", "replace").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith("switch,host,port"):
+        return read_list(path, lines, graph)
+    dump = read_fdbs(path, lines) if any(map(FDB_SWITCH.match, lines[:50])) else read_dump(path, lines)
+    given, shift = arrays_of(dump, graph)
+    return given | levels_beside(re.sub(r"\.[^.]+(\.gz)?$", "", str(path)), graph, shift, given["port"], given["lmc"])

@@ -1,0 +1,332 @@
+"""Packages that extend flitgym: the entry points of the group `flitgym.plugins`.
+
+    [project.entry-points."flitgym.plugins"]
+    example = "flitgym_example"
+
+The value names a package. It has some of the folders that flitgym itself has:
+
+    agents/<name>.py          agents of flitgym-train: Config and Agent
+    blocks/<any>.py           observations and rewards in NumPy, registered when the module is imported
+    configs/<group>/<name>.yaml   presets, of any group
+    figures/<name>/, studies/<name>/, suites/<name>.yaml
+    lib/<any>.so              components in C++ (docs/extending/plugins.md)
+
+A folder is searched, and a library loaded, when it is first needed. The environment variable FLITGYM_PLUGINS is a list
+like PATH: `none` ignores installed plugins, and a library or the folder of a package adds a plugin that is not
+installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from types import ModuleType
+
+from ._core import ConfigError
+
+GROUP = "flitgym.plugins"
+VARIABLE = "FLITGYM_PLUGINS"
+WITHOUT = f"{VARIABLE}=none leaves installed plugins out"
+_LIBRARIES = (".so", ".dylib")
+# The folders of a plugin's package, each with the pattern of a file that adds something.
+FOLDERS = {
+    "agents": "[a-z]*.py",
+    "blocks": "[a-z]*.py",
+    "configs": "*/*.yaml",
+    "figures": "*/config.yaml",
+    "studies": "*/config.yaml",
+    "suites": "*.yaml",
+    "lib": "*",
+}
+_DRAWN = ("figures", "studies")  # scripts in them draw what was computed
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One plugin.
+
+    Args:
+        name: Of the entry point, of the library or of the folder.
+        package: Import name; empty of a library alone.
+        release: Of the distribution that it comes with; empty where it was not installed.
+        distribution: Its name, or what FLITGYM_PLUGINS said.
+        library: Of one that is nothing else.
+    """
+
+    name: str
+    package: str
+    release: str
+    distribution: str
+    library: Path | None = None
+
+    def __str__(self) -> str:
+        return f"plugin '{self.name}' ({' '.join(filter(None, (self.distribution, self.release)))})"
+
+    @cached_property
+    def folders(self) -> tuple[Path, ...]:
+        """Of the package; one that is installed for editing has several.
+
+        Raises:
+            ConfigError: there is no such package.
+        """
+        if not self.package:
+            return ()
+        try:
+            spec = importlib.util.find_spec(self.package)
+        except (ImportError, ValueError) as error:
+            raise ConfigError(f"{self}: its package '{self.package}' cannot be found ({error}); {WITHOUT}") from error
+        if spec is None or spec.submodule_search_locations is None:
+            what = "is not there" if spec is None else "is a single file, and a folder is needed"
+            raise ConfigError(f"{self}: its package '{self.package}' {what}; {WITHOUT}")
+        return tuple(map(Path, spec.submodule_search_locations))
+
+    @cached_property
+    def libraries(self) -> tuple[Path, ...]:
+        """In C++."""
+        if self.library is not None:
+            return (self.library,)
+        found = {path.name: path for path in self.paths("lib", "*") if path.suffix in _LIBRARIES}
+        return tuple(found[name] for name in sorted(found))
+
+    @cached_property
+    def version(self) -> str:
+        """The release, and what its libraries hold: a result of another library is another result."""
+        return self._marked([path.read_bytes() for path in self.libraries])
+
+    @cached_property
+    def version_of_agents(self) -> str:
+        """As `version`, and what its Python holds, which an agent learns by; what only draws does not count."""
+        parts = [path.read_bytes() for path in self.libraries]
+        for folder in self.folders:
+            for path in sorted(folder.rglob("*.py")):
+                name = path.relative_to(folder)
+                if name.parts[0] not in _DRAWN:
+                    parts += [name.as_posix().encode(), path.read_bytes()]
+        return self._marked(parts)
+
+    def _marked(self, parts: Sequence[bytes]) -> str:
+        if not parts:
+            return self.release
+        held = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
+        return f"{self.release or '0'}+{held.hexdigest()[:8]}"
+
+    def paths(self, folder: str, pattern: str) -> Iterator[Path]:
+        """What a folder of the package has."""
+        for where in self.folders:
+            yield from sorted((where / folder).glob(pattern))
+
+
+def installed() -> tuple[Plugin, ...]:
+    """Every plugin, by name.
+
+    Raises:
+        ConfigError: two have one name, or FLITGYM_PLUGINS names what is not there.
+    """
+    return _installed(os.environ.get(VARIABLE, ""))
+
+
+@lru_cache(maxsize=8)
+def _installed(words: str) -> tuple[Plugin, ...]:
+    from importlib.metadata import entry_points
+
+    given = [word for word in words.split(os.pathsep) if word]
+    found = [_given(Path(word)) for word in given if word != "none"]
+    if "none" not in given:
+        for entry in entry_points(group=GROUP):
+            about = entry.dist
+            release, name = (about.version, about.name) if about is not None else ("", entry.value)
+            found.append(Plugin(entry.name, entry.value.partition(":")[0], release, name))
+    known: dict[str, Plugin] = {}
+    for plugin in found:
+        if plugin.name in known and known[plugin.name] != plugin:
+            raise ConfigError(f"{plugin}: the name is taken by {known[plugin.name]}; uninstall one, or {WITHOUT}")
+        known[plugin.name] = plugin
+    return tuple(known[name] for name in sorted(known))
+
+
+def _given(path: Path) -> Plugin:
+    if path.is_dir():
+        _require_package(path.resolve())
+        parent = str(path.resolve().parent)
+        if parent not in sys.path:
+            sys.path.append(parent)
+        _refuse_shadowed(path)
+        return Plugin(path.resolve().name, path.resolve().name, "", f"{VARIABLE}={path}")
+    if path.suffix in _LIBRARIES and path.is_file():
+        return Plugin(path.stem, "", "", f"{VARIABLE}={path}", path.resolve())
+    raise ConfigError(
+        f"{VARIABLE}: '{path}' is neither a library (*.so) nor the folder of a package; write paths, or `none`, with "
+        f"'{os.pathsep}' in between"
+    )
+
+
+def _require_package(path: Path) -> None:
+    if path.name.isidentifier() and any((path / folder).is_dir() for folder in FOLDERS):
+        return
+    inner = [
+        one for one in sorted(path.iterdir()) if one.is_dir() and any((one / folder).is_dir() for folder in FOLDERS)
+    ]
+    near = f"; did you mean '{inner[0]}'?" if inner else ""
+    raise ConfigError(
+        f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}"
+    )
+
+
+def _refuse_shadowed(path: Path) -> None:
+    """Refuse a folder whose name Python gives to something else: that would be imported in its place."""
+    whole = path.resolve()
+    importlib.invalidate_caches()
+    try:
+        spec = importlib.util.find_spec(whole.name)
+    except (ImportError, ValueError):
+        spec = None
+    found = list(spec.submodule_search_locations or [spec.origin or "built in"]) if spec is not None else []
+    if str(whole) not in (str(Path(where).resolve()) for where in found):
+        by = f" ({found[0]})" if found else ""
+        raise ConfigError(f"{VARIABLE}: '{path}': '{whole.name}' is the name of another package{by}; rename the folder")
+
+
+def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:
+    """What all plugins have in a folder, e.g. `files("suites", "*.yaml")`."""
+    return [(plugin, path) for plugin in installed() for path in plugin.paths(folder, pattern)]
+
+
+def modules(folder: str) -> list[tuple[Plugin, str]]:
+    """The modules that all plugins have in a folder, by their full names; not imported."""
+    found = dict.fromkeys((plugin, path.stem) for plugin, path in files(folder, "[a-z]*.py"))
+    return [(plugin, f"{plugin.package}.{folder}.{stem}") for plugin, stem in found]
+
+
+def load(plugin: Plugin, module: str) -> ModuleType:
+    """Import a module of a plugin.
+
+    Raises:
+        ConfigError: it cannot be imported; says whose it is, why, and how to do without.
+    """
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [""])[0]
+        raise ConfigError(
+            f"{plugin}: {module} cannot be imported: {type(error).__name__}: {said}; {WITHOUT}"
+        ) from error
+
+
+@lru_cache(maxsize=8)
+def _loaded(folder: str, _: tuple[Plugin, ...]) -> None:
+    for plugin, module in modules(folder):
+        load(plugin, module)
+
+
+def load_all(folder: str) -> None:
+    """Import every module that plugins have in a folder, once, for what they register.
+
+    Raises:
+        ConfigError: as `load`.
+    """
+    _loaded(folder, installed())
+
+
+def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tuple[Plugin, Path]]:
+    """What plugins add to things that go by the names of files or folders.
+
+    Args:
+        folder: Of a plugin's package.
+        pattern: Of a file that makes such a thing: `*.yaml`, or `*/config.yaml` of a folder.
+        own: What flitgym has, by name.
+
+    Raises:
+        ConfigError: a name is taken; says by whom.
+    """
+    found: dict[str, tuple[Plugin, Path]] = {}
+    for plugin, path in files(folder, pattern):
+        thing = path.parent if "/" in pattern else path
+        if thing.stem in own or (thing.stem in found and found[thing.stem][0] != plugin):
+            refuse_taken(plugin, f"{folder}/{thing.name}", found.get(thing.stem, (None,))[0])
+        found[thing.stem] = (plugin, thing)
+    return found
+
+
+def refuse_taken(plugin: Plugin, what: str, by: object) -> None:
+    """Refuse a name that somebody else has.
+
+    Raises:
+        ConfigError: always.
+    """
+    raise ConfigError(f"{plugin}: {what}: the name is taken by {by or 'flitgym'}; choose another one, or {WITHOUT}")
+
+
+def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]]) -> None:
+    """Load the libraries of all plugins into the core, which checks them. Called when `flitgym.simcore` is imported.
+
+    Raises:
+        ConfigError: one is refused; nothing of it is registered.
+    """
+    for plugin in installed():
+        for path in plugin.libraries:
+            brought[plugin.name] = {**brought.get(plugin.name, {}), **load_plugin(plugin.name, str(path))}
+
+
+brought: dict[str, Mapping[str, Sequence[str]]] = {}
+"""Of plugins in C++: the names that they have registered, by kind."""
+
+
+def versions(names: Sequence[str], agent: str = "") -> dict[str, str]:
+    """The versions of plugins that took part in something, for its result.
+
+    Args:
+        names: Of those whose components in C++ did.
+        agent: Name of the one whose agent learned; empty: of none.
+    """
+    return {
+        plugin.name: plugin.version_of_agents if plugin.name == agent else plugin.version
+        for plugin in installed()
+        if plugin.name == agent or plugin.name in names
+    }
+
+
+def mentioned(value: object) -> list[str]:
+    """The plugins whose components in C++ are named somewhere in a configuration.
+
+    Args:
+        value: Mappings, lists and texts; every word of a text is looked at: `a+b`, `key=a+b`, `key=[{motif:a}]`.
+    """
+    if isinstance(value, str):
+        words = set(re.findall(r"[\w.-]+", value))
+        return [name for name, kinds in brought.items() if any(words & set(names) for names in kinds.values())]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    parts = value if isinstance(value, list | tuple) else ()
+    return sorted({name for part in parts for name in mentioned(part)})
+
+
+def same(recorded: object) -> bool:
+    """Whether a result with these plugins (`versions`) would be the same today: all of them are there, unchanged.
+
+    Others do not count: what a plugin adds changes nothing of what is there without it.
+    """
+    return isinstance(recorded, Mapping) and (not recorded or versions(list(recorded)) == dict(recorded))
+
+
+def described(plugin: Plugin) -> list[str]:
+    """A plugin and its parts, a line for each kind of part."""
+    lines = [f"{plugin.name} {plugin.version} ({plugin.distribution})"]
+    for folder, pattern in FOLDERS.items():
+        names = sorted({_part(folder, path) for path in plugin.paths(folder, pattern)}) if folder != "lib" else []
+        if names:
+            lines.append(f"  {folder}: {', '.join(names)}")
+    return [*lines, *(f"  {kind}: {', '.join(names)}" for kind, names in brought.get(plugin.name, {}).items())]
+
+
+def _part(folder: str, path: Path) -> str:
+    if folder == "configs":
+        return f"{path.parent.name}={path.stem}"
+    return path.parent.name if path.name == "config.yaml" else path.stem

@@ -1,0 +1,69 @@
+#include "partition_runner.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "idle.hpp"
+#include "partition.hpp"
+#include "simcore/limits.hpp"
+#include "workload/engine.hpp"
+
+namespace flitgym {
+
+namespace {
+
+// The log of a watched packet is in the order of time, so all partitions advance cycle by cycle.
+void run_cycles(const Network& net, State& s, Workspace& workspace, Cycle until) {
+  while (s.part.totals.now < until) {
+    {
+      const Uninterrupted whole;
+      step(net, s, workspace);
+    }
+    if (net.workload) skip_idle(net, s, until);
+    worked(32 + totals(s).flits_in_network);
+  }
+}
+
+}  // namespace
+
+u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspace, u32 wanted) {
+  if (wanted > 1 && (!team_ || team_->wanted() != wanted || !team_->here())) team_ = std::make_unique<Team>(wanted);
+  const u32 threads = wanted > 1 ? team_->size() : 1;
+  helpers_.resize(threads - 1);
+  for (Workspace& helper : helpers_) {
+    if (helper.batch.input_vc.empty()) {
+      Workspace complete;  // prepared before it is stored, because memory may run out
+      prepare(net, complete);
+      helper = std::move(complete);
+    }
+    helper.wary = workspace.wary;
+  }
+  return threads;
+}
+
+void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until) {
+  if (!s.watched.empty()) return run_cycles(net, s, workspace, until);
+  const u32 parts = net.partitions(), size = gather_threads(net, workspace, std::min(threads, parts));
+  const auto share = [&](u32 i) { return static_cast<u32>(u64{parts} * i / size); };  // first partition of thread i
+  const auto on_all_threads = [&](const std::function<void(u32)>& work) {
+    if (size > 1) team_->run(work);
+    else work(0);
+  };
+  while (s.part.totals.now < until) {
+    const Cycle from = s.part.totals.now, end = std::min(until, window_end(net, s, from));
+    {
+      const Uninterrupted whole;
+      begin_cycle(net, s, workspace);
+      on_all_threads([&](u32 i) {
+        for (u32 k = share(i); k < share(i + 1); k++) advance(net, s, i == 0 ? workspace : helpers_[i - 1], k, end);
+      });
+      on_all_threads([&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
+      forget_sent(net, s);
+      workload::settle_outstanding(s);
+    }
+    if (net.workload) skip_idle(net, s, until);
+    worked((end - from) * (32 + totals(s).flits_in_network) / 4);
+  }
+}
+
+}  // namespace flitgym

@@ -1,0 +1,26 @@
+// Runs the partitions of a network (partition.hpp) window by window, on one thread or several.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simcore/network.hpp"
+#include "simcore/state.hpp"
+#include "team.hpp"
+
+namespace flitgym {
+
+class PartitionRunner {
+ public:
+  // Advances all partitions to cycle `until`, on at most `threads` threads. The number of threads changes only the time
+  // that this takes.
+  void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until);
+
+ private:
+  u32 gather_threads(const Network& net, const Workspace& workspace, u32 wanted);  // returns how many there are
+
+  std::unique_ptr<Team> team_;      // made when it is first needed
+  std::vector<Workspace> helpers_;  // of all threads but the first, which uses the caller's workspace
+};
+
+}  // namespace flitgym

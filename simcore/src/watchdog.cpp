@@ -1,0 +1,56 @@
+#include "simcore/watchdog.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "simcore/error.hpp"
+
+namespace flitgym {
+
+void Watchdog::check(const Network& net, const State& s) {
+  const Totals t = totals(s);
+  if (t.moves != moves_ || t.packets_in_network == 0 || t.now < moved_at_) {
+    moves_ = t.moves;
+    moved_at_ = t.now;
+  } else if (t.now - moved_at_ >= net.router.watchdog_cycles) {
+    throw CoreError(deadlock_report(net, s));
+  }
+}
+
+void Watchdog::restart(const State& s) {
+  moves_ = totals(s).moves;
+  moved_at_ = s.part.totals.now;
+}
+
+// Follows the waits: an input VC waits for an output VC, which waits for room in the next router's input VC, and so on.
+std::string deadlock_report(const Network& net, const State& s) {
+  const auto name = [&](u32 v) {
+    const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
+    return "router " + std::to_string(router) + " port " + std::to_string(net.local_port(port)) + " vc " +
+           std::to_string(net.vc_of(v));
+  };
+  std::string text = "deadlock: nothing has moved for " + std::to_string(net.router.watchdog_cycles) + " cycles with " +
+                     std::to_string(totals(s).flits_in_network) + " flits in flight (routing." + net.routing_name +
+                     ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait for each other:";
+  u32 start = kNone;
+  for (u32 v = 0; v < s.input_vcs.size() && start == kNone; v++)
+    if (s.input_vcs[v].count > 0 && s.input_vcs[v].routed) start = v;
+  std::vector<u32> seen;
+  for (u32 v = start; v != kNone && seen.size() < 64;) {
+    const InputVc& in = s.input_vcs[v];
+    if (std::find(seen.begin(), seen.end(), v) != seen.end()) {
+      text += "\n  and back to " + name(v);
+      break;
+    }
+    seen.push_back(v);
+    const u32 out = net.port(net.router_of_port(net.port_of_vc(v)), in.out_port), peer = net.channels[out].peer;
+    text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " +
+            std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
+            std::to_string(s.output_vcs[net.vc_id(out, in.out_vc)].credits) + " credits";
+    if (net.is_nic(peer) || !in.routed || in.count == 0) break;
+    v = net.vc_id(peer, in.out_vc);
+  }
+  return text;
+}
+
+}  // namespace flitgym

@@ -1,0 +1,55 @@
+"""Policy files are safetensors files: the library of that name writes and reads the same."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flitgym.agents.policy.file import load_policy
+from flitgym.configs.policies import shipped_policy
+from flitgym.simcore import ConfigError
+from flitgym.simcore._policy_file import packed, read
+from safetensors import safe_open
+from safetensors.numpy import save
+
+SHIPPED = ["dqn", "dqn_dragonfly", "dqn_priced", "dqn_universal", "search_jobs", "search_universal"]
+
+
+def halves(data: bytes) -> tuple[dict[str, object], bytes]:
+    numbers = 8 + int.from_bytes(data[:8], "little")
+    return json.loads(data[8:numbers]), data[numbers:]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_policies_are_read_as_the_library_reads_them(name: str) -> None:
+    path = shipped_policy(name)
+    tensors, metadata = read(path)
+    with safe_open(path, framework="numpy") as file:
+        assert metadata == file.metadata()
+        assert set(tensors) == set(file.keys())
+        assert all(np.array_equal(file.get_tensor(key), tensor) for key, tensor in tensors.items())
+    assert packed(tensors, metadata) == Path(path).read_bytes()
+
+
+def test_the_library_writes_the_same_header_and_numbers() -> None:
+    random = np.random.default_rng(1)
+    tensors = {
+        f"layers.{k}.{part}": random.random((3, 2), np.float32) for k in range(12) for part in ("weight", "bias")
+    }
+    assert halves(packed(tensors, {"a": "b"})) == halves(save(tensors, {"a": "b"}))
+
+
+@pytest.mark.parametrize(
+    ("tensors", "said"),
+    [
+        ({"layers.0.weight": np.zeros((1, 2), np.float64)}, "is of type F64; policies are F32"),
+        ({"layers.0.weight": np.zeros((1, 2), np.float32)}, "its tensors are layers.0.weight"),
+        ({}, "its tensors are none"),
+    ],
+)
+def test_other_safetensors_files_are_refused(tmp_path: Path, tensors: dict[str, np.ndarray], said: str) -> None:
+    path = tmp_path / "p.safetensors"
+    path.write_bytes(save(tensors, {"format": "flitgym-policy-1"}))
+    with pytest.raises(ConfigError, match=said) as caught:
+        load_policy(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,49 @@
+"""The reader of the ring: each transition once, those that are still kept by their numbers, and what is lost."""
+
+import numpy as np
+import pytest
+from flitgym.env.experience import Ring, World
+from flitgym.simcore import ConfigError, Simulation
+
+TRIANGLE = {"name": "hyperx", "widths": [3], "terminals_per_router": 2}
+
+
+def simulation(record: int) -> Simulation:
+    world = World({"topology": TRIANGLE, "traffic": {"name": "uniform", "load": 0.3}})
+    return world.simulation({"name": "random", "record": record}, 3)
+
+
+def test_what_is_read_is_what_a_larger_ring_holds() -> None:
+    small, large = simulation(64), simulation(1 << 14)
+    reader, rows_alone, pieces, turns = Ring(small, without=["mask"]), Ring(small), [], 0
+    while small.transition_count < 500:
+        small.run(20)
+        pieces.append(reader.take())
+        turns += len(rows_alone.new()) == 2
+    assert turns > 2
+    large.run(small.now)
+    whole = large.transitions()
+    assert "mask" not in pieces[0]
+    for name in pieces[0]:
+        taken = np.concatenate([rows[name] for rows in pieces])
+        np.testing.assert_array_equal(taken, whole[name][: len(taken)])
+        assert len(taken) == large.transition_count == small.transition_count
+    # The latest are still there, by their numbers.
+    kept = reader.kept
+    assert len(kept) == reader.capacity == 64
+    numbers = np.array([kept.start, kept.stop - 1, kept.start + 5])
+    picked = reader.pick(numbers, ["decision", "reward"])
+    assert set(picked) == {"decision", "reward"}
+    np.testing.assert_array_equal(picked["decision"], whole["decision"][numbers])
+
+
+def test_what_was_outrun_is_said_once() -> None:
+    one = simulation(16)
+    reader = Ring(one)
+    assert reader.kept == range(0)
+    one.run(2000)
+    assert reader.unread == one.transition_count > 16
+    with pytest.raises(ConfigError, match=rf"record: {one.transition_count} transitions .* the ring holds 16"):
+        reader.take()
+    assert reader.unread == 0
+    assert len(reader.take(["action"])["action"]) == 0
