@@ -27,10 +27,10 @@ from torch import Tensor, nn
 
 UGAL_L = {"name": "ugal_group", "threshold": 1.0, "hop_weighted": True, "bias_flits": 0}  # the preset `ugal_l`
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-LINKS = 5  # links of a router to other routers: three in its group, two to other groups
-SEEN = {"observation": "progress+router+queues+path+beyond", "slots": LINKS}  # at most a candidate per link
-NETWORKS, EPISODE_NS = 4, 30_000  # parallel networks; simulated time of an episode
-ROUND, EPOCHS, MINIBATCH = 16_384, 2, 512  # transitions, passes over them, rows per gradient step
+LINKS = 5  # Three in the router's group, two to other groups.
+SEEN = {"observation": "progress+router+queues+path+beyond", "slots": LINKS}  # At most a candidate per link.
+NETWORKS, EPISODE_NS = 4, 30_000  # Parallel networks; simulated time of an episode.
+ROUND, EPOCHS, MINIBATCH = 16_384, 2, 512  # Transitions, passes over them, rows per gradient step.
 LEARNING_RATE, CLIP, ENTROPY, CRITIC = 1e-3, 0.2, 0.01, 0.5
 
 
