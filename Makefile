@@ -113,6 +113,8 @@ lint: $(VENV)/dependencies-dev
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FORMATTED)
 	@echo "== line lengths"
 	@$(BIN)/python tests/project/long_lines.py
+	@echo "== words"
+	@$(BIN)/python tests/project/plain_words.py
 
 # mypy checks the packages under the names that users import. Links in build/types replace the mapping of the build. The
 # scripts of the benchmark import each other from their folder, as at run time.
