@@ -1,6 +1,6 @@
-"""Policy files: safetensors, that is the length of a header in eight bytes, the header as JSON, and the numbers.
+"""Policy files in the safetensors format: the length of a header in eight bytes, the header as JSON, and the numbers.
 
-Nothing in such a file can run. The core reads the same files (simcore/src/learning/policy_file.cpp).
+Such a file cannot contain code. The core reads the same files (simcore/src/learning/policy_file.cpp).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ._core import ConfigError
 from ._files import read_plain
 
-# The metadata that says how the weights were made. It changes nothing of what a policy does.
+# The metadata that records how the weights were trained. It does not affect the decisions of a policy.
 PROVENANCE = ("trained_by", "training_hash", "version")
 
 _DAMAGED = (ValueError, RecursionError, KeyError, TypeError, AttributeError)  # errors of a damaged header
@@ -26,7 +26,7 @@ Tensors = dict[str, NDArray[np.float32]]
 
 
 def packed(tensors: Mapping[str, NDArray[np.float32]], metadata: Mapping[str, str]) -> bytes:
-    """The bytes of a file. Equal policies give equal bytes; the numbers follow each other by the tensors' names."""
+    """Return the bytes of a file. Equal policies give equal bytes; the tensors are sorted by name."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
     for name in sorted(tensors):
@@ -36,18 +36,18 @@ def packed(tensors: Mapping[str, NDArray[np.float32]], metadata: Mapping[str, st
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Tensors, dict[str, str]]:
-    """The tensors and the metadata of a file.
+    """Read the tensors and the metadata of a file.
 
     Raises:
-        ConfigError: it is no policy file, is damaged, or holds numbers of another type than float32.
-        OSError: it cannot be read.
+        ConfigError: The file is not a policy file, is damaged, or has numbers of a type other than float32.
+        OSError: The file cannot be read.
     """
     data = read_plain(path)
     try:
         header, numbers = _split(data)
         metadata = header.pop("__metadata__", {})
         if not all(isinstance(word, str) for word in metadata.values()):
-            raise ValueError("its metadata are no text")
+            raise ValueError("its metadata are not text")
         return {name: _tensor(name, entry, numbers) for name, entry in header.items()}, metadata
     except _DAMAGED as error:
         why = str(error).strip().splitlines()[0] if isinstance(error, ValueError) else "its header is damaged"
@@ -55,7 +55,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Tensors, dict[str, str]]:
 
 
 def without_provenance(data: bytes) -> bytes:
-    """The bytes of a policy file without its provenance; the bytes of any other file as they are."""
+    """Return the bytes of a policy file without its provenance, and those of any other file unchanged."""
     try:
         header, numbers = _split(data)
         metadata = header["__metadata__"]
@@ -68,7 +68,7 @@ def without_provenance(data: bytes) -> bytes:
 def _split(data: bytes) -> tuple[dict[str, Any], bytes]:
     begin = 8 + int.from_bytes(data[:8], "little")
     if begin > len(data):
-        raise ValueError(f"{len(data)} bytes are no safetensors file, or one that is cut short")
+        raise ValueError(f"{len(data)} bytes are not a safetensors file, or the file is cut short")
     return json.loads(data[8:begin]), data[begin:]
 
 

@@ -102,11 +102,12 @@ class Simulation(_core.Simulation):
         return f"traffic {name} at load {load if isinstance(traffic, str) else traffic.get('load', load):g}"
 
     def configuration(self) -> dict[str, Any]:
-        """The configuration as the core has validated it: sections with their names and the values of all parameters.
+        """Return the configuration as validated by the core: sections with their names and all parameters.
 
         The section `routing` has the parameters of the routing on this topology.
-        A `Simulation` of it is the same, except where objects were given: a forwarding table, a demand or a matrix is
-        missing from its section, and a job that plays a program has `program` as `motif`.
+        A `Simulation` of this configuration is the same simulation, unless the original one was given objects. A
+        forwarding table, a demand or a matrix is missing from its section. A job that runs a `Program` has the motif
+        `program`.
         """
         config = self._configuration()
         workload = config.get("workload", {})
@@ -200,7 +201,7 @@ class Simulation(_core.Simulation):
 
 
 def _restore_integers(values: dict[str, Any], kind: str, name: str) -> None:
-    """Turn the lists of integers among the parameters of a component, which the core holds as floats, into integers."""
+    """Convert the lists of integers among the parameters of a component, which the core stores as floats."""
     params = registered(kind).get(name, {"params": {}})["params"]
     for key, value in values.items():
         if isinstance(value, list) and params.get(key, {}).get("type") == "list_int":

@@ -49,7 +49,7 @@ std::optional<Mark> mark_in(const std::string& bytes) {
   return std::nullopt;
 }
 
-constexpr const char* kOutOf = "; FLITGYM_PLUGINS=none leaves installed plugins out";
+constexpr const char* kOutOf = "; FLITGYM_PLUGINS=none ignores installed plugins";
 
 void check_file(const std::string& who, const std::string& path) {
   const std::string bytes = read_plain_file(path, who + "cannot be read", kOutOf, 1);

@@ -190,8 +190,8 @@ def test_an_installed_package_that_is_not_there(tmp_path: Path) -> None:
     done = simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="")
     assert done.returncode == 2
     assert done.stderr == (
-        "flitgym-simulate: plugin 'lost' (gone 1.0): its package 'lost_package' is not there; FLITGYM_PLUGINS=none "
-        "leaves installed plugins out\n"
+        "flitgym-simulate: plugin 'lost' (gone 1.0): its package 'lost_package' does not exist; FLITGYM_PLUGINS=none "
+        "ignores installed plugins\n"
     )
     assert simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="none").returncode == 0
 
