@@ -42,43 +42,42 @@ $(VENV)/created:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-# Prints the requirements of pyproject.toml for pip: those of the build and the package, or those of one extra.
-REQUIREMENTS := import re, sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb")); extras = p["project"]["optional-dependencies"]; \
-	expand = lambda name: [y for x in extras[name] for y in (sum(map(expand, re.findall(r"[\w-]+", x[x.index("["):])), []) if x.startswith("flitgym[") else [x])]; \
-	print(*(expand(sys.argv[1]) if sys.argv[1:] else p["build-system"]["requires"] + p["project"]["dependencies"]), sep="\n")
-
-# Dependencies are installed first, with isolated builds, because a dependency of Hydra is a source package with its own
-# build requirements.
-$(VENV)/dependencies: $(VENV)/created pyproject.toml constraints.txt
-	@echo "== installing the packages for the simulation"
-	@$(BIN)/python -c '$(REQUIREMENTS)' > $(VENV)/requirements.txt
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements.txt
-	@touch $@
-
-# Packages for learning and the checks. TORCH_INDEX names another package index for torch, because PyPI only has torch
-# with CUDA for Linux (5 GB).
-$(VENV)/dependencies-dev: $(VENV)/dependencies
-	@echo "== installing the packages for learning and the checks (the extra [dev])"
-	@$(BIN)/python -c '$(REQUIREMENTS)' dev > $(VENV)/requirements-dev.txt
-	@if [ -n "$(TORCH_INDEX)" ]; then \
-		$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps --index-url "$(TORCH_INDEX)" torch; fi
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-dev.txt
+# The builds use these packages, because isolated builds would download them again. setuptools serves a dependency of
+# Hydra that PyPI has only as a source package.
+$(VENV)/build-tools: $(VENV)/created pyproject.toml constraints.txt
+	@$(BIN)/python -m pip install --quiet -c constraints.txt pybind11 scikit-build-core setuptools
 	@touch $@
 
 # Editable, so changes of Python and YAML files need no build. build/ is kept, so a change of a C++ file recompiles only
 # the files that depend on it.
-$(VENV)/installed: $(VENV)/dependencies $(CPP_SOURCES) $(PACKAGES)
-	@echo "== building the simulator core for this machine"
-	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation \
-		--config-settings=cmake.define.FLITGYM_NATIVE=ON --config-settings=cmake.define.FLITGYM_WERROR=$(WERROR) --editable .
+INSTALL := $(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation \
+	--config-settings=cmake.define.FLITGYM_NATIVE=ON --config-settings=cmake.define.FLITGYM_WERROR=$(WERROR) --editable
+SOURCES := $(VENV)/build-tools pyproject.toml constraints.txt $(CPP_SOURCES) $(PACKAGES)
+
+$(VENV)/installed: $(SOURCES)
+	@echo "== building the simulator core for this machine, and installing the packages for the simulation"
+	@$(INSTALL) .
 	@touch $@
+
+# TORCH_INDEX names another package index for torch, because PyPI only has torch with CUDA for Linux (5 GB).
+$(VENV)/installed-dev: $(SOURCES)
+	@echo "== the same with the packages for learning and the checks (the extra [dev])"
+	@if [ -n "$(TORCH_INDEX)" ]; then \
+		$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps --index-url "$(TORCH_INDEX)" torch; fi
+	@$(INSTALL) '.[dev]'
+	@touch $@ $(VENV)/installed
+
+$(VENV)/installed-docs: $(SOURCES)
+	@echo "== the same with the packages for the documentation (the extra [docs])"
+	@$(INSTALL) '.[docs]'
+	@touch $@ $(VENV)/installed
 
 venv: $(VENV)/installed ## create .venv and build the core into it (nothing to do when up to date)
 
-dev: $(VENV)/dependencies-dev $(VENV)/installed ## the same, with torch and the other packages for learning and the checks (TORCH_INDEX=... for torch)
+dev: $(VENV)/installed-dev ## the same, with torch and the other packages for learning and the checks (TORCH_INDEX=... for torch)
 
 # Portable: uses only instructions that every machine of this architecture has. Any Python >= 3.11 can build it.
-wheel: $(VENV)/dependencies ## build a wheel for this Python into dist/ and try it in a new environment
+wheel: $(VENV)/build-tools ## build a wheel for this Python into dist/ and try it in a new environment
 	@echo "== building the wheel"
 	@rm -rf build/wheel && mkdir -p build/wheel dist
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --config-settings=build-dir=build/wheel/cmake \
@@ -105,7 +104,7 @@ demo: venv ## a first picture within a minute, then the two figures of the HPDC'
 test: ## run every check: lint, types, C++ tests with sanitizers, Python tests
 	@$(MAKE) --no-print-directory -j2 test-cpp one-definition lint types test-python
 
-lint: $(VENV)/dependencies-dev
+lint: dev
 	@echo "== ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -113,6 +112,8 @@ lint: $(VENV)/dependencies-dev
 	@$(BIN)/clang-format --dry-run -Werror $(CPP_FORMATTED)
 	@echo "== line lengths"
 	@$(BIN)/python tests/project/long_lines.py
+	@echo "== words"
+	@$(BIN)/python tests/project/plain_words.py
 
 # mypy checks the packages under the names that users import. Links in build/types replace the mapping of the build. The
 # scripts of the benchmark import each other from their folder, as at run time.
@@ -173,20 +174,14 @@ bench: venv bench-build ## measure the core and compare it with its goals: SCENE
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/commands.py
 
-bench-instructions: $(VENV)/dependencies ## count instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
+bench-instructions: venv ## count instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
 	@$(BIN)/python simcore/bench/run.py $(SCENES) --instructions $(if $(SAVE),--save $(SAVE))
 
-bench-compare: $(VENV)/dependencies bench-build ## compare the speed of the core with BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
+bench-compare: venv bench-build ## compare the speed of the core with BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
 	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \
 		$(if $(FAIL_BELOW),--fail-below $(FAIL_BELOW))
 
 # --- Documentation -------------------------------------------------------------------------------------------------
-
-$(VENV)/dependencies-docs: $(VENV)/dependencies
-	@echo "== installing the packages for the documentation (the extra [docs])"
-	@$(BIN)/python -c '$(REQUIREMENTS)' docs > $(VENV)/requirements-docs.txt
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -r $(VENV)/requirements-docs.txt
-	@touch $@
 
 reference: dev ## write the tables of docs/reference from the core and the code, and the tables of recorded results
 	@FLITGYM_PLUGINS=none $(BIN)/python docs/_ext/reference_tables.py
@@ -198,14 +193,14 @@ pictures: venv ## draw the pictures of docs/pictures again: the networks, the fi
 		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
 	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
 
-docs: $(VENV)/dependencies-docs $(VENV)/installed ## build the documentation into build/docs (warnings are errors)
+docs: $(VENV)/installed-docs ## build the documentation into build/docs (warnings are errors)
 	@echo "== sphinx"
 	@$(BIN)/python -m sphinx -E -a -W --keep-going -q -b html -d build/docs.cache docs build/docs
 	@echo "build/docs/index.html"
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------
 
-format: $(VENV)/dependencies-dev ## format the Python and C++ sources, and fix what the linter can fix
+format: dev ## format the Python and C++ sources, and fix what the linter can fix
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(BIN)/clang-format -i $(CPP_FORMATTED)

@@ -14,8 +14,8 @@ version = release = installed("flitgym")
 html_title = f"flitgym {version}"
 
 extensions = [
-    "myst_parser",  # pages are Markdown, so they read as well in a file browser
-    "myst_nb",  # notebooks have no outputs in the repository: they run when the pages are built
+    "myst_parser",  # pages are Markdown, so they are also readable in a file browser
+    "myst_nb",  # notebooks have no outputs in the repository; they run when the pages are built
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",  # docstrings are in Google's style
     "sphinx_copybutton",
@@ -31,16 +31,16 @@ root = Path(__file__).parent.parent
 # These two pages are files of the repository's root.
 absent = [f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG") if not (root / f"{name}.md").exists()]
 exclude_patterns = [*absent, "**/examples/**", "examples/**", "**/README.md", "_ext/**"]
-# A page that the index lists with a pattern may be absent.
+# The index lists some pages by a pattern, and these pages may be absent.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "didn't match any" not in str(record.msg))
 
-highlight_language = "none"  # of blocks that name none
-default_role = "code"  # what docstrings have in single backticks
+highlight_language = "none"  # for blocks without a language
+default_role = "code"  # single backticks in docstrings are code
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-# What needs a large package of an extra is documented without it.
+# These large packages of extras are not needed to build the pages.
 autodoc_mock_imports = ["torch", "ray", "pettingzoo", "stable_baselines3", "sb3_contrib", "tensorboard"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -49,7 +49,7 @@ autodoc_type_aliases = {"ArrayLike": "ArrayLike", "NDArray": "NDArray"}
 python_use_unqualified_type_names = True
 napoleon_numpy_docstring = False
 
-# The prompt is not copied, nor are lines that a command printed.
+# The copy button leaves out prompts and printed lines.
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 

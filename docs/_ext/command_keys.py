@@ -1,4 +1,4 @@
-"""The keys of the commands, from the YAML files that hold their defaults and say what they mean."""
+"""The keys of the commands, read from the YAML files with their defaults and descriptions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# Root, the command that it is of, and the title of its section.
+# Root configuration -> command.
 ROOTS = {
     "config": "flitgym-simulate",
     "train": "flitgym-train",
@@ -35,9 +35,9 @@ class Key:
     """A key of a command.
 
     Args:
-        name: With its section, `evaluation.every`; of a section as a whole, `evaluation`.
-        default: As the file has it; empty for a section.
-        words: What the file says of it.
+        name: `evaluation.every` for a key, `evaluation` for a section.
+        default: The default in the file; empty for a section.
+        words: The comment in the file.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Key:
 
 
 def options_of(path: Path) -> list[Key]:
-    """The groups that a command takes an option of each of, with the one that it takes unless told otherwise."""
+    """The groups of a command, with their default options."""
     return [Key(found["key"], found["default"], found["words"] or "") for found in _matches(path, _OPTION)]
 
 
 def keys_of(path: Path) -> list[Key]:
-    """The other keys, in their order; what is said of one stands behind or above it."""
+    """The other keys in their order. The comment of a key is on its line or above it."""
     keys: list[Key] = []
     section, above = "", list[str]()
     for line in path.read_text().splitlines():

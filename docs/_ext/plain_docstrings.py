@@ -1,7 +1,7 @@
-"""Docstrings are written to be read in the source: this makes of them what Sphinx reads.
+"""Converts plain docstrings to the markup of Sphinx.
 
-An indented block after an empty line is shown as it stands, and so is a Markdown table. (What stands in single
-backticks is code: `default_role` in conf.py.)
+An indented block after an empty line becomes a literal block, and so does a Markdown table. Single backticks mark code
+(`default_role` in conf.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def readable(lines: list[str]) -> list[str]:
     """The same text with its indented blocks and tables as literal blocks."""
     out: list[str] = []
     text = -1  # indentation of the text before an empty line
-    literal = -1  # indentation of the text around the block that we are in
+    literal = -1  # indentation of the text around the current block
     for line in lines:
         indent = len(line) - len(line.lstrip())
         blank, table = not line.strip(), line.lstrip().startswith("|")
@@ -39,6 +39,6 @@ def _process(app: Sphinx, what: str, name: str, target: Any, options: Any, lines
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Run before napoleon, which reads what this leaves."""
+    """Connect the conversion before napoleon reads the docstrings."""
     app.connect("autodoc-process-docstring", _process, priority=100)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Signatures as the source has them: those of the compiled core come from its stub file, without `self`."""
+"""Signatures as in the source. Signatures of the compiled core come from its stub file, without `self`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STUB = Path(__file__).resolve().parents[2] / "simcore" / "_core.pyi"
 _CORE = "flitgym.simcore."
-# Python's own writing of a type or a default, and the form that a reader knows.
+# Python's internal names of types and defaults, and their usual forms.
 _ANY = r"(?:~?typing\.)?Any"
 _SHAPE = rf"tuple\[(?:{_ANY}, \.\.\.|int(?:, int)*)\]"
 _SHORTER = (
@@ -51,20 +51,20 @@ def declared() -> dict[str, tuple[str, str]]:
 
 
 def plain(text: str | None) -> str | None:
-    """A signature or a return type without Python's inner names."""
+    """A signature or a return type without Python's internal names."""
     for pattern, form in _SHORTER if text else ():
         text = pattern.sub(form, text or "")
     return text
 
 
 def signature_of(name: str, target: Any, signature: str | None, returns: str | None) -> tuple[str | None, str | None]:
-    """What a page shows.
+    """The signature and the return type on the page.
 
     Args:
-        name: the full name of the object.
-        target: the object.
-        signature: as autodoc found it, or None.
-        returns: the return type as autodoc found it, or None.
+        name: The full name of the object.
+        target: The object.
+        signature: The signature that autodoc found, or None.
+        returns: The return type that autodoc found, or None.
     """
     own = name.removeprefix(_CORE)
     if own != name and signature is not None:
@@ -84,6 +84,6 @@ def _process(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Run where autodoc has found a signature."""
+    """Connect the conversion to autodoc's signatures."""
     app.connect("autodoc-process-signature", _process)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

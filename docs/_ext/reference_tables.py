@@ -1,7 +1,7 @@
-"""The pages of docs/reference: tables of everything that is registered, made from the core and the code.
+"""Makes the pages of docs/reference: tables of all registered components, from the core and the code.
 
-`make reference` writes them, and a test fails when one of them is not what this makes. They are kept in the
-repository, so that they can be read without building anything.
+`make reference` writes the pages, and a test compares them. They are in the repository, so that they can be read
+without a build.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A Markdown table; what would end a cell is escaped."""
+    """A Markdown table with escaped cells."""
     lines = [[str(cell).replace("|", "\\|").replace("\n", " ") for cell in row] for row in (heads, *rows)]
     lines.insert(1, ["---"] * len(lines[0]))
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def parameters(params: Mapping[str, Mapping[str, Any]]) -> str:
-    """Parameters as the core declares them."""
+    """A table of parameters as the core declares them."""
     if not params:
         return "No parameters.\n"
     rows = [(f"`{key}`", _value(p["default"]), _valid(p), p["unit"], _plain(p["doc"])) for key, p in params.items()]
@@ -73,29 +73,29 @@ def _number(value: float) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text of the core as Markdown: nothing in it is markup."""
+    """Text of the core as Markdown, with escaped markup."""
     return re.sub(r"([*_<>\[\]$])", r"\\\1", text)
 
 
 def _where(facts: Mapping[str, Any]) -> str:
-    """On which topologies a thing runs."""
+    """The topologies on which a component runs."""
     every = set(registered("topology"))
     return "every topology" if set(facts["topologies"]) == every else ", ".join(f"`{t}`" for t in facts["topologies"])
 
 
 def _common(things: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Parameters that all of a kind share, word for word."""
+    """Parameters that all components have with equal declarations."""
     first, *others = [thing["params"] for thing in things.values()]
     return {key: param for key, param in first.items() if all(other.get(key) == param for other in others)}
 
 
 def _components(kind: str, heads: tuple[str, ...], row: Callable[[str, Any], tuple[str, ...]]) -> str:
-    """All of a kind: one table of them, what they share, and a section for each that has more parameters."""
+    """All components of a kind: a table, the shared parameters, and a section for each one with more parameters."""
     things = registered(kind)
-    text = table(("name", "what", *heads), [(f"`{n}`", _plain(t["summary"]), *row(n, t)) for n, t in things.items()])
+    text = table(("name", "summary", *heads), [(f"`{n}`", _plain(t["summary"]), *row(n, t)) for n, t in things.items()])
     shared = _common(things) if len(things) > 1 else {}
     if shared:
-        text += f"\n## What all of them take\n\n{parameters(shared)}"
+        text += f"\n## Common parameters\n\n{parameters(shared)}"
     for name, thing in things.items():
         own = {key: param for key, param in thing["params"].items() if key not in shared}
         if own:
@@ -108,7 +108,7 @@ def _sentence(text: str) -> str:
 
 
 def presets(group: str) -> str:
-    """The YAML files of a group of configurations: what they say of themselves, what they start from and set."""
+    """A table of the YAML files of a group: their base, their description and their values."""
     rows = []
     for path in sorted((Path(CONFIG_DIR) / group).glob("*.yaml")):
         text = path.read_text()
@@ -121,13 +121,14 @@ def presets(group: str) -> str:
         )
         link = f"[{path.stem}](../../configs/{group}/{path.name})"
         rows.append((link, ", ".join(bases), _plain(words), values))
-    return table(("preset", "starts from", "what it says", "sets"), rows)
+    return table(("preset", "base", "description", "values"), rows)
 
 
 def topologies() -> str:
     """Page of topologies."""
     return (
-        "# Topologies\n\nKeys stand behind `topology.`, as in `topology=dragonfly topology.groups=9`.\n\n"
+        "# Topologies\n\nThis page lists all topologies with their keys. The keys start with `topology.`, as in "
+        "`topology=dragonfly topology.groups=9`.\n\n"
         + _components("topology", (), lambda *_: ())
         + "\n## Presets\n\n"
         + presets("topology")
@@ -137,8 +138,8 @@ def topologies() -> str:
 def routers() -> str:
     """Page of the router model."""
     return (
-        "# Routers\n\nThere is one router model, `vc_router`; presets give its numbers. Keys stand behind "
-        "`router.`.\n\n"
+        "# Routers\n\nThis page lists the keys of the router model `vc_router` and the presets with its values. The "
+        "keys start with `router.`.\n\n"
         + presets("router")
         + "\n## `vc_router`\n\n"
         + parameters(registered("router")["vc_router"]["params"])
@@ -150,17 +151,17 @@ def routings() -> str:
 
     def row(_: str, thing: Mapping[str, Any]) -> tuple[str, str]:
         facts = thing["facts"]
-        return _where(facts), "outside the core" if facts["external"] else "yes" if facts["learns"] else "no"
+        return _where(facts), "in Python" if facts["external"] else "yes" if facts["learns"] else "no"
 
     relations = registered("relation")
     return (
-        "# Routings\n\nKeys stand behind `routing.`. A routing of one name may be several files, one per topology; the "
-        "table joins what they say with a semicolon.\n\n"
+        "# Routings\n\nThis page lists all routings and relations with their keys. The keys start with `routing.`. A "
+        "routing may have a file per topology; the table joins their summaries with a semicolon.\n\n"
         + _components("routing", ("runs on", "learns"), row)
         + "\n## Presets\n\n"
         + presets("routing")
-        + "\n## Relations\n\nWhat may be chosen for a packet, apart from who chooses. Every routing that lists its "
-        "candidates is one by its name; these belong to no routing:\n\n"
+        + "\n## Relations\n\nA [relation](../glossary.md#relation) lists the candidates of a packet. Every routing "
+        "that lists its candidates is a relation of the same name. These relations belong to no routing:\n\n"
         + table(
             ("name", "candidates", "runs on"),
             [(f"`{n}`", _plain(r["summary"]), _where(r["facts"])) for n, r in relations.items()],
@@ -171,7 +172,8 @@ def routings() -> str:
 def traffic() -> str:
     """Page of traffic patterns."""
     return (
-        "# Traffic patterns\n\nKeys stand behind `traffic.`.\n\n"
+        "# Traffic patterns\n\n"
+        "This page lists all traffic patterns with their keys. The keys start with `traffic.`.\n\n"
         + _components("traffic", ("runs on",), lambda _, thing: (_where(thing["facts"]),))
         + "\n## Presets\n\n"
         + presets("traffic")
@@ -181,13 +183,14 @@ def traffic() -> str:
 def workloads() -> str:
     """Page of workloads and motifs."""
     return (
-        "# Workloads and motifs\n\n## What every workload takes\n\nKeys stand behind `workload.`.\n\n"
+        "# Workloads and motifs\n\nThis page lists the keys of workloads, failures and motifs.\n\n"
+        "## Common keys\n\nThe keys start with `workload.`.\n\n"
         + parameters(registered("workload")["workload"]["params"])
         + "\n## Kinds of workload\n\n"
         + presets("workload")
-        + "\n## Failures\n\nOf any network, with or without jobs. Keys stand behind `failures.`.\n\n"
+        + "\n## Failures\n\nAny network can have failures, with or without jobs. The keys start with `failures.`.\n\n"
         + parameters(registered("failures")["failures"]["params"])
-        + "\n## Motifs\n\nKeys of a motif stand in its job: "
+        + "\n## Motifs\n\nThe keys of a motif are part of its job: "
         "`workload.jobs=[{motif: halo3d, ranks: 64, bytes: 4096}]`.\n\n"
         + _components("motif", (), lambda *_: ()).replace("\n## ", "\n### ")
     )
@@ -201,11 +204,14 @@ def learning() -> str:
         seam = Simulation({"topology": _SMALL, "routing": routing, "traffic": "uniform", "seed": 1}).seam()
         bounds |= {feature["name"]: feature for part in ("general", "per_slot") for feature in seam[part]}
     text = (
-        "# Observations and rewards\n\nAn observation is a list of blocks joined by `+`, such as "
-        "`progress+router+queues+path+q_values`: first the features of the packet and its router, then those of each "
-        "slot (candidate).\n\n"
+        "# Observations and rewards\n\nThis page lists the features of all observations, and all rewards. An "
+        "observation joins [blocks](../glossary.md#block) by `+`, such as `progress+router+queues+path+q_values`. Its "
+        "row starts with the features of the packet and the router. The features of each [slot](../glossary.md#slot) "
+        "follow.\n\n"
     )
-    text += table(("block", "what"), [(f"`{n}`", _plain(b["summary"])) for n, b in registered("observation").items()])
+    text += table(
+        ("block", "summary"), [(f"`{n}`", _plain(b["summary"])) for n, b in registered("observation").items()]
+    )
     for name, block in registered("observation").items():
         rows = [
             (f"`{name}.{key}`", where, _bounds(bounds.get(f"{name}.{key}")), _plain(doc))
@@ -217,7 +223,7 @@ def learning() -> str:
         (f"`{n}`", _plain(r["summary"]), "next decision or delivery" if r["facts"]["at_next_decision"] else "delivery")
         for n, r in registered("reward").items()
     ]
-    return text + f"\n## Rewards\n\n{table(('name', 'pays', 'known at'), rewards)}"
+    return text + f"\n## Rewards\n\n{table(('name', 'reward', 'known at'), rewards)}"
 
 
 def _bounds(feature: Mapping[str, Any] | None) -> str:
@@ -227,8 +233,8 @@ def _bounds(feature: Mapping[str, Any] | None) -> str:
 def engines() -> str:
     """Page of engines of forwarding tables."""
     return (
-        "# Engines of forwarding tables\n\nKeys stand behind `engine.` of `flitgym-route`, and behind `routing.` with "
-        "`routing=table routing.engine=<name>`.\n\n"
+        "# Engines of forwarding tables\n\nThis page lists all engines with their keys. The keys start with `engine.` "
+        "for `flitgym-route`, and with `routing.` for `routing=table routing.engine=<name>`.\n\n"
         + _components(
             "engine",
             ("networks", "balances for a demand"),
@@ -239,7 +245,10 @@ def engines() -> str:
 
 def agents() -> str:
     """Page of the hyperparameters of agents."""
-    text = "# Agents\n\nHyperparameters of `flitgym-train agent=<name>`; keys stand behind `agent.`.\n"
+    text = (
+        "# Agents\n\nThis page lists the hyperparameters of all agents of `flitgym-train agent=<name>`. The keys start "
+        "with `agent.`.\n"
+    )
     for name, (config, _) in sorted(trainable().items()):
         words = inspect.getdoc(config) or ""
         path = Path(inspect.getfile(config)).relative_to(Path(agent_package.__file__).parent).as_posix()
@@ -256,7 +265,10 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _comments(cls: type) -> dict[str, str]:
-    """What stands beside fields of a dataclass, or as a sentence above them. A heading (`# learning`) is neither."""
+    """The comments of the fields of a dataclass: at the end of a line, or a sentence above it.
+
+    A heading such as `# learning` does not start with a capital letter and is left out.
+    """
     notes: dict[str, str] = {}
     above: list[str] = []
     source = inspect.cleandoc(inspect.getsource(cls))
@@ -279,10 +291,13 @@ def _comments(cls: type) -> dict[str, str]:
 
 
 def results() -> str:
-    """Page of the fields of a result and the columns of the tables beside it."""
-    text = "# Fields of a result\n\n`result.json` of a run; `*` stands for `mean`, `p50`, `p95`, `p99` and `max`.\n\n"
+    """Page of the fields of a result and the columns of its tables."""
+    text = (
+        "# Fields of a result\n\nThis page lists the fields of `result.json` and the columns of the other tables of a "
+        "run. `*` stands for `mean`, `p50`, `p95`, `p99` and `max`.\n\n"
+    )
     text += table(("field", "meaning"), [(f"`{name}`", meaning) for name, meaning in FIELDS])
-    text += "\n## Of each job\n\nUnder `jobs.<name>`:\n\n"
+    text += "\n## Of each job\n\nThese fields are under `jobs.<name>`:\n\n"
     text += table(("field", "meaning"), [(f"`{name}`", meaning) for name, meaning in JOB_FIELDS])
     text += f"\n{ROW_NOTE}\n"
     for file, (what, columns) in COLUMNS.items():
@@ -294,10 +309,11 @@ def results() -> str:
 def commands() -> str:
     """Page of the keys of commands."""
     text = (
-        "# Commands\n\nOverrides are words `key=value`. Some keys name an option of a group, whose own keys stand "
-        "behind it (`topology=dragonfly topology.groups=9`) and on its page; the others are below, with defaults. "
+        "# Commands\n\nThis page lists the keys of the commands with their defaults. An override is a word "
+        "`key=value`. Some keys choose an option of a group. The keys of the option start with the name of the group "
+        "(`topology=dragonfly topology.groups=9`), and the page of the group lists them. `--help` lists the keys of "
         "`flitgym-benchmark`, `flitgym-reproduce`, `flitgym-gather`, `flitgym-plot`, `flitgym-compare` and "
-        "`flitgym-report` tell theirs by `--help`.\n"
+        "`flitgym-report`.\n"
     )
     for root, command in ROOTS.items():
         path = Path(CONFIG_DIR) / f"{root}.yaml"
@@ -306,17 +322,17 @@ def commands() -> str:
         text += table(("group", "option", ""), options) + "\n"
         text += table(("key", "default", "meaning"), map(_key, keys_of(path)))
     path = Path(CONFIG_DIR) / "run" / "standard.yaml"
-    text += "\n## Of a run\n\nKeys of simulations, behind `run.`; times are simulated ones.\n\n"
+    text += "\n## Of a run\n\nThese keys of simulations start with `run.`. Times are simulated times.\n\n"
     text += table(("key", "default", "meaning"), map(_key, keys_of(path)))
     text += "\nPresets (`run=settled`):\n\n" + presets("run")
     return text + (
-        "\n## Worlds of a training\n\nPresets of `flitgym-train worlds=<name>`: worlds that one policy is trained on, "
-        "drawn by share.\n" + worlds()
+        "\n## Worlds of a training\n\n`flitgym-train worlds=<name>` trains one policy on several "
+        "[worlds](../glossary.md#world). Each episode draws a world by its share. These are the presets:\n" + worlds()
     )
 
 
 def worlds() -> str:
-    """The presets of `worlds`: for which agents, and the worlds of each."""
+    """The presets of `worlds`, with their agents and their worlds."""
     register_training(trainable())
     text = ""
     for path in sorted(OWN_WORLDS.glob("*.yaml")):
@@ -326,11 +342,11 @@ def worlds() -> str:
         agents = agents_with(keys)
         fitting = ", ".join(f"`agent={name}`" for name in agents)
         whole = compose_root("train", [f"worlds={path.stem}", f"agent={agents[0]}"])
-        added = "".join(f" Added to the worlds of `worlds={parent.stem}`:" for parent in parents_of(path))
+        added = "".join(f" The preset adds these worlds to `worlds={parent.stem}`:" for parent in parents_of(path))
         text += (
             f"\n### `worlds={path.stem}`\n\n[configs/worlds/{path.name}](../../configs/worlds/{path.name}) "
-            f"{_plain(words)}\n\nFor {fitting}: it sets {', '.join(f'`agent.{key}`' for key in keys)}, and "
-            f"`rounds={whole.rounds}`. Shares are of {_shares(whole.worlds)}.{added}\n\n"
+            f"{_plain(words)}\n\nThe preset fits {fitting}. It sets {', '.join(f'`agent.{key}`' for key in keys)} and "
+            f"`rounds={whole.rounds}`. The shares add up to {_shares(whole.worlds)}.{added}\n\n"
         )
         rows = [
             (f"`{name}`", world.get("share", 1), *map(_codes, (world["overrides"], _drawn(world.get("vary") or {}))))
@@ -349,7 +365,7 @@ def _codes(words: Iterable[str]) -> str:
 
 
 def _drawn(vary: Mapping[str, Any]) -> list[str]:
-    """Values that are drawn as on the command line; the same one twice is drawn twice as often."""
+    """The drawn values in the form of the command line. A value that is listed twice is drawn twice as often."""
     texts = []
     for key, values in vary.items():
         if isinstance(values, Mapping):
@@ -375,7 +391,7 @@ def _key(key: Key) -> tuple[str, str, str]:
 
 
 def _words(text: str) -> str:
-    """Words of a file of configuration as Markdown: what stands in backticks is code, nothing else is markup."""
+    """A comment of a configuration file as Markdown. Text in backticks is code, and all other markup is escaped."""
     return "".join(part if part.startswith("`") else _plain(part) for part in re.split(r"(`[^`]*`)", text))
 
 

@@ -1,7 +1,7 @@
-"""Links that lead out of docs/ to a file or folder of the repository.
+"""Links from docs/ to files and folders of the repository.
 
-They are written as relative paths, so that they work wherever the repository is browsed. On the built pages they lead
-to `flitgym_source_url`, or, without one, to the checkout that the pages were built from.
+The pages have relative paths, which work in any file browser. On the built pages the links lead to
+`flitgym_source_url`. Without this setting they lead to the checkout of the build.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ logger = logging.getLogger(__name__)
 
 
 class RepositoryLinks(SphinxTransform):
-    """Make a plain reference of every link whose target is no page of docs/."""
+    """Replaces every link to a target outside the pages by a plain reference."""
 
     default_priority = 5
 
     def apply(self, **_: Any) -> None:
-        """Replace what MyST left for Sphinx to resolve, where a file or folder outside the pages is meant."""
+        """Replace MyST's unresolved links to files and folders outside the pages."""
         docs = Path(self.env.srcdir).resolve()
         page = Path(self.env.doc2path(self.env.docname)).resolve()
         left = (addnodes.download_reference, addnodes.pending_xref)
@@ -33,7 +33,7 @@ class RepositoryLinks(SphinxTransform):
             target, _, anchor = str(node.get("reftarget", "")).partition("#")
             if not target or "://" in target:
                 continue
-            # MyST names what exists as the page does or, for downloads, from docs/ on.
+            # The target is relative to the page or, for downloads, to docs/.
             candidates = [page.parent / target, docs / target.lstrip("/")]
             path = next((c.resolve() for c in candidates if c.exists()), None)
             if path is None or (path.suffix == ".md" and path.is_relative_to(docs)):
@@ -43,7 +43,7 @@ class RepositoryLinks(SphinxTransform):
 
     def _address(self, path: Path, root: Path) -> str:
         if not path.is_relative_to(root):
-            logger.warning("%s lies outside of the repository", path)
+            logger.warning("%s is outside the repository", path)
         within = path.relative_to(root).as_posix()
         if base := self.config.flitgym_source_url:
             return f"{base.rstrip('/')}/{within}"
@@ -52,7 +52,7 @@ class RepositoryLinks(SphinxTransform):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the transform and its one setting."""
+    """Register the transform and its setting."""
     app.add_config_value("flitgym_source_url", "", "html", str)
     app.add_transform(RepositoryLinks)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

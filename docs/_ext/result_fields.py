@@ -1,142 +1,141 @@
-"""What the fields of a result and the columns of its tables mean; tests hold them against real runs.
+"""The meaning of the fields of a result and of the columns of its tables. Tests compare the names with real runs.
 
-`*` in a name stands for mean, p50, p95, p99 and max; `<job>`, `<v>` and `<c>` for names of jobs.
+`*` in a name stands for mean, p50, p95, p99 and max. `<job>`, `<v>` and `<c>` stand for names of jobs.
 """
 
 from __future__ import annotations
 
 FIELDS: list[tuple[str, str]] = [
-    ("offered_load", "flits per terminal per flit time as configured, the mean over the window; null with a workload"),
-    ("accepted_load", "flits per terminal per flit time as received in the window"),
-    ("packet_latency_*_ns", "of the packets received in the window, counted from `latency_reference`"),
+    ("offered_load", "configured flits per terminal and flit time, the mean over the window; null with a workload"),
+    ("accepted_load", "received flits per terminal and flit time in the window"),
+    ("packet_latency_*_ns", "latency of the packets received in the window, from `latency_reference` on"),
     (
         "latency_reference",
-        "`nic` (acceptance by the network interface, as in the papers) or `generation` (source queueing included)",
+        "`nic` (acceptance by the network interface, as in the papers) or `generation` (with queueing in the source)",
     ),
-    ("network_latency_*_ns", "the same, from acceptance by the network interface"),
-    ("generation_latency_*_ns", "the same, from generation"),
-    ("packet_latency_first_half_ns", "mean of the window's first half; null below 1,000 packets in it"),
-    ("packet_latency_second_half_ns", "mean of the window's second half; null below 1,000 packets in it"),
+    ("network_latency_*_ns", "the same latency, from acceptance by the network interface on"),
+    ("generation_latency_*_ns", "the same latency, from generation on"),
+    ("packet_latency_first_half_ns", "mean of the window's first half; null for fewer than 1,000 packets"),
+    ("packet_latency_second_half_ns", "mean of the window's second half; null for fewer than 1,000 packets"),
     ("histogram_relative_error", "largest error of the percentiles"),
     ("hops_mean", "router-to-router hops per packet"),
     ("nonminimal_fraction", "part of the packets that left the minimal path"),
     (
         "packets_generated",
-        "count over the window; with `router.source_backlog=kept`, what waits behind a full NIC is counted once its "
-        "source gets to it",
+        "packets generated in the window; with `router.source_backlog=kept`, a packet behind a full NIC counts when "
+        "its source reaches it",
     ),
-    ("packets_injected", "count over the window: accepted by a network interface"),
-    ("packets_delivered", "count over the window"),
+    ("packets_injected", "packets that a network interface accepted in the window"),
+    ("packets_delivered", "packets delivered in the window"),
     (
         "generations_missed",
-        "with `router.source_backlog=lost`: packets that would have been due while a full NIC blocked their source",
+        "with `router.source_backlog=lost`: packets that were due while a full NIC blocked their source",
     ),
     ("flits_delivered", "flits received in the window"),
-    ("flit_hops", "channel traversals in the window, ejection counted and injection not"),
-    ("cycles", "of the whole run"),
-    ("simulated_ns", "of the whole run"),
-    ("window_cycles", "length of the window"),
-    ("window_ns", "length of the window"),
-    ("drained", "whether the network emptied behind the window; null without `run.drain`"),
-    ("cpu_seconds", "of the simulation loop alone"),
-    ("wall_seconds", "of the simulation loop alone"),
-    ("measure_cpu_seconds", "of its measuring window alone"),
-    ("build_cpu_seconds", "to build the network"),
-    ("peak_rss_mb", "the most memory that the process held"),
-    ("state_hash", "equal hashes mean equal states"),
-    ("version", "of the code: release, commit, and a hash of what was compiled"),
+    ("flit_hops", "channel traversals in the window, with ejection and without injection"),
+    ("cycles", "cycles of the whole run"),
+    ("simulated_ns", "simulated time of the whole run"),
+    ("window_cycles", "length of the window in cycles"),
+    ("window_ns", "length of the window in ns"),
+    ("drained", "whether the network was empty at the end of the run; null without `run.drain`"),
+    ("cpu_seconds", "CPU time of the simulation loop"),
+    ("wall_seconds", "wall time of the simulation loop"),
+    ("measure_cpu_seconds", "CPU time of the measurement window"),
+    ("build_cpu_seconds", "CPU time to build the network"),
+    ("peak_rss_mb", "peak memory of the process"),
+    ("state_hash", "hash of the final state; equal hashes mean equal states"),
+    ("version", "version of the code: release, commit, and a hash of the compiled files"),
     (
         "results_version",
-        "of the results that the core is tested to give: a run of another commit with the same one counts as finished; "
-        "empty where the core was built from uncommitted files",
+        "version of the recorded results of the core's tests; runs of other commits with the same version are reused; "
+        "empty if the core was built from uncommitted files",
     ),
     (
         "plugins",
-        "those whose components in C++ took part, with their versions; the run counts while they are unchanged",
+        "the plugins whose C++ components took part, with their versions; the run is reused while they are unchanged",
     ),
-    ("config_hash", "of the configuration without what changes no result; part of the folder's name"),
-    ("config", "the resolved configuration, as the command composed it"),
+    ("config_hash", "hash of the configuration without keys that change no result; part of the folder's name"),
+    ("config", "the resolved configuration of the command"),
     (
         "core_config",
-        "the configuration as the core validated it: the values of all parameters, and every job with its motif and "
+        "the configuration that the core validated: the values of all parameters, and every job with its motif and "
         "ranks; see [formats](../formats.md#resultjson)",
     ),
     (
         "facts",
-        "sizes of the network; latencies and flit times in cycles with their rounding error (above 1 % is refused; "
-        "windows and load steps are rounded to the nearest cycle); partitions; links that failed",
+        "sizes of the network; latencies and flit times in cycles, with their rounding errors (above 1 % is an error; "
+        "windows and load steps are rounded to the nearest cycle); partitions; failed links",
     ),
     (
         "warnings",
-        "by kind, such as `cold_table` (a routing that learns was measured early) or `drift` (the halves of the window "
-        "differ by more than a tenth)",
+        "warnings by kind, such as `cold_table` (early measurement of a learning routing) or `drift` (the halves of "
+        "the window differ by more than a tenth)",
     ),
-    ("files", "what lies beside the result, by kind"),
-    ("checksum", "of the result"),
-    ("checksums", "of the files beside it"),
-    ("jobs", "by name, see below; empty for traffic patterns"),
-    ("workload_finished", "of a workload: whether the jobs that the run waits for are done"),
-    ("stuck", "of a workload that is not done: its ranks and what they wait for"),
+    ("files", "the other files of the run, by kind"),
+    ("checksum", "checksum of the result"),
+    ("checksums", "checksums of the other files"),
+    ("jobs", "the jobs by name, see below; empty for traffic patterns"),
+    ("workload_finished", "with a workload: whether all jobs that end the run are done"),
+    ("stuck", "with an unfinished workload: the ranks and the operations that they wait for"),
     (
         "blame",
-        "of a workload: `jobs`, and `wait_ns_per_packet` and `stall_ns_per_packet` by victim and culprit, see "
+        "with a workload: `jobs`, and `wait_ns_per_packet` and `stall_ns_per_packet` by victim and culprit, see "
         "[workloads](../workloads.md)",
     ),
-    ("mapping", "of `workload.placement=mapped`: dilation, busiest channel, and the time it took"),
+    ("mapping", "with `workload.placement=mapped`: dilation, busiest channel and time of the mapping"),
     ("system_throughput_gb_per_ms", "bytes received by all jobs over the time from the first start to the last finish"),
 ]
 
 JOB_FIELDS: list[tuple[str, str]] = [
-    ("motif", "or `program`, where it is none that is registered"),
-    ("ranks", "of the job"),
-    ("ranks_finished", "those that are done"),
-    ("bytes", "sent, headers not counted"),
-    ("bytes_received", "received, headers not counted"),
-    ("messages", "sent"),
-    ("messages_received", "received"),
-    ("packets", "received"),
-    ("flits", "of them"),
-    ("start_ns", "when its ranks start"),
-    ("finish_ns", "when the last of them is done; null before"),
+    ("motif", "name of the registered motif, or `program`"),
+    ("ranks", "number of ranks"),
+    ("ranks_finished", "number of finished ranks"),
+    ("bytes", "bytes sent, without headers"),
+    ("bytes_received", "bytes received, without headers"),
+    ("messages", "messages sent"),
+    ("messages_received", "messages received"),
+    ("packets", "packets received"),
+    ("flits", "flits of the received packets"),
+    ("start_ns", "start time of the ranks"),
+    ("finish_ns", "finish time of the last rank; null for an unfinished job"),
     (
         "comm_time_mean_ns",
-        "over its ranks: all of a rank's time, from its start to its end, in which it does not compute; null while one "
-        "is not done",
+        "mean over the ranks: the time from a rank's start to its end without computation; null for an unfinished job",
     ),
-    ("comm_time_std_ns", "standard deviation over its ranks"),
-    ("comm_time_max_ns", "of the slowest rank"),
-    ("packet_latency_*_ns", "of its packets"),
-    ("message_latency_*_ns", "of its messages, from the call of the send to the last byte"),
+    ("comm_time_std_ns", "standard deviation over the ranks"),
+    ("comm_time_max_ns", "communication time of the slowest rank"),
+    ("packet_latency_*_ns", "latency of the job's packets"),
+    ("message_latency_*_ns", "latency of the job's messages, from the call of the send to the last byte"),
     ("hops_mean", "router-to-router hops per packet"),
-    ("nonminimal_fraction", "part of its packets that left the minimal path"),
+    ("nonminimal_fraction", "part of the job's packets that left the minimal path"),
     (
         "injection_rate_gb_per_s",
-        "`bytes` / (`finish_ns` - `start_ns`): the bandwidth that the job demands on average",
+        "`bytes` / (`finish_ns` - `start_ns`): the mean bandwidth that the job demands",
     ),
     (
         "peak_ingress_bytes",
-        "the most bytes that its ranks had handed to their NICs and that were not yet received, at any instant",
+        "peak of the bytes that the ranks have passed to their NICs and that are not yet received",
     ),
 ]
 
 ROW_NOTE = (
-    "In `rows.parquet` the configuration stands as columns such as `traffic.load`, jobs as "
-    "`jobs.<name>.comm_time_mean_ns`, a time series as columns of lists such as `series.latency_mean_ns`."
+    "`rows.parquet` has a column per key of the configuration, such as `traffic.load`, and per field of a job, such as "
+    "`jobs.<name>.comm_time_mean_ns`. Columns of a time series, such as `series.latency_mean_ns`, hold lists."
 )
 
 _CHANNEL: list[tuple[str, str]] = [
-    ("router", "that sends"),
-    ("port", "of that router"),
+    ("router", "the sending router"),
+    ("port", "port of the sending router"),
     ("kind", "0 to a terminal, 1 local, 2 global"),
-    ("peer_router", "that receives; -1 = a terminal does"),
-    ("peer_port", "of that router; -1 = a terminal receives"),
-    ("terminal", "that receives; -1 = a router does"),
-    ("latency_ns", "of the link"),
-    ("hop_ns", "of a hop over it without queueing"),
-    ("flit_time_ns", "that a flit takes on it"),
-    ("flits", "sent in the window"),
-    ("utilisation", "part of the window in which it carried flits"),
-    ("stall_ns", "time in the window in which it stood still for lack of credits"),
+    ("peer_router", "the receiving router; -1: a terminal receives"),
+    ("peer_port", "port of the receiving router; -1: a terminal receives"),
+    ("terminal", "the receiving terminal; -1: a router receives"),
+    ("latency_ns", "latency of the link"),
+    ("hop_ns", "time of a hop over the channel without queueing"),
+    ("flit_time_ns", "time of a flit on the channel"),
+    ("flits", "flits sent in the window"),
+    ("utilisation", "part of the window in which the channel carried flits"),
+    ("stall_ns", "time in the window in which the channel had flits but no credits"),
 ]
 
 COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
@@ -144,74 +143,75 @@ COLUMNS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "With `run.series_interval_ns`: a row per interval.",
         [
             ("time_ns", "end of the interval"),
-            ("latency_mean_ns", "of the packets received in it"),
-            ("packets", "received"),
-            ("flits", "received"),
-            ("hops_mean", "of the packets received"),
-            ("throughput", "flits per terminal per flit time"),
+            ("latency_mean_ns", "mean latency of the packets received in the interval"),
+            ("packets", "packets received in the interval"),
+            ("flits", "flits received in the interval"),
+            ("hops_mean", "mean hops of the packets received in the interval"),
+            ("throughput", "flits per terminal and flit time"),
         ],
     ),
     "channels.parquet": (
-        "With `run.channels`, and of every workload: a row per channel. Columns with `group`, `<job>`, `<v>` (victim) "
-        "and `<c>` (culprit) are of a workload.",
+        "With `run.channels`, and with every workload: a row per channel. Only workloads have the columns with "
+        "`group`, `<job>`, `<v>` (victim) and `<c>` (culprit).",
         [
             *_CHANNEL,
-            ("group", "of the router that sends"),
-            ("peer_group", "of the router that receives; -1 where a terminal does"),
-            ("flits.<job>", "of the job"),
-            ("stall_ns.<job>", "time in which it stood still while the job had packets there"),
+            ("group", "group of the sending router"),
+            ("peer_group", "group of the receiving router; -1: a terminal receives"),
+            ("flits.<job>", "flits of the job"),
+            ("stall_ns.<job>", "stall time in which the job had packets at the channel"),
             ("wait_packet_ns.<v>.<c>", "packet-ns that `<v>` waited while the channel carried flits of `<c>`"),
             (
                 "stall_packet_ns.<v>.<c>",
-                "packet-ns that `<v>` waited for credits, by the slots that flits of `<c>` held in the buffer beyond",
+                "packet-ns that `<v>` waited for credits, split by the slots of `<c>` in the buffer downstream",
             ),
         ],
     ),
     "ranks.parquet": (
-        "Of every workload: a row per rank.",
+        "With every workload: a row per rank.",
         [
-            ("job", "its name"),
-            ("rank", "in the job"),
-            ("terminal", "it runs on"),
-            ("comm_time_ns", "from its start to its end, without computing"),
-            ("finish_ns", "when it is done"),
-            ("compute_ns", "it computes"),
-            ("bytes_sent", "headers not counted"),
-            ("bytes_received", "headers not counted"),
+            ("job", "name of the job"),
+            ("rank", "rank in the job"),
+            ("terminal", "terminal of the rank"),
+            ("comm_time_ns", "time from start to end without computation"),
+            ("finish_ns", "finish time"),
+            ("compute_ns", "time of computation"),
+            ("bytes_sent", "bytes sent, without headers"),
+            ("bytes_received", "bytes received, without headers"),
         ],
     ),
     "job_series.parquet": (
         "With `workload.series_interval_ns`: a row per job and interval.",
         [
             ("time_ns", "end of the interval"),
-            ("job", "its name"),
-            ("packets", "received in it"),
-            ("bytes_received", "in it"),
-            ("bytes_sent", "in it"),
-            ("latency_mean_ns", "of the packets received in it"),
-            ("hops_mean", "of the packets received in it"),
+            ("job", "name of the job"),
+            ("packets", "packets received in the interval"),
+            ("bytes_received", "bytes received in the interval"),
+            ("bytes_sent", "bytes sent in the interval"),
+            ("latency_mean_ns", "mean latency of the packets received in the interval"),
+            ("hops_mean", "mean hops of the packets received in the interval"),
         ],
     ),
     "links.parquet": (
-        "With `workload.map_interval_ns`: the links from each group to each other over time, in at most 100 frames.",
+        "With `workload.map_interval_ns`: the links from each group to each other group over time, in at most 100 "
+        "frames.",
         [
-            ("begin_ns", "of the frame"),
-            ("end_ns", "of the frame"),
-            ("group", "of the routers that send"),
-            ("peer_group", "of the routers that receive; -1 where terminals do"),
+            ("begin_ns", "start of the frame"),
+            ("end_ns", "end of the frame"),
+            ("group", "group of the sending routers"),
+            ("peer_group", "group of the receiving routers; -1: terminals receive"),
             ("kind", "0 to terminals, 1 local, 2 global"),
-            ("links", "in this bundle"),
-            ("flits", "sent in the frame"),
-            ("utilisation", "part of the frame in which a link carried flits, the mean of the bundle"),
-            ("stall_share", "part of the frame in which a link stood still for lack of credits, likewise"),
-            ("flits.<job>", "of the job"),
+            ("links", "number of links from group to group"),
+            ("flits", "flits sent in the frame"),
+            ("utilisation", "part of the frame in which a link carried flits, the mean over the links"),
+            ("stall_share", "part of the frame in which a link had flits but no credits, the mean over the links"),
+            ("flits.<job>", "flits of the job"),
         ],
     ),
 }
 
 ROWS_NOTE = (
-    "Where a network names its switches and hosts, tables have columns with the names, too (`terminal_name` and so "
-    "on). `messages.npz` (`workload.message_matrix`) holds `<job>.bytes`, `<job>.messages`, `<job>.time_ns` and "
-    "`<job>.busy_ns`, each [ranks, ranks]: what has arrived from the row's rank at the column's, the sum of the times "
-    "of these messages, and the time in which at least one of them was under way."
+    "If a network names its switches and hosts, the tables also have columns with the names (`terminal_name` and so "
+    "on). `messages.npz` (`workload.message_matrix`) holds matrices [ranks, ranks], from the row's rank to the "
+    "column's rank. `<job>.bytes` and `<job>.messages` count the received data, and `<job>.time_ns` sums the times of "
+    "the messages. `<job>.busy_ns` is the time in which at least one of the messages is in flight."
 )

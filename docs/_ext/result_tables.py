@@ -6,9 +6,9 @@ Two comments mark the place of a table on a page. The first comment names a func
 
     <!-- end of table -->
 
-`make reference` writes the tables between the comments, and tests/docs/test_results.py compares them. Results of the
-benchmark's suites are scored by the benchmark's own code. The other sources are the headers of shipped policies, the
-READMEs of figures and studies, and the saved figures of the core's speed.
+`make reference` writes the tables between the comments, and tests/docs/test_results.py compares them. The benchmark's
+own code scores the results of its suites. The other sources are the headers of shipped policies, the READMEs of figures
+and studies, and the saved figures of the core's speed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from flitgym.agents.policy_file import load_policy
+from flitgym.agents.policy.file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.experiments.benchmark import standing_of
 from flitgym.experiments.benchmarks.measures import SCORED
@@ -32,7 +32,7 @@ from flitgym.experiments.benchmarks.text import by_kind, by_network, overview
 
 DOCS = Path(__file__).resolve().parent.parent
 SUITES = ("quick", "standard")
-# The best of these counts as the best adaptive baseline: none of them sees more than a router does.
+# The best of these counts as the best adaptive baseline. They use only information that a router has.
 BASELINES = ("ugal", "ugal_l", "par", "q_adaptive", "dim_war", "omni_war")
 GOAL = 1.02  # times the best baseline's latency
 _PLACE = re.compile(
@@ -40,7 +40,7 @@ _PLACE = re.compile(
     re.DOTALL,
 )
 _COMMENT = "<!-- table:"
-# Title of the scored measure, factor from its recorded unit, format.
+# The scored measure of a kind: title, factor from its recorded unit, format.
 _MEASURES: dict[Kind, tuple[str, float, str]] = {
     "below": ("latency, ns", 1.0, "{:,.0f}"),
     "above": ("accepted load", 1.0, "{:.3f}"),
@@ -48,7 +48,7 @@ _MEASURES: dict[Kind, tuple[str, float, str]] = {
     "cold_start": ("latency, ns", 1.0, "{:,.0f}"),
     "recovery": ("latency, ns", 1.0, "{:,.0f}"),
 }
-# Recorded with the scored measure.
+# A further recorded measure of a kind: column, title.
 _FURTHER: dict[Kind, tuple[str, str]] = {
     "cold_start": ("latency_first_ns", "first 10 us: latency, ns"),
     "recovery": ("recovery_ns", "recovery time, ns"),
@@ -60,14 +60,14 @@ _SCENES = (
     "sc22_par_fft3d_and_halo3d",
     "sc22_flit_crossbar_par_fft3d_and_halo3d",
 )
-# Heads of columns of text.
+# Headings of text columns.
 _TEXTS = {"policy", "policies", "suite", "task", "in task", "measure", "network", "best baseline", "core", "scene"}
 
 Rows = list[list[str]]
 
 
 def markdown(heads: Sequence[str], rows: Rows) -> str:
-    """A Markdown table; columns of numbers are aligned to the right."""
+    """A Markdown table whose columns of numbers are aligned to the right."""
     rules = ["---" if head in _TEXTS else "---:" for head in heads]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, rules, *rows))
 
@@ -90,7 +90,7 @@ def _records(suite: str) -> list[Record]:
 
 @cache
 def _means(suite: str, measure: str | None = None) -> dict[tuple[str, str], float]:
-    """A measure (that which is scored) by task and policy, as mean over the seeds."""
+    """A measure by task and policy, as the mean over the seeds. The default is the scored measure."""
     kinds = {task.id: task.kind for task in _suite(suite).tasks}
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in _records(suite):
@@ -132,7 +132,7 @@ def suites() -> str:
 
 
 def networks(suite: str) -> str:
-    """Networks of a suite: how many tasks of each set they have, and the policy whose score is 0."""
+    """Networks of a suite, with their numbers of tasks per set and the reference policy, whose score is 0."""
     rows = []
     for network in dict.fromkeys(task.network for task in _suite(suite).tasks):
         places = [place for place in _suite(suite).places if network in {task.network for task in place.tasks.values()}]
@@ -147,7 +147,7 @@ def networks(suite: str) -> str:
 
 
 def versions(suite: str) -> str:
-    """The versions of the core that the recorded runs are of."""
+    """The versions of the core that made the recorded runs."""
     rows = []
     all_policies = dict.fromkeys(record.policy for record in _records(suite))
     for version in dict.fromkeys(record.version for record in _records(suite)):
@@ -192,7 +192,7 @@ def _bold(text: str, bold: bool) -> str:
 def _rows_of(
     make: Callable[[Sequence[Summary]], tuple[list[str], Rows]], suite: str | None, policies: str | None
 ) -> tuple[list[str], Rows]:
-    """Heads and rows of a table of the benchmark: of one suite, or of several with a column for the suite."""
+    """Headings and rows of a benchmark table: of one suite, or of all suites with a column for the suite."""
     heads: list[str] = []
     rows: Rows = []
     for name in (suite,) if suite else SUITES:
@@ -205,7 +205,7 @@ def _rows_of(
 
 
 def scores(suite: str | None = None, policies: str | None = None) -> str:
-    """Scores on both sets of tasks, and the lowest score of a task."""
+    """Scores on both sets of tasks, and the lowest score of any task."""
     heads, rows = _rows_of(overview, suite, policies)
     last = heads.index("tasks") + 2
     return markdown(heads[:last], [row[:last] for row in rows])
@@ -225,7 +225,7 @@ def kinds(suite: str | None = None, policies: str | None = None) -> str:
 
 
 def of_networks(suite: str, played: str) -> str:
-    """Scores by network, a row each, of the policies that played all tasks or of those that played some."""
+    """Scores by network, of the policies that played all tasks (`played=all`) or only some."""
     summaries = [summary for summary in _summaries(suite) if summary.complete == (played == "all")]
     heads, lines = by_network(summaries)
     rows = [list(row) for row in zip(*lines, strict=True)]
@@ -267,7 +267,7 @@ def against_baselines(suite: str, policies: str) -> str:
 
 
 def networks_against_baselines(suite: str, policies: str) -> str:
-    """The same mean by network."""
+    """The mean of `against_baselines` by network."""
     names = policies.split(",")
     of = {policy: _ratios(suite, policy) for policy in names}
     rows = []
@@ -287,7 +287,7 @@ def _ratios(suite: str, policy: str) -> dict[Task, float]:
 
 
 def behind(suite: str, policy: str) -> str:
-    """The tasks in which a policy is more than 2 % worse than the best of `BASELINES`, the worst first."""
+    """The tasks in which a policy is more than 2 % worse than the best of `BASELINES`, worst task first."""
     found = []
     for task in _suite(suite).tasks:
         value = _means(suite).get((task.id, policy))
@@ -307,7 +307,7 @@ def behind(suite: str, policy: str) -> str:
 
 
 def shipped(policies: str) -> str:
-    """Policies that come with flitgym: what they see and how they were trained, as their files say."""
+    """Policies that come with flitgym, with the observation and the training command from their files."""
     rows = []
     for policy in policies.split(","):
         layers, header = load_policy(shipped_policy(policy))
@@ -323,15 +323,15 @@ def readme(folder: str, number: str) -> str:
     path = DOCS.parent / folder / "README.md"
     tables = re.findall(r"(?:^\|[^\n]*\n)+", path.read_text(), re.MULTILINE)
     if not 1 <= int(number) <= len(tables):
-        raise ValueError(f"{path}: there is no table {number}; it has {len(tables)}")
+        raise ValueError(f"{path}: table {number} does not exist; the file has {len(tables)} tables")
     table: str = tables[int(number) - 1]
     if "](" in table:
-        raise ValueError(f"{path}: table {number} has links, which lead elsewhere from another page")
+        raise ValueError(f"{path}: table {number} has relative links, which break on another page")
     return table
 
 
 def speed() -> str:
-    """Saved figures of the core's benchmark, for some of its scenes."""
+    """Saved figures of the core's benchmark for the scenes of `_SCENES`."""
     saved = json.loads((DOCS.parent / "simcore" / "bench" / "results" / "after.json").read_text())
     of = {scene["scene"]: scene for scene in saved["scenes"]}
     rows = []
@@ -371,10 +371,10 @@ def pages() -> list[Path]:
 
 
 def written(text: str) -> str:
-    """The text of a page with its tables as they are now.
+    """The text of a page with its tables made again.
 
     Raises:
-        ValueError: a comment names no maker, has arguments that the maker does not take, or is not closed.
+        ValueError: A comment names an unknown maker, has wrong arguments, or is not closed.
     """
     found = list(_PLACE.finditer(text))
     if len(found) != text.count(_COMMENT):

@@ -2,7 +2,7 @@
 
     python docs/examples/packet_batch_ppo.py [--decisions 300000] [--seed 1]
 
-Ends with the mean packet latency of what was learned beside UGAL-L's on the same traffic.
+The script prints the mean packet latency of the learned policy and of UGAL-L on the same traffic.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from torch import Tensor, nn
 
 UGAL_L = {"name": "ugal_group", "threshold": 1.0, "hop_weighted": True, "bias_flits": 0}  # the preset `ugal_l`
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-NETWORKS, EPISODE_NS = 4, 30_000  # side by side; simulated time after which they are drawn anew
-# Transitions per round, passes over them, rows per step of gradient descent. A round should last longer than a packet
-# is under way (here about 5 us): what a policy does to the network is seen only then.
+NETWORKS, EPISODE_NS = 4, 30_000  # parallel networks; simulated time of an episode
+# Transitions per round, passes over them, rows per gradient step. A round should last longer than a packet is in flight
+# (here about 5 us), because the effect of a policy on the network appears only later.
 ROUND, EPOCHS, MINIBATCH = 16_384, 4, 1024
 LEARNING_RATE, CLIP, ENTROPY, CRITIC = 1e-3, 0.2, 0.01, 0.5
 
 
 class ActorCritic(nn.Module):
-    """Scores each slot by what is seen of it; values the decision by all that is seen."""
+    """The actor scores each slot by its features. The critic values the decision by all features."""
 
     def __init__(self, seam: dict[str, Any]) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class ActorCritic(nn.Module):
         self.critic = nn.Sequential(nn.Linear(seam["width"], 64), nn.Tanh(), nn.Linear(64, 1))
 
     def forward(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities [n, slots], and the reward still to come in us [n]."""
+        """Log-probabilities [n, slots], and the expected future reward in us [n]."""
         slots = observation[:, self.general :].unflatten(1, (self.slots, -1))
         general = observation[:, : self.general].unsqueeze(1).expand(-1, self.slots, -1)
         scores = self.actor(torch.cat([general, slots], 2)).squeeze(2).masked_fill(~mask, -torch.inf)
@@ -45,7 +45,7 @@ class ActorCritic(nn.Module):
 
 
 def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Tensor]:
-    """Play until so many transitions are there."""
+    """Run the networks until there are `wanted` transitions."""
     pieces, count = [], 0
     while count < wanted:
         if batch.time_ns.max() >= EPISODE_NS:
@@ -57,7 +57,7 @@ def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Te
                 log_all, value = policy(seen, mask)
                 action = torch.multinomial(log_all.exp(), 1)
                 log_probability = log_all.gather(1, action).squeeze(1)
-            # The value comes back with the transition, and as `next_value` with that of the packet's decision before.
+            # The value returns with its transition. It also returns as `next_value` of the packet's previous decision.
             batch.apply(action.squeeze(1).numpy(), log_probability=log_probability.numpy(), value=value.numpy())
         pieces.append(batch.take())
         count += len(pieces[-1]["action"])
@@ -66,8 +66,8 @@ def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Te
 
 
 def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, rows: dict[str, Tensor]) -> None:
-    """A few passes over what was gathered; a packet always arrives, so nothing is discounted."""
-    goal = rows["reward"] + rows["next_value"]  # 0 behind a delivery
+    """Make a few passes over the transitions. A packet always arrives, so rewards are not discounted."""
+    goal = rows["reward"] + rows["next_value"]  # next_value is 0 after a delivery
     advantage = goal - rows["value"]
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     for _ in range(EPOCHS):
@@ -85,34 +85,34 @@ def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, rows: dict[str,
             optimiser.step()
 
 
-def measure(simulation: Simulation, go_on: Callable[[float], None]) -> tuple[float, float]:
-    """Mean packet latency in ns and accepted load, 20 us of it after 20 us."""
-    go_on(20_000)
+def measure(simulation: Simulation, run_until: Callable[[float], None]) -> tuple[float, float]:
+    """Mean packet latency in ns and accepted load, over 20 us after a warm-up of 20 us."""
+    run_until(20_000)
     simulation.begin_window()
-    go_on(40_000)
+    run_until(40_000)
     statistics = simulation.statistics()
     return statistics["packet_latency_mean_ns"], statistics["accepted_load"]
 
 
 def evaluate(policy: ActorCritic, seed: int) -> tuple[float, float]:
-    """The policy's best slots, in a network that it has not seen."""
+    """Measure the policy's best slots in a network that it did not train on."""
     batch = PacketBatch(1, overrides=WORLD)
     batch.reset(seed)
 
-    def go_on(until_ns: float) -> None:
+    def run_until(until_ns: float) -> None:
         while batch.time_ns[0] < until_ns:
             n = batch.collect()
             with torch.no_grad():
                 seen, mask = torch.from_numpy(batch.observation[:n]), torch.from_numpy(batch.mask[:n])
                 batch.apply(policy(seen, mask)[0].argmax(1).numpy())
 
-    return measure(batch.simulations[0], go_on)
+    return measure(batch.simulations[0], run_until)
 
 
 def main(arguments: list[str] | None = None) -> tuple[float, float]:
-    """Train, print, and return the latency of what was learned and of UGAL-L."""
+    """Train, print, and return the latencies of the learned policy and of UGAL-L."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=300_000, help="to learn from")
+    parser.add_argument("--decisions", type=int, default=300_000, help="decisions to learn from")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
 

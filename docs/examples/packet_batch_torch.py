@@ -1,11 +1,12 @@
-"""A transformer or a graph network in torch as routing policy, on `PacketBatch` with a block of features in NumPy.
+"""A transformer or a graph network in torch as a routing policy, on `PacketBatch` with a block of features in NumPy.
 
     python docs/examples/packet_batch_torch.py [--policy transformer|graph] [--decisions 300000] [--seed 1]
 
-Both see the core's features and, by a block of this file, the queues behind every candidate: of each link of the next
-router the time that is queued for it, and whether it leads nearer to the destination. (Real routers would have to tell
-their neighbours; here it is looked up.) They learn by proximal policy optimisation, as in packet_batch_ppo.py. Ends
-with the CPU time of each part of the loop, and with the mean packet latency of what was learned beside UGAL-L's.
+Both policies see the core's features and, by a block of this file, the queues at the next router of every candidate.
+The block has two features per link of that router: the time of the queued flits, and whether the link leads nearer to
+the destination. Real routers would need messages for this; the block reads the state. Both policies learn by proximal
+policy optimisation, as in packet_batch_ppo.py. The script prints the CPU time of each part of the loop, and the mean
+packet latency of the learned policy and of UGAL-L.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from torch import Tensor, nn
 
 UGAL_L = {"name": "ugal_group", "threshold": 1.0, "hop_weighted": True, "bias_flits": 0}  # the preset `ugal_l`
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-LINKS = 5  # to other routers, of each: three in its group, two to other groups
-SEEN = {"observation": "progress+router+queues+path+beyond", "slots": LINKS}  # a candidate per link, at most
-NETWORKS, EPISODE_NS = 4, 30_000  # side by side; simulated time after which they are drawn anew
-ROUND, EPOCHS, MINIBATCH = 16_384, 2, 512  # transitions, passes over them, rows per step of gradient descent
+LINKS = 5  # Three in the router's group, two to other groups.
+SEEN = {"observation": "progress+router+queues+path+beyond", "slots": LINKS}  # At most a candidate per link.
+NETWORKS, EPISODE_NS = 4, 30_000  # Parallel networks; simulated time of an episode.
+ROUND, EPOCHS, MINIBATCH = 16_384, 2, 512  # Transitions, passes over them, rows per gradient step.
 LEARNING_RATE, CLIP, ENTROPY, CRITIC = 1e-3, 0.2, 0.01, 0.5
 
 
-# ---- What stands behind the candidates ----
+# ---- The queues at the next routers ----
 
 
 def around(tables: Tables) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Once per network: the links of each router, where they lead, and how far apart routers are."""
+    """Called once per network: the links of each router, the routers at their ends, and all distances in hops."""
     assert tables.links.shape[1] == LINKS
     return tables.links, tables.next_router[tables.links], tables.hops
 
@@ -48,14 +49,14 @@ def around(tables: Tables) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         feature
         for k in range(LINKS)
         for feature in (
-            Feature(f"queued_{k}", 0, 100, "us that link k of the next router needs for the flits queued for it"),
-            Feature(f"nearer_{k}", 0, 1, "1: it leads nearer to the destination"),
+            Feature(f"queued_{k}", 0, 100, "time in us of the flits that are queued for link k of the next router"),
+            Feature(f"nearer_{k}", 0, 1, "1 if link k leads nearer to the destination"),
         )
     ],
     setup=around,
 )
 def beyond(asked: Asked, general: NDArray[np.float32], per_slot: NDArray[np.float32]) -> None:
-    """Of all decisions of a network at once: [n, slots, links] and two numbers of each."""
+    """Write two numbers for each of [n, slots, links], for all decisions of a network at once."""
     links, leads_to, hops = asked.own
     router, destination = asked.next_router, asked.destination_router
     ports = links[router]
@@ -71,7 +72,7 @@ def beyond(asked: Asked, general: NDArray[np.float32], per_slot: NDArray[np.floa
 
 
 class Transformer(nn.Module):
-    """Candidates attend to each other: each is a token of what is seen of it and of the decision."""
+    """Candidates attend to each other. A candidate's token has its features and those of the decision."""
 
     def __init__(self, general: int, per_slot: int, size: int = 32) -> None:
         super().__init__()
@@ -81,14 +82,14 @@ class Transformer(nn.Module):
         self.score, self.value = nn.Linear(size, 1), nn.Linear(size, 1)
 
     def forward(self, general: Tensor, slots: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores [n, slots], and the reward still to come in us [n]."""
+        """Scores [n, slots], and the expected future reward in us [n]."""
         tokens = torch.cat([general.unsqueeze(1).expand(-1, slots.shape[1], -1), slots], 2)
         tokens = self.encode(self.embed(tokens), src_key_padding_mask=~mask)
         return self.score(tokens).squeeze(2), self.value(mean(tokens, mask)).squeeze(1)
 
 
 class GraphNetwork(nn.Module):
-    """Messages over the routers around: from the neighbours' links to the neighbours, to the router, and back."""
+    """Messages pass from the neighbours' links to the neighbours, to the router, and back to the neighbours."""
 
     def __init__(self, general: int, per_slot: int, size: int = 32) -> None:
         super().__init__()
@@ -100,18 +101,18 @@ class GraphNetwork(nn.Module):
         self.score, self.value = nn.Linear(size, 1), nn.Linear(size, 1)
 
     def forward(self, general: Tensor, slots: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores [n, slots], and the reward still to come in us [n]."""
+        """Scores [n, slots], and the expected future reward in us [n]."""
         own, behind = slots[:, :, : -2 * LINKS], slots[:, :, -2 * LINKS :]
         links = self.link(behind.unflatten(2, (LINKS, 2)))
         neighbours = self.neighbour(torch.cat([own, links.mean(2), links.amax(2)], 2))
         most = neighbours.masked_fill(~mask.unsqueeze(2), 0).amax(1)
         router = self.router(torch.cat([general, mean(neighbours, mask), most], 1))
-        told = router.unsqueeze(1).expand(-1, slots.shape[1], -1)
-        return self.score(self.back(torch.cat([neighbours, told], 2))).squeeze(2), self.value(router).squeeze(1)
+        context = router.unsqueeze(1).expand(-1, slots.shape[1], -1)
+        return self.score(self.back(torch.cat([neighbours, context], 2))).squeeze(2), self.value(router).squeeze(1)
 
 
 def mean(tokens: Tensor, mask: Tensor) -> Tensor:
-    """Over the candidates, [n, slots, size] to [n, size]."""
+    """The mean over the candidates, from [n, slots, size] to [n, size]."""
     weight = mask.unsqueeze(2).to(tokens.dtype)
     return (tokens * weight).sum(1) / weight.sum(1)
 
@@ -120,7 +121,7 @@ POLICIES = {"transformer": Transformer, "graph": GraphNetwork}
 
 
 class ActorCritic(nn.Module):
-    """One of the two, between rows of `PacketBatch` and log-probabilities."""
+    """Applies one of the two networks to rows of `PacketBatch`."""
 
     def __init__(self, kind: str, seam: dict[str, Any]) -> None:
         super().__init__()
@@ -128,7 +129,7 @@ class ActorCritic(nn.Module):
         self.net = POLICIES[kind](self.general, len(seam["per_slot"]))
 
     def forward(self, observation: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities [n, slots], and the reward still to come in us [n]."""
+        """Log-probabilities [n, slots], and the expected future reward in us [n]."""
         slots = observation[:, self.general :].unflatten(1, (self.slots, -1))
         scores, value = self.net(observation[:, : self.general], slots, mask)
         return scores.masked_fill(~mask, -torch.inf).log_softmax(1), value
@@ -141,14 +142,14 @@ SPENT: Counter[str] = Counter()  # CPU seconds by part of the loop
 
 @contextmanager
 def timed(part: str) -> Iterator[None]:
-    """Add what is spent inside to a part."""
+    """Add the CPU time of the `with` block to a part."""
     began = time.process_time()
     yield
     SPENT[part] += time.process_time() - began
 
 
 def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Tensor]:
-    """Play until so many transitions are there."""
+    """Run the networks until there are `wanted` transitions."""
     pieces, count = [], 0
     while count < wanted:
         if batch.time_ns.max() >= EPISODE_NS:
@@ -172,8 +173,8 @@ def gather(batch: PacketBatch, policy: ActorCritic, wanted: int) -> dict[str, Te
 
 
 def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, rows: dict[str, Tensor]) -> None:
-    """A few passes over what was gathered; a packet always arrives, so nothing is discounted."""
-    goal = rows["reward"] + rows["next_value"]  # 0 behind a delivery
+    """Make a few passes over the transitions. A packet always arrives, so rewards are not discounted."""
+    goal = rows["reward"] + rows["next_value"]  # next_value is 0 after a delivery
     advantage = goal - rows["value"]
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     for _ in range(EPOCHS):
@@ -191,36 +192,36 @@ def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, rows: dict[str,
             optimiser.step()
 
 
-def measure(simulation: Simulation, go_on: Callable[[float], None]) -> tuple[float, float]:
-    """Mean packet latency in ns and accepted load, 20 us of it after 20 us."""
-    go_on(20_000)
+def measure(simulation: Simulation, run_until: Callable[[float], None]) -> tuple[float, float]:
+    """Mean packet latency in ns and accepted load, over 20 us after a warm-up of 20 us."""
+    run_until(20_000)
     simulation.begin_window()
-    go_on(40_000)
+    run_until(40_000)
     statistics = simulation.statistics()
     return statistics["packet_latency_mean_ns"], statistics["accepted_load"]
 
 
 def evaluate(policy: ActorCritic, seed: int) -> tuple[float, float]:
-    """The policy's best slots, in a network that it has not seen."""
+    """Measure the policy's best slots in a network that it did not train on."""
     batch = PacketBatch(1, overrides=WORLD, **SEEN)
     batch.reset(seed)
 
-    def go_on(until_ns: float) -> None:
+    def run_until(until_ns: float) -> None:
         while batch.time_ns[0] < until_ns:
             n = batch.collect()
             with torch.no_grad():
                 seen, mask = torch.from_numpy(batch.observation[:n]), torch.from_numpy(batch.mask[:n])
                 batch.apply(policy(seen, mask)[0].argmax(1).numpy())
 
-    return measure(batch.simulations[0], go_on)
+    return measure(batch.simulations[0], run_until)
 
 
 def main(arguments: list[str] | None = None) -> tuple[float, float]:
-    """Train, print, and return the latency of what was learned and of UGAL-L."""
+    """Train, print, and return the latencies of the learned policy and of UGAL-L."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--policy", choices=POLICIES, default="transformer")
-    parser.add_argument("--decisions", type=int, default=300_000, help="to learn from")
-    parser.add_argument("--networks", type=int, default=NETWORKS, help="side by side; more make larger batches")
+    parser.add_argument("--decisions", type=int, default=300_000, help="decisions to learn from")
+    parser.add_argument("--networks", type=int, default=NETWORKS, help="parallel networks; more make larger batches")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
 

@@ -1,9 +1,9 @@
-"""Stable-Baselines3's DQN, as it comes: adversarial traffic on a Dragonfly of 72 terminals.
+"""Stable-Baselines3's DQN with default hyperparameters: adversarial traffic on a Dragonfly of 72 terminals.
 
     pip install 'flitgym[learn]' stable-baselines3
     python docs/examples/sb3_dqn.py [--decisions 40000] [--seed 1]
 
-Ends with mean packet latency and accepted load of what was learned, beside UGAL-L's in the same networks.
+The script prints mean packet latency and accepted load of the learned policy and of UGAL-L in the same networks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     """Train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=40_000, help="to learn from")
+    parser.add_argument("--decisions", type=int, default=40_000, help="decisions to learn from")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
+    parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)

@@ -1,9 +1,9 @@
-"""sb3-contrib's MaskablePPO, as it comes: adversarial traffic on a Dragonfly of 72 terminals.
+"""sb3-contrib's MaskablePPO with default hyperparameters: adversarial traffic on a Dragonfly of 72 terminals.
 
     pip install 'flitgym[learn]' sb3-contrib
     python docs/examples/sb3_maskable_ppo.py [--decisions 24576] [--seed 1]
 
-Ends with mean packet latency and accepted load of what was learned, beside UGAL-L's in the same networks.
+The script prints mean packet latency and accepted load of the learned policy and of UGAL-L in the same networks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     """Train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=24_576, help="to learn from")
-    parser.add_argument("--envs", type=int, default=1, help="networks that are learned from side by side")
-    parser.add_argument("--steps", type=int, default=2_048, help="of each network between two updates; SB3's default")
+    parser.add_argument("--decisions", type=int, default=24_576, help="decisions to learn from")
+    parser.add_argument("--envs", type=int, default=1, help="parallel networks of the training")
+    parser.add_argument("--steps", type=int, default=2_048, help="steps per network between updates (SB3's default)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
+    parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)

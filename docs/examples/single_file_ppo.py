@@ -1,8 +1,8 @@
-"""PPO in one file, in the manner of CleanRL, on the registered vector environment: nothing of flitgym but its id.
+"""PPO in one file, in the style of CleanRL. It uses only flitgym's registered vector environment.
 
     python docs/examples/single_file_ppo.py [--decisions 60000] [--seed 1]
 
-Ends with mean packet latency and accepted load of what was learned, beside UGAL-L's in the same networks.
+The script prints mean packet latency and accepted load of the learned policy and of UGAL-L in the same networks.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.distributions import Categorical
 
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
-# The usual numbers of continuous control. A rollout should not be short against a packet's time under way: what a
-# policy does to the network is seen only then.
+# The usual values for continuous control. A rollout should not be much shorter than a packet's time in flight, because
+# the effect of a policy on the network appears only later.
 ENVS, STEPS, EPOCHS, MINIBATCHES = 4, 512, 10, 32
 LEARNING_RATE, GAMMA, GAE_LAMBDA, CLIP, ENTROPY, CRITIC, MOST_NORM = 3e-4, 0.99, 0.95, 0.2, 0.0, 0.5, 0.5
 
@@ -33,7 +33,7 @@ def layer(inputs: int, outputs: int, std: float = 2**0.5) -> nn.Linear:
 
 
 class Agent(nn.Module):
-    """Two networks: what to do, and what it is worth."""
+    """An actor that scores the slots, and a critic that estimates the future reward."""
 
     def __init__(self, width: int, actions: int) -> None:
         super().__init__()
@@ -48,9 +48,9 @@ class Agent(nn.Module):
 def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     """Train, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=60_000, help="to learn from")
+    parser.add_argument("--decisions", type=int, default=60_000, help="decisions to learn from")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--networks", type=int, default=3, help="in which both are measured")
+    parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
@@ -82,15 +82,13 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
             rewards[step] = torch.as_tensor(reward)
             dones[step] = torch.as_tensor(np.logical_or(terminated, truncated))
 
-        # Generalised advantage estimation; behind an episode's end there is nothing.
+        # Generalised advantage estimation. The value after the end of an episode is 0.
         with torch.no_grad():
             following, later = agent.critic(torch.as_tensor(observation)).flatten(), torch.zeros(ENVS)
             advantages = torch.zeros(STEPS, ENVS)
             for step in reversed(range(STEPS)):
-                goes_on = 1 - dones[step]
-                later = (
-                    rewards[step] + GAMMA * following * goes_on - values[step] + GAMMA * GAE_LAMBDA * goes_on * later
-                )
+                alive = 1 - dones[step]
+                later = rewards[step] + GAMMA * following * alive - values[step] + GAMMA * GAE_LAMBDA * alive * later
                 advantages[step], following = later, values[step]
             returns = advantages + values
 

@@ -11,19 +11,19 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-# In the order of src/step.cpp: name, what it moves.
+# The stages in the order of src/step.cpp: name, effect.
 FIRST = [
-    ("arrivals", "flits come off their\nchannel into an\ninput VC, or to\ntheir terminal"),
-    ("credits", "freed buffer slots\nare known\nupstream"),
-    ("feedback", "estimates reach\nthe router that\nwaits for them\n(if it learns)"),
-    ("hosts", "ranks go on, their\nmessages become\npackets\n(with workloads)"),
+    ("arrivals", "flits leave their\nchannel for an\ninput VC or their\nterminal"),
+    ("credits", "freed buffer slots\nare reported\nupstream"),
+    ("feedback", "estimates reach\nthe upstream\nrouter\n(if it learns)"),
+    ("hosts", "ranks continue, and\nmessages become\npackets\n(with workloads)"),
     ("injection", "due packets enter\ntheir terminal's\nNIC buffer"),
     ("traversal", "a free output\nport or NIC puts\na flit on its\nchannel"),
 ]
 SECOND = [
-    ("routes", "choices become the\nroutes of the heads\nthat asked"),
+    ("routes", "choices become the\nroutes of the heads\nwith requests"),
     ("switch allocation", "input VCs win crossbar\nand output VC together,\nand move a flit"),
-    ("delay lines close", "what was sent is due\nafter the channel's\nlatency; the cycle\nnumber goes up"),
+    ("delay lines close", "sent flits are due\nafter the channel's\nlatency; the cycle\nnumber increases"),
 ]
 DECIDERS = [
     ("a routing in the core", "MIN, UGAL, PAR, OmniWAR, tables ..."),
@@ -34,7 +34,7 @@ INK, FIRST_FILL, SECOND_FILL, SEAM_FILL = "#222222", "#dbe9f6", "#e2f0d9", "#fde
 
 
 def box(ax: Axes, x: float, y: float, width: float, height: float, fill: str, head: str, text: str) -> None:
-    """A box with a heading and some lines below it."""
+    """Draw a box with a heading and some lines below it."""
     style = "round,pad=0,rounding_size=0.08"
     ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, facecolor=fill, edgecolor=INK, linewidth=0.8))
     ax.text(x + width / 2, y + height - 0.13, head, ha="center", va="top", fontsize=10, fontweight="bold", color=INK)
@@ -42,7 +42,7 @@ def box(ax: Axes, x: float, y: float, width: float, height: float, fill: str, he
 
 
 def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], bend: float = 0.0, style: str = "-") -> None:
-    """An arrow, straight unless bent."""
+    """Draw an arrow; `bend` curves it."""
     shape = f"arc3,rad={bend}"
     ax.add_patch(
         FancyArrowPatch(
@@ -59,7 +59,7 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], bend: 
 
 
 def draw(path: Path) -> None:
-    """The figure, as SVG without a date, so that the same figure is the same file."""
+    """Write the figure as SVG without a date, so that equal figures are equal files."""
     plt.rcParams |= {"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}
     figure, ax = plt.subplots(figsize=(11, 6.25))
     ax.set(xlim=(0, 11), ylim=(0.35, 6.6))
@@ -72,7 +72,7 @@ def draw(path: Path) -> None:
         if k:
             arrow(ax, (x - gap - 0.02, 5.45), (x + 0.02, 5.45))
 
-    # The batch, and who decides.
+    # The batch and the decision.
     box(
         ax,
         8.2,
@@ -81,14 +81,14 @@ def draw(path: Path) -> None:
         1.35,
         SEAM_FILL,
         "requests",
-        "every head at the front of its\ninput VC asks: router, port,\npacket, candidates",
+        "each head at the front of an\ninput VC requests a route:\nrouter, port, packet, candidates",
     )
     arrow(ax, (9.9, 4.72), (9.9, 3.97))
     box(ax, 2.75, 2.45, 4.6, 1.7, SEAM_FILL, "the seam: a decision is made", "")
-    for k, (who, which) in enumerate(DECIDERS):
+    for k, (place, names) in enumerate(DECIDERS):
         y = 3.62 - 0.38 * k
-        ax.text(2.9, y, who, fontsize=8.2, va="center", color=INK, fontweight="bold")
-        ax.text(2.9, y - 0.17, which, fontsize=7.6, va="center", color=INK)
+        ax.text(2.9, y, place, fontsize=8.2, va="center", color=INK, fontweight="bold")
+        ax.text(2.9, y - 0.17, names, fontsize=7.6, va="center", color=INK)
     arrow(ax, (8.2, 3.3), (7.35, 3.3))
     ax.text(7.78, 3.4, "a batch", fontsize=8, ha="center", va="bottom", color=INK)
 
@@ -102,7 +102,7 @@ def draw(path: Path) -> None:
     arrow(ax, (2.75, 3.3), (2.25, 1.85), bend=0.25)
     ax.text(1.75, 3.02, "one (output port,\nVC class) each", fontsize=8, ha="center", color=INK)
 
-    # What was sent comes back in a later cycle.
+    # Sent flits, credits and feedback arrive in a later cycle.
     ax.plot([10.0, 10.88, 10.88, 10.88], [1.15, 1.15, 1.15, 2.4], color=INK, linewidth=1.1, linestyle="--")
     ax.plot([10.88, 10.88, 0.05, 0.05], [2.4, 4.35, 4.35, 5.45], color=INK, linewidth=1.1, linestyle="--")
     arrow(ax, (0.05, 5.45), (0.17, 5.45))
@@ -110,7 +110,7 @@ def draw(path: Path) -> None:
     ax.text(
         4.6,
         4.42,
-        "in later cycles: flits, credits and feedback, when their channel's time is over",
+        "in later cycles: flits, credits and feedback arrive after the latency of their channel",
         fontsize=8,
         color=INK,
         ha="center",

@@ -12,30 +12,30 @@ from cycle import FIRST_FILL, INK, SEAM_FILL, SECOND_FILL, arrow, box
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 
-# A hop, in the order of src/stage/stage.hpp: name, words, fill.
+# The stages of a hop, in the order of src/stage/stage.hpp: name, text, fill.
 STAGES = [
-    ("arrival", "A flit comes off the\nchannel into the queue\nof its input VC.", FIRST_FILL),
-    ("route\ncomputation", "The head asks; the\nrouting chooses an\noutput port and a\nVC class.", SEAM_FILL),
+    ("arrival", "A flit leaves the\nchannel and enters the\nqueue of its input VC.", FIRST_FILL),
+    ("route\ncomputation", "For each head the\nrouting chooses an\noutput port and a\nVC class.", SEAM_FILL),
     (
         "VC and switch\nallocation",
-        "One grant gives the\nhead an output VC and\nthe crossbar. It needs\na free slot ahead.",
+        "One grant gives the\nhead an output VC and\nthe crossbar. It needs\na free slot downstream.",
         SECOND_FILL,
     ),
     (
         "traversal",
-        "The output port sends\none flit per flit time.\nWithout output buffers\nit is part of stage 3.",
+        "The output port sends\none flit per flit time.\nWithout output buffers\nthis is part of stage 3.",
         FIRST_FILL,
     ),
-    ("credit", "The slot is free again.\nA credit says so to the\nrouter before.", FIRST_FILL),
+    ("credit", "The slot is free again.\nA credit reports this\nto the upstream router.", FIRST_FILL),
 ]
-ROWS = (4.42, 3.36, 2.3)  # of the ports
+ROWS = (4.42, 3.36, 2.3)  # y positions of the ports
 HEAD, BODY, TAIL, EMPTY = "#0072B2", "#8fbfe0", "#4b9bd0", "#ffffff"
-# Flits of the VCs of an input port, front first: (head, body, tail) of a packet share a colour family.
+# Flits in the VCs of each input port, front first.
 QUEUES = [((HEAD, BODY, TAIL), (HEAD, TAIL)), ((BODY, TAIL, HEAD, TAIL), ()), ((HEAD,), (TAIL, HEAD, TAIL))]
 
 
 def queue(ax: Axes, x: float, y: float, flits: tuple[str, ...], front_right: bool = True) -> None:
-    """Four slots of a buffer, the front one at the right."""
+    """Draw a buffer of four slots, with the front at the right."""
     for slot in range(4):
         color = flits[slot] if slot < len(flits) else EMPTY
         left = x + 0.2 * (3 - slot if front_right else slot)
@@ -43,13 +43,13 @@ def queue(ax: Axes, x: float, y: float, flits: tuple[str, ...], front_right: boo
 
 
 def number(ax: Axes, x: float, y: float, text: str) -> None:
-    """The number of a stage, in a circle."""
+    """Draw the number of a stage in a circle."""
     ax.add_patch(Circle((x, y), 0.14, facecolor=INK, edgecolor="none", zorder=5))
     ax.text(x, y, text, color="white", fontsize=9, ha="center", va="center_baseline", fontweight="bold", zorder=6)
 
 
 def port(ax: Axes, x: float, y: float, name: str, queues: tuple[tuple[str, ...], ...]) -> None:
-    """A port with its virtual channels."""
+    """Draw a port with its virtual channels."""
     style = "round,pad=0,rounding_size=0.06"
     ax.add_patch(FancyBboxPatch((x, y), 1.5, 0.82, boxstyle=style, facecolor="#f7f7f7", edgecolor=INK, linewidth=0.8))
     ax.text(x + 0.08, y + 0.7, name, fontsize=7.5, va="center", color=INK)
@@ -59,7 +59,7 @@ def port(ax: Axes, x: float, y: float, name: str, queues: tuple[tuple[str, ...],
 
 
 def draw(path: Path) -> None:
-    """The figure, as SVG without a date, so that the same figure is the same file."""
+    """Write the figure as SVG without a date, so that equal figures are equal files."""
     plt.rcParams |= {"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}
     figure, ax = plt.subplots(figsize=(11, 5.8))
     ax.set(xlim=(0, 11), ylim=(0.25, 6.0), aspect="equal")

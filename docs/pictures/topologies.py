@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[1] / "topologies.md"
 
 
 def commands() -> list[list[str]]:
-    """The words of every command of the page that writes a picture of the page."""
+    """The arguments of each command in topologies.md that draws a picture."""
     lines = re.findall(r"^flitgym-draw (.*out=docs/pictures/.*)$", PAGE.read_text(), re.MULTILINE)
     return [shlex.split(line) for line in lines]
 

@@ -12,8 +12,9 @@ from .suite import SETS, Kind, Set, Task
 
 Values = NDArray[np.float64]
 
-# A score of 1 is at least this much better than the reference. Otherwise, in a task whose best known policy is hardly
-# better than the reference, a change of 1 % would weigh as much as the whole known range of another task.
+# A score of 1 is at least this much better than the reference. The best known policy of a task may be hardly better
+# than the reference. Without this limit, a change of 1 % in such a task would weigh as much as the whole range of
+# another task.
 LEAST_AHEAD = 0.1
 # Largest ratio of a run to the reference, better or worse. An accepted load of 0 would be infinitely worse, and means
 # leave out infinite values.

@@ -133,7 +133,7 @@ def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.
 
 
 def routings(rows: Sequence[Row]) -> list[str]:
-    """Every routing or policy in the rows. Those in `STYLES` come first, in the order there."""
+    """Every routing or policy in the rows. Names in `STYLES` come first, in the order there."""
     present = {player_of(row) for row in rows}
     return [name for name in STYLES if name in present] + sorted(present - set(STYLES))
 

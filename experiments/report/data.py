@@ -55,7 +55,7 @@ def routing_names(runs: Sequence[Run]) -> list[str]:
 
 
 def routing_order(names: Sequence[str]) -> list[str]:
-    """Distinct routings. Those with a style come first, in the order of `STYLES`."""
+    """Distinct routings. Routings in `STYLES` come first, in the order there."""
     return [name for name in STYLES if name in names] + sorted(set(names) - set(STYLES))
 
 

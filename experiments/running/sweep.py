@@ -122,11 +122,11 @@ def do(
     plain: dict[str, Any],
     directory: str,
     words: Sequence[str],
-    tell: Callable[[tuple[float, float]], object],
+    send: Callable[[tuple[float, float]], object],
 ) -> float:
     """Execute a run in a worker; returns the seconds that it took."""
     began = time.monotonic()
-    kind.do(plain, Path(directory), Reporter(tell), words)
+    kind.do(plain, Path(directory), Reporter(send), words)
     return time.monotonic() - began
 
 

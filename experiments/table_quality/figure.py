@@ -26,7 +26,7 @@ def draw(title: str, result: Mapping[str, Any], quality: Quality) -> Figure:
 
     Args:
         title: Above all panels.
-        result: The result of the table, whose numbers stand below the title.
+        result: The result of the table, whose numbers appear below the title.
         quality: The quality of the table.
     """
     figure = Figure(figsize=(11, 6.4), layout="constrained")

@@ -107,9 +107,9 @@ def gather_trainings(directory: Path) -> list[Path]:
 def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
     """One training as one flat row.
 
-    It has the numbers of the training, its configuration as `agent.learning_rate` and so on, the metrics of the last
-    round as `last.<metric>`, those of the baselines as `baselines.<name>.<metric>`, and those of all rounds as lists,
-    `progress.<metric>`.
+    It has the numbers of the training and its configuration as `agent.learning_rate` and so on. Metrics of the last
+    round are `last.<metric>`, and metrics of the baselines `baselines.<name>.<metric>`. The lists `progress.<metric>`
+    have the metrics of all rounds.
 
     Args:
         result: The content of `training.json`.

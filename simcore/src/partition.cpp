@@ -10,12 +10,12 @@ namespace flitgym {
 
 namespace {
 
-// About half of a second-level cache: packets and events take the rest.
+// State of routers per partition: about half of a second-level cache. Packets and events take the rest.
 constexpr u64 kComfortableBytes = 384 << 10;
-// Terminals of a partition: few enough for threads to have their choice, and so many that the events of a cycle can be
-// asked for ahead (hpdc21, with a flit in 20 cycles, is 5 to 15 % slower at 1,056 terminals when it is cut in three).
+// Terminals per partition: few enough that threads can share the partitions evenly. There must also be enough flits per
+// cycle for prefetching. With hpdc21 (a flit in 20 cycles), 1,056 terminals are 5 to 15 % slower in three partitions.
 constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 32;
-// Below that handing over costs more than the caches give.
+// Cycles. In a shorter window, handing over costs more than the caches save.
 constexpr u32 kShortestWindow = 4;
 
 u64 bytes_of_router(const Network& net) {
@@ -24,7 +24,8 @@ u64 bytes_of_router(const Network& net) {
                   vcs * (sizeof(InputVc) + sizeof(OutputVc)));
 }
 
-// Routers between two places where the network may be cut: its groups, where they are ranges of routers of one size.
+// The network may be cut after each multiple of this number of routers: the size of its groups if they are consecutive
+// and equal, otherwise 1.
 u32 unit_of(const Network& net) {
   u32 size = 0;
   for (u32 first = 0, r = 1; r <= net.routers; r++) {
@@ -37,15 +38,15 @@ u32 unit_of(const Network& net) {
   return size == net.routers ? 1 : size;
 }
 
-// Messages that take a latency and nothing else know no routers; and a window of hosts that need no time for a message
-// may have no end, and nobody could stop it.
+// Whether the host events cannot be divided among partitions. Messages that only take a latency do not use routers. If
+// hosts need no time for a message, a single window may have infinitely many events and could not be interrupted.
 bool one_heap_of_events(const Workload& w) {
   return !w.host.network || workload::send_work(w.host, 0) + workload::nic_work(w.host, 0) == 0;
 }
 
-// May it be cut at all? An agent's decisions are one batch, an oracle sees all queues, and what a component keeps for
-// the whole network or for a job (as message_matrix does) every router writes. For checks alone (flit_by_flit) it is
-// not worth the trouble.
+// Whether the network must stay in one piece. The decisions of an agent form one batch. A routing with remote knowledge
+// sees all queues. Every router writes memory per network or per job (as of message_matrix). flit_by_flit serves only
+// tests, so it is not cut.
 bool whole(const Network& net) {
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(),
                                   [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
@@ -114,7 +115,7 @@ void choose_partitions(Network& net, u32 wanted) {
     net.lookahead = 1;
     return;
   }
-  // Lines for what comes from other partitions, then as many for what goes there.
+  // Lines for events from other partitions, then as many for events to other partitions.
   std::vector<u32> far;
   const auto far_line = [&](u32 line) {
     const auto found = std::find(far.begin(), far.end(), line);
@@ -135,11 +136,11 @@ void choose_partitions(Network& net, u32 wanted) {
 
 namespace {
 
-// Of the terminals of a partition, in a window. A NIC takes what it has room for, and as much again as leaves it. A
-// source that does not wait for its NIC generates at most once in a cycle; one that waits has a NIC without room.
+// Upper bound of the packets that these terminals inject in a window. A NIC accepts packets for its room and for the
+// flits that it sends. A source generates at most once per cycle unless it waits for its NIC, which then has no room.
 u64 packets_of_window(const Network& net, u32 terminals) {
-  // A packet that keeps together makes room for all its flits as it begins.
-  u32 flit_cycles = net.flit_cycles_host;  // cables of terminals may have a bandwidth of their own
+  // A packet that keeps together makes room for all its flits when its head is sent.
+  u32 flit_cycles = net.flit_cycles_host;  // of the fastest terminal link, since links may have separate bandwidths
   for (u32 t = 0; t < net.terminals && !net.own_links.empty(); t++)
     flit_cycles = std::min(flit_cycles, net.channels[net.nic(t)].flit_cycles);
   const u64 sent = net.lookahead / flit_cycles + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
@@ -174,7 +175,7 @@ void provide_packets(const Network& net, State& s) {
   for (u32 k = 0; k < parts; k++) {
     std::vector<u32>& free = partition(s, k).free_packets;
     const u64 need = packets_of_window(net, net.ranges[k].terminals);
-    // Packets end where others begin: first what others have gathered, twice what they need.
+    // Packets end in other partitions than they begin. First take ids from partitions with more than twice their need.
     for (u32 from = 0; from < parts && free.size() < need; from++) {
       std::vector<u32>& spare = partition(s, from).free_packets;
       const u64 keep = 2 * packets_of_window(net, net.ranges[from].terminals);
@@ -230,7 +231,7 @@ void forget_sent(const Network& net, State& s) {
   const auto forget = [&](auto& lines) {
     for (std::size_t k = outgoing; k < lines.lines.size(); k++) {
       auto& line = lines.lines[k];
-      line.first = line.end = 0;  // nothing is left of it: an outgoing line is the same whenever it is empty
+      line.first = line.end = 0;  // so that all empty outgoing lines are equal, also for hash()
       std::fill(line.marks.begin(), line.marks.end(), 0);
     }
   };

@@ -49,7 +49,7 @@ void Simulation::whole_or_broken(Work work) {
     broken_ = error.what();
     throw;
   } catch (const std::bad_alloc&) {
-    broken_ = "there was no memory left";
+    broken_ = "the memory was exhausted";
     throw;
   }
 }
@@ -92,7 +92,7 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   const u64 stride = std::min<u64>(network_->router.watchdog_cycles, 4096);
   const u64 end = state_.part.totals.now + cycles;
   const LimitScope scope(keep_going);
-  u64 steps = 0;  // a cycle's work is in proportion to what is under way
+  u64 steps = 0;  // estimated work since the last look at the clock; a cycle's work is proportional to its flits
   while (state_.part.totals.now < end) {
     const u64 until = std::min(end, state_.part.totals.now + stride);
     whole_or_broken([&] {
@@ -129,7 +129,7 @@ bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep
   const u64 end = state_.part.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.part.totals.now);
   if (!net.workload->host.network) {
     ready(most_cycles);
-    // Nothing but the hosts: from event to event, in whole strides so that Ctrl-C gets in.
+    // Only the hosts are simulated. Their events are processed in strides of 1 us, so that Ctrl-C works.
     const LimitScope scope(keep_going);
     Frame f(net, state_, workspace_, state_.part.totals.now);
     const u64 until = end * net.workload->cycle_ps;
@@ -172,7 +172,7 @@ bool Simulation::drain(u64 most_cycles, const std::function<void()>& keep_going)
 void Simulation::stop_sources() {
   if (network_->workload)
     throw CoreError(
-        "stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves: "
+        "stop_sources() and drain() are for traffic patterns; the jobs of a workload end by themselves, so use "
         "run_workload()");
   if (state_.part.totals.sources_stopped) return;
   if (!state_.delivered_from.empty()) {
@@ -221,13 +221,13 @@ void Simulation::answer(const float* values, const u32* rows, std::size_t count)
 
 void Simulation::set_series_interval(u32 cycles) {
   if (state_.part.totals.now > 0 && cycles != state_.series_interval[0])
-    throw ConfigError("set_series_interval(): a series runs from cycle 0; set its interval before the first");
+    throw ConfigError("set_series_interval(): a series starts at cycle 0; set its interval before the first cycle");
   state_.series_interval[0] = cycles;
 }
 
 void Simulation::watch(u32 terminal, u32 sequence) {
   if (terminal >= network_->terminals)
-    throw ConfigError("watch(): terminal " + std::to_string(terminal) + " of a network of " +
+    throw ConfigError("watch(): terminal " + std::to_string(terminal) + " is not below the number of terminals, " +
                       std::to_string(network_->terminals));
   state_.watched.push_back(terminal);
   state_.watched.push_back(sequence);

@@ -1,4 +1,4 @@
-// Save, restore and hash: the field list of State, walked once each way.
+// Save, restore and hash a State, by visiting its list of fields.
 #include <cstring>
 
 #include "simcore/error.hpp"
@@ -62,7 +62,7 @@ struct Hasher {
   void field(const std::vector<Hosts>& all) {
     for (const Hosts& hosts : all) visit_hosts(*this, hosts);
   }
-  // What is due when, wherever the pool keeps it.
+  // The items by slot, independent of the position of their chunks in the pool.
   template <class T> void field(const Wheel<T>& wheel) {
     for (u32 slot = 0; slot < wheel.first.size(); slot++)
       for (u32 c = wheel.first[slot]; c != kNone; c = wheel.chunks[c].next) {
@@ -172,31 +172,32 @@ struct Counter {
   }
 };
 
-// Of everything behind the four words at the beginning.
+// Hash of everything after the four words at the beginning.
 u64 body_hash(const std::string& bytes) {
   Hasher h;
   h.bytes(bytes.data() + 4 * sizeof(u64), bytes.size() - 4 * sizeof(u64));
   return h.value;
 }
 
-// Arrays of fixed size have that of the state that is there.
+// Arrays of fixed size must have the same size as in the present state.
 template <class T>
 void same_size(const T&, const T&) {}
 template <class T, class A>
 void same_size(const std::vector<T, A>& fresh, const std::vector<T, A>& own) {
   if (fresh.size() != own.size())
-    refuse_state("an array of " + std::to_string(fresh.size()) + " entries, where there are " +
-                 std::to_string(own.size()));
+    refuse_state("an array of " + std::to_string(fresh.size()) + " entries, where " + std::to_string(own.size()) +
+                 " are expected");
 }
 
-// What has come out of a delay line lies in its ring until it is written over; the stages look a few events ahead.
+// Clears events that have left a delay line. They stay in its ring until they are overwritten, and the stages prefetch
+// a few events ahead.
 template <class T>
 void forget_delivered(DelayLines<T>& lines) {
   for (auto& line : lines.lines)
     for (u32 n = line.end; n != line.first + static_cast<u32>(line.items.size()); n++) line.items[n & line.mask] = T{};
 }
 
-// Arrays must fit the network they are put into.
+// Identifies the networks whose states have the same arrays.
 u64 layout(const Network& net) {
   Hasher h;
   h.bytes(net.identity.data(), net.identity.size());
@@ -240,15 +241,16 @@ u64 Simulation::hash() const {
   return h.value;
 }
 
-// Four words, then the fields: what it is, of which network, how long the rest is, and the hash of that.
+// A snapshot has four words and then the fields. The words are a magic number, the layout of the network, and the size
+// and the hash of the fields.
 std::string Simulation::snapshot() {
   ready(1);
   if (state_.part.totals.collected)
     throw CoreError("snapshot() between collect() and apply(): apply the choices first");
   if (network_->whole_packets && network_->router.flit_by_flit)
-    throw CoreError("snapshot(): not with router.packet_stepping=flit, which is a check; use train");
+    throw CoreError("snapshot(): router.packet_stepping=flit does not support snapshots; use train");
   if (workspace_.at_hosts)
-    throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() a cycle first");
+    throw CoreError("snapshot(): the run was interrupted in the middle of a cycle; run() at least one cycle first");
   std::string out(4 * sizeof(u64), '\0');
   Writer w{out};
 #define FLITGYM_WRITE(type, name) w.field(state_.name);
@@ -262,25 +264,25 @@ std::string Simulation::snapshot() {
 void Simulation::restore(const std::string& bytes, const std::vector<u32>* asking) {
   Reader r{bytes};
   if (network_->whole_packets && network_->router.flit_by_flit)
-    throw ConfigError("restore(): not with router.packet_stepping=flit, which is a check; use train");
+    throw ConfigError("restore(): router.packet_stepping=flit does not support snapshots; use train");
   u64 magic = 0, shape = 0, size = 0, hash = 0;
   for (u64* word : {&magic, &shape, &size, &hash}) r.field(*word);
-  if (magic != kMagic) throw ConfigError("restore(): these bytes are no snapshot, or one of another version");
+  if (magic != kMagic) throw ConfigError("restore(): the bytes are no snapshot, or of another version of flitgym");
   if (shape != layout(*network_))
     throw ConfigError(
         "restore(): the snapshot is of another configuration (network, router, routing, traffic pattern or seed)");
   if (bytes.size() - r.at < size) throw ConfigError("restore(): the snapshot is cut short");
   if (bytes.size() - r.at > size) throw ConfigError("restore(): the snapshot is longer than its contents");
   if (body_hash(bytes) != hash)
-    throw ConfigError("restore(): the snapshot is damaged: its bytes are not those that were written");
+    throw ConfigError("restore(): the snapshot is damaged; its hash does not match its contents");
 
-  // The hash keeps off accidents. Whoever wants to may compute it anew, so nothing in the bytes is believed.
+  // The hash detects accidental damage only, so all contents are verified.
   State fresh;
   fresh.memory.resize(state_.memory.size());
   fresh.further.resize(state_.further.size());
   fresh.hosts.resize(state_.hosts.size());
   const u32 parts = network_->partitions();
-  for (u32 k = 0; k < parts; k++) {  // for the number of lines; their contents are read below
+  for (u32 k = 0; k < parts; k++) {  // sets the number of lines; their contents are read below
     partition(fresh, k).flit_lines = partition(state_, k).flit_lines;
     partition(fresh, k).credit_lines = partition(state_, k).credit_lines;
     partition(fresh, k).feedback_lines = partition(state_, k).feedback_lines;
@@ -320,7 +322,7 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   broken_ = "restore() was interrupted";
   workspace_.at_hosts = workspace_.at_routing = false;
   workspace_.starting.clear();
-  state_ = fresh;  // into the arrays that are there, so that views of them stay good
+  state_ = fresh;  // copied into the existing arrays, so that views of them stay valid
   broken_.clear();
   workspace_.batch.count = workspace_.batch.decisions.count = 0;
   workspace_.routes.clear();

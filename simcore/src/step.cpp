@@ -1,4 +1,4 @@
-// The cycle: two halves, cut where the agent sits.
+// The cycle: the stages in their order, in two halves with the decisions between them.
 #include <algorithm>
 
 #include "failures.hpp"
@@ -14,7 +14,7 @@ namespace flitgym {
 
 namespace {
 
-// Every array that has a size from the beginning.
+// Gives every array with a known size that size.
 void shape(const Network& net, State& s, Shaper& make) {
   make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
   make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
@@ -30,13 +30,14 @@ void shape(const Network& net, State& s, Shaper& make) {
     make(part.ports_due, net.longest_delay);
     make(part.routes_due, net.longest_delay);
     make(part.tails_due, net.whole_packets ? net.longest_delay : 0);
-    make(part.sources_due, 1023);  // generation gaps are long; longer ones are looked at again on the way
+    make(part.sources_due, 1023);  // longer generation gaps are scheduled in several steps
     make(part.histogram_nic, kHistogramBins, 0u);
     make(part.histogram_generation, kHistogramBins, 0u);
   }
   s.memory.resize(net.memories.size());
   for (std::size_t k = 0; k < net.memories.size(); k++) {
-    // What stands per place has been claimed where it was declared; that of packets grows with their pool.
+    // declare_memory() has claimed the memories per network, router and port. Memories per packet grow with the pool of
+    // packets.
     const MemoryShape& shape = net.memories[k];
     if (!make.only_counts() || shape.per == Per::kJob) make(s.memory[k], memory_bytes(net, shape), u8{0});
   }
@@ -52,13 +53,13 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) make(*numbers, most, u16{0});
   b.scratch.resize(net.scratch.size());
   for (std::size_t k = 0; k < net.scratch.size(); k++) make(b.scratch[k], memory_bytes(net, net.scratch[k]), u8{0});
-  if (net.seam && make.only_counts()) {  // what the first decision makes: see make_decisions()
+  if (net.seam && make.only_counts()) {  // make_decisions() gives these arrays their size at the first decision
     const std::size_t slots = net.seam->slots;
     make.count(most * (net.seam->width * sizeof(float) + slots * (1 + 2 * sizeof(u16)) + 4 * sizeof(u32)));
   }
 }
 
-// At the highest load that is offered, on minimal paths and without queueing.
+// Estimate at the highest offered load, on minimal paths and without queueing.
 u64 packets_under_way(const Network& net) {
   u64 cycles = 0, channels = 0;
   for (const Channel& c : net.channels)
@@ -78,7 +79,7 @@ u64 memory_to_run(const Network& net) {
   Shaper counter(true);
   shape(net, state, counter);
   shape(net, batch, counter);
-  // Delay lines and the pool of packets grow with what is under way.
+  // Delay lines and the pool of packets grow with the number of packets in the network.
   u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
   for (const u32 k : net.packet_memories) of_packet += net.memories[k].entry_bytes();
   if (net.workload) of_packet += sizeof(PacketPayload);
@@ -91,7 +92,7 @@ void initialise(const Network& net, State& s) {
   Shaper make(false);
   shape(net, s, make);
 
-  // Credits are the slots of the buffer downstream; a terminal's never run out.
+  // The credits of an output VC are the slots of the downstream buffer. A terminal has unlimited room.
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone) continue;
     const bool to_terminal = !net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal;
@@ -133,9 +134,9 @@ void prepare(const Network& net, Workspace& w) {
 
 namespace {
 
-// Up to the heads that ask for a route: they are added to the workspace's.
+// Stages before the hosts. Adds heads that request a route to the workspace's list.
 void before_routes(Frame& f) {
-  std::vector<u32>& asking = f.part.route_list;  // heads that came to the front of their VC in the cycle before
+  std::vector<u32>& asking = f.part.route_list;  // heads that came to the front of their VC in the previous cycle
   if (f.w.routes.empty()) f.w.routes.swap(asking);
   else f.w.routes.insert(f.w.routes.end(), asking.begin(), asking.end());
   asking.clear();
@@ -155,7 +156,7 @@ void before_routes_after_hosts(Frame& f) {
   f.part.routes_due.take(f.now, f.w.routes);
 }
 
-// From the routes of this partition, requests begin .. end-1 of the batch.
+// Stages after the decisions. The requests of this partition are begin .. end-1 of the batch.
 void after_routes(Frame& f, u32 begin, u32 end) {
   apply_routes(f, begin, end);
   switch_allocation(f);
@@ -210,7 +211,7 @@ void collect(const Network& net, State& s, Workspace& w) {
   }
   if (parts == 1) {
     Frame f(net, s, w, s.part.totals.now);
-    w.at_hosts = true;  // who interrupts them finds the cycle as it is now
+    w.at_hosts = true;  // if the hosts are interrupted, the next call continues the cycle here
     hosts(f);
     w.at_hosts = false;
     before_routes_after_hosts(f);
@@ -232,7 +233,7 @@ void apply(const Network& net, State& s, Workspace& w) {
   if (w.wary) [[unlikely]]
     verify_routes(Frame(net, s, w, now));
   mark_nonminimal(net, s, b);
-  // The requests lie in the order of the partitions.
+  // The requests are in the order of the partitions.
   for (u32 k = 0, begin = 0, end = 0; k < net.partitions(); k++, begin = end) {
     Frame f(net, s, w, now, k);
     if (net.partitions() == 1) end = b.count;

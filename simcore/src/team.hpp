@@ -1,5 +1,5 @@
-// Threads that do one piece of work together, again and again. The pieces are some microseconds long, so a thread that
-// waits looks for a while before it sleeps.
+// A team of threads that repeatedly does a piece of work together. A piece takes some microseconds, so a waiting thread
+// polls for a while before it sleeps.
 #pragma once
 
 #include <unistd.h>
@@ -17,13 +17,13 @@
 
 namespace flitgym {
 
-// Threads beyond the cores gain nothing, and each takes memory. A few are always allowed, so that one core can test
-// many.
+// More threads than cores gain nothing and use memory. Up to 16 are always allowed, so that tests with several threads
+// work on any machine.
 inline u32 most_threads(u32 wanted) { return std::min(wanted, std::max(16u, std::thread::hardware_concurrency())); }
 
 class Team {
  public:
-  // A team has fewer than `wanted` threads where there are fewer cores, or the system gives no more threads.
+  // The team has fewer than `wanted` threads if the machine has fewer cores or the system refuses more threads.
   explicit Team(u32 wanted) : errors_(wanted) {
     try {
       for (u32 i = 1; i < most_threads(wanted); i++) threads_.emplace_back([this, i] { serve(i); });
@@ -32,7 +32,7 @@ class Team {
   }
   ~Team() {
     if (!here()) {
-      new std::vector<std::thread>(std::move(threads_));  // left alone: no thread is there to wait for
+      new std::vector<std::thread>(std::move(threads_));  // leaked, because the threads do not exist in this process
       return;
     }
     work_ = nullptr;
@@ -42,12 +42,13 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // In a process that was forked off its threads are missing.
+  // False in a forked process, which has none of the threads.
   bool here() const { return process_ == getpid(); }
   u32 size() const { return static_cast<u32>(threads_.size()) + 1; }
   u32 wanted() const { return static_cast<u32>(errors_.size()); }
 
-  // work(0) here and work(1) .. work(size-1) elsewhere; returns when all have. Rethrows what the first of them threw.
+  // Calls work(0) on this thread and work(1) .. work(size-1) on the others, and waits for all. Rethrows the exception
+  // of the lowest number.
   void run(const std::function<void(u32)>& work) {
     work_ = &work;
     busy_.store(static_cast<u32>(threads_.size()), std::memory_order_relaxed);
@@ -61,14 +62,14 @@ class Team {
   }
 
  private:
-  static constexpr int kLooks = 512;  // some 20 us
+  static constexpr int kPolls = 512;  // about 20 us
 
   template <class Done>
   static void await(const std::atomic<u32>& value, Done done) {
-    for (int look = 0;; look++) {
+    for (int poll = 0;; poll++) {
       const u32 seen = value.load(std::memory_order_acquire);
       if (done(seen)) return;
-      if (look >= kLooks) value.wait(seen, std::memory_order_acquire);
+      if (poll >= kPolls) value.wait(seen, std::memory_order_acquire);
 #if defined(__x86_64__)
       else __builtin_ia32_pause();
 #endif

@@ -1,4 +1,4 @@
-"""What the core makes of rows of features with the layers of a policy."""
+"""The core's scores of rows of features with the layers of a policy."""
 
 import numpy as np
 from flitgym.agents.networks import Layers

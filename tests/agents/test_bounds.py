@@ -1,4 +1,4 @@
-"""What agents may be told agrees with what the core takes."""
+"""The bounds of hyperparameters agree with the core's."""
 
 import pytest
 from flitgym.agents.dqn import Config

@@ -1,4 +1,4 @@
-"""Hyperparameters are said once for flitgym's own version of an algorithm and RLlib's, and within the core's bounds."""
+"""flitgym's and RLlib's versions of an algorithm share hyperparameters, which are within the core's bounds."""
 
 from dataclasses import asdict, fields
 from typing import Any
@@ -27,7 +27,7 @@ def test_versions_agree_in_what_both_understand(shared: type[Any], own: type[Any
     names = {field.name for field in fields(shared)}
     assert {"network", "hidden", "learning_rate", "discount", "gradient_norm"} <= names
     assert {name: asdict(own())[name] for name in names} == {name: asdict(rllib())[name] for name in names}
-    # What stands in both versions, stands in what they share.
+    # Keys of both versions are in the shared class.
     assert {field.name for field in fields(own)} & {field.name for field in fields(rllib)} == names | {"name"}
     assert {field.name for field in fields(Machines)} <= {field.name for field in fields(rllib)}
 
@@ -101,7 +101,7 @@ def test_costs_of_features_are_plain_overrides() -> None:
 
 
 def test_advantages_follow_chains_of_any_length() -> None:
-    # A packet of 40 decisions whose rows stand in any order, one of network 1 with the same numbers, and a loose end.
+    # A packet of 40 decisions with rows in random order, one of network 1 with the same numbers, and an open one.
     torch.manual_seed(1)
     count = 40
     order = torch.randperm(count)

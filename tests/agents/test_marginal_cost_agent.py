@@ -1,4 +1,4 @@
-"""`agent=marginal_cost`: it learns what labels say, goes on where it stopped, and refuses what is none of its own."""
+"""`agent=marginal_cost`: it learns the labels, continues from a checkpoint, and refuses the state of another agent."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def test_masked_slots_have_no_cost() -> None:
 
 
 def test_it_learns_which_candidate_costs_least(world: World) -> None:
-    """Of costs that follow one feature it comes to prefer the slots where that feature is least."""
+    """If the costs follow one feature, it learns to prefer the slots with the least value of it."""
     agent = Agent(Config(**_SMALL, learning_rate=1e-2), world, rounds=1, seed=1)
     slots, width = agent.seam["slots"], agent.seam["width"]
     generator = torch.Generator().manual_seed(2)

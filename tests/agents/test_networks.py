@@ -1,4 +1,4 @@
-"""The core decides as PyTorch would, with the same weights and the same observations."""
+"""The core decides as PyTorch does, with the same weights and the same observations."""
 
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,13 @@ def test_the_core_chooses_as_torch_does(tmp_path: Path, topology: dict[str, Any]
     mask = ring["mask"]
     np.testing.assert_allclose(own[mask], others[mask], rtol=1e-4, atol=1e-5)
     best, reference = (np.where(mask, x, -np.inf) for x in (own, others))
-    # Equal choices, but where torch itself cannot tell the two best apart.
+    # Equal choices, except where torch gives the two best slots nearly the same score.
     two = np.sort(reference, axis=1)[:, -2:]
     clear = two[:, 1] - two[:, 0] > 2e-5
     assert clear.mean() > 0.95
     assert (best.argmax(1) == reference.argmax(1))[clear].all()
 
-    # What it then does in the network is that choice, and the same from a file.
+    # The network follows that choice, also with weights from a file.
     seam = simulation.seam()
     path = tmp_path / "p.safetensors"
     save_policy(
@@ -110,7 +110,7 @@ def test_targets_of_dqn_know_masks_and_ends():
     learner.train_round()
     batch = learner.rollouts.sample(256, learner.generator)
     assert set(batch["done"].tolist()) == {True, False}
-    # A masked slot with the best score of all must not be the next action.
+    # A masked slot must not be the next action, even with the best score.
     with torch.no_grad():
         q = learner.online(batch["next_observation"], batch["next_mask"])
         best = q.masked_fill(~batch["next_mask"], -torch.inf).argmax(1)

@@ -1,4 +1,4 @@
-"""`agent=policy_search`: it finds what is cheap, goes on where it stopped, and refuses what is none of its own."""
+"""`agent=policy_search`: it finds the least loss, continues from a checkpoint, and refuses other states."""
 
 import math
 import threading
@@ -21,7 +21,7 @@ _SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}
 
 
 def first_slot(agent: Agent) -> int:
-    """The column where what an observation says of the slot begins."""
+    """The first column of an observation's slot features."""
     return len(general_features(agent.config.observation))
 
 
@@ -44,19 +44,19 @@ def mixture() -> Mixture:
 
 
 def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where an episode's loss is the distance to known costs, the search comes to them."""
+    """If the loss of an episode is the distance to known costs, the search finds them."""
     agent = Agent(Config(population=30, elite=6, spread=1.0), mixture, rounds=30, seed=1)
     goal = torch.linspace(-1.5, 1.5, len(agent.features), dtype=torch.float64)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (float((logs - goal).square().sum()), 1))
     losses = [agent.train_round()["loss"] for _ in range(30)]
     assert losses[-1] < 0.05 * losses[0]
     layer, _ = agent.policy()[0]
-    assert np.allclose(layer[0, : first_slot(agent)], 0)  # what is the same for all slots moves none of them
+    assert np.allclose(layer[0, : first_slot(agent)], 0)  # features that are the same for all slots have no cost
     assert np.allclose(np.log(-layer[0, first_slot(agent) :]), goal, atol=0.5)
 
 
 def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
-    """The network of costs with tolls says what they say: the sum, and the toll where there are more hops."""
+    """The network of costs with tolls computes the sum, and the toll on paths with more hops."""
     config = Config(**_SMALL, tolls=["lost", "queued"])
     agent = Agent(config, mixture, rounds=1, seed=1)
     assert agent.costs == [*agent.features, "lost_toll", "queued_toll"]
@@ -80,7 +80,7 @@ BASE = {"base": "dqn", "observation": "relative+relative_lost"}
 
 
 def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
-    """A policy that comes with flitgym, less what longer ways pay for a feature of the router."""
+    """The score of a shipped policy, minus the toll of longer paths on a feature of the router."""
     slots = slot_features(BASE["observation"])
     start = {name: 0.5 + k for k, name in enumerate(slots)} | {"backlog_toll": 3.0}
     config = Config(**_SMALL, **BASE, tolls=["backlog"], start=start)
@@ -181,7 +181,7 @@ def test_a_toll_on_what_may_be_below_0_is_refused(mixture: Mixture) -> None:
 def test_what_one_world_gains_does_not_pay_for_what_another_loses(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch, harm: float, low: float, high: float
 ) -> None:
-    """Two worlds want opposite things of one cost; with `harm` the second gives no more than its reference has."""
+    """Two worlds need opposite values of one cost; with `harm_weight` the second loses nothing to its reference."""
     agent = Agent(Config(population=30, elite=6, references=["minimal"], harm_weight=harm), mixture, rounds=15, seed=1)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (float(logs[0]) * (1.0, -0.5)[k], 1))
     monkeypatch.setattr(agent, "_best_of_references", lambda pool: torch.tensor([math.inf, 0.0]))
@@ -199,11 +199,11 @@ def test_a_loss_without_end_counts_for_nothing_where_harm_does_not_count(
     monkeypatch.setattr(agent, "_play", lambda logs, k: (math.inf if logs[0] > 0 else float(logs[1]), 1))
     agent.train_round()
     assert agent.mean.isfinite().all()
-    assert float(agent.mean[0]) <= 0  # those with an infinite loss are not among the elite
+    assert float(agent.mean[0]) <= 0  # candidates with an infinite loss are not in the elite
 
 
 def test_references_play_the_episodes_of_the_candidates(mixture: Mixture) -> None:
-    """The loss of the best of them in each world, at the seeds of the round."""
+    """The loss of the best reference in each world, at the seeds of the round."""
     names = ["minimal", "q_adaptive"]
     agent = Agent(Config(**_SMALL, references=names), mixture, rounds=1, seed=1)
     with ThreadPoolExecutor(2) as pool:
@@ -235,7 +235,7 @@ def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_be
 
 
 def test_a_round_that_is_given_up_leaves_nothing_behind(mixture: Mixture) -> None:
-    """An episode of a second of simulated traffic takes hours; it ends within a few us of it."""
+    """An episode of one simulated second takes hours; `abandon()` ends it within some simulated us."""
     agent = Agent(Config(**{**_SMALL, "episode_ns": 1e9}, threads=2), mixture, rounds=1, seed=1)
     before = agent.state()
     threading.Timer(0.5, agent.abandon).start()

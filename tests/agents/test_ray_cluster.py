@@ -1,4 +1,4 @@
-"""An address at which there is no Ray cluster is refused in seconds, with what to do; Ray itself tries for minutes."""
+"""An address without a Ray cluster is refused in seconds, with advice; Ray itself tries for minutes."""
 
 import socket
 import threading
@@ -14,7 +14,7 @@ from flitgym.simcore import ConfigError
 
 
 def listening(answer: bytes | None) -> Iterator[str]:
-    """A server that says something else than Ray does, or nothing."""
+    """A server that answers differently from Ray, or not at all."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         held: list[socket.socket] = []
 

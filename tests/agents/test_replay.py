@@ -1,4 +1,4 @@
-"""A replay memory draws every transition alike; an episode that is carried on learns what was open at its end."""
+"""A replay buffer draws every transition equally often; the tail of an episode adds the decisions open at its end."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def test_replay_keeps_the_newest_and_draws_all_alike() -> None:
     assert counts[:2].tolist() == [0, 0]
     assert (abs(counts[2:] - 2000) < 200).all()
     assert torch.equal(drawn["reward"], drawn["action"].float())
-    memory.add(rows(*range(10, 30)))  # more than it holds
+    memory.add(rows(*range(10, 30)))  # more than the capacity
     assert sorted(set(memory.sample(1000, generator)["action"].tolist())) == [25, 26, 27, 28, 29]
 
 
@@ -51,7 +51,7 @@ def test_a_replay_goes_on_from_its_state(tmp_path: Path, count: int) -> None:
 
 
 def lost(tail_ns: float) -> tuple[set[int], dict[int, float]]:
-    """Decisions of the first episode that were never handed out, and the rewards of those that were."""
+    """Decisions of the first episode that were never returned, and the rewards of the others."""
     routing = {"network": "slots", "hidden": [4], "slots": 8}
     rollouts = Rollouts(
         JAMMED, routing, networks=1, episode_ns=600, capacity=16384, record_part=1.0, seed=1, tail_ns=tail_ns
@@ -75,7 +75,7 @@ def test_the_tail_of_an_episode_brings_what_was_open_at_its_end() -> None:
     some, after = lost(6_000)
     assert len(without) > 300
     assert len(some) < 0.5 * len(without)
-    # What it adds are the slow ones, and none is paid otherwise than before.
+    # The tail adds the slow decisions, and changes no other reward.
     assert all(after[number] == reward for number, reward in before.items())
     added = [reward for number, reward in after.items() if number not in before]
     assert np.mean(added) < 2 * np.mean(list(before.values())) < 0
@@ -101,7 +101,7 @@ def test_dqn_learns_from_the_whole_memory() -> None:
     filed = 0
     for _ in range(6):
         assert np.isfinite(learner.train_round()["loss"])
-        assert len(learner.replay) > filed  # what an episode left behind stays
+        assert len(learner.replay) > filed  # the transitions of a finished episode remain
         filed = len(learner.replay)
     with pytest.raises(ConfigError, match=r"agent\.tail_ns: 5 takes agent\.replay=transitions"):
         dqn.Config(tail_ns=5)

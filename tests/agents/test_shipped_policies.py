@@ -1,4 +1,4 @@
-"""The policies that come with flitgym do what docs/agents says of them."""
+"""The shipped policies perform as docs/agents claims."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def test_is_a_policy_for_any_dragonfly():
         assert statistics["accepted_load"] == pytest.approx(0.2, abs=0.02)
 
 
-# One set of weights for all kinds; the torus, its router and its packets were never trained on.
+# One set of weights for all kinds of networks; the torus, its router and its packets were not in the training.
 @pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
 @pytest.mark.parametrize(
     "words",
@@ -76,8 +76,8 @@ def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
     assert own["packet_latency_mean_ns"] < min(x["packet_latency_mean_ns"] for x in others)
 
 
-# The links of the graph, which no search has played, are two thirds full by minimal paths alone: whoever takes a detour
-# whenever it is a little faster for the packet fills them to the brim.
+# Minimal paths alone fill two thirds of the links of this graph, which was in no search. A policy that takes every
+# slightly faster detour saturates them.
 @pytest.mark.parametrize("routing", ["dqn_priced", "search_universal"])
 def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(routing: str):
     graph = ("topology=random_regular", "topology.routers=64", "topology.degree=8", "topology.terminals_per_router=4")
@@ -87,18 +87,18 @@ def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(ro
     assert own["accepted_load"] == pytest.approx(0.65, rel=0.02)
 
 
-# Three hops one way round a ring of eight, or five the other way: above 1/3 the shorter way alone is full.
+# A ring of eight: three hops in one direction, five in the other. Above 1/3 the shorter direction alone is full.
 @pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
 def test_tornado_is_split_between_both_ways_round_the_ring(routing: str):
     ring = ("topology=torus", "topology.sizes=[8,8]", "router=input_queued", "traffic=tornado", "traffic.load=0.36")
     own, minimal = (measured(name, *ring, warmup_ns=20_000) for name in (routing, "minimal"))
     assert minimal["accepted_load"] < 0.335
     assert own["accepted_load"] == pytest.approx(0.36, rel=0.02)
-    assert 3 < own["hops_mean"] < 4.2  # to and fro it would be 5
+    assert 3 < own["hops_mean"] < 4.2  # with detours that return it would be 5
 
 
 def communication_ns(routing: str, *overrides: str) -> float:
-    """Of the target beside Halo3D."""
+    """The communication time of the target next to Halo3D."""
     pair = ["topology=dragonfly_72", "router=sc22", "workload=pair", "workload.background=halo3d"]
     simulation = Simulation(core_sections(compose([f"routing={routing}", *pair, *overrides])))
     while True:
@@ -108,7 +108,7 @@ def communication_ns(routing: str, *overrides: str) -> float:
             return float(target["rank_comm_time_ns"].mean())
 
 
-# Neither this placement nor this length is one of its search.
+# This placement and this length were not in the search.
 def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_network():
     small = (
         "workload.target=fft3d",

@@ -1,4 +1,4 @@
-"""The tabular agents in Python are the core's routings: the same draws, tables and packets, bit for bit."""
+"""The tabular agents in Python equal the core's routings: the same draws, tables and packets, bit for bit."""
 
 from pathlib import Path
 from typing import Any
@@ -33,20 +33,20 @@ def pair(
 
 
 def assert_same(core: Simulation, twin: Simulation, table: np.ndarray) -> None:
-    """Bit for bit: the tables, every packet that is under way, and all that was measured."""
+    """Bit for bit: the tables, every packet in the network, and all measurements."""
     assert table.dtype == core.q_table.dtype == np.float32
     assert table.shape == core.q_table.shape
     np.testing.assert_array_equal(table.view(np.uint32), np.ascontiguousarray(core.q_table).view(np.uint32))
     ours, theirs = twin.arrays(), core.arrays()
     for name in ("terminals", "ports", "histogram_nic", "histogram_generation"):
         np.testing.assert_array_equal(ours[name], theirs[name])
-    # What counts as non-minimal is the routing's word in the core and a longer way for an agent outside.
+    # In the core the routing defines non-minimal; for an agent outside it is a longer path.
     assert {**twin.statistics(), "nonminimal_fraction": 0} == {**core.statistics(), "nonminimal_fraction": 0}
     assert twin.packets_in_network == core.packets_in_network
 
 
 def test_draws_are_the_core_s() -> None:
-    # Worked out with Python's own integers.
+    # Computed with Python's integers.
     def mix(x: int) -> int:
         x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
         x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
@@ -126,14 +126,14 @@ def test_q_routing(preset: str, topology: Any, traffic: Any, params: dict[str, A
     core.run(3000)
     play(twin, agent, 3000)
     assert_same(core, twin, agent.table)
-    # Here both mean the same by non-minimal.
+    # Here both definitions of non-minimal agree.
     assert twin.statistics() == core.statistics()
     assert (agent.table != first).mean() > 0.01
     assert core.statistics()["packets_delivered"] > 100
 
 
 def test_q_adaptive_without_some_terminals() -> None:
-    # Terminals are numbered anew, and one router has none: the ports and groups are the core's to tell.
+    # Terminals are renumbered, and one router has none; the core knows the ports and groups.
     failures = {"terminals": [0, 5, 6, 7, 40]}
     core, twin = pair(
         DRAGONFLY, "hpdc21", {"name": "uniform", "load": 0.5}, 3, "q_adaptive", QAdaptive.ROUTING, failures

@@ -1,4 +1,4 @@
-"""Configurations that are put together from sections equal those that Hydra composes, errors included."""
+"""Configurations joined from sections equal those composed by Hydra, errors included."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 Values = dict[str, Any]
 
-# A composer keeps the options that it has composed: one serves all tests, as it serves all runs of a sweep.
+# A composer keeps its options, so one serves all tests, like all runs of a sweep.
 SIMULATIONS, TABLES = Composer(SIMULATION), Composer(TABLE)
 
 ORDINARY: list[tuple[list[str], Values]] = [
@@ -21,7 +21,7 @@ ORDINARY: list[tuple[list[str], Values]] = [
     (["routing=dqn_dragonfly", "topology=dragonfly_72"], {"study": "a"}),  # ${shipped_policy:...}
     (["routing=search_jobs", "topology=dragonfly_72"], {}),
     (["routing=minimal", "routing=par"], {}),  # the last one counts
-    (["routing=q_adaptive"], {}),  # ${warmup_ns:} of a routing that learns
+    (["routing=q_adaptive"], {}),  # ${warmup_ns:} for a routing that learns
     (["routing=minimal"], {"run.freeze_q_table": True}),
     (["routing=q_adaptive", "run.freeze_q_table=true", "run=auto"], {}),
     (["run=convergence", "run.warmup_ns=3"], {"run.save_q_table": True}),

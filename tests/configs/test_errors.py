@@ -1,4 +1,4 @@
-"""A wrong configuration is answered with the key, the value, the valid choices and the nearest spelling."""
+"""The message for a wrong configuration has the key, the value, the valid choices and the nearest spelling."""
 
 import pytest
 from flitgym.configs import compose, core_sections, explain, unknown

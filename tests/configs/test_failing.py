@@ -1,4 +1,4 @@
-"""The section `failures`: its keys are the core's, and a run is another one only where something fails."""
+"""The section `failures`: its keys are the core's, and it changes a run's identity only with failures."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def training(*words: str) -> DictConfig:
 
 
 def without_section(config: DictConfig) -> DictConfig:
-    """As a configuration was before there were failures."""
+    """A configuration of an early version, without the section."""
     plain: dict[str, Any] = OmegaConf.to_container(config, resolve=False)  # type: ignore[assignment]
     del plain["failures"]
     old = OmegaConf.create(plain)
@@ -42,7 +42,7 @@ def test_where_nothing_fails_a_run_is_the_one_it_was() -> None:
     config = compose(SMALL)
     assert "failures" not in core_sections(config)
     assert config_hash(config) == config_hash(without_section(config))
-    # What a seed draws is nothing.
+    # A seed alone draws no failures.
     assert config_hash(compose([*SMALL, "failures.seed=7", "failures.links=[]"])) == config_hash(config)
     train = training()
     assert training_hash(train) == training_hash(without_section(train))
@@ -71,7 +71,7 @@ def test_what_fails_makes_another_run() -> None:
     other = train.copy()
     other.failures.links = 0.05
     drawn = train.copy()
-    drawn.failures.seed = 3  # counts where `vary` draws failures
+    drawn.failures.seed = 3  # counts, since `vary` may draw failures
     assert len({training_hash(one) for one in (train, other, drawn)}) == 3
 
 
@@ -123,9 +123,9 @@ def test_a_training_has_them_in_its_world() -> None:
     config = training("failures.links=2")
     assert world_sections(config)["failures"] == {"links": 2}
     assert "failures" not in world_sections(training())
-    # Of what `vary` draws.
+    # Draws of `vary`.
     assert world_sections(training("failures.seed=3"))["failures"] == {"seed": 3}
-    # The groups of a mixture's shifts are the core's, of every topology.
+    # The core knows the groups for the shifts of mixed traffic, on every topology.
     assert variation(training())["traffic.shift"] == [1, 2, 3, 4]
     triangle = ("topology=hyperx", "topology.widths=[4,3]", "topology.terminals_per_router=1")
     assert variation(training(*triangle))["traffic.shift"] == [1, 2]

@@ -1,4 +1,4 @@
-"""The same configuration is the same run; everything that changes a number makes another."""
+"""Equal configurations are the same run; every change that affects a number makes another run."""
 
 from pathlib import Path
 

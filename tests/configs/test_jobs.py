@@ -1,4 +1,4 @@
-"""What the options of the group `workload` mean in jobs, and what makes two workloads the same."""
+"""The jobs of each option of the group `workload`, and the identity of workloads."""
 
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def test_jobs_stand_in_the_place_of_traffic() -> None:
 
 
 def test_the_hash_of_a_run_without_jobs_is_what_it_was() -> None:
-    # Results that are there already are found again.
+    # Earlier results are found again.
     assert config_hash(compose(["routing=par", "seed=7"])) == "7e7491bf0545"
 
 
@@ -105,7 +105,7 @@ def test_a_goal_file_counts_by_its_content(tmp_path: Path) -> None:
 
 def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
     path = tmp_path / "line.mtx"
-    # A line of six points: each talks to the next.
+    # A line of six points: each sends to the next.
     entries = "".join(f"{k + 1} {k} 1\n" for k in range(1, 6))
     path.write_text(f"%%MatrixMarket matrix coordinate real symmetric\n6 6 5\n{entries}")
 

@@ -32,7 +32,7 @@ def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_p
     assert metadata["version"] == "0.1.0+x"
     assert metadata["trained_by"].encode().decode("unicode_escape") == "flitgym-train 'vary={a: \"é\\\\\"}'\n"
     assert without_provenance(Path(told).read_bytes()) == Path(plain).read_bytes()
-    # The core reads it, and it is the same run as without these words.
+    # The core reads it, and the run is the same as without provenance.
     configs = [
         compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"]) for path in (plain, told, other)
     ]
@@ -64,11 +64,11 @@ def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> Non
     _, metadata = load_policy(shipped_policy(name))
     command, *words = shlex.split(metadata["trained_by"])
     assert command == "flitgym-train"
-    assert training_command(words) == metadata["trained_by"]  # with nothing that does not count
-    config = compose_root("train", words)  # every key and value is one that there is
+    assert training_command(words) == metadata["trained_by"]  # without keys that do not count
+    config = compose_root("train", words)  # every key and value exists
     hyperparameters, agent = trainable()[config.agent.name]
     settings: Any = OmegaConf.to_container(config.agent, resolve=True)
-    # The training that it names makes policies of this kind, on these networks; where its hash is told, this very one.
+    # The named training makes policies of this kind, on these networks, and has the recorded hash if there is one.
     made = {"relation": "widest", "slots_by": "random", **agent.routing(hyperparameters(**settings))}
     for key in ("network", "slots", "observation", "relation"):
         assert metadata[key] == str(made[key]), key
@@ -106,4 +106,4 @@ def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:
         run_id(_root_=compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"])) for path in paths
     ]
     assert names[0].startswith("dragonfly_policy-good_uniform_")
-    assert names[1].startswith("dragonfly_policy-mine_uniform_")  # as every training calls it, so by its folder
+    assert names[1].startswith("dragonfly_policy-mine_uniform_")  # the default name, so the folder names the policy

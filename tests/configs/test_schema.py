@@ -1,4 +1,4 @@
-"""Everything registered is an option with typed keys, and every preset composes."""
+"""Every registered component is an option with typed keys, and every preset composes."""
 
 from pathlib import Path
 

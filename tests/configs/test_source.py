@@ -1,4 +1,4 @@
-"""Hydra gets the typed options from flitgym's source, each made when it is asked for."""
+"""Hydra gets the typed options from flitgym's source, each made when Hydra loads it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A routing that learns is warmed up by default, and whoever measures it earlier is told."""
+"""A routing that learns has a longer default warm-up, and a shorter one triggers a warning."""
 
 from pathlib import Path
 

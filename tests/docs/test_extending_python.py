@@ -165,11 +165,11 @@ def test_pages_name_what_is_there(page: Path) -> None:
     if page.stem != "index":
         assert included, f"{page.name} shows no example"
         for heading in (
-            "What to write",
-            "Where it goes",
-            "What is checked by itself",
-            "What an error looks like",
-            "How to run it",
+            "Write it",
+            "Location",
+            "Tests",
+            "Errors",
+            "Run it",
         ):
             assert f"## {heading}" in text, f"{page.name}: {heading}"
 

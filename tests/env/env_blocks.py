@@ -1,4 +1,4 @@
-"""Blocks in NumPy that say what the core's own say, and what else their tests share."""
+"""Blocks in NumPy with the features of the core's blocks, and helpers of their tests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from flitgym.env import NO_DECISION, Asked, Feature, PacketBatch, blocks
 from flitgym.simcore import Simulation
 
-# With 256 flits in each input buffer and none at the outputs.
+# 256 flits in each input buffer, and no output buffers.
 CLASSIC = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.1"]
 DEPTH = np.float32(1) / np.float32(256)
 HPDC21 = ["topology=dragonfly_72", "router=hpdc21", "traffic=adversarial", "traffic.load=0.4"]
 
 
-# ---- The core's blocks once more, in NumPy ----
+# ---- The core's blocks in NumPy ----
 
 
 @blocks.observation(

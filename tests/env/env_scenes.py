@@ -4,14 +4,14 @@ from typing import Any
 
 from flitgym.env import World
 
-# Three routers, each joined to each: every packet asks once, at its source router.
+# Three routers, all connected: every packet has one decision, at its source router.
 TRIANGLE: dict[str, Any] = {
     "topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 2},
     "router": {"name": "vc_router", "latency_from": "nic"},
     "traffic": {"name": "flows", "sources": [0, 1, 2, 4], "destinations": [2, 4, 5, 1], "load": 0.2},
 }
 
-# Two jobs that end, on the smallest Dragonfly.
+# Two finite jobs on the smallest Dragonfly.
 JOBS = World(
     {
         "topology": {

@@ -1,4 +1,4 @@
-"""What blocks in NumPy are told when they are wrong, or in the wrong place."""
+"""Errors of wrong or misplaced blocks in NumPy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_values_are_checked() -> None:
 
         batch = written("checked", write, **g, **p)
         n = batch.collect()
-        # Behind the candidates stands 0, though it lies outside the bounds.
+        # Slots without a candidate hold 0, although it is outside the bounds.
         slots = columns_of(batch, batch.observation[:n], "checked.three")
         np.testing.assert_array_equal(slots, np.where(batch.mask[:n], slot, 0))
         return n
@@ -71,7 +71,7 @@ def test_functions_are_told_what_they_did_wrong() -> None:
     batch = written("wrong", broken, **one)
     with pytest.raises(ValueError, match="broadcast"):
         batch.collect()
-    batch.options.world.simulation("minimal", 1)  # nothing else is hurt
+    batch.options.world.simulation("minimal", 1)  # other columns are unchanged
     batch.reset(seed=1)
 
     for returned, words in (
@@ -115,13 +115,11 @@ def test_names_are_checked() -> None:
     ):
         with pytest.raises(ConfigError, match=words):
             call()
-    blocks.observation("numpy_link", [], [Feature("link", 0, 32, "see queues")])(numpy_link)  # a module read again
+    blocks.observation("numpy_link", [], [Feature("link", 0, 32, "see queues")])(numpy_link)  # a reloaded module
 
 
 def test_who_cannot_take_them_says_so() -> None:
-    with pytest.raises(
-        ConfigError, match=r"reward: 'numpy_hop_delay' is made in Python .*use PacketBatch"
-    ):
+    with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is made in Python .*use PacketBatch"):
         PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
     world = World(TRIANGLE)
     words = r"routing.observation: 'numpy_link' is made in Python; .*routing=policy.*Use PacketBatch, PacketRoutingEnv"

@@ -1,4 +1,4 @@
-"""Blocks of features and rewards that are written in NumPy, beside the core's own."""
+"""Blocks of features and rewards in NumPy, compared with the core's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_cores_features_in_numpy_are_the_same_to_the_bit(topology: str) -> N
     batch.reset(seed=1)
     place = batch.observation.__array_interface__["data"]
     twins = dict(TWINS)
-    if topology == "dragonfly_72":  # whose minimal ways have one global link, though two may be shorter
+    if topology == "dragonfly_72":  # its minimal paths have one global link, although two may be shorter
         del twins["numpy_path.hops_left"], twins["numpy_path.more_hops"]
     greatest: dict[str, float] = dict.fromkeys(twins, 0)
 
@@ -48,7 +48,7 @@ def test_the_cores_features_in_numpy_are_the_same_to_the_bit(topology: str) -> N
             greatest[mine] = max(greatest[mine], float(values.max()))
 
     play(batch, 200, see)
-    assert min(greatest.values()) > 0  # none of them was idle
+    assert min(greatest.values()) > 0  # all of them had decisions
     assert batch.observation.__array_interface__["data"] == place
     for copied in (copy.deepcopy, pickled):
         play(copied(batch), 30, see)
@@ -90,7 +90,7 @@ def test_the_seam_tells_where_everything_stands() -> None:
     plain = PacketBatch(1, overrides=CLASSIC)
     plain.reset(seed=1)
     assert plain.seam == plain.simulations[0].seam()
-    assert plain.observation.base is not None  # the core's own memory, as ever
+    assert plain.observation.base is not None  # the core's memory
 
 
 def test_blocks_of_python_alone() -> None:
@@ -179,7 +179,7 @@ def test_rewards_see_what_was_noted_and_the_features() -> None:
         pieces.append(batch.take())
     mine, core = pieces
     np.testing.assert_allclose(mine["reward"], core["reward"] * 1000 + core["decision"] * 4.0, rtol=1e-6)
-    assert mine["reward"].flags.writeable  # its owner's
+    assert mine["reward"].flags.writeable  # the owner's
 
 
 def test_who_only_plays_need_not_take() -> None:
@@ -187,7 +187,7 @@ def test_who_only_plays_need_not_take() -> None:
     batch = PacketBatch(2, **keywords)
     batch.reset(seed=1)
     play(batch, 400)
-    assert batch.filed(0) > 64 + 1024  # the ring was outrun, and what is kept of decisions would not have fitted
+    assert batch.filed(0) > 64 + 1024  # the ring overflowed, and the kept columns would not have fitted
     assert batch._added is None
     with pytest.raises(ConfigError, match=rf"network 0 came since the last take.*to {batch.filed(0)} or more"):
         batch.take()
@@ -225,7 +225,7 @@ def test_copies_go_on_by_themselves(between: bool, copied: Callable[[PacketBatch
         for one in (batch, other):
             one.apply(np.zeros(n, np.int64))
     rows = []
-    for one in (other, batch):  # one after the other: neither disturbs the other
+    for one in (other, batch):  # one after another: neither changes the other
         play(one, 100)
         rows.append(one.take())
     assert len(rows[0]["action"]) > 100
@@ -283,7 +283,7 @@ def test_a_pickle_brings_the_module_of_its_blocks(tmp_path: Path, monkeypatch: p
     assert done.stdout.strip() == batch.simulations[0].state_hash()
 
 
-# ---- What a block is told ----
+# ---- Inputs of a block ----
 
 
 def test_what_is_asked_is_what_the_core_says() -> None:
@@ -340,7 +340,7 @@ def test_tables_of_a_network(world: World) -> None:
     for router, links in enumerate(tables.links):
         own = channels["peer_router"][channels["router"] == router]
         np.testing.assert_array_equal(tables.next_router[links[links >= 0]], own[own >= 0])
-    # Breadth first by hand, from router 0.
+    # Breadth-first search by hand, from router 0.
     distance, ring = {0: 0}, [0]
     for router in ring:
         for link in tables.links[router]:

@@ -1,4 +1,4 @@
-"""Copies of simulations and environments, by deepcopy, by pickle and by fork: they go on as the original, and alone."""
+"""Copies of simulations and environments, by deepcopy, pickle and fork, continue like the original, independently."""
 
 import copy
 import os
@@ -41,7 +41,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def lockstep(first: Iterator[Any], second: Iterator[Any], steps: int) -> None:
-    """Both say the same, one after the other and in turn."""
+    """Both give the same values, one after another and in turn."""
     for _ in range(steps):
         assert same(next(first), next(second))
 
@@ -80,7 +80,7 @@ def test_simulations(scene: str, copied: Callable[[Any], Any]) -> None:
         before = simulation.state_hash()
         for _ in range(5):
             other.run(40)
-        assert simulation.state_hash() == before  # each alone
+        assert simulation.state_hash() == before  # independent of each other
         for _ in range(5):
             simulation.run(40)
         assert simulation.state_hash() == other.state_hash()
@@ -104,7 +104,7 @@ def test_simulations_in_the_middle_of_a_cycle(routing: str, copied: Callable[[An
         count = simulation.collect()
         other = copied(simulation)
         asked = [one.decisions() if routing == "agent" else one.requests() for one in (simulation, other)]
-        for one in asked:  # behind the candidates there is nothing to compare
+        for one in asked:  # slots without a candidate are not compared
             one["port"] = one.get("port", np.zeros(0)) * one.get("mask", np.zeros(0))
         assert same(*asked)
         with pytest.raises(CoreError, match="twice"):
@@ -133,7 +133,7 @@ def test_programs(copied: Callable[[Any], Any]) -> None:
         assert again.totals() == program.totals()
     sizes = np.array([7, 8])
     program = Program(2, op_rank=[0, 1], op_kind=[CALC, CALC], op_size=sizes)
-    sizes[:] = 99  # what its owner does later is no part of it
+    sizes[:] = 99  # later changes of the original do not affect it
     assert copied(program).totals()["calc_ns"] == 15
 
 
@@ -247,7 +247,7 @@ def test_batches(between: bool, copied: Callable[[Any], Any]) -> None:
     for step in range(400):
         counts = [one.collect() for one in (batch, other)]
         assert counts[0] == counts[1]
-        if step in (150, 290):  # with columns noted that have not come back
+        if step in (150, 290):  # with kept columns whose transitions are not there yet
             other = copied(batch if between else other)
             assert same(other.decision[: counts[0]], batch.decision[: counts[0]])
         draws = random.random(len(batch.mask))

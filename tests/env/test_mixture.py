@@ -1,4 +1,4 @@
-"""Trainings on several worlds: who plays which, for how long, and what is refused."""
+"""Trainings on several worlds: the worlds of each network, the length of episodes, and refused mixtures."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""Returns rank policies as the network does, for whatever horizon, and nobody gains by jamming."""
+"""Returns rank policies like the network, for any horizon, and jamming never pays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOADED = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 
 
 class Rules:
-    """Minimal, random and UGAL-L, from what an agent sees."""
+    """Minimal, random and UGAL-L, from an agent's observation."""
 
     def __init__(self, seam: dict) -> None:
         self.general = [feature["name"] for feature in seam["general"]]
@@ -26,7 +26,7 @@ class Rules:
         return (self.random_numbers.random(len(observation)) * mask.sum(axis=1)).astype(int)
 
     def ugal_l(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """At the source a global port drawn at random against the minimal one, by queue x hops; then minimal."""
+        """At the source a random global port against the minimal one, by queue x hops; then minimal."""
         n, width = len(observation), len(self.per_slot)
         slots = observation[:, len(self.general) :].reshape(n, -1, width)
         hops = 8 * observation[:, [self.general.index("path.hops_left")]]
@@ -42,7 +42,7 @@ class Rules:
 
 
 def returns(rule: str, load: float, **keywords: object) -> tuple[float, float]:
-    """Return of an episode (control=decision and packet: mean over those of a network), and what the core accrued."""
+    """Return of an episode (control=decision, packet: mean over a network's episodes), and the core's accrued delay."""
     overrides = [*LOADED[:2], f"traffic.load={load}"]
     paid, owed = [], []
     for seed in (1, 2):
@@ -79,7 +79,9 @@ def returns(rule: str, load: float, **keywords: object) -> tuple[float, float]:
 )
 def test_the_return_of_a_network_ranks_policies(horizon_ns: float, reward: str) -> None:
     keywords = {"control": "all", "episode_ns": horizon_ns, "reward": reward}
-    load = 0.3 if horizon_ns < 5_000 else 0.15  # later on the network itself prefers random to UGAL-L at higher loads
+    load = (
+        0.3 if horizon_ns < 5_000 else 0.15
+    )  # later and at higher loads, random is better than UGAL-L in the network itself
     low = {rule: returns(rule, load, **keywords) for rule in ("ugal_l", "random", "minimal")}
     assert low["ugal_l"][0] > low["random"][0] > low["minimal"][0]
     for paid, owed in low.values():
@@ -102,7 +104,7 @@ def test_single_packets_rank_policies() -> None:
 
 
 def test_an_episode_that_is_cut_anywhere_pays() -> None:
-    """TimeLimit and episode_decisions: what is paid is what accrued up to there."""
+    """TimeLimit and episode_decisions: the return is minus the delay accrued until then."""
     for env in (
         TimeLimit(PacketRoutingEnv(overrides=LOADED, control="all"), 100),
         PacketRoutingEnv(overrides=LOADED, control="all", episode_decisions=50),
@@ -125,13 +127,13 @@ def test_vector_networks_are_charged_as_single_ones() -> None:
         _, reward, _, _, _ = vector.step(np.zeros(2, int))
         total += reward
     owed = [simulation.accrued_delay_us() for simulation in vector.simulations]
-    # A step pays up to its network's present cycle.
+    # A step is charged up to the present cycle of its network.
     assert total == pytest.approx([-x for x in owed])
 
 
 @pytest.mark.parametrize("reward", ["team", "local"])
 def test_routers_in_parallel_rank_policies(reward: str) -> None:
-    """Biases: 0 is UGAL, a high one keeps to minimal ways, which jam; 2 us are enough to see it."""
+    """Biases: 0 is UGAL, and a high one keeps to minimal paths, which jam within 2 us."""
     for intervals in (2, 5, 10):
         sums = {}
         for name, bias in (("ugal", 0.0), ("minimal", 64.0)):
@@ -147,7 +149,7 @@ def test_routers_in_parallel_rank_policies(reward: str) -> None:
 
 
 def test_workloads_are_charged_until_their_last_byte() -> None:
-    """All that a job sends is due from its start on: faster is better, and what is unfinished is charged to the end."""
+    """All packets of a job are due from its start on: faster is better, and open ones are charged to the end."""
     overrides = ["topology=dragonfly_72", "workload=pair", "workload.target=halo3d", "workload.background=none"]
     overrides += ["workload.scale=0.001", "workload.size_scale=0.1"]
     env = PacketRoutingEnv(overrides=overrides, control="all", episode_ns=1e9)

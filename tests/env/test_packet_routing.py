@@ -16,7 +16,7 @@ ID = "flitgym/PacketRouting-v1"
 
 
 def play(env: PacketRoutingEnv, seed: int, steps: int) -> list[Any]:
-    """A game of valid random actions: everything that the environment said."""
+    """All results of the environment in a game of valid random actions."""
     random = np.random.default_rng(seed)
     observation, info = env.reset(seed=seed)
     said: list[Any] = [(observation, info["action_mask"])]
@@ -78,7 +78,7 @@ def test_a_seed_decides_everything(control: str) -> None:
     assert not same(first, other)
     assert sum(len(said) == 2 for said in first) > 2  # several episodes
     if control == "all":
-        # Two episodes of ten decisions: each of a network of its own.
+        # Two episodes of ten decisions, each in its own network.
         asked = [said[0] for said in play(PacketRoutingEnv(control="all", episode_decisions=10), 5, 20)]
         assert not np.array_equal(asked[:10], asked[11:21])
 
@@ -94,7 +94,7 @@ def test_all_rewards_are_all_delays() -> None:
     for step in range(10_000):
         if step == 400:
             env.simulation.stop_sources()
-        assert observation[hops] == 0  # each asks once
+        assert observation[hops] == 0  # each has one decision
         asked += 1
         action = int(random.choice(np.flatnonzero(info["action_mask"])))
         observation, reward, terminated, truncated, info = env.step(action)
@@ -105,7 +105,7 @@ def test_all_rewards_are_all_delays() -> None:
     assert env.simulation.packets_in_network == 0
     statistics = env.simulation.statistics()
     assert asked == statistics["packets_delivered"] > 400
-    # From the generation clock on; what still waited outside when the sources were stopped was charged up to then.
+    # From generation on; packets outside the network are charged until the sources stopped.
     latency = statistics["generation_latency_mean_ns"] * statistics["packets_delivered"] * 1e-3
     assert latency * (1 - 1e-9) <= -paid < 1.2 * latency
 
@@ -124,7 +124,7 @@ def test_a_packet_pays_its_own_delay() -> None:
             if terminated or truncated:
                 break
         assert terminated
-        # The core has filed the same decisions, linked from the first to the last.
+        # The core has recorded the same decisions, linked from the first to the last.
         rows = [int(np.flatnonzero((columns["decision"] == n) & (columns["reward"] < 0))[0]) for n in numbers]
         np.testing.assert_allclose(columns["reward"][rows], rewards, rtol=1e-5)
         assert columns["next_decision"][rows][:-1].tolist() == numbers[1:]
@@ -145,7 +145,7 @@ def test_invalid_actions_are_refused_or_counted() -> None:
         strict.step(8)
     assert PacketRoutingEnv(world=TRIANGLE).options.invalid == "minimal"
     lenient.reset(seed=1)
-    for step in range(30):  # what was refused is not half done
+    for step in range(30):  # a refused step changes nothing
         wanted = strict.step(0)
         given = lenient.step(5)
         np.testing.assert_array_equal(wanted[0], given[0])

@@ -1,4 +1,4 @@
-"""Several networks at once: the vector environment beside single ones, and what follows the end of an episode."""
+"""The vector environment compared with single ones, and the modes of autoreset."""
 
 import warnings
 from typing import Any
@@ -45,7 +45,7 @@ def test_equals_single_environments(control: str) -> None:
         actions = choose(info["action_mask"], step)
         observation, reward, terminated, truncated, info = vector.step(actions)
         for k, single in enumerate(singles):
-            if over[k]:  # the step after an end begins anew
+            if over[k]:  # the step after the end begins the next episode
                 alone: Any = (*single.reset(), 0.0, False, False)
                 alone = (alone[0], *alone[2:], alone[1])
             else:
@@ -112,7 +112,7 @@ def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode
     keywords: dict[str, Any] = {"world": TRIANGLE, "episode_ns": 60, "control": control}
     ours = PacketRoutingVecEnv(K, autoreset_mode=mode.value, **keywords)
     assert ours.metadata["autoreset_mode"] is mode
-    # One after the other, as Gymnasium runs them; episodes of single environments with the same seeds are the same.
+    # Single environments one after another, as Gymnasium runs them, have the same episodes with the same seeds.
     theirs = SyncVectorEnv([lambda: PacketRoutingEnv(**keywords)] * K, autoreset_mode=mode)
     shown: Any = (ours.reset(seed=3), theirs.reset(seed=3))
     ends = 0

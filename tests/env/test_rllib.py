@@ -63,10 +63,10 @@ def test_environment_keeps_its_contract() -> None:
         if truncated["__all__"]:
             break
     assert not terminated["__all__"]
-    assert set(rows) == acted  # everyone who acted gets a last observation and reward
+    assert set(rows) == acted  # every agent that acted gets a last observation and reward
     assert several > 0
     assert steps > 100
-    # All that was filed was paid, to the router that decided.
+    # Every recorded reward went to the router of the decision.
     reader = env.simulation.transitions()
     count = env.simulation.transition_count
     assert count > 100
@@ -78,7 +78,7 @@ def test_environment_repeats_and_knows_its_limits() -> None:
     a, b = first.reset(seed=5)[0], second.reset(seed=5)[0]
     assert a.keys() == b.keys()
     assert all((a[agent] == b[agent]).all() for agent in a)
-    # A slot without candidate is the minimal one.
+    # Slot 0 replaces a slot without a candidate.
     tried = 0
     for _ in range(30):
         masked = {agent: 3 if row[-1] == 0 else 0 for agent, row in a.items()}
@@ -110,7 +110,7 @@ def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, 
     small = PpoConfig(**SEAM, network=network, hidden=[16, 16], batch=1500)
     sampler = runner(rllib_ppo.algorithm_config(WORLD, small))
     generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():  # far from uniform, so that a wrong layer or mask shows
+    with torch.no_grad():  # far from uniform, to reveal a wrong layer or mask
         for parameter in sampler.module.actor.parameters():
             parameter.copy_(spread * torch.randn(parameter.shape, generator=generator))
     sampler.set_state({"rl_module": sampler.module.get_state()})
@@ -125,7 +125,7 @@ def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, 
     again = distribution.logp(torch.as_tensor(data["actions"])).numpy()
     np.testing.assert_allclose(data[Columns.ACTION_LOGP], again, atol=1e-5, rtol=1e-5)
     assert np.ptp(again) > 1
-    # Some slots are masked; none of those was taken.
+    # Some slots are masked, and none of these was taken.
     mask = data["obs"][:, -4:]
     assert (mask == 0).any()
     assert (mask[np.arange(len(mask)), data["actions"]] == 1).all()
@@ -168,7 +168,7 @@ def test_ppo_learns(cluster: None) -> None:
     latencies = [x["latency_ns"] for x in history]
     assert np.mean(latencies[-2:]) < 0.85 * np.mean(latencies[:2]), latencies
     assert history[-1]["return"] > history[0]["return"]
-    # What comes out is what the core can run.
+    # The core can run the result.
     simulation = Rollout(WORLD, rllib_ppo.rollout_of(WORLD, config).routing).simulation(2)
     simulation.set_policy(layers)
     simulation.run(500)
@@ -234,7 +234,7 @@ def test_an_agent_goes_on_where_it_was(cluster: None, name: str) -> None:
         assert np.array_equal(one[1], other[1])
     after = again.train_round()
     again.close()
-    # Counts go on, and the episodes are others.
+    # Counts continue, and the episodes differ.
     assert again.round == 2
     assert after["decisions"] > before["decisions"]
     assert after["latency_ns"] != before["latency_ns"]

@@ -1,4 +1,4 @@
-"""One agent per router: PettingZoo's contract, and that biases do what they say, in place."""
+"""One agent per router: PettingZoo's contract, and the effect of biases, written in place."""
 
 import warnings
 from typing import Any
@@ -35,7 +35,7 @@ def test_the_state_is_all_observations() -> None:
         state = env.state()
         assert env.state_space.contains(state)
         np.testing.assert_array_equal(state, [observations[agent] for agent in env.possible_agents])
-        observations["router_0"][:] = -1  # an agent's row is its own
+        observations["router_0"][:] = -1  # changing an agent's row affects no other
         np.testing.assert_array_equal(env.state(), state)
         observations, *_ = env.step({})
     assert not env.agents
@@ -72,7 +72,7 @@ def test_the_bias_decides() -> None:
         env = small(intervals=3)
         env.reset(seed=1)
         action = np.full(env.table.shape[1], bias, np.float32)
-        # A queue counts times the hops of the way, so below 0 a detour always weighs less than the direct link.
+        # Congestion is queue x hops, so with a bias below 0 a detour always weighs less than the direct link.
         while env.agents:
             env.step(dict.fromkeys(env.agents, action))
         parts[bias] = env.simulation.statistics()["nonminimal_fraction"]
@@ -95,7 +95,7 @@ def test_rewards_are_what_accrued() -> None:
     assert both[0][1] == {f"router_{k}": pytest.approx(-both[0][2].sum() / 3 / terminals) for k in range(3)}
     assert both[1][1] == {f"router_{k}": pytest.approx(-both[1][2][k] / terminals) for k in range(3)}
     assert all(reward < 0 for reward in both[1][1].values())
-    # The news: what the core filed of a router's decisions in the second interval.
+    # The feedback: the core's transitions of a router's decisions in the second interval.
     columns = local.simulation.transitions()
     observations = both[1][0]
     once = small(reward="local")
@@ -120,7 +120,7 @@ def test_observations_are_the_channels() -> None:
         np.testing.assert_allclose(row[1:-2:3], channels["utilisation"][own], rtol=1e-5)
         np.testing.assert_allclose(row[2:-2:3], channels["stall_ns"][own] / 200, rtol=1e-5)
     assert max(row[1:-2:3].max() for row in observations.values()) > 0.1
-    # Loads are the core's, port by port: on a link that is full they are not 0.
+    # Loads are the core's, port by port, and not 0 on a full link.
     full = small(world={**TRIANGLE, "traffic": {**TRIANGLE["traffic"], "load": 1.0}})
     full.reset(seed=1)
     keep = np.full(full.table.shape[1], 64, np.float32)

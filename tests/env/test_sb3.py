@@ -68,7 +68,7 @@ def test_single_networks_cannot_be_set() -> None:
 def test_play_measures_rules_and_routings_alike() -> None:
     window = {"overrides": WORLD, "seeds": [1], "warmup_ns": 4_000, "measure_ns": 4_000}
     minimal = play(lambda observation, mask: np.zeros(len(observation), int), **window)
-    # The core's own minimal routing differs in VC classes alone: both jam at 1/8.
+    # The core's minimal routing differs only in VC classes; both jam at 1/8.
     core = play("minimal", **window)
     assert minimal["accepted_load"] == pytest.approx(core["accepted_load"], abs=0.02)
     assert minimal["accepted_load"] < 0.2

@@ -1,4 +1,4 @@
-"""Worlds: drawn by seed, and composed as the commands compose them."""
+"""Worlds: drawn by seed, and composed as by the commands."""
 
 import pytest
 from env_scenes import TRIANGLE
@@ -27,7 +27,7 @@ def test_draws_repeat_and_differ() -> None:
     assert 0.1 <= min(loads) < 0.15
     assert 0.25 < max(loads) <= 0.3
     assert {draw["topology"]["terminals_per_router"] for draw in draws} == {2, 3}
-    assert TRIANGLE["traffic"]["load"] == 0.2  # the sections themselves stay
+    assert TRIANGLE["traffic"]["load"] == 0.2  # the sections are unchanged
 
 
 def test_composed_world_is_that_of_the_command() -> None:

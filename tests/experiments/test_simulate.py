@@ -228,7 +228,7 @@ def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Pat
 @pytest.mark.parametrize("name", ["gather", "report"])
 def test_what_is_no_folder_of_runs(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "results" / "mine").mkdir(parents=True)
-    for word, said in (("study=mine", f"write flitgym-{name} results/mine\n"), ("mime", "folders here: results/mine\n")):
+    for word, said in (("study=mine", f"write flitgym-{name} results/mine\n"), ("mime", "here: results/mine\n")):
         done = command({"report": "report.__main__"}.get(name, name), word)
         assert done.returncode == 2
         assert done.stderr.startswith(f"flitgym-{name}: ")

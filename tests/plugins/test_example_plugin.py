@@ -1,4 +1,4 @@
-"""The plugin of docs/extending/plugins.md, built beside an installed flitgym and used as its README says."""
+"""The plugin of docs/extending/plugins.md, built against an installed flitgym and used as in its README."""
 
 import json
 import os
@@ -24,7 +24,7 @@ RUN = (
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     made = Environment(tmp_path_factory.mktemp("plugin"))
-    # Builds leave things beside the sources.
+    # Builds leave files next to the sources.
     source = made.path / "example_plugin"
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "build"))
     made.pip(str(source))
@@ -100,7 +100,7 @@ def test_a_result_counts_while_its_plugin_is_unchanged(environment: Environment,
     assert [again("spray"), again("spray"), again("minimal"), again("minimal")] == [False, True, False, True]
     assert result_of(environment, "again_minimal")["plugins"] == {}
     before = library.read_bytes()
-    library.write_bytes(before + b"\0")  # behind what is loaded
+    library.write_bytes(before + b"\0")  # after the loaded segments
     try:
         assert [again("spray"), again("minimal")] == [False, True]
     finally:
@@ -165,7 +165,7 @@ def refused(environment: Environment, path: Path) -> str:
 
 
 def test_a_library_of_another_core_is_refused(environment: Environment, tmp_path: Path) -> None:
-    # Built with headers of another version; what would run when it is loaded ends the process.
+    # Built with headers of another version; its initialiser would end the process.
     (tmp_path / "simcore").mkdir()
     (tmp_path / "simcore" / "version.hpp").write_text(
         '#define FLITGYM_CORE_VERSION "9.9.9+other"\n#define FLITGYM_HEADERS "0123456789ab"\n'
@@ -182,7 +182,7 @@ def test_a_library_of_another_core_is_refused(environment: Environment, tmp_path
 
 
 def test_the_linker_refuses_it_as_well(environment: Environment, library: Path, tmp_path: Path) -> None:
-    # The mark is right, and the symbol that only this core has is another one's.
+    # The mark is right, but a required symbol is missing in this core.
     bytes_ = library.read_bytes()
     (symbol,) = set(re.findall(rb"flitgym_core_[0-9a-f]{12}", bytes_))
     wrong = tmp_path / "wrong.so"
@@ -228,7 +228,7 @@ const Register<KIND> entry(SPEC);
 
 
 def built(environment: Environment, folder: Path, source: str) -> Path:
-    """A library by hand: what flitgym_add_plugin() tells CMake, without optimisation."""
+    """A library built by hand with the flags of flitgym_add_plugin(), without optimisation."""
     cmake, include = (
         environment.ask(f"from flitgym import plugins; print(plugins.{name}())")
         for name in ("get_cmake_dir", "get_include")

@@ -1,4 +1,4 @@
-"""How plugins are found and what is said of those that are wrong, with packages that need no compiler."""
+"""The discovery of plugins and the errors of wrong ones, with packages that need no compiler."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 
 
 def written(folder: Path, **files: str) -> Path:
-    """A package with such files; `__` stands for a slash, `_yaml` and `_py` for endings."""
+    """A package with these files; `__` is a slash, `_yaml` and `_py` are endings."""
     for name, text in files.items():
         path = folder / name.replace("__", "/").replace("_yaml", ".yaml").replace("_py", ".py")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def written(folder: Path, **files: str) -> Path:
 
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch):
-    """Set FLITGYM_PLUGINS to some paths, in the place of what is installed."""
+    """Set FLITGYM_PLUGINS to some paths instead of the installed plugins."""
 
     def use(*paths: object) -> None:
         monkeypatch.setenv("FLITGYM_PLUGINS", os.pathsep.join(["none", *map(str, paths)]))
@@ -73,7 +73,7 @@ def test_paths_that_are_none(use) -> None:
 
 
 def test_a_folder_that_is_no_package_of_a_plugin(use, tmp_path: Path) -> None:
-    """The folder of the project in the place of its package is the natural slip."""
+    """The folder of the project instead of its package is a natural mistake."""
     written(tmp_path / "project" / "my_plugin", agents__x_py="")
     for folder, near in (("project", r"; did you mean '.*/project/my_plugin'\?"), ("empty", "$")):
         (tmp_path / folder).mkdir(exist_ok=True)
@@ -171,7 +171,7 @@ def test_presets_of_plugins(tmp_path: Path) -> None:
     word = "topology=mime"
     said = simulate(word, FLITGYM_PLUGINS=f"none:{mine}").stderr
     assert said.startswith("flitgym-simulate: topology: unknown name 'mime'; did you mean 'mine'?")
-    for option in ("topology/dragonfly_72", "routing/par"):  # a preset, and what the core has registered
+    for option in ("topology/dragonfly_72", "routing/par"):  # a preset, and a component of the core
         other = written(tmp_path / "other_plugin", **{f"configs/{option}.yaml": preset})
         done = simulate("--help", FLITGYM_PLUGINS=f"none:{other}")
         assert done.returncode == 2
@@ -232,10 +232,10 @@ def test_the_python_of_an_agent_is_part_of_its_training(use, tmp_path: Path) -> 
     pytest.importorskip("torch")
     config = agent_config(use)
     alone = training_hash(config)
-    assert identity(config) == alone  # as it was before there were plugins
+    assert identity(config) == alone  # the same as without plugins
     mine = written(tmp_path / "learning_plugin", agents__mine_py=LEARNING, step_py="STEP = 1\n", figures__x__plot_py="")
     use(mine)
-    assert identity(config) == alone  # another one's agent does not take part
+    assert identity(config) == alone  # the agent of another plugin does not take part
     config.agent.name = "mine"
     seen = [identity(config)]
     assert seen[0].startswith(f"{training_hash(config)} learning_plugin=0+")
@@ -255,7 +255,7 @@ def agent_config(use) -> DictConfig:
 
 
 def identity(config: DictConfig) -> str:
-    """Of a training, with plugins as another process would see them."""
+    """The identity of a training, as another process would compute it."""
     plugins.installed.__globals__["_installed"].cache_clear()
     plain: Any = OmegaConf.to_container(config, resolve=True)
     return _identity(config, plain)

@@ -40,13 +40,17 @@ def level(command: str) -> str:
 
 def test_every_source_is_compiled_once(commands: dict[str, list[str]]) -> None:
     source = ROOT / "simcore" / "src"
-    expected = {path.relative_to(source).as_posix() for path in source.rglob("*.cpp")} | {"routing/graph/two_choices.cpp"}
+    expected = {path.relative_to(source).as_posix() for path in source.rglob("*.cpp")} | {
+        "routing/graph/two_choices.cpp"
+    }
     assert set(commands) == expected
     assert Counter(len(of_a_source) for of_a_source in commands.values()) == {1: len(expected)}
 
 
 def test_a_new_component_is_compiled_as_the_others_of_its_folder(commands: dict[str, list[str]]) -> None:
-    assert level(commands["routing/graph/two_choices.cpp"][0]) == level(commands["routing/dragonfly/par.cpp"][0]) == "-O3"
+    assert (
+        level(commands["routing/graph/two_choices.cpp"][0]) == level(commands["routing/dragonfly/par.cpp"][0]) == "-O3"
+    )
 
 
 def test_levels_of_optimisation(commands: dict[str, list[str]]) -> None:

@@ -199,7 +199,7 @@ def test_quality_of_other_mappings_and_tables() -> None:
     )
     everybody = np.ones((64, 64))
     assert sim.mapping_quality(everybody, shuffled)["dilation"] == pytest.approx(3 * 64 / 63)
-    with pytest.raises(ConfigError, match="3 .*64 ranks"):
+    with pytest.raises(ConfigError, match=r"3 .*64 ranks"):
         sim.mapping_quality(everybody, [1, 2, 3])
     with pytest.raises(ConfigError, match="terminal 5 comes twice"):
         sim.mapping_quality(np.ones((2, 2)), [5, 5])

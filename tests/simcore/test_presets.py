@@ -83,7 +83,7 @@ def test_a_preset_that_needs_hydra_says_how_to_get_it(tmp_path: Path, monkeypatc
     with pytest.raises(ConfigError, match=r"Hydra.* bias_flits.*flitgym\.configuration\('routing=own'\)"):
         _presets.section("routing", "own")
     (folder / "own.yaml").write_text("defaults: [{override /router: sc22}]\n")
-    with pytest.raises(ConfigError, match="Hydra.* defaults"):
+    with pytest.raises(ConfigError, match=r"Hydra.* defaults"):
         _presets.section("routing", "own")
 
 

@@ -248,7 +248,7 @@ def test_a_list_with_its_service_levels(tmp_path: Path) -> None:
     table.save_service_levels(tmp_path / "again.sl.csv")
     assert (tmp_path / "again.sl.csv").read_text().splitlines()[1:] == ["host a,-01", "host b,1-0", "host c,00-"]
     (tmp_path / "mine.sl.csv").write_text("host,service_level_per_destination_host\nhost a,-37\n")
-    with pytest.raises(ConfigError, match="cut short: .* 2 of 3"):
+    with pytest.raises(ConfigError, match=r"cut short: .* 2 of 3"):
         ForwardingTable.load(listed, graph)
     (tmp_path / "mine.sl.csv").unlink()
     for text, words in (

@@ -1,6 +1,6 @@
 // Cube-connected cycles (Preparata & Vuillemin, Comm. ACM 24, 1981): a hypercube whose corners
-// are rings. However many dimensions d the cube has, a router has three links: to both
-// neighbours in its ring, and along one dimension of the cube. d 2^d routers.
+// are rings. With d dimensions it has d 2^d routers. Every router has three links: to both
+// neighbours in its ring, and along one dimension of the cube.
 #include "simcore/limits.hpp"
 #include "simcore/registry.hpp"
 
@@ -8,9 +8,9 @@ namespace flitgym::topology::cube_connected_cycles {
 
 namespace {
 
-// Router corner * d + k is the k-th of the ring at a corner of the cube, and its link across
-// goes along dimension k. Router-local ports: the terminals, to the next router of the ring, to
-// the one before, across. A ring is a group: its links are local, the cube's are global.
+// Router corner * d + k is the k-th router of the ring at a corner of the cube. Its link
+// across runs along dimension k. Order of a router's ports: terminals, next router of the ring,
+// previous router, across. A ring is a group: its links are local, the cube's links are global.
 void wire(const Params& params, Wiring& w) {
   const u32 d = params.count("dimensions"), terminals = params.count("terminals_per_router");
   const u32 corners = 1u << d, next = terminals, previous = terminals + 1,
@@ -25,17 +25,16 @@ void wire(const Params& params, Wiring& w) {
     const u32 opposite = (corner ^ 1u << k) * d + k;
     if (r < opposite) w.connect({r, across}, {opposite, across}, {PortKind::kGlobal});
   }
-  w.data = std::make_shared<const Topology>();  // distances and minimal ports are counted from
-                                                // the links
+  w.data = std::make_shared<const Topology>();  // distances and minimal ports by search
 }
 
 const Register<TopologySpec> entry({
     "cube_connected_cycles",
-    "a hypercube with a ring at each corner: three links per router, whatever its size "
+    "a hypercube with a ring at each corner: three links per router at any size "
     "(Preparata & Vuillemin, 1981)",
     {
-        integer("dimensions", 4, 2, 20, "", "d of the cube, and routers in a ring"),
-        integer("terminals_per_router", 1, 1, 63, "", "hosts at each"),
+        integer("dimensions", 4, 2, 20, "", "dimensions d of the cube, and routers per ring"),
+        integer("terminals_per_router", 1, 1, 63, "", "terminals per router"),
     },
     wire,
     {{"dimensions", i64{2}}},

@@ -1,6 +1,6 @@
-// The time to delivery and a price for every channel that the packet has taken: what is saved
-// is energy, and room for others. The price is `toll`, in the network's own unit of time, its
-// mean hop.
+// Minus the time to delivery, minus a charge for every channel of the packet's path. Fewer
+// channels save energy and leave room for other packets. The charge is `toll`, in units of the
+// network's mean hop time.
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 
@@ -15,10 +15,10 @@ float reward(const Network& net, const State&, const Closing& c) {
 }
 
 const Register<RewardSpec> entry([] {
-  const bool at_next_decision = false;  // at delivery, when the hops are known
+  const bool at_next_decision = false;  // the reward is known at delivery
   RewardSpec spec{"delay_and_hops",
-                  "minus the time to the packet's delivery / mean hop, and the toll for each "
-                  "hop of its way",
+                  "minus the time to the packet's delivery / mean hop, minus the toll for each "
+                  "hop of its path",
                   at_next_decision, reward};
   spec.tolled = true;
   return spec;

@@ -1,6 +1,6 @@
-// Of the ports on shortest paths each switch takes one by a hash of itself and the destination,
-// as switches do that spread flows without counting them (ECMP; Hopps, RFC 2992). What balance
-// that gives is what balls in bins have: some ports get more than others.
+// Each switch takes one of the ports on shortest paths, by a hash of the switch and the
+// destination (ECMP; Hopps, RFC 2992). The loads of ports are those of balls in bins: some
+// ports get more destinations than others.
 #include "simcore/rng.hpp"
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
@@ -13,7 +13,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
   ForwardingTable table = empty_table(g, "hashed");
   const auto seed = static_cast<u64>(params.integer("hash_seed"));
   std::vector<u32> hops;
-  Candidates candidates;  // the channels on shortest paths, switch after switch
+  Candidates candidates;  // the channels on shortest paths, switch by switch
   for (const u32 to : destination_switches(g)) {
     shortest_candidates(g, to, hops, candidates);
     for (u32 s = 0; s < g.switches; s++) {
@@ -25,13 +25,14 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
       }
     }
   }
-  return table;  // checked by whoever asked for it: holes, loops, ports that lead nowhere
+  return table;  // the core checks it for missing entries, loops and unconnected ports
 }
 
 const Register<EngineSpec> entry({"hashed",
-                                  "of the ports on shortest paths one by a hash (ECMP)",
+                                  "one of the ports on shortest paths, by a hash (ECMP)",
                                   {},
-                                  {integer("hash_seed", 1, 0, 1ll << 40, "", "of the hash")},
+                                  {integer("hash_seed", 1, 0, 1ll << 40, "",
+                                           "seed of the hash")},
                                   make});
 
 }  // namespace

@@ -1,9 +1,9 @@
-"""Ridge regression on delays: how long a packet still needs is a linear function of what the router sees.
+"""Ridge regression on delays: the remaining time of a packet is a linear function of the router's features.
 
-A decision is paid with minus the time to the packet's delivery, so that nothing is estimated from estimates, and the
-weights are those of least squares over all decisions so far, the older ones counting less and less. Routers take the
-candidate with the least predicted delay, and with probability epsilon any. No torch, no learning rate; the state is
-two arrays. What it cannot see is that a feature may matter only beside another one: for that take `dqn`.
+The reward of a decision is minus the time to the packet's delivery, so no target depends on an estimate. The weights
+solve least squares over all decisions, in which older decisions count less. Routers take the candidate with the least
+predicted delay, or a random candidate with probability epsilon. The state is two arrays; there is no learning rate. A
+linear function cannot express interactions of features; `dqn` can.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Config:
     """Hyperparameters; times in ns. Each is a key `agent.<name>` of `flitgym-train`."""
 
     name: str = "linear"
-    # what the routers see and are paid
+    # observation and reward
     network: str = "slots"
-    hidden: list[int] = field(default_factory=list)  # none: the scores are linear
+    hidden: list[int] = field(default_factory=list)  # no hidden layers: the scores are linear
     observation: str = "progress+router+queues+path"
     reward: str = "end_to_end_delay"
     toll: float = 1.0
@@ -41,11 +41,11 @@ class Config:
     episode_ns: float = 60000
     capacity: int = 16384
     record_part: float = 0.3
-    tail_ns: float = 10000  # an episode is carried on for decisions that are open at its end: the slow ones
+    tail_ns: float = 10000  # longest extra time of an episode, to close the decisions that are open at its end
     epsilon: float = 0.05
     # learning
-    memory: float = 0.95  # weight of the past in each round
-    ridge: float = 1.0  # keeps weights small that the data say nothing about
+    memory: float = 0.95  # weight of the earlier rounds
+    ridge: float = 1.0  # keeps weights small that the data do not determine
 
     def __post_init__(self) -> None:
         check(
@@ -63,24 +63,24 @@ class Config:
 
 
 class Agent:
-    """What `flitgym-train` asks of an agent: `routing`, `train_round`, `policy`, `state`, `load_state` and `round`."""
+    """The interface that `flitgym-train` needs."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds = config, rounds
         self.rollouts = Rollouts.of(config, self.routing(config), world, seed)
         seam = self.rollouts.seam
         self.general, self.per_slot = len(seam["general"]), len(seam["per_slot"])
-        inputs = self.general + self.per_slot + 1  # a constant
+        inputs = self.general + self.per_slot + 1  # and a constant
         self.squares, self.products = np.zeros((inputs, inputs)), np.zeros(inputs)
         self.round = 0
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy`: what the core plays."""
+        """Parameters of `routing=policy` in the core."""
         return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
-        """Let the networks run, then fit the weights anew; what it returns is a line of `progress.jsonl`."""
+        """Run the networks and fit the weights. Returns the metrics for a line of `progress.jsonl`."""
         config = self.config
         metrics = self.rollouts.run(config.run_ns, self.policy(), epsilon=config.epsilon)
         rows = self.rollouts.take()
@@ -92,22 +92,22 @@ class Agent:
         slots = seen[:, self.general :].reshape(n, -1, self.per_slot)
         x = np.hstack([seen[:, : self.general], slots[np.arange(n), chosen], np.ones((n, 1))])
         y = rows["reward"].numpy().astype(np.float64)
-        loss = float(np.mean((y - x @ self.weights()) ** 2))  # before it has learned from them
+        loss = float(np.mean((y - x @ self.weights()) ** 2))  # of the weights before this round
         self.squares = config.memory * self.squares + x.T @ x
         self.products = config.memory * self.products + x.T @ y
         return {**metrics, "loss": loss}
 
     def weights(self) -> NDArray[np.floating[Any]]:
-        """Of the predicted reward in us, [general + per_slot + 1]."""
+        """Weights of the predicted reward in us, [general + per_slot + 1]."""
         return np.linalg.solve(self.squares + self.config.ridge * np.eye(len(self.products)), self.products)
 
     def policy(self) -> Layers:
-        """One layer: weights [1, inputs] and its bias [1]. The core takes the slot with the highest score."""
+        """One layer: weights [1, inputs] and bias [1]. The core takes the slot with the highest score."""
         weights = self.weights().astype(np.float32)
         return [(weights[None, :-1], weights[-1:])]
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps: tensors, numbers and lists."""
+        """The data of a checkpoint: tensors, numbers and lists."""
         return {
             "squares": torch.from_numpy(self.squares),
             "products": torch.from_numpy(self.products),
@@ -116,10 +116,10 @@ class Agent:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a `state()`.
+        """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is of another agent, or damaged; the message names the piece.
+            ConfigError: The state is damaged, or belongs to another agent. The message names the value.
         """
         own = {
             "squares": torch.from_numpy(self.squares),

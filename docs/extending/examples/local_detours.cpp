@@ -1,8 +1,7 @@
-// A relation for a Dragonfly: where a packet enters a group and its minimal way goes on by a
-// local link, any other local link will do, too, so that a full link within a group can be
-// avoided (local misrouting; García et al., "On-the-fly adaptive routing in high-radix
-// hierarchical networks", ICPP 2012). Who chooses is another matter: an agent, chance, a
-// trained policy.
+// A relation for a Dragonfly: local misrouting (García et al., "On-the-fly adaptive routing in
+// high-radix hierarchical networks", ICPP 2012). A packet enters a group, and its minimal path
+// continues by a local link. It may then take any local link of the router, to avoid a full
+// one.
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
@@ -10,8 +9,8 @@ namespace flitgym::routing::local_detours {
 
 namespace {
 
-// The VC class is the hops done, which only grow, so nothing waits in a circle. The longest
-// path is local, local, global, local, local.
+// The VC class is the number of hops done, which only grows, so packets cannot wait for each
+// other in a cycle. The longest path is local, local, global, local, local.
 void candidates(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
@@ -27,12 +26,12 @@ void candidates(const Network& net, State& s, Batch& b) {
 }
 
 RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) {
-  return {5, 5};  // VC classes, and hops at most
+  return {5, 5};  // VC classes, hops of the longest path
 }
 
 const Register<RelationSpec> entry(
     {"local_detours",
-     "the minimal port, and any local one where a group is entered",
+     "the minimal port; after entering a group, also any local port",
      {"dragonfly"},
      {},
      setup,

@@ -1,8 +1,7 @@
-// Pipeline parallelism (GPipe; Huang et al., NeurIPS 2019): the layers of a network lie on
-// ranks in a row. A batch is cut into micro-batches, which follow each other through the ranks,
-// forward and, once all are through, backward. With s ranks and m micro-batches an iteration
-// takes 2 (m + s - 1) times the computation of one step, if messages cost nothing: 2 (s - 1) of
-// them are the bubble in which a rank waits.
+// Pipeline parallelism (GPipe; Huang et al., NeurIPS 2019): each rank holds some layers of a
+// neural network. A batch is cut into micro-batches. All of them pass the ranks forward, and
+// then backward. With s ranks, m micro-batches and messages without cost, an iteration takes
+// 2 (m + s - 1) computations of one step. A rank waits during 2 (s - 1) of them (the bubble).
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
 
@@ -43,12 +42,12 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
 
 const Register<MotifSpec> registration{
     {"pipeline",
-     "micro-batches follow each other through the ranks, there and back (GPipe)",
+     "micro-batches pass all ranks, forward and backward (GPipe)",
      {
-         integer("bytes", 262144, 0, 1ll << 40, "B", "of the activations of a micro-batch"),
-         integer("micro_batches", 8, 1, 1 << 16, "per iteration", "of a batch"),
-         integer("compute_ns", 10000, 0, 1ll << 50, "ns", "of a rank for a micro-batch"),
-         integer("iterations", 10, 1, 1 << 30, "", "batches"),
+         integer("bytes", 262144, 0, 1ll << 40, "B", "activations of a micro-batch"),
+         integer("micro_batches", 8, 1, 1 << 16, "per iteration", "micro-batches of a batch"),
+         integer("compute_ns", 10000, 0, 1ll << 50, "ns", "time of a rank per micro-batch"),
+         integer("iterations", 10, 1, 1 << 30, "", "number of batches"),
      },
      build}};
 

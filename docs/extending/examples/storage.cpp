@@ -1,5 +1,5 @@
-// Storage: a part of all packets goes to the terminals of one group, where the file servers
-// are, and the rest anywhere.
+// Storage: a part of all packets goes to one group, whose terminals are file servers. The
+// destinations of the other packets are uniform.
 #include "simcore/error.hpp"
 #include "traffic/draws.hpp"
 
@@ -8,7 +8,7 @@ namespace flitgym::traffic::storage {
 namespace {
 
 struct Storage : ComponentData {
-  std::vector<u32> servers;  // terminals
+  std::vector<u32> servers;  // terminals of the group
   double fraction = 0;
 };
 
@@ -28,8 +28,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return data;
 }
 
-// A function of its arguments and of nothing else: the same packet goes to the same place
-// whenever it is asked for.
+// Depends only on its arguments, so every call returns the same destination for a packet.
 u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   const auto& data = static_cast<const Storage&>(*net.traffic);
   const u64 bits = traffic_draw(seed, terminal, sequence, 1);
@@ -44,7 +43,7 @@ const Register<TrafficSpec> entry(
      {},
      {
          integer("group", 0, 0, 1 << 20, "", "the group of the servers"),
-         real("fraction", 0.5, 0, 1, "", "part of the packets that goes there"),
+         real("fraction", 0.5, 0, 1, "", "part of the packets that go to the servers"),
      },
      setup,
      destination});

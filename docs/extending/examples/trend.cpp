@@ -1,5 +1,5 @@
-// Does the queue before each candidate grow or shrink? A running mean of every link's load is
-// kept, in the router's own memory; an agent sees it, and by how much the load is above it now.
+// The growth of the queue of each candidate. A router keeps a running mean of each link's load.
+// An agent sees the mean and the difference between the current load and the mean.
 #include <algorithm>
 
 #include "simcore/learning.hpp"
@@ -10,14 +10,14 @@ namespace flitgym::learning::observation::trend {
 
 namespace {
 
-constexpr double kMemoryNs = 1000;  // what is longer ago counts little
+constexpr double kMemoryNs = 1000;  // time constant of the mean
 
 struct Own : ComponentData {
   Kept<float> mean;  // [router ports] flits queued for the link or not yet credited
-  Kept<u32> seen;    // [router ports] the cycle when the mean was brought up to date
+  Kept<u32> seen;    // [router ports] cycle of the last update of the mean
 };
 
-// What the block keeps is a part of State: it is forked, saved and hashed with it.
+// The declared memory is part of State, which is forked, saved and hashed.
 std::shared_ptr<const ComponentData> setup(Network& net) {
   auto own = std::make_shared<Own>();
   MemoryShape shape;
@@ -31,8 +31,8 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   return own;
 }
 
-// Before the rows of a cycle: routers that have to decide bring their means up to date. Since
-// routers ask at irregular times, a load counts for the time since the last one.
+// Runs before the rows of a cycle. Routers with requests update their means. Requests come at
+// irregular times, so the current load counts for the time since the last update.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* data) {
   const auto* own = static_cast<const Own*>(data);
   float* const mean = own->mean.of(s);
@@ -63,12 +63,12 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 
 const Register<ObservationSpec> entry({
     "trend",
-    "how the load of each link changes",
+    "the change of each link's load",
     {},
     {{"mean", 0, 32,
       "running mean of the flits queued for the link or not yet credited / flits of one VC's "
       "buffers"},
-     {"rise", -32, 32, "those there are now, less the mean, in the same unit"}},
+     {"rise", -32, 32, "current flits minus the mean, in the same unit"}},
     write,
     setup,
     prepare,

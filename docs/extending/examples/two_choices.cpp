@@ -1,5 +1,5 @@
-// The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): of two minimal ports drawn at
-// random, the one with the shorter queue.
+// The power of two choices (Mitzenmacher, IEEE TPDS 12, 2001): draw two minimal ports at random
+// and take the port with the shorter queue.
 #include "routing/graph/paths.hpp"
 
 namespace flitgym::routing::graph::two_choices {
@@ -7,11 +7,11 @@ namespace flitgym::routing::graph::two_choices {
 namespace {
 
 struct Rule : ComponentData {
-  CongestionMeasure measure;  // what counts as a queue
+  CongestionMeasure measure;  // defines the length of a queue
 };
 
-// The relation: every port on a minimal path. The VC class is the hops done, which only grow,
-// so nothing waits in a circle.
+// The relation: every port on a minimal path. The VC class is the number of hops done, which
+// only grows, so packets cannot wait for each other in a cycle.
 void candidates(const Network& net, State& s, Batch& b) {
   const Graph& graph = graph_now(net, s);
   list_candidates(net, b, [&](u32 i, auto&& offer) {
@@ -47,20 +47,21 @@ RoutingFacts setup(const Params& params, Network& net,
   rule->measure = measure_of(params, net);
   data = rule;
   need_distances(net);
-  RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};  // VC classes, and hops at most
+  // VC classes, hops of the longest path
+  RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};
   facts.minimal = true;
   return facts;
 }
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{"two_choices",
-                   "of two minimal ports drawn at random, the one with the shorter queue",
+                   "the shorter queue of two minimal ports drawn at random",
                    {},
                    {congestion_param(), congestion_scope_param("port")},
                    setup,
                    route};
   spec.candidates = candidates;
-  spec.graph = true;  // it goes by the links that are there, so around those that failed
+  spec.graph = true;  // uses the present links, so it goes around failed links
   return spec;
 }());
 

@@ -1,4 +1,4 @@
-"""A picture of the tutorial from the figure of a run, in 128 colours: `python picture.py FIGURE.png PICTURE.png`."""
+"""Makes a picture of the tutorial from a figure of a run, in 128 colours: `python picture.py FIGURE.png OUT.png`."""
 
 import sys
 
@@ -6,7 +6,7 @@ from PIL import Image
 
 
 def main(figure: str, picture: str, width: str = "1200") -> None:
-    """Scale it down to `width` pixels and write it."""
+    """Scale the figure down to `width` pixels and write it."""
     whole = Image.open(figure).convert("RGB")
     size = int(width), whole.height * int(width) // whole.width
     small = whole.resize(size, Image.Resampling.LANCZOS).quantize(128, dither=Image.Dither.NONE)

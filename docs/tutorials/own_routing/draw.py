@@ -1,9 +1,9 @@
-"""Draws own_routing.png: what the number of queues looked at does on two routers, in NumPy and in the core.
+"""Draws own_routing.png: the effect of the number of compared queues on two routers, in NumPy and in the core.
 
     python draw.py [--ns 5000] [--loads 0.1 0.2 ...] [--out own_routing.png]
 
-Turns and the least queue are the core's `minimal`; `two_choices` is its, too, once it is built in (else its line is
-left out, which the script says).
+"In turns" and "the least of all" are the core's `minimal`. If `two_choices` is not built into the core, the script
+leaves its line out and prints a note.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from two_choices import SEEN, fewest_of
 
 ROUTERS = {"input_queued": "input queues, credits a link later", "hpdc21": "output queues"}
-# What plays, and how it looks; the NumPy rule stands upon the line of its twin.
+# Routings with label, colour and line or marker. A NumPy rule has the colour of the same rule in C++.
 CORE = {
     "in turns": ({"name": "minimal", "ports": "packet"}, "#000000", "-"),
     "two drawn (C++)": ({"name": "two_choices"}, "#D55E00", "-"),
@@ -24,7 +24,7 @@ NUMPY = {1: ("one drawn (NumPy)", "#999999", "v"), 2: ("two drawn (NumPy)", "#D5
 
 
 def by_the_core(routing: dict[str, str], world: list[str], ns: float) -> dict[str, float]:
-    """What `play` measures of a rule, of a routing of the core with its parameters."""
+    """The statistics that `play` returns for a rule, here for a routing of the core."""
     simulation = World.composed(world).simulation(routing, 1)
     simulation.run_ns(ns)
     simulation.begin_window()
@@ -33,17 +33,17 @@ def by_the_core(routing: dict[str, str], world: list[str], ns: float) -> dict[st
 
 
 def main() -> None:
-    """Plays all, draws and says what was left out."""
+    """Measure all routings, draw them, and print the missing ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--loads", type=float, nargs="+", default=[0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9])
     parser.add_argument(
-        "--ns", type=float, default=5000, help="before the window, and in it; four times that on hpdc21"
+        "--ns", type=float, default=5000, help="warm-up and measurement window in ns; four times as long on hpdc21"
     )
     parser.add_argument("--out", default="own_routing.png")
     given = parser.parse_args()
     missing = sorted({routing["name"] for routing, *_ in CORE.values()} - set(registered("routing")))
     if missing:
-        print(f"not built into this core, so left out: {', '.join(missing)}")
+        print(f"left out, since this core does not have them: {', '.join(missing)}")
     figure = Figure(figsize=(8.4, 3.7), layout="constrained")
     for column, (router, title) in enumerate(ROUTERS.items()):
         ax = figure.add_subplot(1, 2, column + 1)

@@ -1,4 +1,4 @@
-"""Of the minimal ports draw `choices` at random, and take the one with the fewest flits before it. A routing in NumPy.
+"""A routing in NumPy: draw `choices` minimal ports at random, and take the port with the shortest queue.
 
 python two_choices.py [--loads 0.3 0.5 0.7] [--ns 5000]
 """
@@ -17,13 +17,13 @@ Rule = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]
 
 
 def fewest_of(choices: int, seed: int = 1) -> Rule:
-    """A rule: what is seen [n, width], and the slots with a candidate [n, slots] -> slots [n]."""
+    """A rule: observation [n, width], mask [n, slots] -> chosen slots [n]."""
     rng = np.random.default_rng(seed)
 
     def rule(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         rows = np.arange(len(mask))[:, None]
         load = observation.reshape(len(mask), mask.shape[1], 2)[:, :, 0]  # queues.link
-        drawn = rng.integers(0, mask.sum(1)[:, None], (len(mask), choices))  # candidates come first
+        drawn = rng.integers(0, mask.sum(1)[:, None], (len(mask), choices))  # candidates fill the first slots
         best = load[rows, drawn].argmin(1)
         slots: NDArray[np.int64] = drawn[rows[:, 0], best]
         return slots
@@ -32,10 +32,10 @@ def fewest_of(choices: int, seed: int = 1) -> Rule:
 
 
 def main() -> None:
-    """Accepted load and mean latency with one choice and with two, at several loads."""
+    """Print accepted load and mean latency with one and with two choices, at several loads."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--loads", type=float, nargs="+", default=[0.3, 0.5, 0.7])
-    parser.add_argument("--ns", type=float, default=5000, help="before the window, and in it")
+    parser.add_argument("--ns", type=float, default=5000, help="warm-up and measurement window in ns")
     given = parser.parse_args()
     for choices in (1, 2):
         for load in given.loads:

@@ -53,7 +53,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         less = gain(some, BFS)
         known = published[f"sssp_below_bfs_{dimensions}d"]
         ax.annotate(
-            f"EFI, all tori: SSSP {less:.0%} below BFS\n(published: {known:.0%})",
+            f"edge forwarding indices, summed:\nSSSP {less:.0%} below BFS (published: {known:.0%})",
             (0.03, 0.97), xycoords="axes fraction", va="top", fontsize=9, color="#444444",
         )  # fmt: skip
         top = max(
@@ -116,7 +116,7 @@ def draw_budget(ax: Axes) -> None:
         ax.plot([nodes], [0.25], **PUBLISHED)
         ax.annotate(text, (nodes, 0.25), xytext=(0, 9), textcoords="offset points", ha="center", fontsize=8)
     ax.set_ylabel("time to make a table (CPU s)")
-    ax.set_title("run time (stars: SSSP)", fontweight="bold")
+    ax.set_title("run time (stars: published, SSSP)", fontweight="bold")
 
 
 def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, float]) -> None:
@@ -137,7 +137,7 @@ def draw_communication(ax: Axes, rows: Sequence[Row], published: Mapping[str, fl
     ax.invert_yaxis()
     ax.axvline(0, color="#333333", linewidth=0.8)
     ax.margins(x=0.12)
-    ax.set_xlabel("faster than under BFS (%)")
+    ax.set_xlabel("speedup relative to BFS (%)")
     ax.set_title("simulated, " + "x".join(map(str, STUDIED)), fontweight="bold")
     polish(ax)
     ax.grid(False, axis="y")
@@ -238,7 +238,7 @@ def summary(rows: Sequence[Row]) -> str:
     tables = by_torus(rows)
     lines = [
         "## Tori\n",
-        "| dimensions | tori | engine | sum of EFI | mean deviation / mean load | CPU s, all |",
+        "| dimensions | tori | engine | sum of edge forwarding indices | mean deviation / mean load | CPU s, all |",
         "|---" * 6 + "|",
     ]
     for dimensions in (2, 3, 4):
@@ -252,7 +252,7 @@ def summary(rows: Sequence[Row]) -> str:
                 f"{sum(row['route_cpu_seconds'] for row in column):.2f} |"
             )
     lines += [
-        "\n## The study's systems: most/least load, deviation\n",
+        "\n## The study's systems: greatest/least load, deviation\n",
         "| torus | BFS | genetic | SSSP |",
         "|---" * 4 + "|",
     ]

@@ -118,8 +118,8 @@ class Agreement:
     """The agreement of predictions with simulations."""
 
     correlation: float
-    ratio: float  # of the means
-    deviation: float  # root of the mean squared difference
+    ratio: float  # mean simulated / mean predicted
+    deviation: float  # root mean square of the difference
 
     @classmethod
     def of(cls, found: Sequence[Pattern]) -> "Agreement":

@@ -19,7 +19,7 @@ class Setup(NamedTuple):
     """One of the compared setups: a topology, a routing and a placement of ranks."""
 
     topology: str
-    routing: str  # or the engine of a table
+    routing: str  # name of a routing, or of the engine that makes a table
     placement: str
 
 
@@ -69,7 +69,7 @@ def draw_maps(figure: SubFigure, rows: Sequence[Row]) -> None:
             ax.set_xlabel(f"mean {mean_gib_per_s(rows, setup, count):.2f} GiB/s", fontsize=9)
             ax.set_xticks([])
             ax.set_yticks([])
-        line[0].set_ylabel(f"mpiGraph, {count} nodes\nfrom node (down), to node (across)", fontsize=9)
+        line[0].set_ylabel(f"mpiGraph, {count} nodes\nsource (rows), destination (columns)", fontsize=9)
     for ax, (setup, label) in zip(panels[0], SETUPS.items(), strict=True):
         ax.set_title(label, fontsize=9, fontweight="bold" if setup == BASELINE else "normal")
     figure.colorbar(image, ax=panels, label="bandwidth of a pair (GiB/s)", shrink=0.8, pad=0.01)
@@ -274,7 +274,7 @@ def summary(rows: Sequence[Row]) -> str:
     for kind, title in _TIMED.items():
         scales = sorted({(bytes_of(row), ranks_of(row)) for row in rows if kind_of(row) == kind})
         names = [f"{size_text(size)}, {n}" for size, n in scales]
-        lines += [f"\n## {title}: µs by message size and nodes\n", f"| | {' | '.join(names)} |"]
+        lines += [f"\n## {title}: time in µs, by message size and nodes\n", f"| | {' | '.join(names)} |"]
         lines.append("|---" * (1 + len(scales)) + "|")
         for setup, label in SETUPS.items():
             cells = [f"{time_us(rows, setup, kind, n, size):.1f}" for size, n in scales]

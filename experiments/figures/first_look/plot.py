@@ -1,4 +1,4 @@
-"""Draws latency and throughput of two classic routings and a trained agent against load."""
+"""Draws latency and throughput against load for two classic routings and a trained agent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ COMPARED_AT = 0.4  # offered load
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One column per pattern with latency above throughput, and one curve per routing.
+    """One column per pattern, latency above throughput, one curve per routing.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -48,7 +48,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
 
     def at(name: str, quantity: str) -> float:
         loads, values = curve(select(rows, "adversarial1", name), quantity)
@@ -66,8 +66,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of mean latencies at the load of the comparison."""
-    lines = [f"## Mean latency in ns at the load nearest to {COMPARED_AT}\n"]
+    """A Markdown table of mean latencies at the offered load nearest to `COMPARED_AT`."""
+    lines = [f"## Mean latency in ns at the offered load nearest to {COMPARED_AT}\n"]
     names = routings(rows)
     lines += [f"| pattern | {' | '.join(map(_label, names))} |", "|---" * (1 + len(names)) + "|"]
     for pattern in PATTERNS:

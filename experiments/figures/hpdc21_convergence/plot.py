@@ -1,4 +1,4 @@
-"""Draws latency over time from the start with untrained tables, and computes the settling times."""
+"""Draws latency over time from untrained tables, and computes settle times from the rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,12 +14,12 @@ from ...plotting.drawing import Row, label_ends, latency_axis, legend_above, pol
 from ...plotting.patterns import title_of
 
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
-_SMOOTHING = 5  # intervals of the running median, so that one noisy interval does not change the settling time
-_BAND = 0.1  # fraction of the final level
+_SMOOTHING = 5  # intervals per median; smoothing keeps one noisy interval from moving the settle time
+_BAND = 0.1  # half width of the band, as a fraction of the final level
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One panel per pattern, with one line per routing and load and a dot at the settling time.
+    """One panel per pattern, one line per routing and load, and a dot where a run has settled.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -31,9 +31,9 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ends.append(draw_panel(ax, rows, pattern))
         ax.axvline(expected["settled_by_us"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
         ax.set_title(title_of(pattern), fontweight="bold")
-        ax.set_xlabel("time since the start (µs); line ends: offered load")
+        ax.set_xlabel("time since the start (µs); numbers: offered load")
         polish(ax)
-    # The panels share their latency axis, so the labels wait until every line is drawn.
+    # The panels share their latency axis: its limits are known only after every line is drawn.
     for ax, last_points in zip(panels, ends, strict=True):
         label_ends(ax, last_points)
     panels[0].set_ylabel("mean latency per interval (ns)")
@@ -42,17 +42,17 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         routings(rows),
         [
             Line2D([], [], marker="o", markeredgecolor="black", color="white", linestyle="none", label="settled"),
-            Line2D([], [], color="#888888", linewidth=0.8, linestyle="-.", label="published: settled by here"),
+            Line2D([], [], color="#888888", linewidth=0.8, linestyle="-.", label="published settle time"),
         ],
     )
     return figure
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float, float, str, ColorType]]:
-    """Draw the latencies of one pattern over time. A higher load has a stronger colour.
+    """Draw latency over time for one pattern; the higher the load, the stronger the colour.
 
     Returns:
-        Each line's last point, its label (the offered load) and its colour.
+        The last point of each line, its label (the offered load) and its colour.
     """
     loads = sorted({row["traffic.load"] for row in select(rows, pattern)})
     ends = []
@@ -79,24 +79,24 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float,
 
 
 def course(row: Row) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The time in us and the smoothed mean latency in ns of one run."""
+    """Time in us and smoothed mean latency in ns of one run."""
     time = np.array(row["series.time_ns"], dtype=float) / 1000
     return time, running_median(np.array(row["series.latency_mean_ns"], dtype=float), _SMOOTHING)
 
 
 def settled_at(row: Row) -> float | None:
-    """The settling time of one run in us; None if the latency does not settle within the run."""
+    """The settle time of one run in us; None if the run does not settle."""
     return settle_time(*course(row), band=_BAND)
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`; None if a run has not settled."""
+    """The measured number of every entry of `expected.yaml`, by its id; None if any run has not settled."""
     times = [settled_at(row) for pattern in PATTERNS for row in select(rows, pattern, "q_adaptive")]
     return {"settle_time_us": None if None in times else max(time for time in times if time is not None)}
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of every run with its settling time and its final latency."""
+    """A Markdown table of every run: its settle time and its final latency."""
     lines = [
         "## Every run\n",
         "| pattern | routing | offered load | settled after, us | final mean latency, ns |",
@@ -108,6 +108,6 @@ def summary(rows: Sequence[Row]) -> str:
                 settled = settled_at(row)
                 shown = "not settled" if settled is None else f"{settled:.0f}"
                 final = course(row)[1][-1]
-                run = f"{title_of(pattern)} | {style_of(name).label}"
-                lines.append(f"| {run} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
+                cells = f"{title_of(pattern)} | {style_of(name).label}"
+                lines.append(f"| {cells} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
     return "\n".join(lines) + "\n"

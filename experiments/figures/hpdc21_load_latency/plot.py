@@ -1,4 +1,4 @@
-"""Draws the load-latency figure, and computes the numbers that the paper states."""
+"""Draws the load-latency figure from rows, and computes the numbers that the paper states."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ _ADAPTIVE = ("ugal_group", "ugal_router", "par")
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One column per pattern and one row of panels per quantity, with one curve per routing.
+    """One column of panels per pattern, one row of panels per quantity, one curve per routing.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -45,7 +45,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             if line == 0:
                 ax.set_title(title_of(pattern), fontweight="bold")
         panels[-1, column].set_xlabel("offered load")
-    # After all panels are drawn, because the limit stops the shared axis from growing.
+    # A limit stops a shared axis from growing, so it is set after every panel of the row is drawn.
     panels[list(QUANTITIES).index("accepted_load"), 0].set_ylim(bottom=0)
     legend_above(
         figure,
@@ -60,13 +60,13 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_references(ax: Axes, pattern: str, quantity: str, expected: Mapping[str, Any]) -> None:
-    """Draw analytic bounds as thin lines, published points as stars, and points of the authors' simulator hollow."""
+    """Draw bounds as thin lines, published points as stars, and points of the authors' simulator as hollow markers."""
     left, right = ax.get_xlim()
     if quantity == "accepted_load":
         ax.plot([0, right], [0, right], color="#cccccc", linewidth=0.8, zorder=1)  # accepted = offered
         for bound in expected["bounds"][pattern]:
             ax.axhline(bound["load"], color="#888888", linewidth=0.8, linestyle="-.", zorder=1)
-            # On the left, a high bound is free of curves, because the accepted load is at most the offered load.
+            # Labels avoid the curves: those of high bounds stand at low offered loads, the others at high ones.
             x, side, shift = (0.0, "left", 3) if bound["load"] > 0.1 else (1.0, "right", 0)
             ax.annotate(bound["label"], (x, bound["load"]), xycoords=("axes fraction", "data"), xytext=(shift, 2),
                         textcoords="offset points", ha=side, fontsize=7, color="#666666")  # fmt: skip
@@ -84,7 +84,7 @@ def draw_references(ax: Axes, pattern: str, quantity: str, expected: Mapping[str
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
 
     def accepted(pattern: str, name: str) -> np.ndarray[Any, Any]:
         return curve(select(rows, pattern, name), "accepted_load")[1]

@@ -1,4 +1,4 @@
-"""Draws latency over time around a failure of links, and computes the numbers that show loss and recovery."""
+"""Draws latency over time around a failure of links. Checks that no packet is lost and that latency returns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,22 +15,22 @@ from ...plotting.drawing import Row, key_line, latency_axis, polish, select, sty
 
 ROUTINGS = ("ugal", "q_adaptive", "dqn_dragonfly")
 LABELS = {"dqn_dragonfly": "agent (DQN, trained on 72 terminals)"}
-_LEVEL_US = 10.0  # time before an event whose mean is the level there
+_LEVEL_US = 10.0  # a level is the mean over this time before an event
 _DOWN = "#f3d9d0"
 
 
 @dataclass(frozen=True)
 class Event:
-    """A fraction of all links that is down for a time; times in us."""
+    """A fraction `part` of all links is down between two times; times in us."""
 
     part: float
     down: float
     up: float
-    end: float  # of the window
+    end: float  # of the measurement window
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One panel per load with one line per routing. The time with failed links is shaded.
+    """One panel per load and one line per routing; shading marks the time in which links are down.
 
     Raises:
         ValueError: a routing has no row for a load.
@@ -52,7 +52,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], load: float) -> None:
-    """Draw the latencies at one load over time, as means over the seeds."""
+    """Draw the latency of every routing at one load, as means over the seeds."""
     event = event_of(rows[0])
     ax.axvspan(event.down, event.up, color=_DOWN, linewidth=0, zorder=0)
     for name in ROUTINGS:
@@ -64,7 +64,7 @@ def draw_panel(ax: Axes, rows: Sequence[Row], load: float) -> None:
 
 
 def course(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Time in us and mean latency in ns within the window, as the mean over rows of several seeds."""
+    """Time in us and latency in ns within the window, as means over rows of several seeds."""
     end = min(event_of(row).end for row in rows)
     time = np.array(rows[0]["series.time_ns"], dtype=float) / 1000
     kept = time <= end
@@ -73,22 +73,22 @@ def course(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 
 def event_of(row: Row) -> Event:
-    """The failure in a run.
+    """The failure of a run.
 
     Raises:
-        ValueError: there is none, or it is permanent.
+        ValueError: the run has no failure, or a failure without an end.
     """
     given = row["failures.events"]
     text = given if isinstance(given, str) else ",".join(given or ())
     found = re.search(r"([\d.]+)@([\d.]+)-([\d.]+)", text)
     if not found:
-        raise ValueError(f"failures.events: {given!r} is not a fraction of links for a time; write <part>@<ns>-<ns>")
+        raise ValueError(f"failures.events: {given!r} is not of the form fraction@from-to, as in 0.05@60000-90000")
     part, down, up = map(float, found.groups())
     return Event(part, down / 1000, up / 1000, row["run.measure_ns"] / 1000)
 
 
 def levels(rows: Sequence[Row]) -> tuple[float, float, float]:
-    """Mean latencies in ns before links go down, before they come up, and at the end of the window."""
+    """Mean latency in ns before links go down, before they come up, and at the end of the window."""
     event, (time, latency) = event_of(rows[0]), course(rows)
     before, during, after = (
         float(np.mean(latency[(time > until - _LEVEL_US) & (time <= until)]))
@@ -98,7 +98,7 @@ def levels(rows: Sequence[Row]) -> tuple[float, float, float]:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     delivered = [sum(row["series.packets"]) / row["packets_injected"] for row in rows]
     loads = sorted({row["traffic.load"] for row in rows})
     found = {(name, load): levels(_at(rows, name, load)) for name in ROUTINGS for load in loads}
@@ -114,10 +114,10 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of the levels of every routing and load."""
+    """A Markdown table of the latency levels of every routing and load."""
     lines = [
-        f"## Mean latency of {_LEVEL_US:g} us, ns\n",
-        "| load | routing | before | links down | at the end | not generated, NIC full |",
+        f"## Mean latency over {_LEVEL_US:g} us, ns\n",
+        "| load | routing | before | links down | at the end | packets not generated, NIC full |",
         "|---|---|---|---|---|---|",
     ]
     for load in sorted({row["traffic.load"] for row in rows}):

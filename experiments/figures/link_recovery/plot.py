@@ -1,4 +1,4 @@
-"""Draws latency over time after a permanent failure of links, and computes the time until the latency settles."""
+"""Draws latency over time after a permanent failure of links, and measures how soon it is near its new level."""
 
 import math
 import re
@@ -20,24 +20,24 @@ ROUTINGS = ("ugal", "q_adaptive", POLICY)
 LABELS = {POLICY: f"{POLICY}, one policy for all networks"}
 PATTERNS = ("uniform", "adversarial1")
 GOAL_US = 20.0
-_LEVEL_US = 10.0  # time before the event whose mean is the level there
-_SHOWN_US = (-10.0, 60.0)  # time around the event in the figure
+_LEVEL_US = 10.0  # `before` is the mean over this time before the event
+_SHOWN_US = (-10.0, 60.0)  # range of the time axis, relative to the event
 
 
 @dataclass(frozen=True)
 class Course:
-    """Latency around an event in the runs of one routing, in us and ns."""
+    """Latency around an event in the runs of one routing; times in us, latencies in ns."""
 
     time: NDArray[np.float64]  # since the event
-    latency: NDArray[np.float64]  # mean over the seeds; NaN without packets
-    before: float  # mean of the last `_LEVEL_US`, mean over the seeds
-    after: float  # the new level: median of the last quarter, mean over the seeds
-    peak: float  # highest interval, mean over the seeds; noise alone lifts it above the level
-    recovery: tuple[float, ...]  # for each seed
+    latency: NDArray[np.float64]  # mean over the seeds; NaN where no packet arrived
+    before: float  # mean of the last `_LEVEL_US`, averaged over the seeds
+    after: float  # the new level: median of the last quarter, averaged over the seeds
+    peak: float  # highest interval, averaged over the seeds; exceeds the level even without an event
+    recovery: tuple[float, ...]  # time to recover, one per seed
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A row of panels per event and a column per pattern, with a line per routing.
+    """A row of panels per event, a column per pattern, a line per routing.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -59,7 +59,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
-    """Draw the mean latencies of one pattern and event over time. A short line marks the recovery of each routing."""
+    """Draw latency for one pattern and event, as means over the seeds. Short marks show when a routing recovers."""
     for name in ROUTINGS:
         found = course(_at(rows, pattern, name, event))
         style = _style(name)
@@ -71,7 +71,7 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
 
 
 def course(rows: Sequence[Row]) -> Course:
-    """The latency around the event, over rows of several seeds."""
+    """Latency around the event, from rows of several seeds."""
     time = np.array(rows[0]["series.time_ns"], dtype=np.float64)
     latency = [np.array(row["series.latency_mean_ns"], dtype=np.float64)[: time.size] for row in rows]
     event_ns = _time_of(_event(rows[0]))
@@ -89,14 +89,14 @@ def course(rows: Sequence[Row]) -> Course:
 
 
 def _of_known(number: Callable[[NDArray[np.float64]], Any], values: ArrayLike) -> float:
-    """The result of `number` over all finite values; NaN if there are none."""
+    """Apply `number` to the intervals in which packets arrived; NaN if there are none."""
     numbers = np.asarray(values, dtype=np.float64)
     known = numbers[np.isfinite(numbers)]
     return float(number(known)) if known.size else math.nan
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     return {
         f"{_kind(event)}_{pattern}_policy_us": max(course(_at(rows, pattern, POLICY, event)).recovery)
         for event in _events(rows)
@@ -107,8 +107,8 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every event, pattern and routing."""
     lines = [
-        "## Mean latency in ns, and the time until it is within 10 % of its new level, mean [least, most] of seeds\n",
-        "| failure | traffic | routing | before | highest µs | new level | settled after, µs |",
+        "## Mean latency in ns, and time until it stays within 10 % of its new level: mean [least, most] of seeds\n",
+        "| failure | traffic | routing | before | highest µs | new level | recovered after, µs |",
         "|---|---|---|---|---|---|---|",
     ]
     for event in _events(rows):
@@ -124,7 +124,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 
 def words_of(event: str) -> str:
-    """The failure in words: one link by its routers, or a fraction of all links."""
+    """Describes a failure: one link, named by its routers, or a fraction of all links."""
     what = event.split("@")[0]
     return f"link {what} down" if "-" in what else f"{float(what):.0%} of the links down"
 
@@ -136,7 +136,7 @@ def _kind(event: str) -> str:
 def _time_of(event: str) -> float:
     found = re.fullmatch(r"[^@]+@([\d.]+)", event)
     if not found:
-        raise ValueError(f"failures.events: {event!r} is not one permanent failure; write <link>@<ns>")
+        raise ValueError(f"failures.events: {event!r} is not of the form links@time, for example 0-8@500000")
     return float(found[1])
 
 

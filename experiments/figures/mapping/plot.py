@@ -1,4 +1,4 @@
-"""Draws the quality of each mapping on each network: hops, busiest channel, time of an exchange, and its CPU time."""
+"""Draws the result of each mapping on each network: hops, busiest channel, time of an exchange, and CPU time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ MAPPINGS = {
 _SECONDS = ("mapping.mapper_cpu_seconds", "mapping.refine_cpu_seconds")
 
 Cells = dict[tuple[str, str, str, str], float]
-"""The mean over seeds by (network, application, mapping, quantity)."""
+"""Means over the seeds, by (network, application, mapping, quantity)."""
 
 QUANTITIES = {
     "dilation": "average dilation (hops)",
@@ -36,7 +36,7 @@ QUANTITIES = {
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A row of panels per network, with a bar per mapping and application.
+    """A row of panels per network, and a bar per mapping and application.
 
     Raises:
         ValueError: a mapping has no row for a network and an application.
@@ -71,21 +71,21 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         line[0].set_yticks(range(len(MAPPINGS)), list(MAPPINGS.values()))
         line[0].invert_yaxis()
     handles: list[Any] = [Patch(color=color, label=label) for label, color in APPLICATIONS.values()]
-    handles.append(Line2D([], [], color="#CC79A7", linestyle=":", label="published for nlpkkt240, order unknown"))
+    handles.append(Line2D([], [], color="#CC79A7", linestyle=":", label="published for nlpkkt240, mappings not named"))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
     return figure
 
 
 def published(expected: Mapping[str, Any]) -> list[float]:
-    """The published dilations of nlpkkt240 on this torus."""
+    """The dilations that the study gives for nlpkkt240 on the 12x12x12 torus."""
     return [float(value) for value in expected["published_dilations"]]
 
 
 def cells(rows: Sequence[Row]) -> Cells:
-    """Every quantity of every mapping. Congestion and time are relative to the random mapping.
+    """Every quantity of every mapping; congestion and time are relative to the random placement.
 
     Raises:
-        ValueError: a mapping has no row.
+        ValueError: a mapping has no row for a network and an application.
     """
     found: Cells = {}
     for network in NETWORKS:
@@ -112,7 +112,7 @@ def cells(rows: Sequence[Row]) -> Cells:
 
 
 def mapping_of(row: Row) -> str:
-    """The key of a run's mapping in `MAPPINGS`."""
+    """The key in `MAPPINGS` of the mapping that a run uses."""
     if row["workload.mapping_terminals"] == "random":
         return "random"
     refined = row["workload.mapping_refine"] != "none"
@@ -128,7 +128,7 @@ def _text(value: float) -> str:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     found = cells(rows)
 
     def at(mapping: str, quantity: str, application: str = "kkt", network: str = "torus") -> float:
@@ -161,7 +161,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of all quantities per network and application."""
+    """Markdown tables of every quantity, one per network and application."""
     found = cells(rows)
     lines = []
     for network, title in NETWORKS.items():

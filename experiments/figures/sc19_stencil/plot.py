@@ -15,7 +15,7 @@ _MEAN, _DEVIATION = "jobs.stencil27.comm_time_mean_ns", "jobs.stencil27.comm_tim
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A panel per phase with a bar per routing: the mean over ranks, with one standard deviation in each direction.
+    """A panel per phase with a bar per routing: the mean over the ranks, with one standard deviation to either side.
 
     Raises:
         ValueError: a routing has no row for a phase.
@@ -46,10 +46,10 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def comm_us(rows: Sequence[Row], phase: str, routing: str, quantity: str = _MEAN) -> float:
-    """The communication time of a rank in us, as the mean over placements.
+    """Communication time of a rank in us, as mean over placements; `quantity` is the column to read.
 
     Raises:
-        ValueError: there is no row.
+        ValueError: there is no row for the phase and the routing.
     """
     chosen = [row[quantity] for row in rows if (row["workload.phase"], player_of(row)) == (phase, routing)]
     if not chosen:
@@ -58,7 +58,7 @@ def comm_us(rows: Sequence[Row], phase: str, routing: str, quantity: str = _MEAN
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     omni = {phase: comm_us(rows, phase, "omni_war") for phase in PHASES}
     others = [name for name in routings(rows) if name != "omni_war"]
     return {

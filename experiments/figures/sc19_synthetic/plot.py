@@ -1,4 +1,4 @@
-"""Draws latency against load, and saturation throughputs with their bounds, and computes the compared numbers."""
+"""Draws latency against load and saturation throughput with its bounds, and computes the compared numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ PATTERNS = (
     "dimension_complement_reverse",
 )
 
-# Upper bounds of the accepted load on 8x8x8 with 8 terminals per router: 1 / load of the busiest channel (README.md).
+# Upper bounds of the accepted load on 8x8x8 routers with 8 terminals each: 1 / load of the busiest channel (README.md).
 # Columns: DOR, any minimal routing, VAL, DimWAR, any routing.
 _BOUNDS = {
     "uniform": (1, 1, 1 / 2, 1, 1),
@@ -32,14 +32,14 @@ _BOUNDS = {
     "swap2": (1 / 4, 1 / 4, 1 / 2, 1, 1),
     "dimension_complement_reverse": (1 / 64, 1 / 8, 1 / 2, 1 / 16, 1 / 2),
 }
-# Q-adaptive uses the paths of DimWAR. A routing that is not named has the bound of any routing.
+# Q-adaptive has the paths of DimWAR. A routing without an entry has the bound of any routing.
 _COLUMN = {"dimension_order": 0, "minimal_adaptive": 1, "valiant": 2, "dim_war": 3, "q_adaptive": 3}
 
 _LATENCY = "packet_latency_mean_ns"
 _SHOWN_NS = (150, 3000)
-_TOLERANCE = 0.05  # fraction of the offered load that may be missing below saturation
+_TOLERANCE = 0.05  # a network that delivers less than 1 - this fraction of the offered load counts as saturated
 _BOUND: dict[str, Any] = {"color": "#CC79A7", "linewidth": 2.5, "solid_capstyle": "butt"}
-_LABEL_HEIGHT = 0.13  # height of the number above a bar, in units of the axis
+_LABEL_HEIGHT = 0.13  # height of a number above a bar, in units of the axis
 
 
 def bound(pattern: str, routing: str) -> float:
@@ -48,7 +48,7 @@ def bound(pattern: str, routing: str) -> float:
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A latency panel per pattern, and below these panels a bar per pattern and routing.
+    """A latency panel per pattern; below them, a bar per pattern and routing.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -65,7 +65,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         if k % 3 == 0:
             ax.set_ylabel("mean latency (ns)")
         if pattern == "dimension_complement_reverse":
-            ax.set_xscale("log")  # its bounds range from 1/64 to 1/2
+            ax.set_xscale("log")  # the bounds of this pattern range from 1/64 to 1/2
             ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             ax.xaxis.set_major_formatter(FuncFormatter(lambda load, _: f"{load:g}"))
             ax.xaxis.set_minor_formatter(NullFormatter())
@@ -79,18 +79,18 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
-    """Draw the saturation throughput per pattern and routing as a bar with a mark at its bound."""
+    """Draw saturation throughput per pattern and routing; a mark above each bar is its bound."""
     names = routings(rows)
     width = 0.86 / len(names)
     for group, pattern in enumerate(PATTERNS):
         for k, name in enumerate(names):
             style, height, limit = style_of(name), saturation(rows, pattern, name), bound(pattern, name)
             x = group + (k - (len(names) - 1) / 2) * width
-            # A routing with a dotted curve shares its colour with another one, so its bar is hatched.
+            # A dotted curve shares its colour with another routing, so its bar is hatched.
             look: dict[str, Any] = {"facecolor": "white", "hatch": "/////"} if style.line == ":" else {}
             ax.bar(x, height, width * 0.9, **{"color": style.color, "edgecolor": style.color, **look})
             ax.plot([x - width * 0.45, x + width * 0.45], [limit, limit], zorder=3, **_BOUND)
-            # The number is above the bar, or above the mark if there is no room below the mark.
+            # The number is drawn above its bar, or above the mark if it does not fit below the mark.
             foot = height if not height <= limit < height + _LABEL_HEIGHT else limit
             ax.annotate(f"{height:.3f}", (x, foot), xytext=(0, 4), textcoords="offset points",
                         ha="center", va="bottom", rotation=90, fontsize=7, color="#444444")  # fmt: skip
@@ -104,9 +104,9 @@ def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
 
 
 def until_saturated(rows: Sequence[Row], pattern: str) -> list[Row]:
-    """The rows of a pattern, for each routing up to the first load that saturates it.
+    """The rows of a pattern, for each routing up to the first load that it does not carry.
 
-    At higher loads, the latency depends mainly on the simulated time.
+    Beyond that load, latency reflects only the length of the run.
 
     Raises:
         ValueError: a routing has no row for the pattern.
@@ -127,7 +127,7 @@ def saturation(rows: Sequence[Row], pattern: str, routing: str) -> float:
 
 
 def head_latency(rows: Sequence[Row]) -> float:
-    """Mean latency in ns at the lowest load of a curve, without the time of the flits after the head."""
+    """Mean latency of the head in ns at the lowest load of a curve: packet latency minus serialisation."""
     first = rows[0]
     most = first["traffic.packet_flits_max"] or first["traffic.packet_flits"]
     flits: float = (first["traffic.packet_flits"] + most) / 2
@@ -136,7 +136,7 @@ def head_latency(rows: Sequence[Row]) -> float:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """The measured number of every entry in `expected.yaml`."""
+    """The measured number of every entry of `expected.yaml`, by its id."""
     names = routings(rows)
     peaks = {(p, name): saturation(rows, p, name) for p in PATTERNS for name in names}
     urb_y = "uniform_random_bisection_y"

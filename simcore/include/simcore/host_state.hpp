@@ -1,4 +1,4 @@
-// What the hosts of a workload keep in the State: what a rank does, its messages, and sums over jobs (src/workload).
+// State of the hosts of a workload: ranks, operations, messages, and sums over jobs (src/workload).
 #pragma once
 
 #include "simcore/types.hpp"
@@ -6,55 +6,54 @@
 namespace flitgym {
 
 struct Rank {
-  u64 block;              // of its program
+  u64 block;              // present block of its program
   u64 started, finished;  // ps
-  u64 calc, calc_since;   // time in which it computed; since when, while `calculating` > 0
+  u64 calc, calc_since;   // computing time so far, and its last start while `calculating` > 0, ps
   u64 bytes_sent, bytes_received;
-  u32 calculating;                  // computations that run now
-  u32 ops, left;                    // operations of the block, and those that have not finished
-  u32 first_op, first_edge;         // in Hosts::ops and Hosts::edges of its partition
-  u32 op_class, edge_class;         // log2 of the room it has there
-  u32 posted, last_posted;          // receives that wait for a message, in order; kNone
-  u32 unexpected, last_unexpected;  // messages that wait for a receive
-  u32 done;                         // the program has ended
+  u32 calculating;                  // computations in progress
+  u32 ops, left;                    // operations of the block, and unfinished operations
+  u32 first_op, first_edge;         // position in Hosts::ops and Hosts::edges of its partition
+  u32 op_class, edge_class;         // log2 of the room there
+  u32 posted, last_posted;          // list of receives that wait for a message, in order; kNone
+  u32 unexpected, last_unexpected;  // list of messages that wait for a receive
+  u32 done;                         // 1: the program has ended
 };
 
 struct ActiveOp {
   u64 size;  // as in Op
   u32 peer;  // rank of the workload, or kAnySource
   i32 tag;
-  u32 waits;              // for so many others
-  u32 first_edge, edges;  // those that wait for it
+  u32 waits;              // number of operations that it waits for
+  u32 first_edge, edges;  // operations that wait for it, in Hosts::edges
   u32 rank;
-  u32 next;  // behind it in the list of posted receives
+  u32 next;  // next one in the list of posted receives
   u16 kind;  // OpKind
   u8 cpu, nic;
   u16 running, reserved;
-  u32 index;  // in its block
+  u32 index;  // position in its block
 };
 static_assert(sizeof(ActiveOp) == 48);
 
-// An eager message is one transfer; a large one is a request, an answer that fetches it, the data, and an
+// An eager message is one transfer. A large message has four: a request, the fetch that answers it, the data, and an
 // acknowledgement.
 enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge };
 
-// kept by whoever has it: its sender until all is in the network, its receiver from the first packet on
+// A message. The sender keeps it until all packets are in the network, the receiver from the first packet on.
 struct Message {
-  u64 bytes, begun;         // begun: ps, when its send began
-  u64 served;               // ps, when its receiver will be done with it (without a network)
+  u64 bytes, begun;         // begun: start of the send, ps
+  u64 served;               // time at which the receiver has handled it (without a network), ps
   u32 source, destination;  // ranks of the workload
   i32 tag;
-  u32 send_op, receive_op;  // in Hosts::ops of its source, of its destination; kNone when there is none (any more)
-  // of the present transfer: at its sender that have not entered, at its receiver not left the network
-  u32 packets;
-  Cycle handed;                     // when the NIC was given the present transfer
-  u32 next;                         // in an outbox, among what comes in from a rank, or among the unexpected
-  u32 number;                       // of the present transfer: see Pair
-  u8 transfer, reserved, cpu, nic;  // cpu, nic: of the send; those of the same numbers at the receiver take it
+  u32 send_op, receive_op;  // in Hosts::ops of its source and of its destination; kNone: none, or finished
+  u32 packets;              // of the present transfer: not in the network yet (sender), not received yet (receiver)
+  Cycle handed;             // time at which the NIC got the present transfer
+  u32 next;                 // next one in an outbox, among incoming messages of a pair, or among unexpected ones
+  u32 number;               // number of the present transfer; see Pair
+  u8 transfer, reserved, cpu, nic;  // cpu, nic: those of the send; the receiver uses the same numbers
 };
 static_assert(sizeof(Message) == 64);
 
-struct PacketPayload {  // what its receiver must know of the message, and what this packet carries of it
+struct PacketPayload {  // data of the message for its receiver, and the packet's share of the message
   u64 bytes, begun;     // as in Message
   u32 number;
   i32 tag;
@@ -64,18 +63,18 @@ struct PacketPayload {  // what its receiver must know of the message, and what 
 };
 static_assert(sizeof(PacketPayload) == 40);
 
-// Transfers from one rank to another are numbered in the order in which the NIC was given them, and go on in that
-// order, whatever ways their packets took. Fetches have numbers of their own and go past that order.
+// Transfers from one rank to another are numbered in the order in which the NIC got them. The receiver handles them in
+// that order, whatever paths their packets took. Fetches are numbered separately and handled at once.
 struct Pair {
-  u32 sender, receiver;  // ranks; kNone: a free place of the table
+  u32 sender, receiver;  // ranks; kNone: a free entry of the table
   u32 sent, fetches;     // at the sender: numbers given so far
-  u32 handed_on;         // at the receiver: so many have gone on
-  u32 incoming;          // the same: first of those of which some packets, or all, are there; kNone
+  u32 handed_on;         // at the receiver: transfers handled so far
+  u32 incoming;          // at the receiver: first message of those with packets that have arrived; kNone
 };
 
-struct Outbox {  // of a NIC: transfers that still have packets to inject
+struct Outbox {  // transfers of a NIC that still have packets to inject
   u32 first, last;
-  u32 next_flits;  // of the packet that goes next, once it has been looked at and found no room; else 0
+  u32 next_flits;  // size of the next packet if it has found no room; otherwise 0
 };
 
 enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch };
@@ -84,13 +83,13 @@ struct HostEvent {
   u32 action, id;   // rank, operation or message
 };
 
-// LogGOPS: what has to wait for a processor, or for one direction of an interface, waits in its queue by order. The one
-// in front is among the host events, for when the resource is free; the others are asked when it has gone on.
+// LogGOPS: the queue of a processor or of one direction of an interface, sorted by `order`. The front entry has a host
+// event at the time when the resource is free. The next entry gets its event after that.
 struct HostQueue {
-  u64 order = ~u64{0};         // of the one in front
-  u32 front = kNone;           // its operation or message, kNone: nobody
-  u32 waiting = kNone;         // root of a pairing heap of the others, in Hosts::waiting
-  u32 came = 0, reserved = 0;  // so many have come to wait: the first of equal orders goes first
+  u64 order = ~u64{0};         // order of the front entry
+  u32 front = kNone;           // operation or message of the front entry, kNone: none
+  u32 waiting = kNone;         // root of a pairing heap of the other entries, in Hosts::waiting
+  u32 came = 0, reserved = 0;  // entries so far; the first of equal orders goes first
 };
 struct HostWaiting {
   u64 order;
@@ -103,10 +102,10 @@ static_assert(sizeof(HostQueue) == 24 && sizeof(HostWaiting) == 32);
 
 struct HostTotals {
   u64 order = 0;  // events so far
-  u64 now = 0;    // ps, of the last event
+  u64 now = 0;    // time of the last event, ps
   u64 blocks_done = 0;
-  u32 ranks_done = 0, messages_open = 0;  // open: entries of the pool in use
-  u32 pairs = 0, reserved = 0;            // in the table
+  u32 ranks_done = 0, messages_open = 0;  // messages_open: entries of the pool in use
+  u32 pairs = 0, reserved = 0;            // pairs: entries of the table in use
 };
 
 struct JobTotals {
@@ -114,28 +113,28 @@ struct JobTotals {
   u64 packets = 0, flits = 0, hops = 0, nonminimal = 0;
   u64 latency = 0, latency_max = 0;                  // of packets, cycles
   u64 message_latency = 0, message_latency_max = 0;  // ps
-  // bytes handed to NICs and not yet received: of all partitions, in the first
+  // Bytes handed to NICs and not yet received. The first partition has the sums over all partitions.
   u64 outstanding = 0, outstanding_peak = 0;
   u64 finished = 0;  // ps
   u32 ranks_done = 0, reserved = 0;
 };
 
-// With several partitions, how the bytes outstanding change within a window.
+// A change of JobTotals::outstanding within a window of cycles, with several partitions.
 struct OutstandingChange {
-  u64 when;  // ps; 0: by a packet that has arrived, before the hosts' turn
+  u64 when;  // ps; 0: caused by a packet that arrived before the host events of the cycle
   i64 bytes;
   Cycle cycle;
   u32 job;
 };
 static_assert(sizeof(OutstandingChange) == 24);
 
-// What the account of jobs touches with every flit on a channel (src/workload/blame.hpp).
+// Data of a channel that the account of jobs touches for every flit (src/workload/blame.hpp).
 struct ChannelAccount {  // 16 bytes: four ports of a router in a cache line
-  Cycle sending_until;   // what is on the channel is off it
-  Cycle busy;            // cycles that it has carried flits in the window, until then
-  u32 job;               // whose flits those on it and the last before them are
-  u32 flits;             // of them, in the window, that are not in job_flits yet
-};  // busy and flits mean nothing while no window is open
+  Cycle sending_until;   // end of the present transmission
+  Cycle busy;            // cycles of transmission in the window, up to sending_until
+  u32 job;               // job of the last flit
+  u32 flits;             // flits of this job in the window that job_flits does not contain yet
+};  // busy and flits are valid only while a window is open
 static_assert(sizeof(ChannelAccount) == 16);
 
 struct JobPoint {  // one interval of the time series of a job

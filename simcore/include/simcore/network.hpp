@@ -1,15 +1,15 @@
-// Network: everything about a run that never changes. Built and checked once (src/build.cpp), then const.
+// Network: everything that does not change in a run. Built and checked once (src/build.cpp), then constant.
 //
 // Identifiers
 //   router   0 .. routers-1
 //   terminal 0 .. terminals-1
-//   port     router r's port k is r << radix_shift | k; the network interface (NIC) of terminal t is router_ports + t.
-//            A port is both the output of its node and, seen from its peer, the other end of an input.
-//   vc id    port << vc_shift | vc, for output VCs (at this node) and input VCs (buffers at this node) alike; its low
-//            radix_shift + vc_shift bits number the VC within its router
-// Radix and VCs are rounded up to powers of two in ids (the gaps are unused entries), so that an id comes apart by
-// shifts.
-//   channel  named by the port it leaves from
+//   port     Port k of router r is r << radix_shift | k. The network interface (NIC) of terminal t is router_ports + t.
+//            A port is an input and an output of its node.
+//   vc id    port << vc_shift | vc, for input VCs and for output VCs of this node. The low radix_shift + vc_shift bits
+//            number the VC within its router.
+//   channel  has the id of the port that it leaves from
+// The radix and the number of VCs are rounded up to powers of two in ids, so that shifts take an id apart. The entries
+// in the gaps are unused.
 #pragma once
 
 #include <algorithm>
@@ -41,72 +41,70 @@ inline constexpr u16 kNoRing = 0xffff;
 enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
 enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
-// What an adaptive routing senses of an output: flits in its queue, slots in use downstream, or the sum of the two.
+// The occupancy of an output that an adaptive routing senses: flits in its queue, used downstream slots, or their sum.
 enum class Occupancy : u8 { kBoth, kOutputQueue, kCredits, kNothing };
 
-// A cable: its kind says which of the router model's latencies and bandwidths it has, unless it has its own.
+// A cable. It has the latency and the bandwidth of its kind in the router model unless it has individual ones.
 struct Link {
   PortKind kind = PortKind::kLocal;
-  double latency_ns = -1, bandwidth_gb_per_s = -1;  // below 0: those of its kind
+  double latency_ns = -1, bandwidth_gb_per_s = -1;  // negative: those of its kind
 };
 
-// What a topology, a routing or a traffic pattern keeps beside the common arrays; each derives its own.
+// Base class for the constant data of a topology, a routing or a traffic pattern.
 struct ComponentData {
   virtual ~ComponentData() = default;
 };
 
-// Who is joined to whom from a cycle on: the wiring without the links that are down. It says how far things are where
-// no closed form does.
+// The network from a cycle on, without the links that are down. It holds the distances that have no closed form.
 struct Graph {
   Cycle from = 0;
-  std::vector<u8> down;  // [router_ports] 1: the channel that leaves there is out of use; empty: none is
-  std::vector<u8> hops;  // [to, from] router-to-router hops; empty: the topology's closed form holds
+  std::vector<u8> down;  // [router_ports] 1: the channel from this port is down; empty: none is
+  std::vector<u8> hops;  // [to, from] router-to-router hops; empty: the topology has a closed form
   u32 diameter = 0;      // hops of the longest minimal path
-  // [to, from] the least time of a minimal path without queueing; empty: hops x one_hop_ns
+  // [to, from] least time of a minimal path without queueing, ns; empty: hops x one_hop_ns
   std::vector<float> flight_ns;
   float one_hop_ns = 0, longest_flight_ns = 0;
   bool usable(u32 port) const { return down.empty() || !down[port]; }
 };
 
-// What a topology tells routings that run on any of them. It may say in closed form what otherwise comes from the graph
-// of the links, by breadth-first search (src/topology/graph.hpp asks whichever there is).
+// The functions of a topology that routings for any topology use. A topology may override them with closed forms. The
+// default functions use the graph of links and breadth-first search (src/topology/graph.hpp selects between the two).
 struct Topology : ComponentData {
-  u32 diameter = 0;        // router-to-router hops of the longest minimal path; 0: counted
-  bool closed = false;     // hops_between() is a closed form; else a table is made, quadratic in routers
-  bool estimates = false;  // so is first_estimate_ns()
+  u32 diameter = 0;        // router-to-router hops of the longest minimal path; 0: found by search
+  bool closed = false;     // hops_between() has a closed form; false: a table quadratic in routers is built
+  bool estimates = false;  // first_estimate_ns() has a closed form
   // Router-to-router hops of a minimal path.
   virtual u32 hops_between(const Network&, u32 router, u32 to) const;
-  // Does `port`, which leads to another router, lie on a minimal path to router `to`?
+  // Whether `port`, which leads to another router, is on a minimal path to router `to`.
   virtual bool is_minimal(const Network&, const Graph&, u32 router, u32 port, u32 to) const;
-  // Of a batch whose routes are about to be applied; made of is_minimal() (src/topology/mark.hpp), called once a cycle.
+  // Sets Packet::nonminimal for a batch, just before its routes are applied. Uses is_minimal() (src/topology/mark.hpp).
   virtual void mark_nonminimal(const Network&, State&, const Batch&) const;
-  // Router-local port of the first hop of a packet's minimal path (the terminal's own at the last router).
+  // Router-local port of the first hop of a packet's minimal path. At the last router: the port of the terminal.
   virtual u32 minimal_port(const Network&, const Graph&, u32 router, const Packet&) const;
-  // Destinations that lie in one direction: a learned table that should stay small has a row for each.
+  // Groups of destinations that lie in the same direction. A small learned table has a row for each.
   virtual u32 regions(const Network& net) const;
   virtual u32 region(u32 router) const { return router; }
-  // A learned table begins with this: time in ns, without queueing, from `router` by `port` to router `to`.
+  // Initial value of a learned table: time without queueing from `router` through `port` to router `to`, in ns.
   virtual float first_estimate_ns(const Network&, u32 router, u32 port, u32 to) const;
 };
 
-// What a routing needs of the network, known once its parameters are.
+// Facts about a routing with given parameters.
 struct RoutingFacts {
   u32 classes;            // VC classes; class c may use the VCs c, c + classes, c + 2 classes, ...
-  u32 max_hops;           // router-to-router hops of the longest path it can choose
-  bool reroutes = false;  // a head that finds no room at its output asks again in the next cycle
-  bool minimal = false;   // it never leaves the minimal paths
-  bool marks = false;     // it says itself which packets do (Packet::nonminimal), where it decides
-  bool remote = false;    // it looks at other routers' queues
-  // into a ring of channels go packets only where one more would still fit (Network::ring_of_output)
+  u32 max_hops;           // router-to-router hops of the longest path that it can choose
+  bool reroutes = false;  // a head without room at its output is routed again in the next cycle
+  bool minimal = false;   // all its paths are minimal
+  bool marks = false;     // it sets Packet::nonminimal itself
+  bool remote = false;    // it reads the queues of other routers
+  // Bubble flow control: a packet enters a ring of channels only if one more would fit (Network::ring_of_output).
   bool bubble = false;
-  Occupancy senses = Occupancy::kNothing;  // it weighs many outputs per decision, by VC: Network::sensed is kept for it
+  Occupancy senses = Occupancy::kNothing;  // occupancy that it compares at many outputs (Network::sensed)
 };
 
-// For a routing that weighs many outputs per decision, State keeps what it senses side by side, as a memory
-// (memory.hpp): the stages of a cycle add and take away where flits and credits come and go. A row holds one VC of all
-// ports of a router.
+// For a routing that compares many outputs per decision, State keeps their occupancies in consecutive cells of a memory
+// (memory.hpp). The stages update it when flits and credits come and go. A row holds one VC of all ports of a router.
 struct Sensed {
-  // a row holds eight lanes of signed 16 bits, and so do sums over VCs
+  // A vector register holds eight signed 16-bit values, and so must sums over VCs.
   static constexpr u32 kLeastColumns = 8, kMost = 32766;
 
   Kept<u16> memory;                       // [routers, vcs, columns] flits
@@ -114,13 +112,14 @@ struct Sensed {
   u32 column_shift = 0, radix_shift = 0, vcs = 0;
   bool kept() const { return parts != Occupancy::kNothing; }
   static u32 columns(u32 radix_shift) { return std::max(1u << radix_shift, kLeastColumns); }
-  // 1 where a flit in the output queue, or a slot downstream, counts.
+  // 1 if flits in the output queue, or used downstream slots, count.
   u16 queue() const { return parts == Occupancy::kBoth || parts == Occupancy::kOutputQueue; }
   u16 slots() const { return parts == Occupancy::kBoth || parts == Occupancy::kCredits; }
   std::size_t row(u32 router, u32 vc) const { return (std::size_t{router} * vcs + vc) << column_shift; }
   std::size_t at(u32 port, u32 vc) const { return row(port >> radix_shift, vc) + (port & ((1u << radix_shift) - 1)); }
 };
 
+// A time that was rounded to cycles.
 struct Rounding {
   std::string quantity;
   double ns;
@@ -130,48 +129,45 @@ struct Rounding {
 
 struct Channel {
   u32 peer = kNone;     // port at the other end, kNone if unused
-  u32 flit_cycles = 1;  // a flit occupies it so long
-  // delay line of its hop: a flit put on it at t is in the peer's input buffer at t + that delay
-  u16 line = 0;
-  u16 credit_line = 0;  // and of the delay of a credit that goes this way
+  u32 flit_cycles = 1;  // time that a flit occupies the channel
+  u16 line = 0;         // delay line for flits, from the start on the channel to the peer's input buffer
+  u16 credit_line = 0;  // delay line for credits that are sent on this channel
   PortKind kind = PortKind::kUnused;
 };
 static_assert(sizeof(Channel) == 16);
 
-// Who makes the routing decisions of a cycle (src/stage/route_computation.cpp).
+// The maker of the routing decisions (src/stage/route_computation.cpp).
 enum class Decider : u8 {
-  kRouting,     // the routing itself, in the core
-  kCandidates,  // somebody outside, among all candidates of each request
-  kSlots,       // an agent outside, among the slots of each decision of a learning seam
+  kRouting,     // the routing in the core
+  kCandidates,  // an agent outside, among all candidates of each request (routing=external)
+  kSlots,       // an agent outside, among the slots of each decision of a learning seam (routing=agent)
 };
 
-// Routers that are simulated together, for a while on their own (src/partition.cpp), with the terminals that hang on
-// them.
+// The routers of a partition and their terminals (src/partition.hpp).
 struct PartitionRange {
   u32 first_router = 0, end_router = 0;
-  u32 first_word = 0, words = 0;  // its part of State::active_routers
+  u32 first_word = 0, words = 0;  // the partition's words of State::active_routers
   u32 terminals = 0;
 };
 
 struct RouterParams {
-  u32 input_depth, output_depth, nic_depth;  // flits per VC; output_depth 0 = no output buffers (input-queued router)
-  u32 crossbar_cycles;                       // a flit holds its crossbar input and output this long
-  u32 wake_cycles;                           // an idle output port sends this long after a flit reached its queue
-  u32 pipeline_cycles;                       // from becoming the head of an input VC to the first switch request
+  u32 input_depth, output_depth, nic_depth;  // flits per VC; output_depth 0: no output buffers (input-queued router)
+  u32 crossbar_cycles;                       // time that a flit holds its crossbar input and output
+  u32 wake_cycles;      // time from a flit's arrival in the queue of an idle output to its departure
+  u32 pipeline_cycles;  // time from the front of an input VC to the first switch request
   FlowControl flow_control;
   Arbiter arbiter;
-  bool crossbar_per_vc;  // every input VC and output VC has a crossbar port of its own
-  // an output VC is won a cycle before the switch, and held until the tail has won it
-  bool separate_vc_allocation;
-  bool packet_credits;    // credits return per packet instead of per flit
-  bool packet_links;      // and packets do not mix on a link
-  bool packet_crossbar;   // nor at the crossbar: they keep together everywhere (src/stage/train.hpp)
-  bool flit_by_flit;      // such packets are moved flit by flit, for checks (src/stage/follow.hpp)
-  u32 injection_vcs;      // a NIC uses the VCs below this
-  bool latency_from_nic;  // reference point of the headline packet latency
-  bool keep_backlog;      // a full NIC delays generation (true) or loses it (false)
-  // a crossbar or (without output buffers) a channel is busy longer than a cycle
-  bool multi_cycle_switch;
+  bool crossbar_per_vc;         // every input VC and output VC has a crossbar port
+  bool separate_vc_allocation;  // a head wins its output VC a cycle before the switch and holds it until the tail has
+                                // won
+  bool packet_credits;          // credits return per packet instead of per flit
+  bool packet_links;            // flits of different packets do not interleave on a link
+  bool packet_crossbar;         // nor in the crossbar, so packets keep together (src/stage/train.hpp)
+  bool flit_by_flit;            // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
+  u32 injection_vcs;            // a NIC uses the VCs below this number
+  bool latency_from_nic;        // packet latency starts at the NIC; false: at generation
+  bool keep_backlog;            // a full NIC delays generations; false: it loses them
+  bool multi_cycle_switch;      // a crossbar port or (without output buffers) a channel is busy for more than one cycle
   u32 watchdog_cycles;
 };
 
@@ -180,36 +176,36 @@ struct Network {
   u32 router_ports = 0, port_count = 0;  // routers << radix_shift; + terminals
   double cycle_ns = 0;
   double flit_bytes = 0;
-  u32 flit_cycles_host = 0;            // the "flit time" in which loads are expressed
-  double link_latency_ns[3] = {};      // time of flight alone, by PortKind
-  std::map<u32, Link> own_links;       // by the port at one end: links with a latency or a bandwidth of their own
-  std::vector<double> own_latency_ns;  // [port_count] the same where links have latencies of their own; else empty
+  u32 flit_cycles_host = 0;            // the flit time, the unit of loads
+  double link_latency_ns[3] = {};      // time of flight by PortKind
+  std::map<u32, Link> own_links;       // links with individual latency or bandwidth, by the port at one end
+  std::vector<double> own_latency_ns;  // [port_count] time of flight; empty without individual latencies
   u32 longest_delay = 0;               // upper bound of every scheduled delay, cycles
 
   std::vector<Channel> channels;     // [port_count] the channel that leaves from each port
   std::vector<u32> terminal_router;  // [terminals]
-  std::vector<u32> terminal_port;    // [terminals] router-local port it hangs on
+  std::vector<u32> terminal_port;    // [terminals] router-local port
   std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
-  std::vector<u16> first_link;       // [routers] router-local: the lowest port that leads to another router
-  u32 link_span = 0;                 // most ports from a router's first link to its last: columns of a table by port
-  std::vector<std::string> router_names, terminal_names;  // empty: they go by their numbers
+  std::vector<u16> first_link;       // [routers] lowest router-local port to another router
+  u32 link_span = 0;                 // largest number of ports from a router's first link to its last
+  std::vector<std::string> router_names, terminal_names;  // empty: they have only numbers
 
-  // [lines] the distinct channel delays, cycles; with several partitions those between them twice more
+  // [lines] the distinct channel delays, cycles. With several partitions there are more lines: first local_lines within
+  // a partition, then far_lines for events from other partitions, then as many for events to other partitions.
   std::vector<u32> delays;
-
-  std::vector<PartitionRange> ranges;  // of the partitions, in order of the routers
-  std::vector<u16> router_partition;   // [routers] empty: there is one
-  u32 lookahead = 1;                   // cycles: no event takes less from one partition to another
-  // of the delays: those within a partition; those of what comes from others, and of what goes there
   u32 local_lines = 0, far_lines = 0;
+
+  std::vector<PartitionRange> ranges;  // [partitions] in the order of the routers
+  std::vector<u16> router_partition;   // [routers] empty: one partition
+  u32 lookahead = 1;                   // least time of an event from one partition to another, cycles
   u32 partition_of(u32 r) const { return router_partition.empty() ? 0 : router_partition[r]; }
   u32 partitions() const { return static_cast<u32>(ranges.size()); }
 
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above
   u32 request_words = 1;              // 64-bit words of a router's mask of input VCs
-  u32 asked_words = 1;                // and of its mask of output ports
-  // Where input VCs do not contend for output ports (RouterParams::crossbar_per_vc), all of a router's requests stand
-  // in the mask of its port 0, and a packet that is part-way through keeps asking.
+  u32 asked_words = 1;                // 64-bit words of a router's mask of output ports
+  // If input VCs do not contend for output ports (RouterParams::crossbar_per_vc), all requests of a router are in the
+  // mask of its port 0.
   u32 request_mask = ~0u;
   u32 request_port(u32 out_port) const { return out_port & request_mask; }
 
@@ -217,63 +213,57 @@ struct Network {
   std::vector<Rounding> rounding;
 
   std::shared_ptr<const Topology> topology;
-  std::vector<std::shared_ptr<const Graph>> graphs;  // by time; State::part.totals.epoch says which holds
-  // links are missing or will be: what a topology says in closed form does not hold
-  bool damaged = false;
-  std::string failed_link;                // one of them, "A-B"
-  std::vector<std::string> failed_links;  // all that are missing from cycle 0 on
-  // so the routing of this name for any graph runs in the place of the topology's own
-  bool replaced = false;
+  std::vector<std::shared_ptr<const Graph>> graphs;  // in the order of time; Totals::epoch: index of the present one
+  bool damaged = false;                   // links fail from the start or later, so closed forms are not valid
+  std::string failed_link;                // one of these links, "A-B"
+  std::vector<std::string> failed_links;  // links that are missing from cycle 0 on
+  bool replaced = false;                  // because of failures, the routing for graphs replaces that of the topology
   std::shared_ptr<const ComponentData> routing, traffic;
-  std::shared_ptr<const ComponentData> relation;  // what `candidates` reads; the routing's own unless it took another's
-  std::shared_ptr<const tables::ForwardingTable> given_table;  // of the configuration, for routing=table (src/tables)
+  std::shared_ptr<const ComponentData> relation;  // data for `candidates`; the routing's unless it uses a relation
+  std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table (src/tables)
   std::shared_ptr<const tables::Demand> given_demand;
-  std::shared_ptr<const tables::Demand> given_traffic;  // of the configuration, for traffic=matrix
+  std::shared_ptr<const tables::Demand> given_traffic;  // from the configuration, for traffic=matrix
   std::shared_ptr<const Seam> seam;                     // null: no agent decides
   std::shared_ptr<const Workload> workload;             // null: synthetic traffic
-  // jobs whose use of every channel is accounted for (src/workload/blame.hpp)
-  u32 accounted_jobs = 0;
+  u32 accounted_jobs = 0;  // number of jobs whose use of channels is accounted (src/workload/blame.hpp)
   std::string topology_name, routing_name, traffic_name;
-  std::string fingerprint;           // topology and its parameters: what a saved Q-table must match
-  std::string identity;              // the whole configuration: what a snapshot must match
-  Config config;                     // as validated: sections with all their parameters, without tables and programs
-  std::vector<std::string> plugins;  // whose components it is made of
-  u64 memory_bytes = 0;              // what a simulation of it needs to begin with, as build() has counted it
+  std::string fingerprint;           // topology and parameters, which a saved Q-table must match
+  std::string identity;              // whole configuration, which a snapshot must match
+  Config config;                     // validated sections with all parameters, without tables and programs
+  std::vector<std::string> plugins;  // plugins whose components it uses
+  u64 memory_bytes = 0;              // initial memory of a simulation, counted by build()
   RoutingFacts routing_facts{};
-  // [radix] with bubble flow control: the ring whose packets leave by a router-local port, and the one whose packets
-  // come in there
+  // [radix] bubble flow control: ring of the packets that leave or arrive through a router-local port, kNoRing
   std::vector<u16> ring_of_output, ring_of_input;
-  // what components keep, and what they reckon with within a cycle (memory.hpp)
-  std::vector<MemoryShape> memories, scratch;
-  std::vector<u32> packet_memories;  // of the memories, those per packet
-  Kept<u32> followers[2];            // router.packet_stepping=flit: where flits are (src/stage/follow.cpp)
+  std::vector<MemoryShape> memories, scratch;  // data of components in State, and scratch data in a cycle (memory.hpp)
+  std::vector<u32> packet_memories;            // numbers of the memories per packet
+  Kept<u32> followers[2];                      // router.packet_stepping=flit: positions of flits (src/stage/follow.cpp)
   Sensed sensed;
-  u32 table = kNone;      // the memory that is the routing's learned table: the first that was declared
-  bool learns = false;    // packets carry feedback upstream
-  LearnedTable feedback;  // what learns from it; no rows: an agent outside, or nobody
+  u32 table = kNone;      // memory with the routing's learned table; the first table that was declared
+  bool learns = false;    // packets cause feedback to the upstream router
+  LearnedTable feedback;  // table that learns from it; no rows: none in the core
   Decider decider = Decider::kRouting;
 
-  // from the routing's entry in the registry (registry.hpp): called once per cycle (route) or per packet (the others)
+  // Functions of the routing and the traffic pattern (registry.hpp). `route` is called once per cycle.
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
-  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: everything that may be chosen
-  // notes what has to be kept of a choice; null: nothing
+  void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
+  // Stores the data of a choice; null: there are none.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
-  double (*share)(const Network&, u32 terminal) = nullptr;  // part of `load` that a terminal offers; null = 1
+  double (*share)(const Network&, u32 terminal) = nullptr;  // factor on the offered load of a terminal; null = 1
 
   u64 seed = 0;
-  u32 least_packet_flits = 1, most_packet_flits = 1;  // sizes are uniform in between
-  // packets of several flits that keep together: they move as trains (src/stage/train.hpp)
-  bool whole_packets = false;
-  bool fixed_interval = false;
+  u32 least_packet_flits = 1, most_packet_flits = 1;  // packet sizes are uniformly distributed between these
+  bool whole_packets = false;       // packets have several flits and keep together (src/stage/train.hpp)
+  bool fixed_interval = false;      // sources generate at fixed intervals; false: Bernoulli trials
   double packets_per_round = 1;     // mean
-  double mean_share = 1;            // of `share`, over all terminals
-  std::vector<double> load_values;  // piecewise constant offered load
-  std::vector<double> gap_scale;    // [same] 1 / log(1 - p) of the Bernoulli trials; 0: one a cycle
-  std::vector<u64> gap_fixed;       // [same] fixed interval, cycles in 32.32 fixed point; all ones: never
-  std::vector<Cycle> load_from;     // [same] the cycle from which it holds; first = 0
+  double mean_share = 1;            // mean of `share` over all terminals
+  std::vector<double> load_values;  // [loads] piecewise constant offered load
+  std::vector<double> gap_scale;    // [loads] 1 / log(1 - p) of the Bernoulli trials; 0: generation in every cycle
+  std::vector<u64> gap_fixed;       // [loads] fixed interval, cycles in 32.32 fixed point; all ones: never
+  std::vector<Cycle> load_from;     // [loads] first cycle; the first is 0
 
   double mean_packet_flits() const { return (least_packet_flits + most_packet_flits) / 2.0; }
   u32 port(u32 r, u32 k) const { return r << radix_shift | k; }
@@ -283,23 +273,23 @@ struct Network {
   u32 local_port(u32 p) const { return p & ((1u << radix_shift) - 1); }
   u32 vc_id(u32 p, u32 vc) const { return p << vc_shift | vc; }
   u32 port_of_vc(u32 v) const { return v >> vc_shift; }
-  u32 input_vc_count() const { return router_ports << vc_shift; }  // from there on: VCs of terminals
+  u32 input_vc_count() const { return router_ports << vc_shift; }  // ids from here on are VCs of terminals
   u32 vc_of(u32 v) const { return v & ((1u << vc_shift) - 1); }
   u32 hop_cycles(u32 p) const { return delays[channels[p].line]; }
   double link_ns(u32 p) const {
     return own_latency_ns.empty() ? link_latency_ns[static_cast<u32>(channels[p].kind)] : own_latency_ns[p];
   }
   bool is_link(u32 p) const { return channels[p].kind == PortKind::kLocal || channels[p].kind == PortKind::kGlobal; }
-  u32 next_router(u32 p) const { return router_of_port(channels[p].peer); }  // behind a link
+  u32 next_router(u32 p) const { return router_of_port(channels[p].peer); }  // at the other end of a link
   std::string router_name(u32 r) const { return router_names.empty() ? std::to_string(r) : router_names[r]; }
   std::string terminal_name(u32 t) const { return terminal_names.empty() ? std::to_string(t) : terminal_names[t]; }
 };
 
 inline u32 Topology::regions(const Network& net) const { return net.routers; }
 
-// Checks everything; throws ConfigError naming key, value and valid choices, also where the simulation would need more
-// memory than it may. Throws what `keep_going` throws.
+// Checks everything. Throws ConfigError with key, value and valid choices, also if the simulation would need too much
+// memory. Throws the exceptions of `keep_going`.
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going = {});
-u32 count_terminals(const Section& topology);  // checks that section alone
+u32 count_terminals(const Section& topology);  // checks only that section
 
 }  // namespace flitgym

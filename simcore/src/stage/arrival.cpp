@@ -1,13 +1,13 @@
-// What reaches a node in this cycle: flits, credits, learning feedback.
+// Arrival: flits, credits and learning feedback that reach a node in this cycle.
 #include "stage/train.hpp"
 
 namespace flitgym {
 
 namespace {
 
-constexpr u32 kAhead = 6;  // the lines an event touches lie anywhere in memory: ask for them a few events early
+constexpr u32 kAhead = 6;  // events; each touches cache lines at random, which are prefetched this early
 
-// Nobody looks on (kPlain), every packet is one flit, the routing learns: known of a run, so no event asks for it.
+// The template parameters are facts of a run: it is plain, every packet has one flit, the routing learns.
 template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
@@ -20,13 +20,13 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   Packet* const packets = s.packets.data();
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
-  const bool goes_on = net.router.crossbar_per_vc;  // a packet that is part-way through asks already
+  const bool still_requests = net.router.crossbar_per_vc;  // a packet requests its output until its tail has gone
 
   for (u32 n = line.first; n != due; n++) {
-    const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
+    const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an older one, which does no harm
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (kLearns) __builtin_prefetch(&details[packet_of(ahead.flit)], 1);
-    __builtin_prefetch(&input_vcs[ahead.vc], 1);  // or, of a terminal, nothing that is there: harmless
+    __builtin_prefetch(&input_vcs[ahead.vc], 1);  // for a terminal: an address outside the array, which does no harm
 
     const FlitEvent e = items[n & mask];
     if (e.vc >= router_vcs) {
@@ -50,8 +50,8 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
       if (in.count == 1) request_route(f, e.vc, f.now);
       if (!kPlain && (e.flit & kWatched))
         watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
-    } else if (in.count == 1 && !goes_on) {
-      set_request(f, e.vc, in.out_port);  // the next flit of a packet whose head has gone ahead
+    } else if (in.count == 1 && !still_requests) {
+      set_request(f, e.vc, in.out_port);  // the flits before this one have already left
     }
   }
   line.first = due;
@@ -63,7 +63,7 @@ void arrive_all(Frame& f) {
     if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
 }
 
-// kPlain: nobody looks on or senses how full VCs are.
+// kPlain: the run is plain and no occupancies are sensed.
 template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;
@@ -96,14 +96,14 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
       wake_parked(f, out);
       continue;
     }
-    if (o.awake) continue;  // it looks at its queues when it is done
+    if (o.awake) continue;  // a send is scheduled, which looks at all queues
     if (o.waiting_vcs >> net.vc_of(e.vc) & 1) {
       if (o.stalled) end_stall(f, o);
       if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + wake);
       else schedule_when_free(f, o, port);
     } else if (passed(o.busy_until, f.now)) {
-      // An idle port that gets a credit starts its clock as well, as Merlin's does (portControl.cc): a flit that
-      // comes before it has run out need not wait for a whole one.
+      // An idle port that gets a credit starts its wake-up time, as in Merlin (portControl.cc). A flit that comes
+      // before it ends waits only for the rest.
       o.busy_until = f.now + wake;
     }
   }

@@ -1,4 +1,4 @@
-// A flit has reached its terminal, which takes everything at once. The tail completes the packet.
+// Ejection: a flit reaches its terminal, which accepts it at once. The tail completes the packet.
 #include "learning/demand.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"

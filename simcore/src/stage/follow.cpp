@@ -9,22 +9,23 @@ namespace flitgym {
 
 namespace {
 
-// A VC, as input and as output of its router.
+// State of a VC, as input and as output of its router.
 struct Crossing {
-  u32 packet;    // its flits follow through the crossbar; kNone: none
-  u32 output;    // VC to which they go
-  u32 crossed;   // of its flits
-  Cycle next;    // the next one crosses then at the earliest
-  u32 arriving;  // the packet whose head came last
-  u32 arrived;   // of its flits
-  u32 input;     // as output: VC from which a packet has come last
+  u32 packet;    // packet whose flits follow through the crossbar; kNone: none
+  u32 output;    // output VC of that packet
+  u32 crossed;   // flits of that packet that have crossed
+  Cycle next;    // earliest cycle in which the next flit crosses
+  u32 arriving;  // packet whose head arrived last
+  u32 arrived;   // flits of that packet that have arrived
+  u32 input;     // for the output VC: input VC of the last packet
 };
-// A port, as the sender of its channel or as a terminal.
+// State of a port, as sender on its channel or as terminal.
 struct Sending {
-  u32 packet, vc;  // whose flits follow on the channel; kNone: none
-  u32 sent;
-  Cycle next, ends;  // ends: the channel is free again (kHeld: not known)
-  u32 awaited;       // terminal: flits of the packet that is coming in; kNone: none
+  u32 packet, vc;  // packet whose flits follow on the channel, and its VC; packet kNone: none
+  u32 sent;        // flits of that packet that have been sent
+  Cycle next;      // earliest cycle in which the next flit is sent
+  Cycle ends;      // cycle from which the channel is free; kHeld: not known yet
+  u32 awaited;     // terminal: flits of the packet that is arriving; kNone: none
 };
 
 constexpr u32 kCrossingWords = sizeof(Crossing) / sizeof(u32), kSendingWords = sizeof(Sending) / sizeof(u32);
@@ -155,7 +156,7 @@ void follow_waits(Frame& f) {
   if (!f.part.window.open) return;
   const Sending* const sending = sendings(net, s);
   for (u32 port = 0; port < net.router_ports; port++) {
-    if (sending[port].ends == kNone && sending[port].packet == kNone) continue;  // has never sent
+    if (sending[port].ends == kNone && sending[port].packet == kNone) continue;  // has never sent a flit
     if (passed(sending[port].ends, f.now)) continue;
     s.job_channels[port].busy++;
   }

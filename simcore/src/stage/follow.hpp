@@ -1,6 +1,6 @@
-// The flits behind their heads, one by one, for packets that keep together (router.packet_stepping=flit). The same
-// model as trains (train.hpp) without their arithmetic: nobody knows when a tail will have passed until it has. Every
-// place is looked at in every cycle, so this is slow; it is there to check the other against.
+// Moves packets that keep together flit by flit (router.packet_stepping=flit). The heads move as in train.hpp, and the
+// functions here move the flits that follow. The model is the same, but it does not calculate when a tail passes. Every
+// port and VC is visited in every cycle, so it is slow. It is the reference that trains are tested against.
 #pragma once
 
 #include "simcore/state.hpp"
@@ -9,18 +9,18 @@ namespace flitgym {
 
 struct Frame;
 
-void declare_followers(Network& net);  // what it remembers
+void declare_followers(Network& net);  // declares the memory for positions of flits
 
-// An event of a channel; returns whether it is the head of a packet at a router, which the caller lets in.
+// Handles an arriving flit. Returns true for a head at a router, which the caller adds to the input VC.
 bool follow_arrival(Frame& f, const FlitEvent& e);
-void follow_on_channel(Frame& f, u32 port, u32 vc, u32 packet);  // its head has started on the channel
-// And has won the switch.
+void follow_on_channel(Frame& f, u32 port, u32 vc, u32 packet);  // the head has started on the channel
+// The head has won the switch.
 void follow_through_crossbar(Frame& f, u32 input_vc, u32 output_vc, u32 packet);
-void follow_channels(Frame& f);   // flits that start on channels in this cycle
-void follow_crossbars(Frame& f);  // and those that cross
-void follow_waits(Frame& f);      // a cycle in which packets wait for channels that carry others (workload/blame.hpp)
+void follow_channels(Frame& f);   // sends the flits that start on channels in this cycle
+void follow_crossbars(Frame& f);  // moves the flits that cross the crossbar in this cycle
+void follow_waits(Frame& f);      // counts this cycle for each channel that carries flits (workload/blame.hpp)
 
-// Flits of packets whose head has reached its terminal and whose tail has not.
+// Number of flits of packets whose head has reached its terminal and whose tail has not.
 u64 flits_at_terminals(const Network& net, const State& s);
 
 }  // namespace flitgym

@@ -1,4 +1,5 @@
-// The generation clock of a source: when its next packets are due. A function of the network and of the clock alone.
+// The generation clock of a source gives the times at which packets are generated. It depends only on the network and
+// the state of the clock.
 #pragma once
 
 #include "simcore/rng.hpp"
@@ -9,16 +10,17 @@ namespace flitgym {
 inline constexpr u64 kNever = ~u64{0};
 inline Cycle cycle_of(u64 fixed) { return static_cast<Cycle>(fixed >> 32); }
 
-// Time from one generation to the next at the load of `step`, cycles in 32.32 fixed point; kNever at load 0.
+// Time between two generations at load number `step`, in cycles in 32.32 fixed point; kNever at load 0.
 inline u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
   const u64 fixed = net.gap_fixed[step];
   if (net.fixed_interval || fixed == kNever) return fixed;
-  // Bernoulli trials, one a cycle: the number of trials to the next success is geometric.
+  // One Bernoulli trial per cycle, so the number of trials until the next success has a geometric distribution.
   const double scale = net.gap_scale[step];
   if (scale == 0) return u64{1} << 32;
   const double failures = log_unit(unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step))) * scale;
   return failures < 0x1.0p31 ? (static_cast<u64>(failures) + 1) << 32 : kNever;
 }
+// The next tick after `from` if the load may change before it (injection.cpp).
 u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from);
 
 // The next tick after `from`.
@@ -28,7 +30,7 @@ inline u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
   return span < kNever - from ? from + span : kNever;
 }
 
-// Fixed intervals begin together at cycle 0, as the generators of the papers' code do.
+// Fixed intervals of all sources begin at cycle 0, as in the generators of the papers' code.
 inline u64 first_tick(const Network& net, Terminal& x, u32 terminal) {
   return net.fixed_interval && net.load_values[0] > 0 ? 0 : next_tick(net, x, terminal, 0);
 }

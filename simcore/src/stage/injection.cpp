@@ -1,5 +1,5 @@
-// Sources: a generation clock per terminal and a bounded NIC buffer. An open-loop source with an endless queue needs
-// no memory: while the NIC is full the clock waits, and every packet keeps the instant at which it was due.
+// Injection: each source has a generation clock and a bounded NIC buffer. An open-loop source needs no memory for its
+// infinite queue. While the NIC is full the clock waits, and each packet keeps the time at which it was due.
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "stage/generation.hpp"
@@ -8,8 +8,8 @@
 
 namespace flitgym {
 
-// Where the load changes before the next tick, the rest of the way is drawn anew (Bernoulli trials have no memory) or
-// stretched (fixed intervals).
+// If the load changes before the next tick, Bernoulli trials draw the remaining time again, because they have no
+// memory. A fixed interval is stretched in proportion.
 u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from) {
   while (x.step + 1 < net.load_from.size() && cycle_of(from) >= net.load_from[x.step + 1]) x.step++;
   double remaining = 1;
@@ -29,7 +29,7 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
 
 namespace {
 
-// Ticks beyond the wheel are looked at again on the way.
+// A tick beyond the end of the wheel is scheduled at the end of the wheel and then again.
 inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
   const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
@@ -44,7 +44,7 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (f.part.window.open) f.part.window.generated += x.left;
 }
 
-// The VC of the NIC with the most room for another packet, the lowest if there are several.
+// The VC of the NIC with the most room for another packet; the lowest of several equal ones.
 u32 injection_vc(const Network& net, const State& s, u32 nic) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(nic, 0)];
   u32 best = 0;
@@ -65,15 +65,16 @@ u32 new_packet(Frame& f) {
   State& s = f.s;
   if (net.partitions() > 1)
     throw CoreError(
-        "a partition has no packets left for this window (src/partition.cpp); a snapshot it was restored from may be "
-        "damaged");
+        "a partition has no free packets left for this window (src/partition.cpp); if the state is from a snapshot, "
+        "the "
+        "snapshot may be damaged");
   s.packets.emplace_back();
   s.next.push_back(kNone);
   if (net.learns) s.details.emplace_back();
   return static_cast<u32>(s.packets.size()) - 1;
 }
 
-// A packet enters the NIC of `terminal`, whose clock is x. kPlain: nobody looks on.
+// A packet enters the NIC of `terminal`, whose clock is x. kPlain: the run is plain.
 template <bool kPlain>
 inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
                                                  Cycle generated, u32 job) {
@@ -104,7 +105,7 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
   } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 &&
              passed(o.busy_until, f.now)) {
-    // An idle NIC that need not wake sends in this very cycle: past the queue, which would say the same.
+    // An idle NIC without wake-up time sends in this cycle. The packet bypasses the queue, with the same result.
     out.credits--;
     o.load++;
     const Channel& channel = net.channels[nic];
@@ -143,7 +144,7 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
       if (!backlogged) f.part.totals.backlogged++;
       return;
     }
-    // The round is complete. A lost backlog starts the clock anew from here; a kept one may be due already.
+    // The round is complete. With a lost backlog the clock starts again now. With a kept one the next round may be due.
     u64 from = x.next_tick;
     if (backlogged && !net.router.keep_backlog) {
       from = u64{f.now} << 32;

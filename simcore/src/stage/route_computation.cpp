@@ -1,6 +1,6 @@
-// The seam. First half: every head that became the front of an input VC is put into one batch. Somebody chooses
-// (output port, VC class) for each: the routing in the core, or whoever is outside (Decider). Second half: the choices
-// become routes, and the packets ask for the switch.
+// Route computation. The first half of a cycle puts every head that has come to the front of an input VC into one
+// batch. The routing or an agent outside chooses an output port and a VC class for each. The second half turns the
+// choices into routes, and the packets request the switch.
 #include "stage/route_computation.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace flitgym {
 
 namespace {
 
-// A class owns the VCs c, c + classes, ...: take the one with the most room.
+// Returns the VC with the most room among the VCs `first`, first + step, ... of an output.
 u32 roomiest(const Network& net, const OutputVc* own, u32 first, u32 step) {
   u32 best = first;
   int most = -1;
@@ -30,7 +30,7 @@ u32 roomiest(const Network& net, const OutputVc* own, u32 first, u32 step) {
   }
   return best;
 }
-// The same where State keeps how full they are (Network::sensed), and none can be held by a packet.
+// The same for routers whose occupancies State keeps (Network::sensed) and whose VCs no packet holds.
 inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
   u32 best = first, least = own[first << net.sensed.column_shift];
   for (u32 vc = first + step; vc < net.vcs; vc += step) {
@@ -47,8 +47,8 @@ void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Batch& b = f.w.batch;
-  // Where earlier decisions of a cycle weigh in later ones (routing.allocation=sequential), which comes first must not
-  // hang on the order of events elsewhere: packets that keep together have fewer of them as trains.
+  // With routing.allocation=sequential, earlier decisions of a cycle affect later ones. The order of requests must then
+  // not depend on the order of events, which differs between trains and packet_stepping=flit.
   if (net.whole_packets && !net.scratch.empty()) std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
@@ -71,7 +71,6 @@ void route_requests(Frame& f) {
   }
 }
 
-// Who is outside is shown what it may choose from.
 void ask_outside(const Network& net, State& s, Batch& b) {
   if (net.decider == Decider::kCandidates) net.candidates(net, s, b);
   else if (net.decider == Decider::kSlots) make_decisions(net, s, b);
@@ -86,7 +85,7 @@ void check_choices(const Network& net, const Batch& b, const u32* choices, std::
     case Decider::kRouting:
       if (count)
         throw ConfigError("apply(): routing." + net.routing_name +
-                          " decides by itself; choices are for routing=external");
+                          " decides by itself; choices need routing=external or routing=agent");
       return;
     case Decider::kCandidates:
       if (count != b.count)
@@ -163,8 +162,8 @@ void decide(const Network& net, State& s, Batch& b, const u32* choices, const fl
   }
 }
 
-// The routings of this house choose what exists, from packets that came here by its rules and from tables that they
-// filled themselves. Where one of the two is somebody else's, nobody can know.
+// Built-in routings make valid choices as long as packets have obeyed their rules and tables have the values that they
+// wrote. A restored snapshot or a table that a user wrote may violate this.
 void verify_routes(const Frame& f) {
   const Network& net = f.net;
   const Batch& b = f.w.batch;
@@ -173,16 +172,18 @@ void verify_routes(const Frame& f) {
     const u32 port = b.out_port[i], vc_class = b.out_class[i];
     const auto refuse = [&](const std::string& what) {
       throw CoreError("routing." + net.routing_name + ", router " + std::to_string(b.router[i]) + ": " + what +
-                      "; a table or a snapshot is damaged");
+                      "; the learned table or the restored snapshot is damaged");
     };
     if (port >= net.radix || net.channels[net.port(b.router[i], port)].peer == kNone)
-      refuse("it chose port " + std::to_string(port) + ", which leads nowhere");
+      refuse("the chosen port " + std::to_string(port) + " leads nowhere");
     if (vc_class != kAnyClass && vc_class >= net.routing_facts.classes)
-      refuse("it chose VC class " + std::to_string(vc_class) + " of " + std::to_string(net.routing_facts.classes));
+      refuse("the chosen VC class " + std::to_string(vc_class) + " is not below " +
+             std::to_string(net.routing_facts.classes));
     if (!answers) continue;
     const PacketDetail& detail = f.s.details[b.packet[i]];
     if (detail.value >= 0 && detail.row >= net.feedback.rows)
-      refuse("it answers for row " + std::to_string(detail.row) + " of " + std::to_string(net.feedback.rows));
+      refuse("its feedback is for row " + std::to_string(detail.row) + ", which is not below " +
+             std::to_string(net.feedback.rows));
   }
 }
 
@@ -192,8 +193,8 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 
 namespace {
 
-// Nobody looks on (kPlain), a router's input VCs fit one mask word (kOneWord), and switch allocation asks how long
-// ports are busy (kBusyPorts).
+// kPlain: the run is plain. kOneWord: a router's input VCs fit one mask word. kBusyPorts: switch allocation reads how
+// long ports are busy.
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
 void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
@@ -221,18 +222,18 @@ void apply_all(Frame& f, u32 begin, u32 end) {
     in.out_port = static_cast<u16>(out_port);
     const bool any = out_classes[i] == kAnyClass;
     const u32 first = any ? 0 : out_classes[i], step = any ? 1 : classes;
-    in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has no other
+    in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has only this VC
                                  : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
                                                      : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
     in.routed = 1;
     if (!kPlain && net.accounted_jobs) workload::account_routed(f, v, output);
-    // Switch allocation comes next and looks at both ports and at the output VC.
+    // Switch allocation comes next and reads both ports and the output VC.
     if (kBusyPorts) {
       __builtin_prefetch(&ports[output], 1);
       __builtin_prefetch(&output_vcs[output << vc_shift | in.out_vc], 1);
       __builtin_prefetch(&ports[v >> vc_shift], 1);
     }
-    // set_request() with its arrays at hand
+    // set_request() without fetching its arrays again
     const u32 asks = out_port & request_mask, at = router << radix_shift | asks;
     requests[kOneWord ? at : std::size_t{at} * words + bit / 64] |= u64{1} << (bit % 64);
     asked[kOneWord ? router : router * asked_words + asks / 64] |= u64{1} << (asks % 64);

@@ -1,10 +1,10 @@
-// What the stages of a cycle share: the frame they work in, and the few moves of a flit that happen in several places.
+// The stages of a cycle, the frame in which they work, and the moves of a flit that several stages share.
 //
-// A hop of a flit, in the order of the pipeline figure (Dally & Towles, ch. 16):
+// A hop of a flit takes these stages (Dally & Towles, ch. 16):
 //   arrival            channel -> input VC
-//   route computation  the head in front of an input VC asks for (output port, VC class): the decision batch
-//   switch allocation  input VC -> output VC's queue (output buffers) or straight onto the channel (input-queued)
-//   traversal          output queue -> channel, when the channel is free and a credit is there
+//   route computation  the head in front of an input VC gets an output port and a VC class
+//   switch allocation  input VC -> queue of the output VC (output buffers) or channel (input-queued router)
+//   traversal          output queue -> channel, when the channel is free and there is a credit
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,8 @@
 
 namespace flitgym {
 
-// One cycle of one partition. Routers and terminals are its own; what leaves it goes onto delay lines.
+// One cycle of one partition. A frame changes only routers and terminals of its partition. Events for other partitions
+// go onto delay lines.
 struct Frame {
   Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
       : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_),
@@ -28,36 +29,36 @@ struct Frame {
   const PartitionRange& range;
   const u32 k;        // number of the partition
   u64* const active;  // bit per router of the partition with a request
-  u16* const sensed;  // Network::sensed; null: nobody senses
+  u16* const sensed;  // Network::sensed; null: not kept
   const Cycle now;
   Hosts& hosts() const { return s.hosts[k]; }  // with a workload
 };
 
-// The stages, each over everything that is due in this cycle.
+// The stages. Each handles everything that is due in this cycle.
 void arrivals(Frame& f);
 void credits(Frame& f);
 void feedback(Frame& f);
 void injection(Frame& f);
 void traversal(Frame& f);
 void route_requests(Frame& f);
-void verify_routes(const Frame& f);               // throws CoreError: a choice leads nowhere
-void apply_routes(Frame& f, u32 begin, u32 end);  // of the requests begin .. end-1 of the batch
+void verify_routes(const Frame& f);               // throws CoreError if a choice is invalid
+void apply_routes(Frame& f, u32 begin, u32 end);  // for requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
-void switch_allocation_per_vc(Frame& f);  // where every VC has a crossbar port of its own
+void switch_allocation_per_vc(Frame& f);  // for routers in which every VC has a crossbar port
 
-// stage/ejection.cpp: the flit has reached its terminal
+// ejection.cpp: a flit has reached its terminal.
 void eject(Frame& f, u32 terminal, Flit flit);
-// stage/injection.cpp: moves packets of the terminal's present round into its NIC while there is room
+// injection.cpp: moves packets of the terminal's present round into its NIC while there is room.
 void fill_nic(Frame& f, u32 terminal, bool backlogged);
-// The same: a packet enters the NIC, which has room for it. Returns its id.
+// injection.cpp: a packet enters the NIC, which has room for it. Returns its id.
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job);
 void start_sources(Frame& f);
 void stop_sources(const Network& net, State& s);  // for good; packets that wait outside the NICs are given up
 
-// watch.cpp: one line of a watched packet's life
+// src/watch.cpp: adds a line to the log of a watched packet.
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
-// Nobody looks on: no packet is watched, and no job's use of the channels is accounted for.
+// A plain run has no watched packet and no account of the channels' use by jobs.
 inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
 
 // Run-time facts as compile-time constants: calls work(std::true_type or std::false_type, one per fact), so that each
@@ -74,7 +75,7 @@ void specialise(Work work, bool fact, Facts... others) {
 
 inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
-// The packet in front of an input VC, whose route is known, asks for its output.
+// The packet in front of an input VC has a route and requests its output.
 inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   const Network& net = f.net;
   State& s = f.s;
@@ -86,8 +87,8 @@ inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   f.active[own / 64] |= u64{1} << (own % 64);
 }
 
-// A request for which there is no room waits with its output VC. By age, in the order in which it will be served: first
-// the packet that holds the VC, for which the others wait, then the oldest.
+// A request without room waits in the list of its output VC. With the age arbiter the list is in the order of service:
+// first the packet that holds the VC, then the others by age.
 inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
   const Network& net = f.net;
   State& s = f.s;
@@ -101,8 +102,8 @@ inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
   *link = input_vc;
 }
 
-// Space has come up for an output VC: everyone who waits for it asks again; by age, the oldest alone, to whom it
-// belongs, unless (bubble flow control) a younger one can do with less.
+// An output VC has room again, so the requests in its list are made again. With the age arbiter only the first one is,
+// because it would win. With bubble flow control all are, because a later one may need less room.
 inline void wake_parked(const Frame& f, OutputVc& out) {
   const Network& net = f.net;
   State& s = f.s;
@@ -136,8 +137,7 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   f.part.ports_due.push(when, port);
 }
 
-// A channel whose packet keeps together and has not yet said when it will have passed (stage/follow.hpp) is busy until
-// then.
+// Value of Port::busy_until while the end of a packet on the channel is not known yet (follow.hpp).
 inline constexpr Cycle kHeld = kNone;
 
 inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
@@ -145,9 +145,9 @@ inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
   else schedule_port(f, o, port, o.busy_until);
 }
 
-// What the router that a packet came from is told, when the packet's head wins the switch here: how long the hop took,
-// and what this router expects of the rest. With the head and not with the tail: by then the next router may have
-// written the packet's details.
+// Feedback to the upstream router when the head of a packet wins the switch here: the time of the hop plus this
+// router's estimate of the remaining time. It goes with the head, because the next router may overwrite the packet's
+// details before the tail wins.
 inline void answer(Frame& f, const Channel& back, u32 packet) {
   if (back.kind == PortKind::kTerminal) return;
   const PacketDetail& d = f.s.details[packet];
@@ -156,8 +156,8 @@ inline void answer(Frame& f, const Channel& back, u32 packet) {
         {back.peer, d.row, static_cast<float>(d.reward * f.net.cycle_ns) + d.value});
 }
 
-// The packet in front of an input VC is its head as of `front_at` (now or later): it asks for a route once it has
-// gone through the router's pipeline.
+// A packet is in front of an input VC from cycle `front_at` (now or later). Its head requests a route after the
+// router's pipeline.
 inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc, Cycle front_at) {
   const Cycle due = front_at + f.net.router.pipeline_cycles;
   if (due == f.now) f.w.routes.push_back(input_vc);
@@ -165,14 +165,14 @@ inline __attribute__((always_inline)) void request_route(Frame& f, u32 input_vc,
   else f.part.routes_due.push(due, input_vc);
 }
 
-// The same of a packet that will be in front in the next cycle.
+// The same for a packet that is in front from the next cycle on.
 inline __attribute__((always_inline)) void request_next_route(Frame& f, u32 input_vc) {
   const u32 pipeline = f.net.router.pipeline_cycles;
   if (pipeline == 0) f.part.route_list.push_back(input_vc);
   else f.part.routes_due.push(f.now + 1 + pipeline, input_vc);
 }
 
-// A flit enters a queue, behind the other flits of its packet.
+// A flit enters a queue behind the other flits of its packet.
 template <bool kSingleFlit = false, class Vc>
 inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
@@ -201,14 +201,14 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
   return flit;
 }
 
-// Slots of the downstream buffer that must be free before the first flit of this queue may go there.
+// Number of downstream slots that must be free before the first flit of this queue may go there.
 template <class Vc>
 inline u32 slots_needed(const Frame& f, const Vc& vc) {
   if (f.net.most_packet_flits == 1 || vc.sent > 0 || f.net.router.flow_control == FlowControl::kWormhole) return 1;
   return f.s.packets[packet_of(vc.front)].flits;
 }
 
-// A flit enters the queue of an output VC. Behind a crossbar it can leave in the next cycle at the earliest (delay 1).
+// A flit enters the queue of an output VC. It can leave after `delay` cycles, which is 1 behind a crossbar.
 template <bool kSingleFlit = false>
 inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 port, u32 vc, Flit flit, u32 delay) {
   push_flit<kSingleFlit>(out, next, flit);

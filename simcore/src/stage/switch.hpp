@@ -9,7 +9,7 @@
 
 namespace flitgym::switching {
 
-// What the compiler knows of a router and a run. Each shape in use gets its own straight code.
+// Facts about a router and a run that are known to the compiler. Each shape in use gets its own straight code.
 struct Shape {
   bool plain = false;           // plain(f), no sensed occupancies, no head that routes again; false: asked at run time
   bool output_buffers = false;  // false: the crossbar drives the channels

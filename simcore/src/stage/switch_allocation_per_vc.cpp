@@ -1,8 +1,7 @@
-// Switch allocation of routers where every input VC and every output VC has a crossbar port of its own (crossbar_ports:
-// per_vc). Nobody contends for a port: an input VC's request is its only one, and what packets contend for is the
-// output VC that their heads want. The oldest wins it (or the least recently served); behind its head a packet streams
-// on alone. So there is one mask of requests per router, in which a packet that is part-way through stays, whether its
-// next flit has come or not.
+// Switch allocation for routers in which every input VC and every output VC has a crossbar port (crossbar_ports:
+// per_vc). There is no contention for crossbar ports. Heads contend only for output VCs. The oldest head wins, or the
+// least recently served input VC, and the other flits of its packet follow without contention. So a router has one mask
+// of requests. A packet stays in it from its head to its tail, even while its next flit has not arrived.
 #include <algorithm>
 #include <bit>
 
@@ -12,7 +11,7 @@ namespace flitgym {
 
 namespace {
 
-// A request in one number: who goes first, bit of the input VC within its router, output port.
+// A request as one number: rank, bit of the input VC within its router, output port. The least number goes first.
 constexpr u32 kPortBits = std::bit_width(kMaxRadix - 1), kPortMask = kMaxRadix - 1;
 
 struct Crossbar {
@@ -38,7 +37,7 @@ struct Crossbar {
   u32 first_vc(u32 router) const { return router << (radix_shift + vc_shift); }
 };
 
-// A request that fails waits with its output VC, or asks for another output.
+// A request that fails waits at its output VC, or its head is routed again.
 void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
   const u32 v = x.first_vc(router) | bit;
   InputVc& in = x.input_vcs[v];
@@ -49,8 +48,8 @@ void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
   x.f.part.route_list.push_back(v);
 }
 
-// Can the head in front go to its output VC now? If there is no room, or another packet goes there, its request is put
-// off.
+// Whether the head in front can go to its output VC now. If there is no room, or another packet holds the VC, the
+// request is put off.
 bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, OutputVc& out) {
   const Network& net = x.net;
   const u32 v = x.first_vc(router) | bit;
@@ -58,13 +57,13 @@ bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, Outp
     u32 needed = slots_needed(x.f, in);
     if (net.routing_facts.bubble) {
       const u16 ring = net.ring_of_output[in.out_port];
-      // it enters the ring
+      // a packet that enters the ring leaves room for another one
       if (ring != kNoRing && net.ring_of_input[bit >> x.vc_shift] != ring) needed += net.most_packet_flits;
     }
     return x.depth - out.count >= needed;
   };
   if (net.router.separate_vc_allocation) {
-    // won: the switch can be asked for from the next cycle on
+    // A head that wins the output VC can request the switch from the next cycle on.
     if (out.owner == kNone && (!net.routing_facts.bubble || fits())) {
       out.owner = v;
       out.owned_since = x.f.now;
@@ -113,7 +112,7 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
     if (!kSingleFlit) {
       const bool owned = !head || net.router.separate_vc_allocation;
       if (owned) out.owner = kNone;
-      // By age one is woken at a time, and there may be room for the next.
+      // With the age arbiter one request is woken at a time, and there may be room for the next.
       if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(f, out);
     }
   } else if (head) {
@@ -129,9 +128,9 @@ void allocate(const Crossbar& x, u32 router) {
   OutputVc* const output_vcs = &x.output_vcs[x.first_vc(router)];
   const u64* const mask = x.mask(router);
   const std::size_t rerouted = x.f.part.route_list.size();
-  u64 keys[kMaxRadix * kMaxVcs];            // of those that have room, the best for each output VC
-  u64 contended[kMaxRadix * kMaxVcs / 64];  // bit per output VC: somebody goes there
-  u16 place[kMaxRadix * kMaxVcs];           // and has this place among the keys
+  u64 keys[kMaxRadix * kMaxVcs];            // the best request with room for each output VC
+  u64 contended[kMaxRadix * kMaxVcs / 64];  // bit per output VC with such a request
+  u16 place[kMaxRadix * kMaxVcs];           // index in `keys` of that request
   std::fill_n(contended, x.words, u64{0});
   u32 n = 0, moves = 0;
 
@@ -147,7 +146,7 @@ void allocate(const Crossbar& x, u32 router) {
           put_off(x, router, bit, out);
           continue;
         }
-      } else if (in.sent > 0) {  // alone: the output VC is its own
+      } else if (in.sent > 0) {  // the packet already holds the output VC
         if (in.count == 0) continue;
         if (out.count >= x.depth) put_off(x, router, bit, out);
         else keys[n++] = key;
@@ -166,7 +165,7 @@ void allocate(const Crossbar& x, u32 router) {
     }
 
   std::sort(keys, keys + n);
-  auto& list = x.f.part.route_list;  // those who ask for another output do so by the order of their outputs
+  auto& list = x.f.part.route_list;  // heads that are routed again, in the order of their outputs
   std::sort(list.begin() + static_cast<std::ptrdiff_t>(rerouted), list.end(), [&](u32 a, u32 b) {
     const u32 port_a = x.input_vcs[a].out_port, port_b = x.input_vcs[b].out_port;
     return port_a != port_b ? port_a < port_b : a < b;
@@ -174,7 +173,7 @@ void allocate(const Crossbar& x, u32 router) {
   for (u32 k = 0; k < n; k++, moves++) grant<kSingleFlit>(x, router, static_cast<u32>(keys[k]) >> kPortBits);
   x.f.part.totals.moves += moves;
   if (x.net.router.arbiter != Arbiter::kLeastRecentlyServed) return;
-  u32 stamp = x.s.stamps[router] += n;  // those served go to the end of the list, the first served last
+  u32 stamp = x.s.stamps[router] += n;  // served VCs go to the end of the list, the first one served last
   for (u32 k = 0; k < n; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
 }
 

@@ -1,4 +1,4 @@
-// Arrival and traversal of packets that keep together: one entry each (see train.hpp).
+// Arrival and traversal of packets that keep together, as one entry each (train.hpp).
 #include "stage/train.hpp"
 
 #include <bit>
@@ -7,7 +7,7 @@ namespace flitgym {
 
 namespace {
 
-constexpr u32 kAhead = 6;  // as for flits: ask early for lines that lie anywhere in memory
+constexpr u32 kAhead = 6;  // packets; each touches cache lines at random, which are prefetched this early
 
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
@@ -20,7 +20,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const bool learns = net.learns, follows = net.router.flit_by_flit;
 
   for (u32 n = line.first; n != due; n++) {
-    const FlitEvent& ahead = items[(n + kAhead) & mask];  // past the last one lies an older event: harmless
+    const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an older one, which does no harm
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (learns) __builtin_prefetch(&s.details[packet_of(ahead.flit)], 1);
     if (ahead.vc < net.input_vc_count()) __builtin_prefetch(&input_vcs[ahead.vc], 1);
@@ -73,7 +73,7 @@ void send(Frame& f, u32 port) {
   const Flit packet = pop_packet(out, s.next.data(), flits);
   if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
   o.queued -= flits;
-  if (net.is_nic(net.channels[port].peer)) o.load -= flits;  // terminals take everything at once
+  if (net.is_nic(net.channels[port].peer)) o.load -= flits;  // terminals accept every flit at once
   else out.credits = static_cast<u16>(out.credits - flits);
   if (f.sensed && !net.is_nic(port)) {
     const u32 slots = net.is_nic(net.channels[port].peer) ? 0 : net.sensed.slots();

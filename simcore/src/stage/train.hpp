@@ -1,23 +1,23 @@
-// Packets of several flits that keep together everywhere (router.crossbar_sharing=packet; Network::whole_packets).
+// Trains: packets of several flits that keep together (router.crossbar_sharing=packet; Network::whole_packets).
 //
-// The model is that of Merlin's hr_router, with flits that take their time:
-//   - What a packet claims or gives back it does with its head and for all of its flits: the count of a queue, room,
-//     credits. It wins the switch where its output VC has room for all of it; in that cycle its input VC returns
-//     the credits and turns to the packet behind. As its head starts on the channel it has left the output queue.
-//     (What is still there of it leaves an input as fast as the credits can bring others in, while the crossbar is no
-//     slower than the links; at an output it is as if the packet being sent stood in a register of its own.)
-//   - Its flits follow. An input and an output of the crossbar, and a channel, stay with a packet until its tail has
-//     passed; each flit takes its flit time there, and none passes before it has come. Where a slow link or crossbar
-//     comes before a fast one there are gaps, which nobody else fills.
-//   - It is delivered, and its flits are counted, when its tail reaches the terminal.
+// The model is that of Merlin's hr_router, extended by flit times:
+//   - The head of a packet claims and returns room and credits for all flits. It wins the switch if its output VC has
+//     room for the whole packet. In that cycle its input VC returns all credits, and the packet behind comes to the
+//     front. The packet leaves the output queue when its head starts on the channel.
+//   - The other flits may still be in the buffer. At an input they leave as fast as the returned credits can bring in
+//     other flits, if the crossbar is not slower than the links. At an output they act like flits in an extra register
+//     for the packet that is being sent.
+//   - An input and an output of the crossbar, and a channel, stay with a packet until its tail has passed. Each flit
+//     takes its flit time there, and passes after it has arrived. A fast place after a slow one has gaps between flits,
+//     which no other packet uses.
+//   - A packet is delivered, and its flits are counted, when its tail reaches the terminal.
 //
-// Flit k of n passes a place at the latest of: when it has come, and a flit time after flit k - 1. So if the times at
-// which flits come are convex in k, those at which they pass are, too; in a NIC they have all come at once. Then the
-// last one passes at
-//   max(time of the first + (n - 1) flit times, when it has come),
-// whatever the rates of links and crossbar, and nothing depends on those in between. So a packet can move as a train:
-// one entry per place, which carries when its tail has come (Packet::tail). That is what runs here; follow.cpp moves
-// flit by flit.
+// Flit k passes a place when it has arrived and a flit time after flit k - 1, whichever is later. If the arrival times
+// are convex in k, the passing times are convex, too. In a NIC all flits arrive at once. So, for any rates of links and
+// crossbar, the last of n flits passes at
+//   max(time of the first + (n - 1) flit times, its own arrival).
+// No result depends on the flits between head and tail. Therefore a packet can move as a train. A train is one entry
+// per place with the time at which its tail arrives (Packet::tail). follow.cpp implements the same model flit by flit.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@
 
 namespace flitgym {
 
-// train.cpp: the stages for packets that keep together
+// train.cpp: the stages for packets that keep together.
 void arrivals_of_packets(Frame& f);
 void traversal_of_packets(Frame& f);
 
-// When the tail of a packet passes a place that its head passes at `first`.
+// The cycle in which the tail of a packet passes a place that its head passes at `first`.
 inline Cycle tail_passes(const Packet& p, Cycle first, u32 flit_cycles) {
   return std::max(first + (p.flits - 1u) * flit_cycles, p.tail);
 }
@@ -52,7 +52,7 @@ inline Flit pop_packet(Vc& vc, const Flit* next, u32 flits) {
   return packet;
 }
 
-// A packet enters the queue of an output VC; its head can leave `delay` cycles from now at the earliest.
+// A packet enters the queue of an output VC. Its head can leave after `delay` cycles.
 inline void enqueue_packet(Frame& f, Port& o, OutputVc& out, u32 port, u32 vc, Flit packet, u32 flits, u32 delay) {
   push_packet(out, f.s.next.data(), packet, flits);
   o.waiting_vcs |= 1u << vc;
@@ -65,8 +65,8 @@ inline void enqueue_packet(Frame& f, Port& o, OutputVc& out, u32 port, u32 vc, F
   else schedule_when_free(f, o, port);
 }
 
-// A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which its tail does, or
-// kHeld.
+// A packet starts on a channel, which takes a flit every `flit_cycles`. Returns the cycle in which the tail starts, or
+// kHeld if it is not known.
 inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, u32 flit_cycles) {
   const Network& net = f.net;
   const Channel& channel = net.channels[port];
@@ -85,7 +85,7 @@ inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, 
     else f.part.flit_lines.lines[channel.line].push(head);
   }
   o.flits += p.flits;
-  // Flit by flit, follow.cpp charges those that wait, cycle by cycle.
+  // With packet_stepping=flit, follow_waits() counts the busy cycles.
   const u32 busy = net.router.flit_by_flit ? 0 : last + channel.flit_cycles - f.now;
   if (net.accounted_jobs) workload::account_sent(f, port, vc, packet | kHead, p.flits, busy);
   if (packet & kWatched) [[unlikely]]

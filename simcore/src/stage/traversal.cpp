@@ -1,4 +1,4 @@
-// Output side: a free output port (router with output buffers, or NIC) picks a virtual channel and sends one flit.
+// Traversal: a free output port of a NIC or a router with output buffers selects a VC and sends one flit.
 #include <bit>
 
 #include "stage/train.hpp"
@@ -19,7 +19,7 @@ void send_all(Frame& f) {
   DelayLine<FlitEvent>* const lines = f.part.flit_lines.lines.data();
   constexpr u32 kAhead = 6;
   const u32 count = static_cast<u32>(f.w.ids.size());
-  f.w.ids.resize(count + kAhead);  // what is asked for ahead of the last ones does not matter
+  f.w.ids.resize(count + kAhead);  // the added ids are only prefetched
   const u32* const due = f.w.ids.data();
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
   const bool per_packet = net.router.packet_links;
@@ -57,7 +57,7 @@ void send_all(Frame& f) {
     o.queued--;
     const Channel& channel = channels[port];
     const bool to_terminal = channel.kind == PortKind::kTerminal && port < router_ports;
-    if (to_terminal) o.load--;  // terminals take everything at once
+    if (to_terminal) o.load--;  // terminals accept every flit at once
     else out.credits--;
     if (sensed && port < router_ports)
       sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());

@@ -76,7 +76,7 @@ TEST(loggops_example_ends_at_17494_and_27488) {
   CHECK_EQ(finish_ns(sim, 0), 27488u);
 }
 
-TEST(loggops_one_message_takes_o_L_o_and_its_bytes) {
+TEST(loggops_one_message_takes_two_overheads_latency_and_bytes) {
   for (const u64 bytes : {u64{1}, u64{2}, u64{1000}, u64{65535}}) {
     Simulation sim(with_jobs(
         {given("goal", workload::read_goal("num_ranks 2\nrank 0 {\nsend " + std::to_string(bytes) +

@@ -1,4 +1,4 @@
-"""Every number of an observation lies within the bounds that its space has, whichever face shows it."""
+"""Every number of an observation is within the bounds of its space, in every environment."""
 
 from typing import Any
 
@@ -30,10 +30,10 @@ def test_rows_of_the_core_lie_within(world: str, block: str) -> None:
     assert shown.shape == (rows, len(low))
     assert (shown >= low).all()
     assert (shown <= high).all()
-    assert not ring["mask"][:rows].all()  # zeros behind the candidates were among them
+    assert not ring["mask"][:rows].all()  # including zeros of slots without a candidate
 
 
-# Bounds without 0: a row holds zeros all the same, behind its candidates and where nothing is asked.
+# Bounds without 0: a row still has zeros, in slots without a candidate and without a decision.
 @blocks.observation("never_zero", general=[Feature("age", 1, 2, "years")], per_slot=[Feature("debt", -9, -3, "flits")])
 def never_zero(asked: Asked, general: Any, per_slot: Any) -> None:
     general[:], per_slot[:] = 1.5, -4
@@ -51,7 +51,7 @@ def test_zero_lies_within_whatever_a_feature_declares() -> None:
         assert environment.observation_space.contains(observation)
         observation, _, terminated, truncated, _ = environment.step(0)
         over = terminated or truncated
-    assert environment.observation_space.contains(observation)  # behind the end it may be all zeros
+    assert environment.observation_space.contains(observation)  # after the end it may be all zeros
 
     batch = PacketBatch(1, world=world, observation="never_zero")
     batch.reset(seed=1)

@@ -1,4 +1,4 @@
-"""The reader of the ring: each transition once, those that are still kept by their numbers, and what is lost."""
+"""The reader of the ring: each transition once, access by number, and overflow."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_what_is_read_is_what_a_larger_ring_holds() -> None:
         taken = np.concatenate([rows[name] for rows in pieces])
         np.testing.assert_array_equal(taken, whole[name][: len(taken)])
         assert len(taken) == large.transition_count == small.transition_count
-    # The latest are still there, by their numbers.
+    # The latest ones are available by number.
     kept = reader.kept
     assert len(kept) == reader.capacity == 64
     numbers = np.array([kept.start, kept.stop - 1, kept.start + 5])

@@ -1,4 +1,4 @@
-"""One rule makes the seeds of episodes, whoever asks; it never changes, or trainings would come to other bits."""
+"""One rule makes the seeds of all episodes. It never changes, since trainings must give the same bits."""
 
 from collections.abc import Callable
 from typing import Any
@@ -69,7 +69,7 @@ FACES: dict[str, tuple[Callable[[], Any], int]] = {
 def test_all_faces_show_the_networks_of_a_seed(built: list[int], name: str) -> None:
     make, networks = FACES[name]
     environment = make()
-    built.clear()  # what was built for its sizes
+    built.clear()  # a simulation built only for its sizes
     twice(environment)
     assert built == [episode_seed(7 + k, n) for n in range(2) for k in range(networks)]
 

@@ -1,1 +1,1 @@
-"""An example of a plugin of flitgym: one thing of each kind, in the folders where flitgym looks for them."""
+"""An example of a flitgym plugin: one component of each kind, in the folders that flitgym searches."""

@@ -1,4 +1,4 @@
-// Random packet spraying (Dixit et al., INFOCOM 2013): every packet takes any of the minimal ports.
+// Random packet spraying (Dixit et al., INFOCOM 2013): every packet takes a random minimal port.
 #include "routing/graph/paths.hpp"
 
 namespace flitgym::routing::graph::spray {
@@ -26,15 +26,15 @@ void route(const Network& net, State& s, Batch& b) {
 
 RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
   need_distances(net);
-  RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};  // VC classes, and hops at most
+  RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};  // VC classes, hops of the longest path
   facts.minimal = true;
   return facts;
 }
 
 const Register<RoutingSpec> entry([] {
-  RoutingSpec spec{"spray", "any of the minimal ports, drawn packet by packet", {}, {}, setup, route};
+  RoutingSpec spec{"spray", "a random minimal port for each packet", {}, {}, setup, route};
   spec.candidates = candidates;
-  spec.graph = true;  // it goes by the links that are there
+  spec.graph = true;  // uses the present links, so it runs with failed links
   return spec;
 }());
 

@@ -1,4 +1,4 @@
-"""Draws accepted over offered load, a curve for each way to choose among minimal ports."""
+"""Draws accepted load against offered load, with a curve per rule that chooses a minimal port."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,21 +7,21 @@ from matplotlib.figure import Figure
 
 from ...plotting.drawing import Row, curve, polish
 
-LABELS = {"packet": "in turns", "flow": "one for each flow", "queue": "the least queue"}
+LABELS = {"packet": "in turns", "flow": "one per flow", "queue": "the least queue"}
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One panel, from the rows and nothing else.
+    """Draw one panel from the rows.
 
     Raises:
-        ValueError: a way to choose has no rows; a figure is not drawn with a curve missing.
+        ValueError: A rule has no rows, so a curve would be missing.
     """
     figure = Figure(figsize=(5, 3.6), layout="constrained")
     ax = figure.subplots()
     for (ports, label), marker in zip(LABELS.items(), "osD", strict=True):
         loads, accepted = curve(_of(rows, ports), "accepted_load")
         ax.plot(loads, accepted, marker=marker, label=label)
-    ax.plot([0, 0.9], [0, 0.9], color="#cccccc", linewidth=0.8, zorder=1)  # all that is offered
+    ax.plot([0, 0.9], [0, 0.9], color="#cccccc", linewidth=0.8, zorder=1)  # accepted load = offered load
     ax.set_xlabel("offered load")
     ax.set_ylabel("accepted load")
     ax.set_title("Bit complement on a fat tree of 64 terminals", fontsize=10)
@@ -36,7 +36,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown that stands below the table of differences."""
+    """Return the Markdown below the table of differences."""
     return f"{len(rows)} runs, {sum(row['cpu_seconds'] for row in rows):.1f} CPU seconds.\n"
 
 

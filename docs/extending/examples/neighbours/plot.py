@@ -1,4 +1,4 @@
-"""The figures of the study by file name, the numbers compared, and the table below them."""
+"""The figures of the study, the numbers for `expected.yaml`, and the table below the figures."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,14 +7,14 @@ from matplotlib.figure import Figure
 
 from ...plotting.drawing import Row, routings, style_of
 
-BACKGROUNDS = {"none": "alone", "ur": "beside UR"}
+BACKGROUNDS = {"none": "alone", "ur": "with UR"}
 
 
 def row_of(rows: Sequence[Row], routing: str, background: str) -> Row:
-    """The run of a routing beside a background.
+    """The run of a routing with a background.
 
     Raises:
-        ValueError: there is none; a figure is not drawn with a bar missing.
+        ValueError: The rows have no such run, so a bar would be missing.
     """
     for row in rows:
         if (row["policy"], row["workload.background"]) == (routing, background):
@@ -23,12 +23,12 @@ def row_of(rows: Sequence[Row], routing: str, background: str) -> Row:
 
 
 def comm_us(row: Row) -> float:
-    """Communication time of the target, mean over its ranks, in us."""
+    """Communication time of the target in us, the mean over its ranks."""
     return float(row["jobs.halo3d.comm_time_mean_ns"]) / 1e3
 
 
 def draw_times(rows: Sequence[Row]) -> Figure:
-    """Communication time of the target, a group of bars for each background."""
+    """Draw the communication time of the target, with a group of bars per background."""
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     ax = figure.subplots()
     names = routings(rows)
@@ -43,7 +43,7 @@ def draw_times(rows: Sequence[Row]) -> Figure:
 
 
 def draw_blame(rows: Sequence[Row]) -> Figure:
-    """What a packet of the target waits for, in ns: for its own job, and for the neighbour."""
+    """Draw the time in ns that a packet of the target waits for its own job and for the neighbour."""
     figure = Figure(figsize=(5, 3.4), layout="constrained")
     ax = figure.subplots()
     names = routings(rows)
@@ -65,18 +65,18 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
 
 
 def slowdown(rows: Sequence[Row], routing: str) -> float:
-    """Communication time beside the neighbour over that alone."""
+    """Communication time with the neighbour, divided by the time alone."""
     return comm_us(row_of(rows, routing, "ur")) / comm_us(row_of(rows, routing, "none"))
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """A number for every `id` of expected.yaml. Policies that were added by `policies=` are no part of it."""
+    """A number for every `id` of expected.yaml, without the policies that `policies=` adds."""
     return {f"slowdown_{name}": slowdown(rows, name) for name in ("minimal", "par")}
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown below the table of differences; policies that were added are in it."""
-    lines = ["| routing | alone, us | beside UR, us | slowdown |", "|---|---|---|---|"]
+    """Return the Markdown below the table of differences, with the policies that `policies=` adds."""
+    lines = ["| routing | alone, us | with UR, us | slowdown |", "|---|---|---|---|"]
     for name in routings(rows):
         alone, beside = (comm_us(row_of(rows, name, background)) for background in BACKGROUNDS)
         lines.append(f"| {style_of(name).label} | {alone:.1f} | {beside:.1f} | {slowdown(rows, name):.2f} |")

@@ -1,4 +1,4 @@
-"""Least mean squares (Widrow and Hoff, 1960): each round moves a linear prediction of rewards towards those paid."""
+"""Least mean squares (Widrow and Hoff, 1960): each round moves a linear prediction towards the rewards."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,11 +30,11 @@ class Config:
     record_part: float = 1.0
     tail_ns: float = 0
     epsilon: float = 0.1
-    step: float = 0.05  # of the way to what was paid
+    step: float = 0.05  # step size, as a part of the error
 
 
 class Agent:
-    """What `flitgym-train` asks of an agent."""
+    """The interface that `flitgym-train` needs."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.round = config, rounds, 0
@@ -48,7 +48,7 @@ class Agent:
         return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
-        """Let the networks run and take a step; a line of `progress.jsonl`."""
+        """Run the networks and take a step. Returns the metrics for a line of `progress.jsonl`."""
         metrics = self.rollouts.run(self.config.run_ns, self.policy(), epsilon=self.config.epsilon)
         rows = self.rollouts.take()
         self.round += 1
@@ -58,7 +58,7 @@ class Agent:
         slots = seen[:, self.general :].reshape(len(seen), -1, self.per_slot)
         x = np.hstack([seen[:, : self.general], slots[np.arange(len(seen)), chosen]])
         error = rows["reward"].numpy() - x @ self.weights
-        self.weights += self.config.step * x.T @ error / max((x * x).sum(), 1e-9)  # normalised: it cannot diverge
+        self.weights += self.config.step * x.T @ error / max((x * x).sum(), 1e-9)  # normalised, so it cannot diverge
         return {**metrics, "loss": float(np.mean(error**2))}
 
     def policy(self) -> Layers:
@@ -66,12 +66,12 @@ class Agent:
         return [(self.weights[None].astype(np.float32), np.zeros(1, np.float32))]
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps."""
+        """The data of a checkpoint."""
         weights = torch.from_numpy(self.weights)
         return {"weights": weights, "rollouts": self.rollouts.state(), "round": self.round}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a `state()`; a damaged one raises ConfigError."""
+        """Continue from a `state()`. A damaged state raises ConfigError."""
         own = {"weights": torch.from_numpy(self.weights), "rollouts": ..., "round": 0}
         given = stored.checked(state, "agent", own)
         self.weights = given["weights"].numpy().copy()

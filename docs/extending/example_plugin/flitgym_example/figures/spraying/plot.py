@@ -1,4 +1,4 @@
-"""Draws accepted over offered load, a curve per routing."""
+"""Draws accepted load against offered load, with a curve per routing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One panel."""
+    """Draw one panel."""
     figure = Figure(figsize=(5, 3.6), layout="constrained")
     ax = figure.subplots()
     for name in ("spray", "minimal"):
@@ -26,12 +26,12 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Markdown below the table of differences."""
+    """Return the Markdown below the table of differences."""
     return f"{len(rows)} runs.\n"
 
 
 def _of(rows: Sequence[Row], name: str) -> list[Row]:
     found = [row for row in rows if row["routing.name"] == name]
     if not found:
-        raise ValueError(f"no row of routing={name}")
+        raise ValueError(f"no row for routing={name}")
     return found
