@@ -57,7 +57,7 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
             except ValueError:
                 raise ConfigError(f"{path}, line {number}: weight '{words[2]}' is not a number") from None
             if not 0 <= rate < math.inf:
-                raise ConfigError(f"{path}, line {number}: weight {rate} is not a finite number from 0")
+                raise ConfigError(f"{path}, line {number}: weight {rate}; valid are finite numbers from 0")
             rows.append((*ends, rate))  # type: ignore[arg-type]
     if not rows:
         raise ConfigError(f"{path}: the file lists no flow")
@@ -144,7 +144,7 @@ def _entries(where: Any, graph: _core.ChannelGraph, shape: tuple[int, ...], *ent
     if wrong.size:
         k = wrong[0]
         raise ConfigError(
-            f"{where}: row {source[k]}, column {destination[k]} is {weight[k]}, not a finite number from 0"
+            f"{where}: row {source[k]}, column {destination[k]} is {weight[k]}; valid are finite numbers from 0"
         )
     kept = weight != 0
     return source[kept].astype(np.uint32), destination[kept].astype(np.uint32), weight[kept].astype(np.float64)

@@ -3,7 +3,7 @@
     [project.entry-points."flitgym.plugins"]
     example = "flitgym_example"
 
-The value is the name of a package. The package has some of the folders of flitgym:
+The value names a package. It has some of the folders that flitgym itself has:
 
     agents/<name>.py          agents of flitgym-train: Config and Agent
     blocks/<any>.py           observations and rewards in NumPy, registered when the module is imported
@@ -12,8 +12,8 @@ The value is the name of a package. The package has some of the folders of flitg
     lib/<any>.so              components in C++ (docs/extending/plugins.md)
 
 A folder is searched, and a library loaded, when it is first needed. The environment variable FLITGYM_PLUGINS is a list
-of paths, separated like those of PATH. `none` ignores installed plugins. The path of a library, or of the folder of a
-package, adds a plugin that is not installed.
+like PATH: `none` ignores installed plugins, and a library or the folder of a package adds a plugin that is not
+installed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GROUP = "flitgym.plugins"
 VARIABLE = "FLITGYM_PLUGINS"
 WITHOUT = f"{VARIABLE}=none ignores installed plugins"
 _LIBRARIES = (".so", ".dylib")
-# The folders of a plugin's package, each with the pattern of the files that add components.
+# The folders of a plugin's package, each with the pattern of a file that adds something.
 FOLDERS = {
     "agents": "[a-z]*.py",
     "blocks": "[a-z]*.py",
@@ -46,7 +46,7 @@ FOLDERS = {
     "suites": "*.yaml",
     "lib": "*",
 }
-_DRAWN = ("figures", "studies")  # their scripts only draw, and do not affect results
+_DRAWN = ("figures", "studies")  # their scripts only draw results
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Plugin:
     """One plugin.
 
     Args:
-        name: Name of the entry point, the library or the folder.
+        name: Name of the entry point, of the library or of the folder.
         package: Import name; empty for a single library.
         release: Release of the distribution; empty if the plugin is not installed.
-        distribution: Name of the distribution, or the entry of FLITGYM_PLUGINS.
-        library: The library, if the plugin is a single library.
+        distribution: Name of the distribution, or the entry in FLITGYM_PLUGINS.
+        library: Path of a single library.
     """
 
     name: str
@@ -72,10 +72,10 @@ class Plugin:
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
-        """The folders of the package. An editable installation may have several.
+        """Folders of the package; an editable installation has several.
 
         Raises:
-            ConfigError: The package cannot be found.
+            ConfigError: there is no such package.
         """
         if not self.package:
             return ()
@@ -84,13 +84,13 @@ class Plugin:
         except (ImportError, ValueError) as error:
             raise ConfigError(f"{self}: its package '{self.package}' cannot be found ({error}); {WITHOUT}") from error
         if spec is None or spec.submodule_search_locations is None:
-            what = "does not exist" if spec is None else "is a single file; a folder is needed"
+            what = "does not exist" if spec is None else "is a single file instead of a folder"
             raise ConfigError(f"{self}: its package '{self.package}' {what}; {WITHOUT}")
         return tuple(map(Path, spec.submodule_search_locations))
 
     @cached_property
     def libraries(self) -> tuple[Path, ...]:
-        """The libraries with components in C++."""
+        """Libraries of C++ components."""
         if self.library is not None:
             return (self.library,)
         found = {path.name: path for path in self.paths("lib", "*") if path.suffix in _LIBRARIES}
@@ -98,15 +98,12 @@ class Plugin:
 
     @cached_property
     def version(self) -> str:
-        """The release, with a hash of the libraries, because results depend on them."""
+        """The release and a hash of the libraries, since another library may give other results."""
         return self._marked([path.read_bytes() for path in self.libraries])
 
     @cached_property
     def version_of_agents(self) -> str:
-        """The version of the plugin for results of its agents.
-
-        The hash includes its Python files, except those of figures and studies, which only draw.
-        """
+        """As `version`, with the Python files that agents depend on in the hash; drawing scripts do not count."""
         parts = [path.read_bytes() for path in self.libraries]
         for folder in self.folders:
             for path in sorted(folder.rglob("*.py")):
@@ -122,16 +119,16 @@ class Plugin:
         return f"{self.release or '0'}+{held.hexdigest()[:8]}"
 
     def paths(self, folder: str, pattern: str) -> Iterator[Path]:
-        """Find the files of a folder of the package."""
+        """The files of a folder of the package."""
         for where in self.folders:
             yield from sorted((where / folder).glob(pattern))
 
 
 def installed() -> tuple[Plugin, ...]:
-    """Return all plugins, sorted by name.
+    """Every plugin, by name.
 
     Raises:
-        ConfigError: Two plugins have the same name, or FLITGYM_PLUGINS names a plugin that does not exist.
+        ConfigError: two plugins have the same name, or an entry of FLITGYM_PLUGINS does not exist.
     """
     return _installed(os.environ.get(VARIABLE, ""))
 
@@ -166,8 +163,8 @@ def _given(path: Path) -> Plugin:
     if path.suffix in _LIBRARIES and path.is_file():
         return Plugin(path.stem, "", "", f"{VARIABLE}={path}", path.resolve())
     raise ConfigError(
-        f"{VARIABLE}: '{path}' is neither a library (*.so) nor the folder of a package; valid are paths and `none`, "
-        f"separated by '{os.pathsep}'"
+        f"{VARIABLE}: '{path}' is neither a library (*.so) nor the folder of a package; write paths, or `none`, with "
+        f"'{os.pathsep}' in between"
     )
 
 
@@ -179,12 +176,12 @@ def _require_package(path: Path) -> None:
     ]
     near = f"; did you mean '{inner[0]}'?" if inner else ""
     raise ConfigError(
-        f"{VARIABLE}: '{path}' is not the package of a plugin; it needs one of the folders {', '.join(FOLDERS)}{near}"
+        f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}"
     )
 
 
 def _refuse_shadowed(path: Path) -> None:
-    """Refuse a folder if Python would import another package of the same name instead."""
+    """Refuse a folder whose name is that of another package, which Python would import instead."""
     whole = path.resolve()
     importlib.invalidate_caches()
     try:
@@ -198,12 +195,12 @@ def _refuse_shadowed(path: Path) -> None:
 
 
 def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:
-    """Find the files of all plugins in a folder, e.g. `files("suites", "*.yaml")`."""
+    """The files of all plugins in a folder, e.g. `files("suites", "*.yaml")`."""
     return [(plugin, path) for plugin in installed() for path in plugin.paths(folder, pattern)]
 
 
 def modules(folder: str) -> list[tuple[Plugin, str]]:
-    """Return the full names of the modules that plugins have in a folder, without importing them."""
+    """The full names of the modules of all plugins in a folder; they are not imported."""
     found = dict.fromkeys((plugin, path.stem) for plugin, path in files(folder, "[a-z]*.py"))
     return [(plugin, f"{plugin.package}.{folder}.{stem}") for plugin, stem in found]
 
@@ -212,14 +209,14 @@ def load(plugin: Plugin, module: str) -> ModuleType:
     """Import a module of a plugin.
 
     Raises:
-        ConfigError: The module cannot be imported. The message names the plugin, the reason and how to ignore plugins.
+        ConfigError: it cannot be imported; names the plugin, the reason and a workaround.
     """
     try:
         return importlib.import_module(module)
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [""])[0]
+        said = (str(error).strip().splitlines() or [""])[0]
         raise ConfigError(
-            f"{plugin}: {module} cannot be imported: {type(error).__name__}: {reason}; {WITHOUT}"
+            f"{plugin}: {module} cannot be imported: {type(error).__name__}: {said}; {WITHOUT}"
         ) from error
 
 
@@ -230,39 +227,39 @@ def _loaded(folder: str, _: tuple[Plugin, ...]) -> None:
 
 
 def load_all(folder: str) -> None:
-    """Import all modules that plugins have in a folder, once, so that they register their components.
+    """Import every module of plugins in a folder once, so that it registers its components.
 
     Raises:
-        ConfigError: A module cannot be imported, as in `load`.
+        ConfigError: as `load`.
     """
     _loaded(folder, installed())
 
 
 def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tuple[Plugin, Path]]:
-    """Return the entries that plugins add to a group whose entries are named by files or folders, such as suites.
+    """The entries of plugins, by the name of their file or folder.
 
     Args:
         folder: Folder of a plugin's package.
-        pattern: Pattern of the files: `*.yaml`, or `*/config.yaml` if each entry is a folder.
-        own: Entries of flitgym, by name.
+        pattern: Pattern of an entry's file: `*.yaml`, or `*/config.yaml` in a folder.
+        own: flitgym's entries, by name.
 
     Raises:
-        ConfigError: A name is taken. The message names its owner.
+        ConfigError: a name is taken; names the owner.
     """
     found: dict[str, tuple[Plugin, Path]] = {}
     for plugin, path in files(folder, pattern):
-        entry = path.parent if "/" in pattern else path
-        if entry.stem in own or (entry.stem in found and found[entry.stem][0] != plugin):
-            refuse_taken(plugin, f"{folder}/{entry.name}", found.get(entry.stem, (None,))[0])
-        found[entry.stem] = (plugin, entry)
+        thing = path.parent if "/" in pattern else path
+        if thing.stem in own or (thing.stem in found and found[thing.stem][0] != plugin):
+            refuse_taken(plugin, f"{folder}/{thing.name}", found.get(thing.stem, (None,))[0])
+        found[thing.stem] = (plugin, thing)
     return found
 
 
 def refuse_taken(plugin: Plugin, what: str, by: object) -> None:
-    """Refuse a name that flitgym or another plugin has already registered.
+    """Refuse a name that is taken.
 
     Raises:
-        ConfigError: Always.
+        ConfigError: always.
     """
     raise ConfigError(f"{plugin}: {what}: the name is taken by {by or 'flitgym'}; choose another one, or {WITHOUT}")
 
@@ -271,7 +268,7 @@ def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]
     """Load the libraries of all plugins into the core, which checks them. Called when `flitgym.simcore` is imported.
 
     Raises:
-        ConfigError: A library is refused. None of its components are registered.
+        ConfigError: a library is refused; none of its components is registered.
     """
     for plugin in installed():
         for path in plugin.libraries:
@@ -279,15 +276,15 @@ def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]
 
 
 brought: dict[str, Mapping[str, Sequence[str]]] = {}
-"""The names that the C++ components of each plugin have registered, by kind."""
+"""By plugin: the names of its C++ components, by kind."""
 
 
 def versions(names: Sequence[str], agent: str = "") -> dict[str, str]:
-    """Return the versions of the plugins that a result depends on.
+    """The versions of plugins that took part in a run or training, for its result.
 
     Args:
-        names: Plugins whose C++ components were used.
-        agent: Plugin whose agent was trained; empty if there is none.
+        names: Names of the plugins whose C++ components took part.
+        agent: Name of the plugin whose agent learned, or empty.
     """
     return {
         plugin.name: plugin.version_of_agents if plugin.name == agent else plugin.version
@@ -297,10 +294,10 @@ def versions(names: Sequence[str], agent: str = "") -> dict[str, str]:
 
 
 def mentioned(value: object) -> list[str]:
-    """Return the plugins whose C++ components are named in a configuration.
+    """The plugins whose C++ components a configuration names.
 
     Args:
-        value: Mappings, lists and strings. Every word of a string is examined: `a+b`, `key=a+b`, `key=[{motif:a}]`.
+        value: Mappings, lists and texts; every word of a text counts: `a+b`, `key=a+b`, `key=[{motif:a}]`.
     """
     if isinstance(value, str):
         words = set(re.findall(r"[\w.-]+", value))
@@ -312,15 +309,15 @@ def mentioned(value: object) -> list[str]:
 
 
 def same(recorded: object) -> bool:
-    """Return whether all plugins of a result, recorded by `versions`, are still available and unchanged.
+    """Whether a result with these plugins (`versions`) would be the same today: all of them are present and unchanged.
 
-    Additional plugins have no effect, because a plugin cannot change existing components.
+    Other plugins do not count, since a plugin only adds components.
     """
     return isinstance(recorded, Mapping) and (not recorded or versions(list(recorded)) == dict(recorded))
 
 
 def described(plugin: Plugin) -> list[str]:
-    """Describe a plugin and its components, with a line for each kind."""
+    """A plugin and its parts, a line for each kind of part."""
     lines = [f"{plugin.name} {plugin.version} ({plugin.distribution})"]
     for folder, pattern in FOLDERS.items():
         names = sorted({_part(folder, path) for path in plugin.paths(folder, pattern)}) if folder != "lib" else []

@@ -98,14 +98,14 @@ def test_jobs_get_the_terminals_that_are_left() -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("failures.links=1.5", "failures.links: 1.5 is no part of all, from 0 to below 1"),
+        ("failures.links=1.5", "failures.links: 1.5 .*from 0 to below 1"),
         ("failures.links=[0-99]", "failures.links: there is no link '0-99'"),
         ("failures.links=999", "failures.links: 999 of 90; give a number up to that"),
-        ("failures.links=true", "failures.links: true is no number and no list of names"),
-        ("failures.routers=[36]", r"failures.routers: there is no router '36'.*numbered 0 .. 35"),
-        ("failures.events=[3-5]", "failures.events: '3-5' is no LINK@DOWN_NS or LINK@DOWN_NS-UP_NS"),
+        ("failures.links=true", "failures.links: true .*list of names"),
+        ("failures.routers=[36]", r"failures.routers: there is no router '36'.*35"),
+        ("failures.events=[3-5]", "failures.events: '3-5'.* LINK@DOWN_NS or LINK@DOWN_NS-UP_NS"),
         ("failures.links=['0:2','0:3','0:4','0:5','0:6']", "no path from terminal 0 .* to terminal 2"),
-        ("failures.seed=-1", "failures.seed: -1 is no whole number from 0 on"),
+        ("failures.seed=-1", "failures.seed: -1 .*whole number"),
     ],
 )
 def test_wrong_values_are_told(word: str, said: str) -> None:

@@ -69,7 +69,7 @@ def test_a_folder_in_the_place_of_the_table_is_named(tmp_path: Path) -> None:
     (tmp_path / "rows.parquet").mkdir()
     with pytest.raises(IsADirectoryError, match=r"Is a directory: '.*/rows\.parquet'"):
         gather(tmp_path)
-    with pytest.raises(DamagedError, match=r"rows\.parquet is damaged: it is no plain file"):
+    with pytest.raises(DamagedError, match=r"rows\.parquet is damaged: not a plain file"):
         read_rows(tmp_path / "rows.parquet")
     assert {path.name for path in tmp_path.iterdir()} == {"run", "rows.parquet"}
     assert not list((tmp_path / "rows.parquet").iterdir())

@@ -10,12 +10,12 @@ CASES = {
     "unknown routing": (config("q_adptive"), ["routing", "q_adptive", "did you mean 'q_adaptive'", "minimal"]),
     "unknown traffic": (config(traffic="unifrom"), ["traffic", "did you mean 'uniform'", "hotspot"]),
     "unknown topology": (config(topology="dragonfli"), ["did you mean 'dragonfly'"]),
-    "zero byte in a name": (config(topology="dragon\0fly"), ["topology", r"'dragon\x00fly' has a zero byte"]),
+    "zero byte in a name": (config(topology="dragon\0fly"), ["topology", r"'dragon\x00fly'", "zero byte"]),
     "zero byte in a path": (
         config(topology={"name": "graph", "file": "\0"}),
-        ["topology.file", r"'\x00' has a zero byte"],
+        ["topology.file", r"'\x00'", "zero byte"],
     ),
-    "zero byte in a key": (config({**Q, "al\0pha": 0.1}), ["routing", r"'al\x00pha' has a zero byte"]),
+    "zero byte in a key": (config({**Q, "al\0pha": 0.1}), ["routing", r"'al\x00pha'", "zero byte"]),
     "unknown router": (config(router={"name": "vcrouter"}), ["did you mean 'vc_router'"]),
     "unknown section": ({**config(), "trafic": "uniform"}, ["trafic", "did you mean 'traffic'"]),
     "missing section": ({k: v for k, v in config().items() if k != "routing"}, ["routing", "missing"]),
@@ -37,7 +37,7 @@ CASES = {
     ),
     "latency off by more than 1 %": (
         config(router=router("hpdc21", cycle_ns=3.0)),
-        ["router.cycle_ns", "3 ns", "40 ns", "13 cycles", "39 ns", "more than 1 %"],
+        ["router.cycle_ns", "3 ns", "40 ns", "13 cycles", "39 ns", "1 %"],
     ),
     "latency shorter than a cycle": (config(router=router("hpdc21", pipeline_ns=0.4)), ["pipeline_ns", "0.4"]),
     "packet larger than a cut-through buffer": (

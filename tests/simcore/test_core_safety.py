@@ -293,7 +293,7 @@ def test_a_process_forked_while_a_thread_runs() -> None:
             try:
                 sim.run(1)
             except CoreError as error:
-                code = 0 if "forked" in str(error) and "build a new one" in str(error) else 2
+                code = 0 if "forked" in str(error) and "build a new simulation" in str(error) else 2
             idle.run(100)
             Simulation(config()).run(100)
             code += 0 if idle.now == 100 else 4

@@ -85,7 +85,7 @@ def test_motifs_by_name(graph: ChannelGraph, table: ForwardingTable) -> None:
     for name, words in (
         ("motif:halo3", "halo3.*did you mean 'halo3d'"),
         ("motif:halo3d:64", "64 ranks for 32 terminals"),
-        ("motif:halo3d:some", "'some' is no number of ranks"),
+        ("motif:halo3d:some", "'some' .*number of ranks"),
         ("halo3d", "nor motif:NAME"),
     ):
         with pytest.raises(ConfigError, match=words):
@@ -102,7 +102,7 @@ def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> No
     for matrix, words in (
         (exchange(33), "33 x 33 for 32 terminals"),
         (np.ones((32, 31)), "32 x 31 for 32 terminals"),
-        (np.ones(32), r"shape \(32,\) is no matrix"),
+        (np.ones(32), r"shape \(32,\) .*matrix"),
         (wrong, "row 7, column 3 is -2"),
         (missing, "row 4, column 9 is nan"),
         (endless, "row 31, column 0 is inf"),
@@ -110,7 +110,7 @@ def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> No
         (Program.exchange(exchange(33)), "33 ranks for 32 terminals"),
         (np.zeros((32, 32)), "no terminal sends to another"),
         (np.eye(32), "no terminal sends to another"),
-        (np.full((32, 32), 1e308), "add up to more than a number can be"),
+        (np.full((32, 32), 1e308), "infinite"),
     ):
         with pytest.raises(ConfigError, match=words):
             read_demand(matrix, graph)
@@ -123,7 +123,7 @@ def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("0,1,1e308\n0,2,1e308\n", "add up to more than a number can be"),
+        ("0,1,1e308\n0,2,1e308\n", "infinite"),
         ("0,1,0\n", "no terminal sends to another"),
         ("3,3,5\n", "no terminal sends to another"),
     ],

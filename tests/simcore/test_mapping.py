@@ -86,7 +86,7 @@ def test_exchange_by_hand() -> None:
     matrix = sparse.coo_array((np.ones(6), ([0, 0, 1, 3, 4, 4], [2, 4, 2, 1, 0, 1])), shape=(5, 5))
     assert exchange_of(matrix, 3, bytes_per_value=4).toarray().tolist() == [[0, 4, 8], [4, 0, 0], [4, 0, 0]]
     assert exchange_of(matrix).shape == (5, 5)
-    with pytest.raises(ConfigError, match=r"ranks: 6 are more than the 5 rows"):
+    with pytest.raises(ConfigError, match=r"ranks: 6.* 5 rows"):
         exchange_of(matrix, 6)
     with pytest.raises(ConfigError, match=r"\(5, 4\)"):
         exchange_of(matrix.tocsr()[:, :4], 2)
@@ -199,7 +199,7 @@ def test_quality_of_other_mappings_and_tables() -> None:
     )
     everybody = np.ones((64, 64))
     assert sim.mapping_quality(everybody, shuffled)["dilation"] == pytest.approx(3 * 64 / 63)
-    with pytest.raises(ConfigError, match="3 for 64 ranks"):
+    with pytest.raises(ConfigError, match=r"3 .*64 ranks"):
         sim.mapping_quality(everybody, [1, 2, 3])
     with pytest.raises(ConfigError, match="terminal 5 comes twice"):
         sim.mapping_quality(np.ones((2, 2)), [5, 5])
@@ -216,5 +216,5 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=r"multicore.*pymetis.*flitgym\[mapping\].*greedy"):
         placed([halo(30)], mapping="multicore")
     monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(ConfigError, match=r"rcm: needs SciPy.*flitgym\[mapping\]"):
+    with pytest.raises(ConfigError, match=r"rcm: .*SciPy.*flitgym\[mapping\]"):
         placed([halo(30)], mapping="rcm")

@@ -35,7 +35,7 @@ def test_it_runs_with_one_vc(topology: dict[str, Any], routing: str) -> None:
 
 def test_two_vcs_for_injection_are_too_many(topology: dict[str, Any]) -> None:
     router = {"name": "vc_router", "injection_vcs": 2}
-    with pytest.raises(ConfigError, match=r"router\.injection_vcs: 2 are more than the 1 VCs of a port"):
+    with pytest.raises(ConfigError, match=r"router\.injection_vcs: 2.* 1 VC"):
         Simulation({"topology": topology, "router": router, "routing": "minimal", "traffic": "uniform"})
 
 

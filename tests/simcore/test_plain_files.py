@@ -97,7 +97,7 @@ def test_what_is_no_plain_file_is_refused(reader: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "folder", tmp_path / "pipe", "/dev/null"):  # /dev/zero is refused in the same place
-        with pytest.raises(REFUSALS, match="it is no plain file"):
+        with pytest.raises(REFUSALS, match="not a plain file"):
             READERS[reader](str(path))
 
 
@@ -115,13 +115,13 @@ def test_commands_name_the_key_of_a_file_that_is_none() -> None:
         (["routing=q_adaptive", "run.load_q_table=/dev/zero"], "run.load_q_table"),
         (["routing=minimal", "workload=goal", "workload.file=/dev/zero"], "workload.file"),
     ):
-        with pytest.raises(ConfigError, match=rf"^{key}: /dev/zero: it is no plain file$"):
+        with pytest.raises(ConfigError, match=rf"^{key}: /dev/zero: not a plain file$"):
             config_hash(compose(words))
 
 
 def test_a_result_that_is_a_pipe_is_damaged(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "result.json")
-    with pytest.raises(DamagedError, match=r"result\.json is damaged: it is no plain file"):
+    with pytest.raises(DamagedError, match=r"result\.json is damaged: not a plain file"):
         read_result(tmp_path)
 
 
@@ -135,7 +135,7 @@ def test_text_larger_than_the_memory_is_refused_before_it_is_unpacked(
     with pytest.raises(ConfigError, match="more than 250,000 bytes"):
         read_demand(path, graph())
     path.write_bytes(bytes(1_000_001))
-    with pytest.raises(ConfigError, match="1,000,001 bytes; the machine has 1,000,000 bytes"):
+    with pytest.raises(ConfigError, match=r"1,000,001 bytes.* 1,000,000 bytes"):
         read_plain(path)
 
 
@@ -146,5 +146,5 @@ def test_an_archive_of_gigabytes_is_refused_before_it_is_unpacked(tmp_path: Path
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("port.npy", "w") as member:
         np.lib.format.write_array_header_1_0(member, header)
         member.write(bytes(1_000_000))
-    with pytest.raises(ConfigError, match=r"bomb\.npz: it .*or.* damaged: port is an array of float64 \(1048576, "):
+    with pytest.raises(ConfigError, match=r"bomb\.npz: .*damaged: port is an array of float64 \(1048576, "):
         ForwardingTable.load(path, graph()) if what == "table" else read_demand(path, graph())

@@ -80,10 +80,10 @@ def test_a_preset_that_needs_hydra_says_how_to_get_it(tmp_path: Path, monkeypatc
     monkeypatch.setattr(_presets, "_PACKAGE", tmp_path)
     assert _presets.section("routing", "own")["name"] == "ugal_group"
     (folder / "own.yaml").write_text("defaults: [ugal_group, _self_]\nbias_flits: ${seed}\n")
-    with pytest.raises(ConfigError, match=r"only Hydra reads bias_flits.*flitgym\.configuration\('routing=own'\)"):
+    with pytest.raises(ConfigError, match=r"Hydra.* bias_flits.*flitgym\.configuration\('routing=own'\)"):
         _presets.section("routing", "own")
     (folder / "own.yaml").write_text("defaults: [{override /router: sc22}]\n")
-    with pytest.raises(ConfigError, match="only Hydra reads its list of defaults"):
+    with pytest.raises(ConfigError, match=r"Hydra.* defaults"):
         _presets.section("routing", "own")
 
 

@@ -10,7 +10,7 @@ import pytest
 SIMCORE = Path(flitgym.simcore.__file__).parent
 LISTS = (SIMCORE / "CMakeLists.txt").read_text()
 # The part of CMakeLists.txt that makes the name, as a script.
-RULE = LISTS[LISTS.index("set(FLITGYM_RESULTS_VERSION") : LISTS.index("# What all sources of the core")]
+RULE = LISTS[LISTS.index("set(FLITGYM_RESULTS_VERSION") : LISTS.index("# Compiler options of all sources")]
 
 
 def git(folder: Path, *words: str) -> None:

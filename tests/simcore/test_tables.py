@@ -156,7 +156,7 @@ def test_several_addresses_count_in_equal_parts() -> None:
         (np.zeros((2, 24), int), ["orders: number 0", "0 to 23"]),
         (np.arange(23)[None], ["[patterns, 24]"]),
         (np.arange(24.0)[None], ["orders", "float64"]),
-        (np.arange(24)[None] - 1, ["orders", "from 0 on"]),
+        (np.arange(24)[None] - 1, ["orders", "from 0"]),
     ],
 )
 def test_orders_that_are_none_are_refused(hyperx: ForwardingTable, orders: Any, words: list[str]) -> None:
@@ -170,7 +170,7 @@ def test_flows_that_are_none_are_refused(hyperx: ForwardingTable) -> None:
         (([0], [24]), "0 to 23"),
         (([0, 1], [1, 1]), "sends to itself"),
         (([0], [1], [-1.0]), "weight"),
-        (([0], [1, 2]), "not as many"),
+        (([0], [1, 2]), "lengths"),
         (([0.5], [1]), "whole numbers"),
     ):
         with pytest.raises(ConfigError, match=words):

@@ -173,16 +173,16 @@ def changed(matrix: Matrix, row: int, column: int, value: float) -> Matrix:
 
 def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -> None:
     for wrong, message in (
-        (changed(matrix, 3, 4, -1), r"traffic\.matrix: row 3, column 4 is -1\.0; valid are finite numbers from 0 on"),
+        (changed(matrix, 3, 4, -1), r"traffic\.matrix: row 3, column 4 is -1\.0.*finite numbers from 0"),
         (changed(matrix, 3, 4, np.nan), r"row 3, column 4 is nan"),
         (changed(matrix, 3, 4, np.inf), r"row 3, column 4 is inf"),
         (changed(matrix, 5, 5, 2), r"row 5, column 5 is 2; a terminal sends nothing to itself"),
         (matrix[:, :71], "a matrix of 72 x 71 for 72 terminals"),
         (np.ones((N + 1, N + 1)), "a matrix of 73 x 73 for 72 terminals"),
-        (np.zeros((N, N)), "no terminal sends to another; at least one entry must be above 0"),
-        (np.full((N, N), 1e307) * (1 - np.eye(N)), "its entries add up to more than a number can be"),
+        (np.zeros((N, N)), "no terminal sends to another"),
+        (np.full((N, N), 1e307) * (1 - np.eye(N)), "infinite"),
         (matrix.astype(complex), "complex128"),
-        (matrix[0], "is no matrix of numbers"),
+        (matrix[0], "matrix of numbers"),
         (None, r"traffic\.matrix\.file: there is no matrix; name a file"),
     ):
         with pytest.raises(ConfigError, match=message):
@@ -193,11 +193,11 @@ def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -
     with pytest.raises(ConfigError, match="both a file and a matrix"):
         simulation(matrix, file=str(tmp_path / "zero.npy"))
     for text, message in (
-        ("source,destination,weight\n0,1,-2\n", r"line 2: weight -2\.0; valid are finite numbers from 0 on"),
+        ("source,destination,weight\n0,1,-2\n", r"line 2: weight -2\.0.*finite numbers from 0"),
         ("source,destination,weight\n0,1,inf\n", "line 2: weight inf"),
         ("source,destination,weight\n0,72,1\n", "line 2: there is no terminal '72'"),
-        ("source,destination,weight\n", "no flow in it"),
-        ("from,to\n", "is not the header"),
+        ("source,destination,weight\n", "no flow"),
+        ("from,to\n", "header"),
     ):
         (tmp_path / "wrong.csv").write_text(text)
         with pytest.raises(ConfigError, match=message):
