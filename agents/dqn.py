@@ -132,7 +132,7 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
         self.round = 0
-        self._parts = {
+        self._parts: dict[str, stored.Part] = {
             "online": self.online,
             "target": self.target,
             "optimiser": self.optimiser,

@@ -102,7 +102,11 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.capacity)
         self.round = 0
-        self._parts = {"online": self.online, "optimiser": self.optimiser, "generator": self.generator}
+        self._parts: dict[str, stored.Part] = {
+            "online": self.online,
+            "optimiser": self.optimiser,
+            "generator": self.generator,
+        }
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Agent:
         self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = 0
-        self._parts = {
+        self._parts: dict[str, stored.Part] = {
             "actor": self.actor,
             "critic": self.critic,
             "optimiser": self.optimiser,
