@@ -118,7 +118,7 @@ TEST(example_storage_sends_its_part_to_the_servers) {
   CHECK_FOR(accepted <= 8.0 / 72 + 1e-9 && accepted > 0.8 * 8 / 72, std::to_string(accepted));
   CHECK_THROWS(ConfigError,
                build(config(small_network(), input_queued(), {"minimal", {}}, {"storage", {{"group", i64{9}}}})),
-               "traffic.storage.group: 9 is none of the 9 groups of topology 'dragonfly', 0 .. 8");
+               "traffic.storage.group: 9 is not a group of topology 'dragonfly'; valid groups: 0 .. 8");
 }
 
 // Without message costs each iteration takes 2 (m + s - 1) computations in sequence, as in the paper.

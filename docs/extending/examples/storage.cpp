@@ -16,9 +16,9 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   auto data = std::make_shared<Storage>();
   const u32 group = params.count("group");
   if (group >= net.groups)
-    throw ConfigError("traffic.storage.group: " + std::to_string(group) + " is none of the " +
-                      std::to_string(net.groups) + " groups of topology '" + net.topology_name +
-                      "', 0 .. " + std::to_string(net.groups - 1));
+    throw ConfigError("traffic.storage.group: " + std::to_string(group) +
+                      " is not a group of topology '" + net.topology_name +
+                      "'; valid groups: 0 .. " + std::to_string(net.groups - 1));
   for (u32 t = 0; t < net.terminals; t++)
     if (net.router_group[net.terminal_router[t]] == group) data->servers.push_back(t);
   if (data->servers.empty())
