@@ -15,7 +15,7 @@ SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fro
 @pytest.mark.parametrize(
     ("first", "second", "accepted", "words"),
     [
-        (900.0, 800.0, 0.2, "still settling"),
+        (900.0, 800.0, 0.2, "has not settled"),
         (8_000.0, 9_800.0, 0.12, "saturated (accepted 0.120 of 0.200)"),
         (800.0, 950.0, 0.2, "still filling"),
     ],

@@ -283,7 +283,7 @@ def test_an_evaluation(command: Command, tmp_path: Path) -> None:
 def test_one_seed_has_no_interval_and_says_so(command: Command, tmp_path: Path) -> None:
     done = command("evaluate", "policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "seeds=[4]", *SHORT)
     assert done.returncode == 0, done.stderr
-    assert "One seed: no intervals" in done.stdout
+    assert "One seed gives no intervals" in done.stdout
     for line in table(tmp_path / "results" / "evaluation"):
         assert math.isfinite(float(line["mean"]))
         assert line["low"] == line["high"] == ""

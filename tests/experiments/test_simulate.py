@@ -113,7 +113,7 @@ def test_what_could_not_run_is_refused_where_it_is_finished_too(
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"), [("simulate", "with -m"), ("route", "with -m"), ("regret", "threads=<n>")]
+    ("name", "instead"), [("simulate", "add -m"), ("route", "add -m"), ("regret", "threads=<n>")]
 )
 def test_a_launcher_without_use_is_refused(command: Command, tmp_path: Path, name: str, instead: str) -> None:
     done = command(name, "hydra/launcher=joblib")
