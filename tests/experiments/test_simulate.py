@@ -112,9 +112,7 @@ def test_what_could_not_run_is_refused_where_it_is_finished_too(
         expand([*small, word], [{"overrides": [], "sweep": {}}], tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "instead"), [("simulate", "add -m"), ("route", "add -m"), ("regret", "threads=<n>")]
-)
+@pytest.mark.parametrize(("name", "instead"), [("simulate", "add -m"), ("route", "add -m"), ("regret", "threads=<n>")])
 def test_a_launcher_without_use_is_refused(command: Command, tmp_path: Path, name: str, instead: str) -> None:
     done = command(name, "hydra/launcher=joblib")
     assert done.returncode == 2
