@@ -1,4 +1,4 @@
-"""Hyperparameters are said once for flitgym's own version of an algorithm and RLlib's, and within the core's bounds."""
+"""flitgym's and RLlib's versions of an algorithm share their hyperparameters, within the core's bounds."""
 
 from dataclasses import asdict, fields
 from typing import Any
@@ -23,17 +23,17 @@ TWINS = [
 
 
 @pytest.mark.parametrize(("shared", "own", "rllib"), TWINS)
-def test_versions_agree_in_what_both_understand(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
+def test_shared_hyperparameters_have_equal_defaults(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
     names = {field.name for field in fields(shared)}
     assert {"network", "hidden", "learning_rate", "discount", "gradient_norm"} <= names
     assert {name: asdict(own())[name] for name in names} == {name: asdict(rllib())[name] for name in names}
-    # What stands in both versions, stands in what they share.
+    # A field of both versions is a field of the class that they share.
     assert {field.name for field in fields(own)} & {field.name for field in fields(rllib)} == names | {"name"}
     assert {field.name for field in fields(Machines)} <= {field.name for field in fields(rllib)}
 
 
 @pytest.mark.parametrize(("shared", "own", "rllib"), TWINS)
-def test_one_version_refuses_the_other_s(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
+def test_a_version_refuses_the_keys_of_the_other(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
     require(own(), own, "agent")
     with pytest.raises(ConfigError, match=rf"it takes .*{own.__qualname__}, not .*which has address, "):
         require(rllib(), own, "it")
@@ -57,7 +57,7 @@ def test_the_core_s_bounds_hold(kind: type[Any]) -> None:
         kind(network="flatt")
 
 
-# ---- As a user types them ----
+# ---- On the command line ----
 
 
 def composed(*words: str) -> Any:
@@ -75,7 +75,7 @@ def composed(*words: str) -> Any:
         (["agent=ppo", "agent.clop=0.1"], "did you mean 'clip'"),
     ],
 )
-def test_a_key_of_another_agent_is_said_to_be_one(words: list[str], said: str) -> None:
+def test_a_key_of_another_agent_is_named_as_such(words: list[str], said: str) -> None:
     with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
         composed(*words)
     message = explain(raised.value)
@@ -101,7 +101,8 @@ def test_costs_of_features_are_plain_overrides() -> None:
 
 
 def test_advantages_follow_chains_of_any_length() -> None:
-    # A packet of 40 decisions whose rows stand in any order, one of network 1 with the same numbers, and a loose end.
+    # The packet of network 0 has 40 decisions in shuffled rows. Network 1 has the same numbers. One row has no
+    # successor.
     torch.manual_seed(1)
     count = 40
     order = torch.randperm(count)

@@ -1,4 +1,4 @@
-"""`agent=marginal_cost`: it learns what labels say, goes on where it stopped, and refuses what is none of its own."""
+"""`agent=marginal_cost`: it learns from labels, resumes from its state, and refuses values that make no sense."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def test_masked_slots_have_no_cost() -> None:
 
 
 def test_it_learns_which_candidate_costs_least(world: World) -> None:
-    """Of costs that follow one feature it comes to prefer the slots where that feature is least."""
+    """Costs follow one feature. The agent learns to prefer the slots in which that feature is least."""
     agent = Agent(Config(**_SMALL, learning_rate=1e-2), world, rounds=1, seed=1)
     slots, width = agent.seam["slots"], agent.seam["width"]
     generator = torch.Generator().manual_seed(2)
@@ -54,7 +54,7 @@ def test_it_learns_which_candidate_costs_least(world: World) -> None:
     assert float((best == cost.argmin(1)).float().mean()) > 0.8
 
 
-def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World) -> None:
+def test_a_stopped_training_resumes_to_the_same_state(world: World) -> None:
     whole = Agent(Config(**_SMALL), world, rounds=2, seed=1)
     metrics = [whole.train_round() for _ in range(2)]
     first = Agent(Config(**_SMALL, threads=1), world, rounds=2, seed=1)
@@ -81,6 +81,6 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World)
         ({"others": "keptt"}, "did you mean 'kept'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+def test_bad_hyperparameters_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Config(**given)

@@ -1,4 +1,4 @@
-"""The core decides as PyTorch would, with the same weights and the same observations."""
+"""The core and PyTorch make the same decisions from the same weights and observations."""
 
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,13 @@ def test_the_core_chooses_as_torch_does(tmp_path: Path, topology: dict[str, Any]
     mask = ring["mask"]
     np.testing.assert_allclose(own[mask], others[mask], rtol=1e-4, atol=1e-5)
     best, reference = (np.where(mask, x, -np.inf) for x in (own, others))
-    # Equal choices, but where torch itself cannot tell the two best apart.
+    # The choices are equal, except where the two best scores are too close for float32.
     two = np.sort(reference, axis=1)[:, -2:]
     clear = two[:, 1] - two[:, 0] > 2e-5
     assert clear.mean() > 0.95
     assert (best.argmax(1) == reference.argmax(1))[clear].all()
 
-    # What it then does in the network is that choice, and the same from a file.
+    # In a simulation, the core takes these choices, with weights set by hand or read from a file.
     seam = simulation.seam()
     path = tmp_path / "p.safetensors"
     save_policy(
@@ -105,12 +105,12 @@ def test_advantages_follow_the_decisions_of_a_packet():
     torch.testing.assert_close(goal, advantage + value)
 
 
-def test_targets_of_dqn_know_masks_and_ends():
+def test_targets_of_dqn_respect_masks_and_ends():
     learner = dqn.Agent(dqn.Config(networks=1, record_part=1.0, discount=0.5), world(SMALL), rounds=10, seed=1)
     learner.train_round()
     batch = learner.rollouts.sample(256, learner.generator)
     assert set(batch["done"].tolist()) == {True, False}
-    # A masked slot with the best score of all must not be the next action.
+    # The masked slot has the highest score and must not become the next action.
     with torch.no_grad():
         q = learner.online(batch["next_observation"], batch["next_mask"])
         best = q.masked_fill(~batch["next_mask"], -torch.inf).argmax(1)
@@ -122,7 +122,7 @@ def test_targets_of_dqn_know_masks_and_ends():
     assert any(not torch.equal(a, b) for a, b in zip(before, learner.online.parameters(), strict=True))
 
 
-def test_sampled_transitions_are_the_rings():
+def test_sampled_transitions_are_those_of_the_ring():
     learner = dqn.Agent(dqn.Config(networks=2, capacity=512, record_part=1.0), world(SMALL), rounds=1, seed=1)
     learner.rollouts.run(4000, learner.policy(), epsilon=1.0)
     batch = learner.rollouts.sample(400, torch.Generator().manual_seed(1))
@@ -166,7 +166,7 @@ def test_a_policy_runs_on_another_topology_than_it_was_trained_on():
     assert all(row["packets_delivered"] > 100 for row in rows.values())
 
 
-def test_what_contradicts_a_policy_file_is_refused(tmp_path: Path):
+def test_values_that_contradict_a_policy_file_are_refused(tmp_path: Path):
     path = str(tmp_path / "p.safetensors")
     seam = world(SMALL).simulation("agent", 1).seam()
     layers = SlotScores(seam, [8]).export()
@@ -177,7 +177,7 @@ def test_what_contradicts_a_policy_file_is_refused(tmp_path: Path):
     world(SMALL).simulation({"name": "policy", "path": path, "slots": 8}, 1)
 
 
-def test_weights_that_are_no_numbers_or_of_another_shape_are_refused():
+def test_weights_of_wrong_value_or_shape_are_refused():
     simulation = world(SMALL).simulation({"name": "policy", "hidden": [8]}, 1)
     layers = SlotScores(simulation.seam(), [8]).export()
     before = simulation.state_hash()

@@ -1,4 +1,4 @@
-"""`agent=policy_search`: it finds what is cheap, goes on where it stopped, and refuses what is none of its own."""
+"""`agent=policy_search`: it finds low costs, resumes from its state, and refuses values that make no sense."""
 
 import math
 import threading
@@ -21,7 +21,7 @@ _SMALL: dict[str, Any] = {"population": 3, "elite": 1, "episode_ns": 3000}
 
 
 def first_slot(agent: Agent) -> int:
-    """The column where what an observation says of the slot begins."""
+    """The first column of a slot's features in an observation."""
     return len(general_features(agent.config.observation))
 
 
@@ -43,20 +43,20 @@ def mixture() -> Mixture:
     })  # fmt: skip
 
 
-def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where an episode's loss is the distance to known costs, the search comes to them."""
+def test_the_search_converges_to_the_costs_of_least_loss(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loss of an episode is the distance to known costs; the search converges to these costs."""
     agent = Agent(Config(population=30, elite=6, spread=1.0), mixture, rounds=30, seed=1)
     goal = torch.linspace(-1.5, 1.5, len(agent.features), dtype=torch.float64)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (float((logs - goal).square().sum()), 1))
     losses = [agent.train_round()["loss"] for _ in range(30)]
     assert losses[-1] < 0.05 * losses[0]
     layer, _ = agent.policy()[0]
-    assert np.allclose(layer[0, : first_slot(agent)], 0)  # what is the same for all slots moves none of them
+    assert np.allclose(layer[0, : first_slot(agent)], 0)  # a feature that is equal for all slots has no weight
     assert np.allclose(np.log(-layer[0, first_slot(agent) :]), goal, atol=0.5)
 
 
-def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
-    """The network of costs with tolls says what they say: the sum, and the toll where there are more hops."""
+def test_only_longer_paths_pay_a_toll(mixture: Mixture) -> None:
+    """The network adds up the costs, and adds the tolls on candidates with more hops."""
     config = Config(**_SMALL, tolls=["lost", "queued"])
     agent = Agent(config, mixture, rounds=1, seed=1)
     assert agent.costs == [*agent.features, "lost_toll", "queued_toll"]
@@ -73,14 +73,14 @@ def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
     wanted = -(x[:, first_slot(agent) :] @ costs[:-2]) - np.where(longer, tolled, 0)
     assert np.allclose(score(layers, x), wanted, rtol=1e-3, atol=0.5)
     assert 0 < longer.sum() < len(longer)
-    assert math.isfinite(agent.train_round()["loss"])  # the core takes it
+    assert math.isfinite(agent.train_round()["loss"])  # the core accepts the policy
 
 
 BASE = {"base": "dqn", "observation": "relative+relative_lost"}
 
 
 def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
-    """A policy that comes with flitgym, less what longer ways pay for a feature of the router."""
+    """The score is that of a shipped policy, less the costs and the tolls on longer paths."""
     slots = slot_features(BASE["observation"])
     start = {name: 0.5 + k for k, name in enumerate(slots)} | {"backlog_toll": 3.0}
     config = Config(**_SMALL, **BASE, tolls=["backlog"], start=start)
@@ -88,7 +88,7 @@ def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     base, _ = load_policy(shipped_policy("dqn"))
     seam = agent._simulation(0, 1).seam()
     inputs = [feature["name"].rpartition(".")[2] for feature in [*seam["general"], *seam["per_slot"]]]
-    assert inputs == [*general_features(config.observation), *slots]  # the core's order
+    assert inputs == [*general_features(config.observation), *slots]  # the order of the core
     x = np.random.default_rng(3).uniform(0, 4, (200, len(inputs))).astype(np.float32)
     x[:, inputs.index("more_hops")] = np.random.default_rng(4).choice([-0.5, 0, 0.5, 1, 1.5], 200)
     longer = x[:, inputs.index("more_hops")] > 0
@@ -96,10 +96,10 @@ def test_costs_are_taken_from_the_score_of_a_base(mixture: Mixture) -> None:
     costs = costs + np.where(longer, 3 * x[:, inputs.index("backlog")], 0)
     assert np.allclose(score(agent.policy(), x), score(base, x) - costs, atol=0.02)
     assert 0 < longer.sum() < len(longer)
-    assert math.isfinite(agent.train_round()["loss"])  # the core takes it
+    assert math.isfinite(agent.train_round()["loss"])  # the core accepts the policy
 
 
-def test_without_prices_a_base_plays_as_it_is(mixture: Mixture) -> None:
+def test_without_prices_a_base_is_unchanged(mixture: Mixture) -> None:
     costs = [*slot_features(BASE["observation"]), "lost_toll"]
     config = Config(**_SMALL, **BASE, tolls=["lost"], start=dict.fromkeys(costs, 1e-6))
     agent = Agent(config, mixture, rounds=1, seed=1)
@@ -167,21 +167,21 @@ def test_a_base_that_is_no_policy_is_refused(mixture: Mixture, tmp_path: Path) -
         ({"tolls": ["hops"], "observation": "progress+relative"}, "has 'hops' twice"),
     ],
 )
-def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str) -> None:
+def test_bad_tolls_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Config(**given)
 
 
-def test_a_toll_on_what_may_be_below_0_is_refused(mixture: Mixture) -> None:
+def test_a_toll_on_a_feature_that_may_be_negative_is_refused(mixture: Mixture) -> None:
     with pytest.raises(ConfigError, match=r"agent.tolls: .*more_time can be negative"):
         Agent(Config(**_SMALL, tolls=["more_time"]), mixture, rounds=1, seed=1)
 
 
 @pytest.mark.parametrize(("harm", "low", "high"), [(0.0, -20, -2), (4.0, -0.4, 0.4)])
-def test_what_one_world_gains_does_not_pay_for_what_another_loses(
+def test_a_gain_in_one_world_does_not_pay_for_harm_in_another(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch, harm: float, low: float, high: float
 ) -> None:
-    """Two worlds want opposite things of one cost; with `harm` the second gives no more than its reference has."""
+    """The worlds prefer opposite signs of a cost. `harm_weight` keeps the second no worse than its reference."""
     agent = Agent(Config(population=30, elite=6, references=["minimal"], harm_weight=harm), mixture, rounds=15, seed=1)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (float(logs[0]) * (1.0, -0.5)[k], 1))
     monkeypatch.setattr(agent, "_best_of_references", lambda pool: torch.tensor([math.inf, 0.0]))
@@ -192,18 +192,16 @@ def test_what_one_world_gains_does_not_pay_for_what_another_loses(
     assert math.isfinite(metrics["loss"])
 
 
-def test_a_loss_without_end_counts_for_nothing_where_harm_does_not_count(
-    mixture: Mixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_infinite_loss_is_ignored_without_harm_weight(mixture: Mixture, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = Agent(Config(population=6, elite=2, references=["minimal"], harm_weight=0), mixture, rounds=1, seed=1)
     monkeypatch.setattr(agent, "_play", lambda logs, k: (math.inf if logs[0] > 0 else float(logs[1]), 1))
     agent.train_round()
     assert agent.mean.isfinite().all()
-    assert float(agent.mean[0]) <= 0  # those with an infinite loss are not among the elite
+    assert float(agent.mean[0]) <= 0  # candidates with an infinite loss are not among the elite
 
 
 def test_references_play_the_episodes_of_the_candidates(mixture: Mixture) -> None:
-    """The loss of the best of them in each world, at the seeds of the round."""
+    """The loss of the best reference in each world, at the seeds of the round."""
     names = ["minimal", "q_adaptive"]
     agent = Agent(Config(**_SMALL, references=names), mixture, rounds=1, seed=1)
     with ThreadPoolExecutor(2) as pool:
@@ -221,7 +219,7 @@ def test_a_reference_that_does_not_run_is_refused(mixture: Mixture) -> None:
         Agent(Config(**_SMALL, references=["dim_war"]), mixture, rounds=1, seed=1)
 
 
-def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_been(mixture: Mixture) -> None:
+def test_threads_and_a_restart_do_not_change_a_search(mixture: Mixture) -> None:
     whole = Agent(Config(**_SMALL, threads=2), mixture, rounds=2, seed=1)
     metrics = [whole.train_round() for _ in range(2)]
     first = Agent(Config(**_SMALL), mixture, rounds=2, seed=1)
@@ -234,8 +232,8 @@ def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_be
     assert metrics[1]["decisions"] > metrics[0]["decisions"] > 0
 
 
-def test_a_round_that_is_given_up_leaves_nothing_behind(mixture: Mixture) -> None:
-    """An episode of a second of simulated traffic takes hours; it ends within a few us of it."""
+def test_an_interrupted_round_changes_nothing(mixture: Mixture) -> None:
+    """An episode simulates a second of traffic, which takes hours; an interrupt ends it after a few simulated us."""
     agent = Agent(Config(**{**_SMALL, "episode_ns": 1e9}, threads=2), mixture, rounds=1, seed=1)
     before = agent.state()
     threading.Timer(0.5, agent.abandon).start()
@@ -263,7 +261,7 @@ def test_the_loss_of_jobs_is_their_mean_time_per_flit(mixture: Mixture) -> None:
     assert loss == pytest.approx(sum(logs) / 2)
 
 
-def test_costs_say_where_it_starts(mixture: Mixture) -> None:
+def test_the_search_starts_from_the_given_costs(mixture: Mixture) -> None:
     agent = Agent(Config(**_SMALL, start={"more_hops": 12.0}), mixture, rounds=1, seed=1)
     costs = dict(zip(agent.features, -agent.policy()[0][0][0, first_slot(agent) :], strict=True))
     assert costs["more_hops"] == pytest.approx(12)
@@ -280,7 +278,7 @@ def test_costs_say_where_it_starts(mixture: Mixture) -> None:
         ({"population": 1}, r"agent\.population: 1"),
     ],
 )
-def test_what_it_cannot_search_with_is_refused(mixture: Mixture, change: dict[str, Any], words: str) -> None:
+def test_bad_settings_are_refused(mixture: Mixture, change: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         Agent(Config(**{**_SMALL, **change}), mixture, rounds=1, seed=1)
 

@@ -1,4 +1,4 @@
-"""An address at which there is no Ray cluster is refused in seconds, with what to do; Ray itself tries for minutes."""
+"""An address without a Ray cluster is refused in seconds, with advice; Ray itself tries for minutes."""
 
 import socket
 import threading
@@ -14,7 +14,7 @@ from flitgym.simcore import ConfigError
 
 
 def listening(answer: bytes | None) -> Iterator[str]:
-    """A server that says something else than Ray does, or nothing."""
+    """A server that does not answer as Ray does, or does not answer at all."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         held: list[socket.socket] = []
 
@@ -38,7 +38,7 @@ def refused(address: str) -> str:
     return str(caught.value)
 
 
-def test_nobody_there() -> None:
+def test_a_port_without_a_server_is_refused() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -48,7 +48,7 @@ def test_nobody_there() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["silent", "web"])
-def test_somebody_else_there(answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_server_is_refused(answer: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_cluster, "_ANSWER_SECONDS", 0.5)
     for address in listening(answer):
         said = refused(address)
@@ -57,7 +57,7 @@ def test_somebody_else_there(answer: bytes | None, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("address", ["head", "head:", "head:port", "http://", ":6379"])
-def test_no_address(address: str) -> None:
+def test_a_malformed_address_is_refused(address: str) -> None:
     said = refused(address)
     assert f"'{address}'" in said
     assert "host:port" in said

@@ -1,4 +1,4 @@
-"""A replay memory draws every transition alike; an episode that is carried on learns what was open at its end."""
+"""A replay buffer draws uniformly, and the tail of an episode completes its open transitions."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ def rows(*numbers: int) -> dict[str, torch.Tensor]:
     return {"reward": torch.tensor(numbers, dtype=torch.float32), "action": torch.tensor(numbers)}
 
 
-def test_replay_keeps_the_newest_and_draws_all_alike() -> None:
+def test_the_buffer_keeps_the_newest_and_draws_uniformly() -> None:
     memory, generator = Replay(5), torch.Generator().manual_seed(1)
     assert memory.sample(3, generator) == {}
     memory.add({})
@@ -32,12 +32,12 @@ def test_replay_keeps_the_newest_and_draws_all_alike() -> None:
     assert counts[:2].tolist() == [0, 0]
     assert (abs(counts[2:] - 2000) < 200).all()
     assert torch.equal(drawn["reward"], drawn["action"].float())
-    memory.add(rows(*range(10, 30)))  # more than it holds
+    memory.add(rows(*range(10, 30)))  # more rows than the capacity
     assert sorted(set(memory.sample(1000, generator)["action"].tolist())) == [25, 26, 27, 28, 29]
 
 
 @pytest.mark.parametrize("count", [0, 2, 7])
-def test_a_replay_goes_on_from_its_state(tmp_path: Path, count: int) -> None:
+def test_a_buffer_resumes_from_its_state(tmp_path: Path, count: int) -> None:
     memory, again = Replay(5), Replay(5)
     memory.add(rows(*range(count)) if count else {})
     torch.save(memory.state(), tmp_path / "state")
@@ -51,7 +51,7 @@ def test_a_replay_goes_on_from_its_state(tmp_path: Path, count: int) -> None:
 
 
 def lost(tail_ns: float) -> tuple[set[int], dict[int, float]]:
-    """Decisions of the first episode that were never handed out, and the rewards of those that were."""
+    """Decisions of the first episode without a transition, and the rewards of its transitions by decision."""
     routing = {"network": "slots", "hidden": [4], "slots": 8}
     rollouts = Rollouts(
         JAMMED, routing, networks=1, episode_ns=600, capacity=16384, record_part=1.0, seed=1, tail_ns=tail_ns
@@ -63,26 +63,26 @@ def lost(tail_ns: float) -> tuple[set[int], dict[int, float]]:
     known: dict[int, float] = {}
     batch = rollouts.take()
     for _ in range(2):
-        own = batch["network"] != 0 if known else batch["network"] == 0  # of the first episode
+        own = batch["network"] != 0 if known else batch["network"] == 0  # transitions of the first episode
         known |= dict(zip(batch["decision"][own].tolist(), batch["reward"][own].tolist(), strict=True))
         rollouts.run(600, layers)
         batch = rollouts.take()
     return set(range(made)) - set(known), known
 
 
-def test_the_tail_of_an_episode_brings_what_was_open_at_its_end() -> None:
+def test_the_tail_of_an_episode_completes_open_transitions() -> None:
     without, before = lost(0)
     some, after = lost(6_000)
     assert len(without) > 300
     assert len(some) < 0.5 * len(without)
-    # What it adds are the slow ones, and none is paid otherwise than before.
+    # The tail adds transitions of slow packets. The other rewards stay the same.
     assert all(after[number] == reward for number, reward in before.items())
     added = [reward for number, reward in after.items() if number not in before]
     assert np.mean(added) < 2 * np.mean(list(before.values())) < 0
     assert len(added) == len(without) - len(some)
 
 
-def test_dqn_learns_from_the_whole_memory() -> None:
+def test_dqn_learns_from_the_whole_buffer() -> None:
     settings: dict[str, Any] = {
         "networks": 2,
         "run_ns": 100,
@@ -101,7 +101,7 @@ def test_dqn_learns_from_the_whole_memory() -> None:
     filed = 0
     for _ in range(6):
         assert np.isfinite(learner.train_round()["loss"])
-        assert len(learner.replay) > filed  # what an episode left behind stays
+        assert len(learner.replay) > filed  # transitions of earlier episodes stay in the buffer
         filed = len(learner.replay)
     with pytest.raises(ConfigError, match=r"agent\.tail_ns: 5 takes agent\.replay=transitions"):
         dqn.Config(tail_ns=5)

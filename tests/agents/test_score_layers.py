@@ -1,4 +1,4 @@
-"""Networks that are written down: their sums say what both say, however many layers each has."""
+"""Networks with hand-made weights: the sum of two networks has the sum of their scores, at any depth."""
 
 import itertools
 
@@ -35,7 +35,7 @@ def test_a_sum_of_networks_scores_the_sum(one: tuple[int, ...], other: tuple[int
 
 def test_costs_and_tolls() -> None:
     layers = cost_layers(INPUTS, {"queued": 2.0}, {"hops": 3.0})
-    #             hops, queued, more_hops: -1/2 is a way with fewer hops, 1/2 one with a hop more
+    # hops, queued, more_hops: -1/2 is a path with one hop less, 1/2 a path with one hop more
     x = np.array([[1, 1, 0], [1, 1, 0.5], [2, 0, 1.5], [2, 0, -0.5], [0, 4, 0.5]], np.float32)
     assert np.allclose(score(layers, x), [-2, -5, -6, 0, -8], atol=1e-3)
     assert np.allclose(score(cost_layers(INPUTS, {"queued": 2.0}, {}), x), [-2, -2, 0, 0, -8])

@@ -1,4 +1,4 @@
-"""The policies that come with flitgym do what docs/agents says of them."""
+"""The shipped policies perform as docs/agents states."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def test_beats_the_better_of_ugal_and_q_adaptive_where_it_was_trained(seed: int)
     assert own["accepted_load"] > 0.98 * max(x["accepted_load"] for x in (ugal, q_adaptive))
 
 
-def test_carries_adversarial_traffic_from_the_first_50_us_on_a_network_it_never_saw():
+def test_carries_adversarial_traffic_within_50_us_on_an_unseen_network():
     sections = core_sections(compose(
         ["routing=dqn_dragonfly", "topology=dragonfly_1056", "traffic=adversarial", "traffic.load=0.3"]
     ))  # fmt: skip
@@ -38,11 +38,11 @@ def test_carries_adversarial_traffic_from_the_first_50_us_on_a_network_it_never_
     simulation.run_ns(50_000)
     series = simulation.series()
     assert (series["latency_mean_ns"][:5] < 1100).all()
-    accepted = series["flits"][1:5] * 32 / 10_000 / 1056  # flits of 32 ns each
+    accepted = series["flits"][1:5] * 32 / 10_000 / 1056  # a flit takes 32 ns
     assert (accepted > 0.29).all()
 
 
-def test_is_a_policy_for_any_dragonfly():
+def test_dqn_dragonfly_runs_on_any_dragonfly():
     _, metadata = load_policy(shipped_policy("dqn_dragonfly"))
     assert metadata["topology"] == "dragonfly"
     for topology in ("dragonfly_72", "dragonfly_342"):
@@ -50,7 +50,7 @@ def test_is_a_policy_for_any_dragonfly():
         assert statistics["accepted_load"] == pytest.approx(0.2, abs=0.02)
 
 
-# One set of weights for all kinds; the torus, its router and its packets were never trained on.
+# The same weights route all topologies. The torus, its router and its packets were not in the training.
 @pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
 @pytest.mark.parametrize(
     "words",
@@ -68,7 +68,7 @@ def test_one_policy_routes_every_kind_of_network(routing: str, words: list[str])
 
 
 @pytest.mark.parametrize("seed", [21, 22])
-def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
+def test_a_toll_avoids_saturation_under_bit_complement(seed: int):
     complement = ("topology=hyperx_64", "router=hpdc21", "traffic=bit_complement", "traffic.load=0.4")
     own = measured("dqn", *complement, warmup_ns=20_000, seed=seed)
     others = [measured(name, *complement, warmup_ns=20_000, seed=seed) for name in ("dim_war", "omni_war")]
@@ -76,10 +76,10 @@ def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
     assert own["packet_latency_mean_ns"] < min(x["packet_latency_mean_ns"] for x in others)
 
 
-# The links of the graph, which no search has played, are two thirds full by minimal paths alone: whoever takes a detour
-# whenever it is a little faster for the packet fills them to the brim.
+# The search did not train on this graph. Minimal paths alone fill two thirds of its links.
+# A policy that deroutes for any small gain of the packet saturates these links.
 @pytest.mark.parametrize("routing", ["dqn_priced", "search_universal"])
-def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(routing: str):
+def test_a_search_over_runs_beats_ugal_on_an_unseen_graph(routing: str):
     graph = ("topology=random_regular", "topology.routers=64", "topology.degree=8", "topology.terminals_per_router=4")
     scene = (*graph, "topology.graph_seed=7", "router=hpdc21", "traffic=uniform", "traffic.load=0.65")
     own, ugal = (measured(name, *scene, warmup_ns=60_000) for name in (routing, "ugal"))
@@ -87,18 +87,19 @@ def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(ro
     assert own["accepted_load"] == pytest.approx(0.65, rel=0.02)
 
 
-# Three hops one way round a ring of eight, or five the other way: above 1/3 the shorter way alone is full.
+# Tornado sends packets three hops in one direction of a ring of eight, or five hops in the other.
+# Above a load of 1/3 the shorter direction alone saturates.
 @pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
-def test_tornado_is_split_between_both_ways_round_the_ring(routing: str):
+def test_tornado_traffic_uses_both_directions_of_the_ring(routing: str):
     ring = ("topology=torus", "topology.sizes=[8,8]", "router=input_queued", "traffic=tornado", "traffic.load=0.36")
     own, minimal = (measured(name, *ring, warmup_ns=20_000) for name in (routing, "minimal"))
     assert minimal["accepted_load"] < 0.335
     assert own["accepted_load"] == pytest.approx(0.36, rel=0.02)
-    assert 3 < own["hops_mean"] < 4.2  # to and fro it would be 5
+    assert 3 < own["hops_mean"] < 4.2  # an even split would give 5
 
 
 def communication_ns(routing: str, *overrides: str) -> float:
-    """Of the target beside Halo3D."""
+    """Mean communication time of the target, which runs next to Halo3D."""
     pair = ["topology=dragonfly_72", "router=sc22", "workload=pair", "workload.background=halo3d"]
     simulation = Simulation(core_sections(compose([f"routing={routing}", *pair, *overrides])))
     while True:
@@ -108,8 +109,8 @@ def communication_ns(routing: str, *overrides: str) -> float:
             return float(target["rank_comm_time_ns"].mean())
 
 
-# Neither this placement nor this length is one of its search.
-def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_network():
+# The search used neither this placement nor this job length.
+def test_a_search_over_jobs_shortens_a_small_job_next_to_halo3d():
     small = (
         "workload.target=fft3d",
         "workload.target_params={n:80,ns_per_element:0.2,iterations:2}",
@@ -120,19 +121,19 @@ def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_
     assert own < 0.85 * dqn
 
 
-def test_a_network_without_its_relation_is_named():
+def test_a_policy_refuses_a_topology_without_its_relation():
     sections = core_sections(compose(["routing=search_jobs", "topology=hyperx_64"]))
     with pytest.raises(ConfigError, match=r"search_jobs\.safetensors, which says relation=five_hop, does not run"):
         Simulation(sections)
 
 
-def test_what_was_searched_for_jobs_still_goes_around_under_adversarial_traffic():
+def test_search_jobs_carries_adversarial_traffic():
     adversarial = ("topology=dragonfly_342", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
     statistics = measured("search_jobs", *adversarial, "traffic.load=0.25", warmup_ns=20_000)
     assert statistics["accepted_load"] == pytest.approx(0.25, rel=0.05)  # minimal paths carry 1 / 18
 
 
-def test_what_was_searched_for_jobs_costs_light_adversarial_traffic_no_more_than_par():
+def test_search_jobs_beats_par_under_light_adversarial_traffic():
     adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
     own, par = (measured(name, *adversarial, "traffic.load=0.25", warmup_ns=100_000) for name in ("search_jobs", "par"))
     assert own["generation_latency_mean_ns"] < par["generation_latency_mean_ns"]

@@ -1,4 +1,4 @@
-"""The tabular agents in Python are the core's routings: the same draws, tables and packets, bit for bit."""
+"""The tabular agents in Python equal the core's routings bit for bit: draws, tables and packets."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from flitgym.agents.tabular import play
 from flitgym.simcore import ConfigError, Simulation
 
 DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
-PARALLEL = {**DRAGONFLY, "groups": 4}  # two links per pair of groups, and global ports without one
+PARALLEL = {**DRAGONFLY, "groups": 4}  # two links per pair of groups; some global ports are unused
 HYPERX = {"name": "hyperx", "widths": [3, 4], "links": [2, 1], "terminals_per_router": 2}
 MIXED_HYPERX = {"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2, "local_dimensions": 1}
 
@@ -33,20 +33,20 @@ def pair(
 
 
 def assert_same(core: Simulation, twin: Simulation, table: np.ndarray) -> None:
-    """Bit for bit: the tables, every packet that is under way, and all that was measured."""
+    """Compare the tables, the packets in the network and all statistics bit for bit."""
     assert table.dtype == core.q_table.dtype == np.float32
     assert table.shape == core.q_table.shape
     np.testing.assert_array_equal(table.view(np.uint32), np.ascontiguousarray(core.q_table).view(np.uint32))
     ours, theirs = twin.arrays(), core.arrays()
     for name in ("terminals", "ports", "histogram_nic", "histogram_generation"):
         np.testing.assert_array_equal(ours[name], theirs[name])
-    # What counts as non-minimal is the routing's word in the core and a longer way for an agent outside.
+    # In the core, a routing itself marks a packet as non-minimal; for an external agent, a longer path does.
     assert {**twin.statistics(), "nonminimal_fraction": 0} == {**core.statistics(), "nonminimal_fraction": 0}
     assert twin.packets_in_network == core.packets_in_network
 
 
 def test_draws_are_the_core_s() -> None:
-    # Worked out with Python's own integers.
+    # The expected values use Python's own integers.
     def mix(x: int) -> int:
         x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
         x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
@@ -94,7 +94,7 @@ def test_q_adaptive(preset: str, topology: Any, traffic: Any, params: dict[str, 
     assert statistics["packets_delivered"] > 100
     assert statistics["nonminimal_fraction"] > 0
 
-    # Frozen, neither learns nor explores.
+    # A frozen table neither learns nor explores.
     learned = agent.table.copy()
     core.q_frozen = twin.q_frozen = True
     core.run(500)
@@ -126,14 +126,14 @@ def test_q_routing(preset: str, topology: Any, traffic: Any, params: dict[str, A
     core.run(3000)
     play(twin, agent, 3000)
     assert_same(core, twin, agent.table)
-    # Here both mean the same by non-minimal.
+    # For Q-routing, both definitions of non-minimal agree.
     assert twin.statistics() == core.statistics()
     assert (agent.table != first).mean() > 0.01
     assert core.statistics()["packets_delivered"] > 100
 
 
 def test_q_adaptive_without_some_terminals() -> None:
-    # Terminals are numbered anew, and one router has none: the ports and groups are the core's to tell.
+    # The remaining terminals get new numbers, and one router has no terminal. The core provides ports and groups.
     failures = {"terminals": [0, 5, 6, 7, 40]}
     core, twin = pair(
         DRAGONFLY, "hpdc21", {"name": "uniform", "load": 0.5}, 3, "q_adaptive", QAdaptive.ROUTING, failures
@@ -172,14 +172,14 @@ def test_q_routing_on_a_damaged_network(topology: Any, failures: Any) -> None:
     assert core.statistics()["packets_delivered"] > 100
 
 
-def test_links_that_go_down_are_not_for_q_routing_outside() -> None:
+def test_external_q_routing_refuses_link_failures_during_a_run() -> None:
     failures = {"events": ["0-1@100-200"]}
     _, twin = pair(DRAGONFLY, "hpdc21", {"name": "uniform", "load": 0.3}, 1, "q_routing", QRouting.routing(2), failures)
     with pytest.raises(ConfigError, match=r"failures\.events"):
         QRouting(twin, 1)
 
 
-def test_a_changed_rate_is_noticed() -> None:
+def test_a_different_learning_rate_changes_the_table() -> None:
     core, twin = pair(
         DRAGONFLY,
         "hpdc21",

@@ -1,4 +1,4 @@
-"""Configurations that are put together from sections equal those that Hydra composes, errors included."""
+"""Configurations that a `Composer` builds from sections equal those of Hydra, and so do the errors."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 Values = dict[str, Any]
 
-# A composer keeps the options that it has composed: one serves all tests, as it serves all runs of a sweep.
+# A composer caches composed options. All tests share one composer, as do all runs of a sweep.
 SIMULATIONS, TABLES = Composer(SIMULATION), Composer(TABLE)
 
 ORDINARY: list[tuple[list[str], Values]] = [
@@ -20,8 +20,8 @@ ORDINARY: list[tuple[list[str], Values]] = [
     (["traffic.load=1", "run.measure_ns=5", "seed=3"], {"traffic.load": 0.25}),
     (["routing=dqn_dragonfly", "topology=dragonfly_72"], {"study": "a"}),  # ${shipped_policy:...}
     (["routing=search_jobs", "topology=dragonfly_72"], {}),
-    (["routing=minimal", "routing=par"], {}),  # the last one counts
-    (["routing=q_adaptive"], {}),  # ${warmup_ns:} of a routing that learns
+    (["routing=minimal", "routing=par"], {}),  # the last value counts
+    (["routing=q_adaptive"], {}),  # ${warmup_ns:} of a learned routing
     (["routing=minimal"], {"run.freeze_q_table": True}),
     (["routing=q_adaptive", "run.freeze_q_table=true", "run=auto"], {}),
     (["run=convergence", "run.warmup_ns=3"], {"run.save_q_table": True}),
@@ -70,19 +70,19 @@ WRONG: list[tuple[list[str], Values]] = [
 
 
 def text(plain: Values) -> str:
-    """With types and order: 1 is not 1.0, and a result file has its keys in this order."""
+    """The text keeps types and order: 1 differs from 1.0, and a result file has its keys in this order."""
     return json.dumps(plain)
 
 
 @pytest.mark.parametrize(("words", "values"), ORDINARY, ids=str)
-def test_sections_make_what_hydra_composes(words: list[str], values: Values) -> None:
+def test_sections_equal_the_configuration_of_hydra(words: list[str], values: Values) -> None:
     before = SIMULATIONS.left_to_hydra
     assembled = SIMULATIONS.resolved(words, values)
     assert SIMULATIONS.left_to_hydra == before
     assert text(assembled) == text(SIMULATIONS.by_hydra(words, values))
 
 
-def test_tables_are_put_together_too() -> None:
+def test_configurations_of_tables_equal_those_of_hydra() -> None:
     words = ["topology=torus", "engine=nue", "patterns=5", "topology.terminals_per_router=2"]
     values = {"topology.sizes": [3, 3], "engine.layers": 2, "failures.links": ["0-1"], "dump": "never"}
     assert text(TABLES.resolved(words, values)) == text(TABLES.by_hydra(words, values))
@@ -90,7 +90,7 @@ def test_tables_are_put_together_too() -> None:
 
 
 @pytest.mark.parametrize(("words", "values"), UNUSUAL, ids=str)
-def test_what_is_unusual_is_left_to_hydra(words: list[str], values: Values) -> None:
+def test_unusual_overrides_are_left_to_hydra(words: list[str], values: Values) -> None:
     before = SIMULATIONS.left_to_hydra
     config = SIMULATIONS.resolved(words, values)
     assert SIMULATIONS.left_to_hydra == before + 1
@@ -100,7 +100,7 @@ def test_what_is_unusual_is_left_to_hydra(words: list[str], values: Values) -> N
 
 
 @pytest.mark.parametrize(("words", "values"), WRONG, ids=str)
-def test_what_is_wrong_is_said_in_the_same_words(words: list[str], values: Values) -> None:
+def test_errors_equal_those_of_hydra(words: list[str], values: Values) -> None:
     messages = []
     for way in (SIMULATIONS.resolved, Composer(SIMULATION).by_hydra):
         with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business

@@ -1,4 +1,4 @@
-"""The section `failures`: its keys are the core's, and a run is another one only where something fails."""
+"""The section `failures` has the core's keys, and changes the identity of a run only if something fails."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def training(*words: str) -> DictConfig:
 
 
 def without_section(config: DictConfig) -> DictConfig:
-    """As a configuration was before there were failures."""
+    """The configuration of a version without the section `failures`."""
     plain: dict[str, Any] = OmegaConf.to_container(config, resolve=False)  # type: ignore[assignment]
     del plain["failures"]
     old = OmegaConf.create(plain)
@@ -38,17 +38,17 @@ def test_keys_are_the_core_s() -> None:
         assert list(OmegaConf.load(CONFIG_DIR / f"{name}.yaml").failures) == list(core)
 
 
-def test_where_nothing_fails_a_run_is_the_one_it_was() -> None:
+def test_without_failures_the_hash_is_unchanged() -> None:
     config = compose(SMALL)
     assert "failures" not in core_sections(config)
     assert config_hash(config) == config_hash(without_section(config))
-    # What a seed draws is nothing.
+    # A seed that draws no failures does not change the hash.
     assert config_hash(compose([*SMALL, "failures.seed=7", "failures.links=[]"])) == config_hash(config)
     train = training()
     assert training_hash(train) == training_hash(without_section(train))
 
 
-def test_what_fails_makes_another_run() -> None:
+def test_failures_change_the_hash() -> None:
     config = compose(SMALL)
     hashes = {config_hash(config)}
     forms: list[dict[str, Any]] = [
@@ -71,11 +71,11 @@ def test_what_fails_makes_another_run() -> None:
     other = train.copy()
     other.failures.links = 0.05
     drawn = train.copy()
-    drawn.failures.seed = 3  # counts where `vary` draws failures
+    drawn.failures.seed = 3  # counts if `vary` draws failures
     assert len({training_hash(one) for one in (train, other, drawn)}) == 3
 
 
-def test_what_the_core_takes() -> None:
+def test_sections_of_failures_for_the_core() -> None:
     words = ["failures.links=[0-1,1-2,'2-3#1']", "failures.seed=4", "failures.events=[0.05@20000-60000]"]
     config = compose([*SMALL, *words])
     failures = {"links": ["0-1", "1-2", "2-3#1"], "seed": 4, "events": ["0.05@20000-60000"]}
@@ -86,7 +86,7 @@ def test_what_the_core_takes() -> None:
     assert gone.terminals()["name"][:5] == ["1", "2", "3", "4", "6"]
 
 
-def test_jobs_get_the_terminals_that_are_left() -> None:
+def test_jobs_run_on_the_remaining_terminals() -> None:
     words = ["topology=dragonfly_72", "routing=minimal", "workload=pair"]
     ranks = [
         [job["ranks"] for job in core_sections(compose([*words, *more]))["workload"]["jobs"]]
@@ -108,24 +108,24 @@ def test_jobs_get_the_terminals_that_are_left() -> None:
         ("failures.seed=-1", "failures.seed: -1 is no whole number from 0 on"),
     ],
 )
-def test_wrong_values_are_told(word: str, said: str) -> None:
+def test_bad_values_are_refused(word: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         Simulation(core_sections(compose([*SMALL, word])))
 
 
 @pytest.mark.parametrize("word", ["failures=3", "failures=null"])
-def test_a_section_is_no_value(word: str) -> None:
+def test_a_value_in_place_of_the_section_is_refused(word: str) -> None:
     with pytest.raises(ConfigError, match=r"it is a section of keys; write failures\.links="):
         compose([*SMALL, word])
 
 
-def test_a_training_has_them_in_its_world() -> None:
+def test_a_training_has_failures_in_its_world() -> None:
     config = training("failures.links=2")
     assert world_sections(config)["failures"] == {"links": 2}
     assert "failures" not in world_sections(training())
-    # Of what `vary` draws.
+    # The seed is kept, because `vary` may draw failures.
     assert world_sections(training("failures.seed=3"))["failures"] == {"seed": 3}
-    # The groups of a mixture's shifts are the core's, of every topology.
+    # The core reports the number of groups for every topology; the default shifts follow from it.
     assert variation(training())["traffic.shift"] == [1, 2, 3, 4]
     triangle = ("topology=hyperx", "topology.widths=[4,3]", "topology.terminals_per_router=1")
     assert variation(training(*triangle))["traffic.shift"] == [1, 2]

@@ -1,4 +1,4 @@
-"""The same configuration is the same run; everything that changes a number makes another."""
+"""Equal configurations have equal hashes, and every change of a number gives another hash."""
 
 from pathlib import Path
 
@@ -13,16 +13,16 @@ def test_equal_configurations_have_equal_hashes() -> None:
 @pytest.mark.parametrize(
     "override", ["seed=2", "traffic.load=0.31", "routing.epsilon=0.01", "run.measure_ns=1", "router=sc22"]
 )
-def test_what_changes_the_numbers_changes_the_hash(override: str) -> None:
+def test_keys_that_change_results_change_the_hash(override: str) -> None:
     assert config_hash(compose([override])) != config_hash(compose())
 
 
 @pytest.mark.parametrize("override", ["run.overwrite=true", "study=other"])
-def test_what_only_says_where_and_whether_does_not(override: str) -> None:
+def test_keys_of_output_do_not_change_the_hash(override: str) -> None:
     assert config_hash(compose([override])) == config_hash(compose())
 
 
-def test_a_q_table_counts_by_its_content(tmp_path: Path) -> None:
+def test_a_q_table_is_identified_by_its_content(tmp_path: Path) -> None:
     table = tmp_path / "table"
     hashes = set()
     for content in (b"one", b"two"):

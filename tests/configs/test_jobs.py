@@ -1,4 +1,4 @@
-"""What the options of the group `workload` mean in jobs, and what makes two workloads the same."""
+"""The jobs that the options of the group `workload` make, and the keys that identify a workload."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ def test_every_option_has_the_core_s_parameters_and_defaults(name: str) -> None:
     assert (section.name, section.max_ns, section.series_interval_ns) == (name, 100e6, 10_000)
 
 
-def test_the_study_s_numbers() -> None:
+def test_jobs_have_the_sizes_of_the_study() -> None:
     assert sizes(1056, "workload=pair") == {"fft3d": 528, "halo3d": 528}
     assert sizes(1056, "workload=pair", "workload.target=lulesh") == {"lulesh": 512, "halo3d": 528}
     mixed = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "stencil5d": 243}
@@ -37,14 +37,14 @@ def test_the_study_s_numbers() -> None:
 
 
 @pytest.mark.parametrize("available", [64, 72, 672, 2550])
-def test_other_networks_get_their_share(available: int) -> None:
+def test_jobs_scale_with_the_network(available: int) -> None:
     for option in ("pair", "mixed", "stencil27"):
         found = sizes(available, f"workload={option}")
         assert all(ranks >= 1 for ranks in found.values())
         assert sum(found.values()) <= available
 
 
-def test_a_pair_may_be_one_motif_twice_or_one_alone() -> None:
+def test_a_pair_may_repeat_a_motif_or_have_no_background() -> None:
     twice = sizes(72, "workload=pair", "workload.background=fft3d")
     assert twice == {"fft3d": 36, "fft3d_background": 36}
     assert sizes(72, "workload=pair", "workload.background=none") == {"fft3d": 36}
@@ -60,15 +60,15 @@ def test_parameters_of_the_motifs() -> None:
     assert (stencil["phase"], stencil["ranks"]) == ("halo", 27)
 
 
-def test_jobs_stand_in_the_place_of_traffic() -> None:
+def test_jobs_replace_traffic() -> None:
     sections = core_sections(compose(["workload=pair", "workload.placement=linear"]))
     assert "traffic" not in sections
     assert sections["workload"]["placement"] == "linear"
     assert set(core_sections(compose())) == {"topology", "router", "routing", "traffic", "seed"}
 
 
-def test_the_hash_of_a_run_without_jobs_is_what_it_was() -> None:
-    # Results that are there already are found again.
+def test_the_hash_of_a_run_without_jobs_is_stable() -> None:
+    # Existing results are found by this hash.
     assert config_hash(compose(["routing=par", "seed=7"])) == "7e7491bf0545"
 
 
@@ -76,11 +76,11 @@ def test_the_hash_of_a_run_without_jobs_is_what_it_was() -> None:
     "override",
     ["workload.target=lu", "workload.scale=0.5", "workload.placement_seed=2", "workload.target_params.n=10", "seed=2"],
 )
-def test_what_changes_the_jobs_changes_the_hash(override: str) -> None:
+def test_keys_of_the_jobs_change_the_hash(override: str) -> None:
     assert config_hash(compose(["workload=pair", override])) != config_hash(compose(["workload=pair"]))
 
 
-def test_windows_are_no_part_of_a_workload_s_hash() -> None:
+def test_windows_do_not_change_the_hash_of_a_workload() -> None:
     config = compose(["workload=pair"])
     before = config_hash(config)
     config.run.measure_ns = 5
@@ -88,7 +88,7 @@ def test_windows_are_no_part_of_a_workload_s_hash() -> None:
     assert config_hash(config) == before
 
 
-def test_a_goal_file_counts_by_its_content(tmp_path: Path) -> None:
+def test_a_goal_file_is_identified_by_its_content(tmp_path: Path) -> None:
     def of(path: Path) -> set[str]:
         jobs = f"workload.jobs=[{{name: x, goal_file: {path}}}]"
         return {
@@ -103,9 +103,9 @@ def test_a_goal_file_counts_by_its_content(tmp_path: Path) -> None:
     assert not of(tmp_path / "a") & of(tmp_path / "c")
 
 
-def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
+def test_a_matrix_file_becomes_the_exchange_of_its_rows(tmp_path: Path) -> None:
     path = tmp_path / "line.mtx"
-    # A line of six points: each talks to the next.
+    # A chain of six points, each connected to the next.
     entries = "".join(f"{k + 1} {k} 1\n" for k in range(1, 6))
     path.write_text(f"%%MatrixMarket matrix coordinate real symmetric\n6 6 5\n{entries}")
 
@@ -156,6 +156,6 @@ def test_run_id() -> None:
     assert run_id(_root_=config).startswith("dragonfly_par_pair-fft3d-halo3d_seed1_")
 
 
-def test_traffic_beside_jobs_is_refused() -> None:
+def test_traffic_together_with_jobs_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"traffic\.load=0\.3.*the jobs are the traffic"):
         compose(["workload=pair", "traffic.load=0.3"])

@@ -24,7 +24,7 @@ def saved(path: Path, weight: float = 1.0, **provenance: str) -> str:
     return str(path)
 
 
-def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_path: Path) -> None:
+def test_provenance_is_in_the_file_and_changes_no_run(tmp_path: Path) -> None:
     plain = saved(tmp_path / "plain.safetensors")
     told = saved(tmp_path / "told.safetensors", trained_by="flitgym-train 'vary={a: \"é\\\\\"}'\n", version="0.1.0+x")
     other = saved(tmp_path / "other.safetensors", 2.0, version="0.1.0+x")
@@ -32,7 +32,7 @@ def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_p
     assert metadata["version"] == "0.1.0+x"
     assert metadata["trained_by"].encode().decode("unicode_escape") == "flitgym-train 'vary={a: \"é\\\\\"}'\n"
     assert without_provenance(Path(told).read_bytes()) == Path(plain).read_bytes()
-    # The core reads it, and it is the same run as without these words.
+    # The core reads both files, and they give the same run.
     configs = [
         compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"]) for path in (plain, told, other)
     ]
@@ -46,12 +46,12 @@ def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_p
     assert len(hashes) == 1
 
 
-def test_what_is_no_policy_counts_as_it_is() -> None:
+def test_other_files_are_left_unchanged() -> None:
     for data in (b"", b"hello", b"\x02\0\0\0\0\0\0\0[]", b"\x16\0\0\0\0\0\0\0" + b'{"__metadata__":"word"}'[:22]):
         assert without_provenance(data) == data
 
 
-def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
+def test_unknown_keys_of_provenance_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="did you mean 'trained_by'"):
         saved(tmp_path / "p.safetensors", trained_from="x")
 
@@ -59,16 +59,16 @@ def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced"]
 )
-def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
+def test_shipped_policies_name_their_training(name: str) -> None:
     register_training(trainable())
     _, metadata = load_policy(shipped_policy(name))
     command, *words = shlex.split(metadata["trained_by"])
     assert command == "flitgym-train"
-    assert training_command(words) == metadata["trained_by"]  # with nothing that does not count
-    config = compose_root("train", words)  # every key and value is one that there is
+    assert training_command(words) == metadata["trained_by"]  # without words that do not affect the training
+    config = compose_root("train", words)  # every key and value exists
     hyperparameters, agent = trainable()[config.agent.name]
     settings: Any = OmegaConf.to_container(config.agent, resolve=True)
-    # The training that it names makes policies of this kind, on these networks; where its hash is told, this very one.
+    # The named training makes this kind of policy for these networks. A recorded hash must be that of the training.
     made = {"relation": "widest", "slots_by": "random", **agent.routing(hyperparameters(**settings))}
     for key in ("network", "slots", "observation", "relation"):
         assert metadata[key] == str(made[key]), key
@@ -77,7 +77,7 @@ def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> Non
     assert metadata.get("training_hash", training_hash(config)) == training_hash(config)
 
 
-def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
+def test_a_base_of_a_search_is_identified_by_its_weights(tmp_path: Path) -> None:
     register_training(trainable())
     (tmp_path / "moved").mkdir()
     paths = [
@@ -99,11 +99,12 @@ def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
         training_hash(compose_root("train", [*search, "agent.base=dqnn"]))
 
 
-def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:
+def test_folders_of_runs_have_the_name_of_the_policy_file(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     paths = [saved(tmp_path / "good.safetensors"), saved(tmp_path / "mine" / "policy.safetensors", 2.0)]
     names = [
         run_id(_root_=compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"])) for path in paths
     ]
     assert names[0].startswith("dragonfly_policy-good_uniform_")
-    assert names[1].startswith("dragonfly_policy-mine_uniform_")  # as every training calls it, so by its folder
+    # every training writes a file of this name, so the folder names the policy
+    assert names[1].startswith("dragonfly_policy-mine_uniform_")

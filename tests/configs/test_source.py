@@ -1,4 +1,4 @@
-"""Hydra gets the typed options from flitgym's source, each made when it is asked for."""
+"""Hydra gets flitgym's typed options from a configuration source that makes each option on request."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ def test_an_option_is_made_for_each_composition(source: FlitgymSource) -> None:
     assert made == ["two", "two"]
 
 
-def test_groups_and_options_are_told_apart(source: FlitgymSource) -> None:
+def test_groups_and_options_are_distinguished(source: FlitgymSource) -> None:
     offer("of_groups/inner/one", Option)
     assert source.is_group("of_groups")
     assert source.is_group("of_groups/inner/")

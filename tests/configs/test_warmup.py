@@ -1,4 +1,4 @@
-"""A routing that learns is warmed up by default, and whoever measures it earlier is told."""
+"""A learned routing has a longer default warm-up, and measuring before its table settles triggers a warning."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ LEARNED = {
 }
 
 
-def test_the_registry_knows_who_learns() -> None:
+def test_the_registry_marks_learned_routings() -> None:
     assert {"q_adaptive", "q_routing"} <= LEARNED
     assert not LEARNED & {"minimal", "par", "dim_war", "random", "external", "agent", "policy"}
 
@@ -24,7 +24,7 @@ def test_the_default_warm_up_follows_the_routing(routing: str) -> None:
     assert cold_table(config) is None
 
 
-def test_what_is_asked_for_is_done_and_told() -> None:
+def test_a_short_warm_up_is_kept_and_triggers_a_warning() -> None:
     for words in (["run=standard"], ["run.warmup_ns=499999"], ["run.warmup_ns=0"]):
         config = compose(["routing=q_adaptive", *words])
         assert config.run.warmup_ns < 500_000
@@ -37,16 +37,16 @@ def test_what_is_asked_for_is_done_and_told() -> None:
         assert cold_table(compose(["routing=q_adaptive", *words])) is None
 
 
-def test_a_table_that_is_there_needs_no_long_warm_up(tmp_path: Path) -> None:
+def test_a_loaded_table_needs_no_long_warm_up(tmp_path: Path) -> None:
     assert compose(["routing=q_adaptive", f"run.load_q_table={tmp_path}"]).run.warmup_ns == 20_000
 
 
-def test_jobs_on_an_empty_table_are_told() -> None:
+def test_jobs_with_an_empty_table_trigger_a_warning() -> None:
     assert "empty table" in str(cold_table(compose(["routing=q_adaptive", "workload=pair"])))
     assert cold_table(compose(["routing=par", "workload=pair"])) is None
 
 
-def test_the_same_windows_are_the_same_run() -> None:
+def test_equal_windows_have_equal_hashes() -> None:
     default = config_hash(compose(["routing=q_adaptive"]))
     assert default == config_hash(compose(["routing=q_adaptive", "run=settled", "run.measure_ns=20000"]))
     assert default == config_hash(compose(["routing=q_adaptive", "run=standard", "run.warmup_ns=500000"]))
