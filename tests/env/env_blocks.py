@@ -1,4 +1,4 @@
-"""Blocks in NumPy that say what the core's own say, and what else their tests share."""
+"""Blocks in NumPy that repeat the core's blocks, and helpers for their tests."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from flitgym.env import NO_DECISION, Asked, Feature, PacketBatch, blocks
 from flitgym.simcore import Simulation
 
-# With 256 flits in each input buffer and none at the outputs.
+# 256 flits in each input buffer, and no output buffers.
 CLASSIC = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.1"]
 DEPTH = np.float32(1) / np.float32(256)
 HPDC21 = ["topology=dragonfly_72", "router=hpdc21", "traffic=adversarial", "traffic.load=0.4"]
 
 
-# ---- The core's blocks once more, in NumPy ----
+# ---- The core's blocks, written in NumPy ----
 
 
 @blocks.observation(
@@ -71,7 +71,7 @@ def numpy_hop_delay(rows: dict[str, np.ndarray], simulation: Simulation) -> np.n
 
 
 def columns_of(batch: PacketBatch, rows: np.ndarray, feature: str) -> np.ndarray:
-    """One feature of rows [n, width]: [n], or [n, slots]."""
+    """One feature of the rows [n, width]: [n] if general, [n, slots] if per slot."""
     seam = batch.seam
     general, per_slot = ([one["name"] for one in seam[kind]] for kind in ("general", "per_slot"))
     if feature in general:

@@ -4,7 +4,7 @@ from typing import Any
 
 from flitgym.env import World
 
-# Three routers, each joined to each: every packet asks once, at its source router.
+# Three routers, fully connected: every packet makes one decision, at its source router.
 TRIANGLE: dict[str, Any] = {
     "topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 2},
     "router": {"name": "vc_router", "latency_from": "nic"},

@@ -1,4 +1,4 @@
-"""What blocks in NumPy are told when they are wrong, or in the wrong place."""
+"""Errors of NumPy blocks: wrong values, wrong names, and environments that cannot use them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitgym.simcore import ConfigError
 
 
 def written(name: str, write: Callable[..., Any], **features: Any) -> PacketBatch:
-    """A batch with a block of this function."""
+    """A batch with a block that calls this function."""
     blocks.OBSERVATIONS.pop(name, None)
     blocks.observation(name, **features)(write)
     batch = PacketBatch(2, world=TRIANGLE, observation=f"progress+{name}")
@@ -37,7 +37,7 @@ def test_values_are_checked() -> None:
 
         batch = written("checked", write, **g, **p)
         n = batch.collect()
-        # Behind the candidates stands 0, though it lies outside the bounds.
+        # Masked slots hold 0, even if 0 is outside the declared bounds.
         slots = columns_of(batch, batch.observation[:n], "checked.three")
         np.testing.assert_array_equal(slots, np.where(batch.mask[:n], slot, 0))
         return n
@@ -55,7 +55,7 @@ def test_values_are_checked() -> None:
             collect_with(*values)  # type: ignore[arg-type]
 
 
-def test_functions_are_told_what_they_did_wrong() -> None:
+def test_errors_name_the_mistake_of_a_function() -> None:
     one = {"general": [Feature("one", 0, 1, "")]}
     with pytest.raises(ConfigError, match=r"'wrong': feature 'one' is nan in row 0.*it was not written"):
         written("wrong", lambda asked, general, per_slot: None, **one).collect()
@@ -71,7 +71,7 @@ def test_functions_are_told_what_they_did_wrong() -> None:
     batch = written("wrong", broken, **one)
     with pytest.raises(ValueError, match="broadcast"):
         batch.collect()
-    batch.options.world.simulation("minimal", 1)  # nothing else is hurt
+    batch.options.world.simulation("minimal", 1)  # the world is unharmed
     batch.reset(seed=1)
 
     for returned, words in (
@@ -115,10 +115,11 @@ def test_names_are_checked() -> None:
     ):
         with pytest.raises(ConfigError, match=words):
             call()
-    blocks.observation("numpy_link", [], [Feature("link", 0, 32, "see queues")])(numpy_link)  # a module read again
+    # a module may be loaded again
+    blocks.observation("numpy_link", [], [Feature("link", 0, 32, "see queues")])(numpy_link)
 
 
-def test_who_cannot_take_them_says_so() -> None:
+def test_unsupported_uses_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is made in Python .*use PacketBatch"):
         PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
     world = World(TRIANGLE)

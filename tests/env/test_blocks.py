@@ -1,4 +1,4 @@
-"""Blocks of features and rewards that are written in NumPy, beside the core's own."""
+"""Blocks of features and rewards in NumPy, used next to the core's own."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ K = 3
 
 
 @pytest.mark.parametrize("topology", ["dragonfly_72", "hyperx_64"])
-def test_the_cores_features_in_numpy_are_the_same_to_the_bit(topology: str) -> None:
+def test_features_in_numpy_equal_the_core_s_bit_for_bit(topology: str) -> None:
     batch = PacketBatch(K, overrides=[f"topology={topology}", *CLASSIC[1:]], observation=EVERY)
     batch.reset(seed=1)
     place = batch.observation.__array_interface__["data"]
     twins = dict(TWINS)
-    if topology == "dragonfly_72":  # whose minimal ways have one global link, though two may be shorter
+    if topology == "dragonfly_72":  # a minimal path here has one global link, though a path with two may be shorter
         del twins["numpy_path.hops_left"], twins["numpy_path.more_hops"]
     greatest: dict[str, float] = dict.fromkeys(twins, 0)
 
@@ -48,14 +48,14 @@ def test_the_cores_features_in_numpy_are_the_same_to_the_bit(topology: str) -> N
             greatest[mine] = max(greatest[mine], float(values.max()))
 
     play(batch, 200, see)
-    assert min(greatest.values()) > 0  # none of them was idle
+    assert min(greatest.values()) > 0  # every feature has been above 0
     assert batch.observation.__array_interface__["data"] == place
     for copied in (copy.deepcopy, pickled):
         play(copied(batch), 30, see)
     play(batch, 30, see)
 
 
-def test_what_is_added_changes_nothing_of_the_core() -> None:
+def test_added_blocks_do_not_change_the_core() -> None:
     mine, core = (
         PacketBatch(2, overrides=HPDC21, observation=names)
         for names in ("progress+numpy_path+queues+counted", "progress+queues")
@@ -76,7 +76,7 @@ def test_what_is_added_changes_nothing_of_the_core() -> None:
     assert [one.state_hash() for one in mine.simulations] == [one.state_hash() for one in core.simulations]
 
 
-def test_the_seam_tells_where_everything_stands() -> None:
+def test_the_seam_lists_the_columns_in_order() -> None:
     batch = PacketBatch(1, overrides=CLASSIC, observation="numpy_path+queues+progress+numpy_link", slots=5)
     batch.reset(seed=1)
     seam = batch.seam
@@ -90,7 +90,7 @@ def test_the_seam_tells_where_everything_stands() -> None:
     plain = PacketBatch(1, overrides=CLASSIC)
     plain.reset(seed=1)
     assert plain.seam == plain.simulations[0].seam()
-    assert plain.observation.base is not None  # the core's own memory, as ever
+    assert plain.observation.base is not None  # the observation is still a view of the core's memory
 
 
 def test_blocks_of_python_alone() -> None:
@@ -139,7 +139,7 @@ def test_observations_come_back_with_their_transitions(reward: str, noted: bool)
         np.testing.assert_array_equal(rows["value"], rows["decision"] * 2.0)
 
 
-def test_a_reward_in_numpy_is_the_cores_to_the_bit() -> None:
+def test_a_reward_in_numpy_equals_the_core_s_bit_for_bit() -> None:
     paid = []
     for reward in ("hop_delay", "numpy_hop_delay"):
         batch = PacketBatch(K, overrides=HPDC21, reward=reward)
@@ -160,7 +160,7 @@ def test_a_reward_in_numpy_is_the_cores_to_the_bit() -> None:
     assert len({paid[0][key] for key in both}) > 100
 
 
-def test_rewards_see_what_was_noted_and_the_features() -> None:
+def test_rewards_receive_the_caller_s_columns_and_the_features() -> None:
     @blocks.reward("noted_reward")
     def noted_reward(rows: dict[str, np.ndarray], simulation: Simulation) -> np.ndarray:
         assert isinstance(simulation, Simulation)
@@ -179,15 +179,15 @@ def test_rewards_see_what_was_noted_and_the_features() -> None:
         pieces.append(batch.take())
     mine, core = pieces
     np.testing.assert_allclose(mine["reward"], core["reward"] * 1000 + core["decision"] * 4.0, rtol=1e-6)
-    assert mine["reward"].flags.writeable  # its owner's
+    assert mine["reward"].flags.writeable  # the caller owns the array
 
 
-def test_who_only_plays_need_not_take() -> None:
+def test_playing_without_take_is_allowed() -> None:
     keywords: dict[str, Any] = {"overrides": CLASSIC, "observation": "progress+counted", "record": 64}
     batch = PacketBatch(2, **keywords)
     batch.reset(seed=1)
     play(batch, 400)
-    assert batch.filed(0) > 64 + 1024  # the ring was outrun, and what is kept of decisions would not have fitted
+    assert batch.filed(0) > 64 + 1024  # more than the ring and the kept decisions can hold
     assert batch._added is None
     with pytest.raises(ConfigError, match=rf"network 0 came since the last take.*to {batch.filed(0)} or more"):
         batch.take()
@@ -200,7 +200,7 @@ def test_who_only_plays_need_not_take() -> None:
     assert measured["accepted_load"] > 0.05
 
 
-def test_rings_hold_the_cores_part_alone() -> None:
+def test_rings_hold_the_columns_of_the_core_only() -> None:
     batch = PacketBatch(1, overrides=CLASSIC, observation="progress+counted", reward="numpy_hop_delay")
     batch.reset(seed=1)
     for columns in (batch.transitions(0), batch.ring(0).take()):
@@ -213,7 +213,7 @@ def test_rings_hold_the_cores_part_alone() -> None:
 
 @pytest.mark.parametrize("between", [False, True])
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
-def test_copies_go_on_by_themselves(between: bool, copied: Callable[[PacketBatch], PacketBatch]) -> None:
+def test_copies_are_independent(between: bool, copied: Callable[[PacketBatch], PacketBatch]) -> None:
     batch = PacketBatch(K, overrides=CLASSIC, observation="counted+numpy_router+queues", reward="numpy_hop_delay")
     batch.reset(seed=1)
     play(batch, 150)
@@ -225,7 +225,7 @@ def test_copies_go_on_by_themselves(between: bool, copied: Callable[[PacketBatch
         for one in (batch, other):
             one.apply(np.zeros(n, np.int64))
     rows = []
-    for one in (other, batch):  # one after the other: neither disturbs the other
+    for one in (other, batch):  # run one after the other: neither affects the other
         play(one, 100)
         rows.append(one.take())
     assert len(rows[0]["action"]) > 100
@@ -283,10 +283,10 @@ def test_a_pickle_brings_the_module_of_its_blocks(tmp_path: Path, monkeypatch: p
     assert done.stdout.strip() == batch.simulations[0].state_hash()
 
 
-# ---- What a block is told ----
+# ---- The inputs of a block ----
 
 
-def test_what_is_asked_is_what_the_core_says() -> None:
+def test_the_inputs_of_a_block_equal_the_core_s_data() -> None:
     checked = []
 
     @blocks.observation("checking", general=[Feature("zero", 0, 0, "")])
@@ -340,7 +340,7 @@ def test_tables_of_a_network(world: World) -> None:
     for router, links in enumerate(tables.links):
         own = channels["peer_router"][channels["router"] == router]
         np.testing.assert_array_equal(tables.next_router[links[links >= 0]], own[own >= 0])
-    # Breadth first by hand, from router 0.
+    # Breadth-first search from router 0.
     distance, ring = {0: 0}, [0]
     for router in ring:
         for link in tables.links[router]:

@@ -1,4 +1,4 @@
-"""Copies of simulations and environments, by deepcopy, by pickle and by fork: they go on as the original, and alone."""
+"""Copies of simulations and environments (deepcopy, pickle, fork) continue as the original does, independently."""
 
 import copy
 import os
@@ -41,7 +41,7 @@ def same(first: Any, second: Any) -> bool:
 
 
 def lockstep(first: Iterator[Any], second: Iterator[Any], steps: int) -> None:
-    """Both say the same, one after the other and in turn."""
+    """Both give the same results, one after the other and in turn."""
     for _ in range(steps):
         assert same(next(first), next(second))
 
@@ -80,7 +80,7 @@ def test_simulations(scene: str, copied: Callable[[Any], Any]) -> None:
         before = simulation.state_hash()
         for _ in range(5):
             other.run(40)
-        assert simulation.state_hash() == before  # each alone
+        assert simulation.state_hash() == before  # each simulation is independent
         for _ in range(5):
             simulation.run(40)
         assert simulation.state_hash() == other.state_hash()
@@ -104,7 +104,7 @@ def test_simulations_in_the_middle_of_a_cycle(routing: str, copied: Callable[[An
         count = simulation.collect()
         other = copied(simulation)
         asked = [one.decisions() if routing == "agent" else one.requests() for one in (simulation, other)]
-        for one in asked:  # behind the candidates there is nothing to compare
+        for one in asked:  # masked entries are not compared
             one["port"] = one.get("port", np.zeros(0)) * one.get("mask", np.zeros(0))
         assert same(*asked)
         with pytest.raises(CoreError, match="twice"):
@@ -133,11 +133,11 @@ def test_programs(copied: Callable[[Any], Any]) -> None:
         assert again.totals() == program.totals()
     sizes = np.array([7, 8])
     program = Program(2, op_rank=[0, 1], op_kind=[CALC, CALC], op_size=sizes)
-    sizes[:] = 99  # what its owner does later is no part of it
+    sizes[:] = 99  # the program has copied the array
     assert copied(program).totals()["calc_ns"] == 15
 
 
-def test_the_configuration_is_kept_as_it_was(copied: Callable[[Any], Any]) -> None:
+def test_the_configuration_is_copied(copied: Callable[[Any], Any]) -> None:
     sections = copy.deepcopy(SCENES["ugal"])
     simulation = Simulation(sections)
     simulation.run(100)
@@ -149,7 +149,7 @@ def test_the_configuration_is_kept_as_it_was(copied: Callable[[Any], Any]) -> No
     assert simulation.state_hash() == other.state_hash()
 
 
-def test_a_batch_takes_over_what_is_asked() -> None:
+def test_a_batch_takes_over_open_decisions() -> None:
     batch = PacketBatch(3, world=TRIANGLE)
     batch.reset(seed=1)
     n = batch.collect()
@@ -168,7 +168,7 @@ def test_a_batch_takes_over_what_is_asked() -> None:
     assert [one.state_hash() for one in forks] == [one.state_hash() for one in batch.simulations]
 
 
-def test_readers_go_on_where_they_were(copied: Callable[[Any], Any]) -> None:
+def test_readers_continue_at_the_same_row(copied: Callable[[Any], Any]) -> None:
     simulation = Simulation(SCENES["policy"])
     ring = Ring(simulation, without=("mask",))
     simulation.run(150)
@@ -247,7 +247,7 @@ def test_batches(between: bool, copied: Callable[[Any], Any]) -> None:
     for step in range(400):
         counts = [one.collect() for one in (batch, other)]
         assert counts[0] == counts[1]
-        if step in (150, 290):  # with columns noted that have not come back
+        if step in (150, 290):  # the caller's columns of these steps have not been returned yet
             other = copied(batch if between else other)
             assert same(other.decision[: counts[0]], batch.decision[: counts[0]])
         draws = random.random(len(batch.mask))
@@ -282,7 +282,7 @@ def test_router_environments(copied: Callable[[Any], Any]) -> None:
     assert same(env.reset(), other.reset())
 
 
-def test_worlds_are_drawn_alike(copied: Callable[[Any], Any]) -> None:
+def test_copies_draw_the_same_worlds(copied: Callable[[Any], Any]) -> None:
     world = World(TRIANGLE, {"traffic.load": {"low": 0.1, "high": 0.3}})
     assert [copied(world).draw(k) for k in range(5)] == [world.draw(k) for k in range(5)]
 
@@ -323,7 +323,7 @@ assert repr(pickle.loads(theirs)) == repr(pickle.loads(go_on())), "the child wen
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_goes_on_by_itself(tmp_path: Path) -> None:
+def test_a_forked_process_is_independent(tmp_path: Path) -> None:
     script = tmp_path / "forks.py"
     script.write_text(FORK)
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)

@@ -1,4 +1,4 @@
-"""Environments on damaged networks: what is missing, what goes down in the run, other links in each episode."""
+"""Environments on damaged networks: missing links, links that fail during the run, other links in each episode."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_all_decisions_of_a_damaged_network(scene: str) -> None:
     for simulation in batch.simulations:
         simulation.check_conservation()
         simulation.stop_sources()
-        # Nothing is lost: what is under way arrives, by whichever candidates.
+        # No packet is lost: all packets in the network arrive, whatever the choices.
         for _ in range(20_000):
             if not simulation.packets_in_network:
                 break
@@ -60,7 +60,7 @@ def test_one_decision_at_a_time(control: str) -> None:
         times.append(info["time_ns"])
         if terminated or truncated:
             observation, info = env.reset()
-    # Links were down for the second half.
+    # Links were down in the second half of the run.
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -75,13 +75,13 @@ def test_one_agent_per_router(scene: str) -> None:
         observations, *_ = env.step({agent: env.action_space(agent).sample() for agent in env.agents})
         assert all(env.observation_space(agent).contains(row) for agent, row in observations.items())
         seen += [observations[f"router_{k}"][1:-2:3] for k in range(36)]
-    # A port keeps its place whatever has failed: behind two terminals three local and two global ones.
+    # A port keeps its index under failures: two terminal ports, three local ports and two global ports.
     missing = {(r, c + 2) for r, c in np.argwhere(seen == 0)}
     assert (missing == set()) == (scene in ("terminals", "event"))
     assert missing == {(r, p) for r in range(36) for p in range(2, 7)} - used
 
 
-def test_every_episode_of_a_router_s_agents_may_lose_other_links() -> None:
+def test_each_episode_may_lose_other_links() -> None:
     env = RouterParallelEnv(overrides=DRAGONFLY, vary={"failures.links": [0.1]}, intervals=1, interval_ns=200)
     lost = set()
     for seed in range(3):
@@ -104,7 +104,7 @@ def test_each_world_draws_its_own_failures() -> None:
         channels = world.simulation("minimal", seed).channels()
         links.add(tuple(zip(channels["router"].tolist(), channels["port"].tolist(), strict=True)))
     assert len(links) > 3
-    # A seed that is given stands, or is drawn as asked; other draws are what they are without failures.
+    # A fixed seed of failures stays fixed or is drawn as requested. The other draws do not depend on failures.
     fixed = World(sections("failures.links=1", "failures.seed=9"), {"failures.links": parts})
     assert {fixed.draw(seed)["failures"]["seed"] for seed in range(5)} == {9}
     asked = World(world.sections, {"failures.links": parts, "failures.seed": [3, 4]})
@@ -116,7 +116,7 @@ def test_each_world_draws_its_own_failures() -> None:
 
 
 def test_failures_that_cut_the_network_are_drawn_again() -> None:
-    # Three routers in a triangle hold together without any one link, and never without two.
+    # Three routers in a triangle stay connected without any one link, and never without two.
     triangle = {"topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 1}, "traffic": "uniform"}
     square = {"topology": {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 1}, "traffic": "uniform"}
     diagonal = {"topology": {"name": "hyperx", "widths": [4], "terminals_per_router": 1}, "traffic": "uniform"}
@@ -124,7 +124,7 @@ def test_failures_that_cut_the_network_are_drawn_again() -> None:
         World(triangle, {"failures.links": [2]}).simulation("minimal", 1)
     with pytest.raises(ConfigError, match="there is no path from terminal"):
         World(square, {"failures.links": [2]}).simulation("minimal", 1)
-    # Of the 20 triples of links between four routers, four cut one of them off.
+    # Four of the 20 sets of three links between four routers disconnect a router.
     world = World(diagonal, {"failures.links": [3]})
     cut = 0
     for seed in range(40):
@@ -137,7 +137,7 @@ def test_failures_that_cut_the_network_are_drawn_again() -> None:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_the_shipped_policy_goes_around(scene: str) -> None:
+def test_the_shipped_policy_avoids_failed_links(scene: str) -> None:
     words = [*DRAGONFLY, "routing=dqn_dragonfly", *SCENES[scene]]
     simulation = Simulation(core_sections(compose(words)))
     simulation.begin_window()

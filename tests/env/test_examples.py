@@ -1,4 +1,4 @@
-"""The example files run as they are given, in short form."""
+"""The example files run as they are, in short form."""
 
 import importlib.util
 import runpy
@@ -14,7 +14,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a file as `python <file> <arguments>` does, in this process: its imports take longer than it does itself."""
+    """Run a file as `python <file> <arguments>` does, but in this process, because imports take long."""
     pytest.importorskip("torch")
 
     def in_this_process(name: str, *arguments: str) -> str:
@@ -31,24 +31,24 @@ def latency(printed: str, name: str) -> float:
 
 
 def test_packet_batch_ppo(run: Run) -> None:
-    # In short: what it learns in full, 970 to 1,000 ns, takes half a minute.
+    # Short form: the full training, to a latency of 970 to 1,000 ns, takes half a minute.
     printed = run("packet_batch_ppo.py", "--decisions", "30000")
     assert printed.count(" decisions, ") == 2
     assert 1100 < latency(printed, "UGAL-L") < 1300
     assert latency(printed, "learned") > 600
-    assert float(printed.split("accepted load")[1].split()[0]) > 0.3  # by minimal ways 0.13
+    assert float(printed.split("accepted load")[1].split()[0]) > 0.3  # minimal paths carry 0.13
 
 
 @pytest.mark.parametrize("policy", ["transformer", "graph"])
 def test_packet_batch_torch(policy: str) -> None:
-    # In short: what they learn in full takes minutes. Here they play and learn, and would do what paid more often.
+    # Short form: full trainings take minutes. Here the policies play, learn, and come to prefer better rewards.
     torch = pytest.importorskip("torch")
     spec = importlib.util.spec_from_file_location("packet_batch_torch", EXAMPLES / "packet_batch_torch.py")
     assert spec is not None
     assert spec.loader is not None
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
-    torch.set_num_threads(1)  # as main() does: several would wait for each other
+    torch.set_num_threads(1)  # as in main(): several threads would wait for each other
     torch.manual_seed(1)
     batch = example.PacketBatch(2, overrides=example.WORLD, **example.SEEN)
     batch.reset(1)
@@ -59,7 +59,7 @@ def test_packet_batch_torch(policy: str) -> None:
     assert {"collect", "forward", "apply", "take", "decisions"} == set(example.SPENT)
     with torch.no_grad():
         log_all, value = net(seen, mask)
-        # The same as was said when it was played, whatever stood in the other rows; nothing is chosen that is no slot.
+        # The log-probabilities equal those of the rollout, whatever the other rows hold. Masked slots are never chosen.
         torch.testing.assert_close(log_all.gather(1, action)[:, 0], rows["log_probability"], rtol=1e-4, atol=1e-4)
         torch.testing.assert_close(value, rows["value"], rtol=1e-4, atol=1e-4)
         assert mask.gather(1, action).all()

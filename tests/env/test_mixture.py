@@ -1,4 +1,4 @@
-"""Trainings on several worlds: who plays which, for how long, and what is refused."""
+"""Trainings on several worlds: the order of worlds, the length of episodes, and invalid mixtures."""
 
 from itertools import pairwise
 from typing import Any
@@ -34,7 +34,7 @@ def layers(of: Rollouts) -> Any:
     return SlotScores(of.seam, Config().hidden).export()
 
 
-def test_networks_take_the_worlds_in_turn_and_keep_them():
+def test_networks_are_assigned_to_the_worlds_in_turn():
     of = rollouts(6)
     assert of.members == [0, 1, 2, 0, 1, 2]
     assert [s.facts()["terminals"] for s in of.simulations][:3] == [s.facts()["terminals"] for s in of.simulations][3:]
@@ -45,7 +45,7 @@ def test_networks_take_the_worlds_in_turn_and_keep_them():
     assert of.next_seed > 11  # new episodes have begun
 
 
-def test_with_fewer_networks_the_episodes_take_turns():
+def test_with_fewer_networks_the_worlds_alternate_by_episode():
     of = rollouts(1)
     seen = []
     for _ in range(60):
@@ -54,14 +54,14 @@ def test_with_fewer_networks_the_episodes_take_turns():
     assert [b for a, b in pairwise(seen) if a != b][:4] == [1, 2, 0, 1]
 
 
-def test_times_are_the_worlds_own():
+def test_each_world_has_its_own_times():
     of = rollouts(3)
     assert of.ends_ns == pytest.approx([1000 / 3, 500 * 2 / 3, 4000])
     of.run(100, layers(of))
     assert [s.time_ns for s in of.simulations] == pytest.approx([100, 50, 400], abs=2)
 
 
-def test_goes_on_from_its_state_in_the_same_way():
+def test_rollouts_resume_from_their_state():
     one, two = rollouts(2), rollouts(2)
     for _ in range(15):
         one.run(100, layers(one))
@@ -72,7 +72,7 @@ def test_goes_on_from_its_state_in_the_same_way():
     assert [s.state_hash() for s in one.simulations] == [s.state_hash() for s in two.simulations]
 
 
-def test_composed_as_in_a_configuration():
+def test_a_mixture_is_composed_from_a_configuration():
     small = {"overrides": ["topology=dragonfly_72"], "share": 2}
     mesh = {"overrides": ["topology=mesh_64", "router=input_queued"], "episode_ns": 500}
     mixture = Mixture.composed({"a": small, "b": mesh | {"vary": {"traffic.load": [0.1]}}})
@@ -94,7 +94,7 @@ def test_composed_as_in_a_configuration():
         ({"a": {"vary": {"traffic.load": "x"}}}, ["worlds.a", "traffic.load"]),
     ],
 )
-def test_what_is_refused(members: dict[str, Any], words: list[str]):
+def test_invalid_mixtures_are_refused(members: dict[str, Any], words: list[str]):
     with pytest.raises(ConfigError) as refused:
         Mixture.composed(members)
     for word in words:

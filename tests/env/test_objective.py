@@ -1,4 +1,4 @@
-"""Returns rank policies as the network does, for whatever horizon, and nobody gains by jamming."""
+"""Returns rank policies as network latency does, for any horizon, and congesting the network does not pay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rules:
         return (self.random_numbers.random(len(observation)) * mask.sum(axis=1)).astype(int)
 
     def ugal_l(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
-        """At the source a global port drawn at random against the minimal one, by queue x hops; then minimal."""
+        """At the source: compares a random global port with the minimal one by queue x hops. Later: minimal."""
         n, width = len(observation), len(self.per_slot)
         slots = observation[:, len(self.general) :].reshape(n, -1, width)
         hops = 8 * observation[:, [self.general.index("path.hops_left")]]
@@ -42,7 +42,7 @@ class Rules:
 
 
 def returns(rule: str, load: float, **keywords: object) -> tuple[float, float]:
-    """Return of an episode (control=decision and packet: mean over those of a network), and what the core accrued."""
+    """The return of an episode, or the mean over a network's episodes, and the delay that the core accrued."""
     overrides = [*LOADED[:2], f"traffic.load={load}"]
     paid, owed = [], []
     for seed in (1, 2):
@@ -79,7 +79,8 @@ def returns(rule: str, load: float, **keywords: object) -> tuple[float, float]:
 )
 def test_the_return_of_a_network_ranks_policies(horizon_ns: float, reward: str) -> None:
     keywords = {"control": "all", "episode_ns": horizon_ns, "reward": reward}
-    load = 0.3 if horizon_ns < 5_000 else 0.15  # later on the network itself prefers random to UGAL-L at higher loads
+    # over 5 us and more, the network itself prefers random to UGAL-L at higher loads
+    load = 0.3 if horizon_ns < 5_000 else 0.15
     low = {rule: returns(rule, load, **keywords) for rule in ("ugal_l", "random", "minimal")}
     assert low["ugal_l"][0] > low["random"][0] > low["minimal"][0]
     for paid, owed in low.values():
@@ -101,8 +102,8 @@ def test_single_packets_rank_policies() -> None:
     assert min(paid["ugal_l"], paid["random"]) > paid["minimal"]
 
 
-def test_an_episode_that_is_cut_anywhere_pays() -> None:
-    """TimeLimit and episode_decisions: what is paid is what accrued up to there."""
+def test_a_truncated_episode_is_charged_up_to_its_end() -> None:
+    """TimeLimit and episode_decisions: the return equals the delay that has accrued."""
     for env in (
         TimeLimit(PacketRoutingEnv(overrides=LOADED, control="all"), 100),
         PacketRoutingEnv(overrides=LOADED, control="all", episode_decisions=50),
@@ -125,13 +126,13 @@ def test_vector_networks_are_charged_as_single_ones() -> None:
         _, reward, _, _, _ = vector.step(np.zeros(2, int))
         total += reward
     owed = [simulation.accrued_delay_us() for simulation in vector.simulations]
-    # A step pays up to its network's present cycle.
+    # A step is charged up to the present cycle of its network.
     assert total == pytest.approx([-x for x in owed])
 
 
 @pytest.mark.parametrize("reward", ["team", "local"])
 def test_routers_in_parallel_rank_policies(reward: str) -> None:
-    """Biases: 0 is UGAL, a high one keeps to minimal ways, which jam; 2 us are enough to see it."""
+    """A bias of 0 is UGAL. A high bias keeps to minimal paths, which saturate within 2 us."""
     for intervals in (2, 5, 10):
         sums = {}
         for name, bias in (("ugal", 0.0), ("minimal", 64.0)):
@@ -147,7 +148,7 @@ def test_routers_in_parallel_rank_policies(reward: str) -> None:
 
 
 def test_workloads_are_charged_until_their_last_byte() -> None:
-    """All that a job sends is due from its start on: faster is better, and what is unfinished is charged to the end."""
+    """Delay accrues from the start of a job: faster is better, and unfinished bytes are charged up to the end."""
     overrides = ["topology=dragonfly_72", "workload=pair", "workload.target=halo3d", "workload.background=none"]
     overrides += ["workload.scale=0.001", "workload.size_scale=0.1"]
     env = PacketRoutingEnv(overrides=overrides, control="all", episode_ns=1e9)
@@ -166,7 +167,7 @@ def test_workloads_are_charged_until_their_last_byte() -> None:
     assert 0 < owed < packets * job["finish_ns"] * 1e-3
 
 
-def test_a_packet_that_is_cut_off_is_charged_and_shows_what_it_saw() -> None:
+def test_a_truncated_packet_is_charged_and_keeps_its_observation() -> None:
     env = PacketRoutingEnv(overrides=LOADED, control="packet", episode_ns=600)
     cut = 0
     for seed in range(20):
@@ -184,7 +185,7 @@ def test_a_packet_that_is_cut_off_is_charged_and_shows_what_it_saw() -> None:
     assert cut > 3
 
 
-def test_the_front_door_pays_every_decision_at_once() -> None:
+def test_the_default_environment_rewards_each_decision_at_once() -> None:
     env = gymnasium.make("flitgym/PacketRouting-v1", overrides=LOADED)
     observation, info = env.reset(seed=1)
     times = []

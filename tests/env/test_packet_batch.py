@@ -1,4 +1,4 @@
-"""`PacketBatch`: nothing is copied, numbers name decisions, transitions bring the caller's own columns along."""
+"""`PacketBatch`: zero-copy arrays, numbered decisions, and transitions with the caller's columns."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv, Ring
 from flitgym.simcore import ConfigError, CoreError, Simulation, SimulationBatch, registered
 
 K = 3
-# Packets of a Dragonfly decide more than once.
+# Packets of a Dragonfly make more than one decision.
 DRAGONFLY = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.03"]
 
 
 def choose(mask: np.ndarray, step: int) -> np.ndarray:
-    """Another valid slot in each step."""
+    """A valid slot that changes with the step."""
     return np.where(mask.sum(axis=-1) > step % 3, step % 3, 0)
 
 
@@ -30,7 +30,7 @@ def test_more_networks_than_the_machine_has_room_for_are_refused() -> None:
         batch.reset(seed=1)
 
 
-def test_slots_are_whole_numbers() -> None:
+def test_slots_are_integers() -> None:
     batch = PacketBatch(1, world=TRIANGLE)
     batch.reset(seed=1)
     with pytest.raises(ConfigError, match="float64; slots are whole numbers"):
@@ -52,7 +52,7 @@ def test_batch_copies_nothing() -> None:
         assert n > 0
         several += n > 1
         assert {name: address(getattr(batch, name)) for name in views} == addresses
-        # What the core wrote in this cycle is in the tensor, and it is what each simulation shows of itself.
+        # The tensor shows the core's data of this cycle, which equal those of each simulation.
         assert tensor.data_ptr() == address(batch.observation)
         for k, simulation in enumerate(batch.simulations):
             own = batch.network[:n] == k
@@ -95,7 +95,7 @@ def test_a_batch_holds_its_simulations() -> None:
     assert set(worlds.network[:n]) == {0, 1, 2}
 
 
-def test_batch_says_what_is_wrong() -> None:
+def test_misuse_is_refused_with_a_reason() -> None:
     batch = PacketBatch(2, world=JOBS)
     with pytest.raises(CoreError, match="reset"):
         batch.collect()
@@ -117,7 +117,7 @@ def test_batch_says_what_is_wrong() -> None:
 
 
 def noted(batch: PacketBatch, n: int) -> dict[str, np.ndarray]:
-    """Columns that say of which decision they are."""
+    """Columns that identify their decision."""
     number, network = batch.decision[:n], batch.network[:n]
     return {
         "value": (number * 10 + network).astype(np.float64),
@@ -144,7 +144,7 @@ def concatenated(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("reward", registered("reward"))
 @pytest.mark.parametrize("every", [1, 37])
-def test_transitions_come_back_with_what_was_noted(reward: str, every: int) -> None:
+def test_transitions_hold_the_caller_s_columns(reward: str, every: int) -> None:
     batch = PacketBatch(K, overrides=DRAGONFLY, reward=reward)
     batch.reset(seed=1)
     seen: dict[tuple[int, int], tuple[Any, ...]] = {}
@@ -188,17 +188,17 @@ def test_transitions_come_back_with_what_was_noted(reward: str, every: int) -> N
             np.testing.assert_array_equal(rows["next_observation"][i], seen[network, int(following)][0])
             np.testing.assert_array_equal(rows["next_mask"][i], seen[network, int(following)][1])
     assert several > 100
-    assert len(set(zip(rows["network"], rows["decision"], strict=True))) == len(rows["action"])  # each once
+    assert len(set(zip(rows["network"], rows["decision"], strict=True))) == len(rows["action"])  # each transition once
 
 
-def test_what_is_noted_is_forgotten_once_filed() -> None:
+def test_columns_are_dropped_after_their_transition() -> None:
     batch = PacketBatch(2, overrides=DRAGONFLY)
     batch.reset(seed=1)
     held = []
     for _ in range(16):
         play(batch, 100, 20)
         held.append(len(batch._own))
-    # What was filed is kept as long as news may take, here about 500 cycles, and what is under way.
+    # Columns are kept while feedback may still arrive, here about 500 cycles, and for open decisions.
     assert held[2] > 2 * held[0]
     assert held[-1] < 1.1 * held[-5]
     made = sum(simulation.decision_count for simulation in batch.simulations)
@@ -206,7 +206,7 @@ def test_what_is_noted_is_forgotten_once_filed() -> None:
     assert made - filed < held[-1] < made / 2
 
 
-def test_a_ring_that_is_outrun_says_so() -> None:
+def test_a_ring_overflow_is_an_error() -> None:
     batch = PacketBatch(2, overrides=DRAGONFLY, record=64)
     batch.reset(seed=1)
     reader = batch.ring(0)
@@ -217,12 +217,12 @@ def test_a_ring_that_is_outrun_says_so() -> None:
         batch.take()
     with pytest.raises(ConfigError, match=f"set record to {batch.filed(0)} or more"):
         reader.take()
-    assert len(reader.take()["action"]) == 0  # what was lost is lost; it goes on
-    # Columns do not pile up for ever either.
+    assert len(reader.take()["action"]) == 0  # lost transitions stay lost, and reading continues
+    # The caller's columns are limited, too.
     batch.reset(seed=1)
     with pytest.raises(ConfigError, match=r"call take\(\) more often"):
         play(batch, 3000, 10_000)
-    # In a single step: then nobody could have read it.
+    # A ring that overflows within one step, before any reader could take its rows.
     batch = PacketBatch(2, overrides=DRAGONFLY, record=1)
     batch.reset(seed=1)
     with pytest.raises(ConfigError, match=r"came in one step and the ring holds 1; set record to [2-9]"):
@@ -240,7 +240,7 @@ def test_log_probabilities_are_never_silently_zero() -> None:
             batch.apply(np.zeros(n, np.int64))
         assert np.isnan(batch.take()["log_probability"]).all()
         hashes.append(batch.simulations[0].state_hash())
-    assert hashes[0] == hashes[1]  # and compare as they should
+    assert hashes[0] == hashes[1]  # equal hashes, although NaN differs from NaN
     batch.collect()
     for wrong in (0.1, float("nan")):
         with pytest.raises(ConfigError, match="is not the logarithm of a probability"):
@@ -248,14 +248,14 @@ def test_log_probabilities_are_never_silently_zero() -> None:
     with pytest.raises(ConfigError, match="2 log-probabilities for 1 decisions"):
         batch.apply([0], log_probability=[0, 0])
     batch.apply([0], log_probability=torch.tensor([-0.5]))
-    # Those of routings in the core are their own.
+    # Routings in the core record their own log-probabilities.
     sections = {**TRIANGLE, "seed": 1}
     simulation = Simulation({**sections, "routing": {"name": "random", "record": 512}})
     simulation.run(500)
     ring = simulation.transitions()
     slots = ring["mask"][: simulation.transition_count].sum(axis=1)
     np.testing.assert_allclose(ring["log_probability"][: simulation.transition_count], -np.log(slots), rtol=1e-6)
-    # One step at a time through the core's own call there is none to give.
+    # A caller that passes only choices gives no log-probabilities.
     alone = Simulation({**sections, "routing": {"name": "agent", "record": 512}})
     for _ in range(500):
         alone.apply(np.zeros(alone.collect(), np.uint32))
@@ -273,7 +273,7 @@ def test_numbers_count_all_decisions_of_a_network() -> None:
     all_rows.read = some.read = 0
     first, second = all_rows.take(), some.take()
     assert 0.1 < len(second["action"]) / len(first["action"]) < 0.5
-    # The part that is recorded bears the same numbers.
+    # The recorded part has the same numbers.
     at = {int(number): k for k, number in enumerate(first["decision"])}
     for k, number in enumerate(second["decision"]):
         assert first["action"][at[int(number)]] == second["action"][k]

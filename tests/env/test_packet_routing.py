@@ -16,7 +16,7 @@ ID = "flitgym/PacketRouting-v1"
 
 
 def play(env: PacketRoutingEnv, seed: int, steps: int) -> list[Any]:
-    """A game of valid random actions: everything that the environment said."""
+    """All results of the environment under valid random actions."""
     random = np.random.default_rng(seed)
     observation, info = env.reset(seed=seed)
     said: list[Any] = [(observation, info["action_mask"])]
@@ -35,7 +35,7 @@ def same(first: list[Any], second: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", [name for name in gymnasium.registry if name.startswith("flitgym/")])
-def test_checkers_accept_every_id_as_it_is(name: str) -> None:
+def test_checkers_accept_every_id(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(5):
@@ -60,7 +60,7 @@ def test_no_arguments_are_needed() -> None:
     assert env.action_space.n == 8
 
 
-def test_importing_module_is_named_in_the_id() -> None:
+def test_the_id_may_name_the_module_to_import() -> None:
     assert isinstance(gymnasium.make(f"flitgym.env:{ID}", world=TRIANGLE).unwrapped, PacketRoutingEnv)
 
 
@@ -71,14 +71,14 @@ def test_observations_do_not_grow_with_the_network() -> None:
 
 
 @pytest.mark.parametrize("control", ["decision", "all", "packet"])
-def test_a_seed_decides_everything(control: str) -> None:
+def test_a_seed_determines_all_results(control: str) -> None:
     env = PacketRoutingEnv(world=TRIANGLE, control=control, background="random", episode_ns=100)
     first, again, other = (play(env, seed, 200) for seed in (5, 5, 6))
     assert same(first, again)
     assert not same(first, other)
     assert sum(len(said) == 2 for said in first) > 2  # several episodes
     if control == "all":
-        # Two episodes of ten decisions: each of a network of its own.
+        # Two episodes of ten decisions, each in a different network.
         asked = [said[0] for said in play(PacketRoutingEnv(control="all", episode_decisions=10), 5, 20)]
         assert not np.array_equal(asked[:10], asked[11:21])
 
@@ -94,7 +94,7 @@ def test_all_rewards_are_all_delays() -> None:
     for step in range(10_000):
         if step == 400:
             env.simulation.stop_sources()
-        assert observation[hops] == 0  # each asks once
+        assert observation[hops] == 0  # every packet makes one decision
         asked += 1
         action = int(random.choice(np.flatnonzero(info["action_mask"])))
         observation, reward, terminated, truncated, info = env.step(action)
@@ -105,7 +105,7 @@ def test_all_rewards_are_all_delays() -> None:
     assert env.simulation.packets_in_network == 0
     statistics = env.simulation.statistics()
     assert asked == statistics["packets_delivered"] > 400
-    # From the generation clock on; what still waited outside when the sources were stopped was charged up to then.
+    # Delay accrues from generation on. Packets that never entered were charged until the sources stopped.
     latency = statistics["generation_latency_mean_ns"] * statistics["packets_delivered"] * 1e-3
     assert latency * (1 - 1e-9) <= -paid < 1.2 * latency
 
@@ -124,7 +124,7 @@ def test_a_packet_pays_its_own_delay() -> None:
             if terminated or truncated:
                 break
         assert terminated
-        # The core has filed the same decisions, linked from the first to the last.
+        # The core has recorded the same decisions, linked from the first to the last.
         rows = [int(np.flatnonzero((columns["decision"] == n) & (columns["reward"] < 0))[0]) for n in numbers]
         np.testing.assert_allclose(columns["reward"][rows], rewards, rtol=1e-5)
         assert columns["next_decision"][rows][:-1].tolist() == numbers[1:]
@@ -145,7 +145,7 @@ def test_invalid_actions_are_refused_or_counted() -> None:
         strict.step(8)
     assert PacketRoutingEnv(world=TRIANGLE).options.invalid == "minimal"
     lenient.reset(seed=1)
-    for step in range(30):  # what was refused is not half done
+    for step in range(30):  # a refused action has no effect
         wanted = strict.step(0)
         given = lenient.step(5)
         np.testing.assert_array_equal(wanted[0], given[0])
@@ -255,13 +255,13 @@ def test_rules_of_the_background_decide() -> None:
         ({"render_mode": "human"}, "unknown mode 'human'"),
     ],
 )
-def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:
+def test_wrong_arguments_are_refused_with_a_reason(keywords: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         PacketRoutingEnv(**keywords)
 
 
 @pytest.mark.parametrize("action", [1.5, None, "a", np.array([1]), float("nan")])
-def test_an_action_is_a_whole_number(action: Any) -> None:
+def test_an_action_is_an_integer(action: Any) -> None:
     env = PacketRoutingEnv(world=TRIANGLE)
     env.reset(seed=1)
     with pytest.raises(ConfigError, match="is no whole number"):
@@ -271,15 +271,16 @@ def test_an_action_is_a_whole_number(action: Any) -> None:
     env.step(np.uint8(0))
 
 
-def test_a_world_that_asks_nothing_is_refused() -> None:
-    traffic = {"name": "flows", "sources": [0], "destinations": [1], "load": 0.1}  # within a router
+def test_a_world_without_decisions_is_refused() -> None:
+    # source and destination share a router
+    traffic = {"name": "flows", "sources": [0], "destinations": [1], "load": 0.1}
     env = PacketRoutingEnv(world={**TRIANGLE, "traffic": traffic}, episode_ns=100)
     with pytest.raises(ConfigError, match="had no decision within 100 ns"):
         env.reset(seed=1)
 
 
 @pytest.mark.parametrize("control", ["all", "packet"])
-def test_a_warm_up_pays_nobody(control: str) -> None:
+def test_a_warm_up_gives_no_reward(control: str) -> None:
     env = PacketRoutingEnv(world=TRIANGLE, control=control, record=64, warmup_ns=2000)
     env.reset(seed=1)
     simulation = env.simulation
@@ -295,7 +296,7 @@ def test_a_warm_up_pays_nobody(control: str) -> None:
     assert paid < 0 < steps
 
 
-def test_a_ring_too_small_is_not_silent() -> None:
+def test_a_ring_too_small_is_an_error() -> None:
     env = PacketRoutingEnv(control="packet", background="random", record=1)
     env.reset(seed=1)
 

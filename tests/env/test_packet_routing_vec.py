@@ -1,4 +1,4 @@
-"""Several networks at once: the vector environment beside single ones, and what follows the end of an episode."""
+"""The vector environment: equality with single environments, and the modes of automatic reset."""
 
 import warnings
 from typing import Any
@@ -15,7 +15,7 @@ K = 3
 
 
 def choose(mask: np.ndarray, step: int) -> np.ndarray:
-    """Another valid slot in each step."""
+    """A valid slot that changes with the step."""
     return np.where(mask.sum(axis=-1) > step % 3, step % 3, 0)
 
 
@@ -45,7 +45,7 @@ def test_equals_single_environments(control: str) -> None:
         actions = choose(info["action_mask"], step)
         observation, reward, terminated, truncated, info = vector.step(actions)
         for k, single in enumerate(singles):
-            if over[k]:  # the step after an end begins anew
+            if over[k]:  # the step after an end starts a new episode
                 alone: Any = (*single.reset(), 0.0, False, False)
                 alone = (alone[0], *alone[2:], alone[1])
             else:
@@ -70,7 +70,7 @@ def test_arrays_are_copied_or_written_in_place(copy: bool) -> None:
     assert np.shares_memory(reward, env.step([0] * K)[1]) is not copy
 
 
-def test_seeds_of_their_own() -> None:
+def test_each_network_has_its_own_seed() -> None:
     env = PacketRoutingVecEnv(K, world=TRIANGLE)
     listed, _ = env.reset(seed=[5, 6, 5])
     np.testing.assert_array_equal(listed[0], listed[2])
@@ -94,7 +94,7 @@ def test_seeds_of_their_own() -> None:
 
 
 def alike(first: Any, second: Any) -> None:
-    """The same keys, and the same numbers under each."""
+    """Same keys and equal numbers."""
     assert first.keys() == second.keys()
     for key, value in first.items():
         if isinstance(value, dict):
@@ -108,11 +108,11 @@ def alike(first: Any, second: Any) -> None:
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize("control", ["decision", "all"])
-def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode) -> None:
+def test_the_reset_modes_follow_gymnasium(control: str, mode: AutoresetMode) -> None:
     keywords: dict[str, Any] = {"world": TRIANGLE, "episode_ns": 60, "control": control}
     ours = PacketRoutingVecEnv(K, autoreset_mode=mode.value, **keywords)
     assert ours.metadata["autoreset_mode"] is mode
-    # One after the other, as Gymnasium runs them; episodes of single environments with the same seeds are the same.
+    # As in Gymnasium, networks run one after the other. Their episodes equal those of single environments.
     theirs = SyncVectorEnv([lambda: PacketRoutingEnv(**keywords)] * K, autoreset_mode=mode)
     shown: Any = (ours.reset(seed=3), theirs.reset(seed=3))
     ends = 0
@@ -136,7 +136,7 @@ def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode
     assert type(ours).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
 
 
-def test_actions_are_whole_numbers_and_networks_find_room() -> None:
+def test_bad_actions_and_too_many_networks_are_refused() -> None:
     env = PacketRoutingVecEnv(2, world=TRIANGLE)
     env.reset(seed=1)
     with pytest.raises(ConfigError, match="float64"):
@@ -154,7 +154,7 @@ def test_one_network_by_either_id() -> None:
     assert isinstance(gymnasium.make_vec("flitgym/PacketRoutingVec-v1", autoreset_mode="SameStep"), PacketRoutingVecEnv)
 
 
-def test_options_and_modes_that_do_not_exist() -> None:
+def test_unknown_options_and_modes_are_refused() -> None:
     with pytest.raises(ConfigError, match="did you mean 'SameStep'"):
         PacketRoutingVecEnv(2, autoreset_mode="SameStp")
     env = PacketRoutingVecEnv(2, world=TRIANGLE)

@@ -1,4 +1,4 @@
-"""RLlib on the core: the environment's contract, the runner's arithmetic, and that both algorithms run and learn."""
+"""RLlib with the core: the contract of the environment, the arithmetic of the runner, and both algorithms learn."""
 
 import os
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from flitgym.simcore import ConfigError  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
 TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}
-# At light load minimal paths are best, and an untrained policy takes detours: there is something to learn.
+# At this light load minimal paths are best, and an untrained policy deroutes, so a policy can improve.
 WORLD = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.3}})
 SEAM: dict[str, Any] = {"slots": 4, "observation": "progress+queues+path"}
 
@@ -63,22 +63,22 @@ def test_environment_keeps_its_contract() -> None:
         if truncated["__all__"]:
             break
     assert not terminated["__all__"]
-    assert set(rows) == acted  # everyone who acted gets a last observation and reward
+    assert set(rows) == acted  # every router that acted gets a last observation and reward
     assert several > 0
     assert steps > 100
-    # All that was filed was paid, to the router that decided.
+    # The environment has paid all rewards of the recorded transitions, to the routers that decided.
     reader = env.simulation.transitions()
     count = env.simulation.transition_count
     assert count > 100
     assert total == pytest.approx(float(reader["reward"][:count].sum()), rel=1e-4)
 
 
-def test_environment_repeats_and_knows_its_limits() -> None:
+def test_environment_repeats_and_refuses_large_networks() -> None:
     first, second = environment(), environment()
     a, b = first.reset(seed=5)[0], second.reset(seed=5)[0]
     assert a.keys() == b.keys()
     assert all((a[agent] == b[agent]).all() for agent in a)
-    # A slot without candidate is the minimal one.
+    # The environment replaces a masked slot by the minimal one.
     tried = 0
     for _ in range(30):
         masked = {agent: 3 if row[-1] == 0 else 0 for agent, row in a.items()}
@@ -110,7 +110,7 @@ def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, 
     small = PpoConfig(**SEAM, network=network, hidden=[16, 16], batch=1500)
     sampler = runner(rllib_ppo.algorithm_config(WORLD, small))
     generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():  # far from uniform, so that a wrong layer or mask shows
+    with torch.no_grad():  # a policy far from uniform, so that a wrong layer or mask changes the result
         for parameter in sampler.module.actor.parameters():
             parameter.copy_(spread * torch.randn(parameter.shape, generator=generator))
     sampler.set_state({"rl_module": sampler.module.get_state()})
@@ -125,7 +125,7 @@ def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, 
     again = distribution.logp(torch.as_tensor(data["actions"])).numpy()
     np.testing.assert_allclose(data[Columns.ACTION_LOGP], again, atol=1e-5, rtol=1e-5)
     assert np.ptp(again) > 1
-    # Some slots are masked; none of those was taken.
+    # Some slots are masked, and the policy never takes a masked slot.
     mask = data["obs"][:, -4:]
     assert (mask == 0).any()
     assert (mask[np.arange(len(mask)), data["actions"]] == 1).all()
@@ -138,7 +138,7 @@ def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, 
 def test_advantages_end_with_the_packet() -> None:
     reward = np.array([-1, -2, -3, -5], np.float32)
     value = np.array([-6, -4, -3.5, 10], np.float32)
-    delivered = np.array([False, True, True, False])  # the last packet is cut
+    delivered = np.array([False, True, True, False])  # the last packet is truncated
     plain = rllib_ppo.advantages(reward, value, delivered, discount=1.0, gae_lambda=1.0)
     assert plain.tolist() == [-1 - 2 + 6, -2 + 4, -3 + 3.5, 0]
     mixed = rllib_ppo.advantages(reward, value, delivered, discount=0.5, gae_lambda=0.5)
@@ -168,7 +168,7 @@ def test_ppo_learns(cluster: None) -> None:
     latencies = [x["latency_ns"] for x in history]
     assert np.mean(latencies[-2:]) < 0.85 * np.mean(latencies[:2]), latencies
     assert history[-1]["return"] > history[0]["return"]
-    # What comes out is what the core can run.
+    # The core runs the resulting policy.
     simulation = Rollout(WORLD, rllib_ppo.rollout_of(WORLD, config).routing).simulation(2)
     simulation.set_policy(layers)
     simulation.run(500)
@@ -218,7 +218,7 @@ def test_remote_runners_get_the_weights(cluster: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["rllib_ppo", "rllib_dqn"])
-def test_an_agent_goes_on_where_it_was(cluster: None, name: str) -> None:
+def test_an_agent_resumes_from_its_state(cluster: None, name: str) -> None:
     hyperparameters, kind = trainable()[name]
     config = hyperparameters(**SEAM, hidden=[16], episode_ns=1500)
     first = kind(config, WORLD, rounds=2, seed=1)
@@ -234,7 +234,7 @@ def test_an_agent_goes_on_where_it_was(cluster: None, name: str) -> None:
         assert np.array_equal(one[1], other[1])
     after = again.train_round()
     again.close()
-    # Counts go on, and the episodes are others.
+    # Counters continue, and the episodes are new ones.
     assert again.round == 2
     assert after["decisions"] > before["decisions"]
     assert after["latency_ns"] != before["latency_ns"]

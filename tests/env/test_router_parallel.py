@@ -1,4 +1,4 @@
-"""One agent per router: PettingZoo's contract, and that biases do what they say, in place."""
+"""One agent per router: PettingZoo's contract, and biases that act in place as documented."""
 
 import warnings
 from typing import Any
@@ -35,7 +35,7 @@ def test_the_state_is_all_observations() -> None:
         state = env.state()
         assert env.state_space.contains(state)
         np.testing.assert_array_equal(state, [observations[agent] for agent in env.possible_agents])
-        observations["router_0"][:] = -1  # an agent's row is its own
+        observations["router_0"][:] = -1  # an agent's row is a copy
         np.testing.assert_array_equal(env.state(), state)
         observations, *_ = env.step({})
     assert not env.agents
@@ -62,7 +62,7 @@ def test_actions_are_written_into_the_cores_table() -> None:
     bias = np.arange(env.table.shape[1], dtype=np.float32) - 1
     env.step({"router_1": bias, "router_2": bias + 1000})
     np.testing.assert_array_equal(env.simulation.memory("biases")[1, :, 0], bias)
-    np.testing.assert_array_equal(env.simulation.memory("biases")[2, :, 0], 64)  # bounded
+    np.testing.assert_array_equal(env.simulation.memory("biases")[2, :, 0], 64)  # the bias is clipped
     assert not env.simulation.memory("biases")[0].any()
 
 
@@ -72,7 +72,7 @@ def test_the_bias_decides() -> None:
         env = small(intervals=3)
         env.reset(seed=1)
         action = np.full(env.table.shape[1], bias, np.float32)
-        # A queue counts times the hops of the way, so below 0 a detour always weighs less than the direct link.
+        # A queue counts times the hops of its path, so a negative bias always prefers a detour to the direct link.
         while env.agents:
             env.step(dict.fromkeys(env.agents, action))
         parts[bias] = env.simulation.statistics()["nonminimal_fraction"]
@@ -95,7 +95,7 @@ def test_rewards_are_what_accrued() -> None:
     assert both[0][1] == {f"router_{k}": pytest.approx(-both[0][2].sum() / 3 / terminals) for k in range(3)}
     assert both[1][1] == {f"router_{k}": pytest.approx(-both[1][2][k] / terminals) for k in range(3)}
     assert all(reward < 0 for reward in both[1][1].values())
-    # The news: what the core filed of a router's decisions in the second interval.
+    # Compare with the feedback that the core recorded for each router in the second interval.
     columns = local.simulation.transitions()
     observations = both[1][0]
     once = small(reward="local")
@@ -120,7 +120,7 @@ def test_observations_are_the_channels() -> None:
         np.testing.assert_allclose(row[1:-2:3], channels["utilisation"][own], rtol=1e-5)
         np.testing.assert_allclose(row[2:-2:3], channels["stall_ns"][own] / 200, rtol=1e-5)
     assert max(row[1:-2:3].max() for row in observations.values()) > 0.1
-    # Loads are the core's, port by port: on a link that is full they are not 0.
+    # The loads are those of the core's ports; the load of a saturated link is not 0.
     full = small(world={**TRIANGLE, "traffic": {**TRIANGLE["traffic"], "load": 1.0}})
     full.reset(seed=1)
     keep = np.full(full.table.shape[1], 64, np.float32)
@@ -159,12 +159,12 @@ def test_episodes_end() -> None:
         ({"render_mode": "human"}, "there are no render modes"),
     ],
 )
-def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:
+def test_wrong_arguments_are_refused_with_a_reason(keywords: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         small(**keywords)
 
 
-def test_wrong_actions_are_explained() -> None:
+def test_wrong_actions_are_refused_with_a_reason() -> None:
     env = small()
     env.reset(seed=1)
     with pytest.raises(ConfigError, match="did you mean 'router_2'"):

@@ -1,4 +1,4 @@
-"""The sanity worlds: what is claimed of the rules in them is measured, and an ordinary library learns the first."""
+"""The sanity worlds: the documented latencies of their rules hold, and a standard library learns the first world."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ SOLVED_BY = {"two_paths": {"detour", "shortest_queue"}, "delayed_congestion": {"
 
 
 @pytest.mark.parametrize("name", SANITY)
-def test_rules_do_what_is_said_of_them(name: str) -> None:
+def test_rules_have_the_documented_latencies(name: str) -> None:
     world = SANITY[name]
     rules = {
         "minimal": sanity.minimal,
@@ -41,7 +41,7 @@ def test_rules_do_what_is_said_of_them(name: str) -> None:
 
 def test_rules_in_the_core_measure_the_same() -> None:
     for world in SANITY.values():
-        inside = world.evaluate_routing({"name": "policy"})  # its weights are 0: the first slot
+        inside = world.evaluate_routing({"name": "policy"})  # all its weights are 0, so it takes the first slot
         assert inside == pytest.approx(world.evaluate(sanity.minimal), rel=0.01)
     assert SANITY["delayed_congestion"].evaluate_routing("random") > SANITY["delayed_congestion"].solved_below_ns
 

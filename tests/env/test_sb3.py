@@ -18,7 +18,7 @@ WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 
 
 @pytest.mark.parametrize("control", ["decision", "all", "packet"])
-def test_it_is_what_sb3_makes_of_single_environments(control: str) -> None:
+def test_it_equals_sb3_s_vector_of_single_environments(control: str) -> None:
     keywords = {"overrides": WORLD, "control": control, "episode_ns": 300, "background": "random"}
     ours = Sb3PacketRouting(3, **keywords)
     theirs = make_vec_env(lambda: PacketRoutingEnv(**keywords), n_envs=3, seed=7)
@@ -57,7 +57,7 @@ def test_stock_algorithms_run(algorithm: type) -> None:
     assert all(info["l"] == 1 and info["r"] < 0 for info in model.ep_info_buffer)
 
 
-def test_single_networks_cannot_be_set() -> None:
+def test_attributes_of_single_networks_cannot_be_set() -> None:
     env = Sb3PacketRouting(2, overrides=WORLD)
     with pytest.raises(ConfigError, match="episode_ns"):
         env.set_attr("episode_ns", 1)
@@ -68,13 +68,13 @@ def test_single_networks_cannot_be_set() -> None:
 def test_play_measures_rules_and_routings_alike() -> None:
     window = {"overrides": WORLD, "seeds": [1], "warmup_ns": 4_000, "measure_ns": 4_000}
     minimal = play(lambda observation, mask: np.zeros(len(observation), int), **window)
-    # The core's own minimal routing differs in VC classes alone: both jam at 1/8.
+    # The core's minimal routing differs only in VC classes; both saturate at 1/8.
     core = play("minimal", **window)
     assert minimal["accepted_load"] == pytest.approx(core["accepted_load"], abs=0.02)
     assert minimal["accepted_load"] < 0.2
     ugal = play("ugal_l", **window)
     assert ugal["accepted_load"] == pytest.approx(0.4, abs=0.03)
-    # A slot without a candidate is slot 0.
+    # The environment replaces a masked slot by slot 0.
     invalid = play(lambda observation, mask: np.where(mask.all(axis=1), 0, 7), **window)
     assert invalid == minimal
     with pytest.raises(ConfigError, match="did you mean 'ugal_l'"):

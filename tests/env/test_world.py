@@ -1,4 +1,4 @@
-"""Worlds: drawn by seed, and composed as the commands compose them."""
+"""Worlds are drawn by seed and composed as the commands compose them."""
 
 import pytest
 from env_scenes import TRIANGLE
@@ -27,7 +27,7 @@ def test_draws_repeat_and_differ() -> None:
     assert 0.1 <= min(loads) < 0.15
     assert 0.25 < max(loads) <= 0.3
     assert {draw["topology"]["terminals_per_router"] for draw in draws} == {2, 3}
-    assert TRIANGLE["traffic"]["load"] == 0.2  # the sections themselves stay
+    assert TRIANGLE["traffic"]["load"] == 0.2  # the sections are not modified
 
 
 def test_composed_world_is_that_of_the_command() -> None:
@@ -54,12 +54,12 @@ def test_composed_workload_takes_the_place_of_traffic() -> None:
         (["workload=pair", "traffic.load=0.3"], "traffic.load"),
     ],
 )
-def test_overrides_that_make_no_world(overrides: list[str], words: str) -> None:
+def test_bad_overrides_are_refused(overrides: list[str], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         World.composed(overrides)
 
 
-def test_wrong_variations() -> None:
+def test_wrong_variations_are_refused() -> None:
     for vary, words in (
         ({"trafic.load": [1]}, "is not a key of a section"),
         ({"traffic.load": {"low": 2, "high": 1}}, "low <= high"),

@@ -1,4 +1,4 @@
-"""Which transition follows which: whole packets, and the same answer for all who ask."""
+"""Chains join the decisions of a packet, in the same order for every reader."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, 
 WORLD = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.3}})
 
 
-def test_a_decision_is_found_in_its_own_network() -> None:
+def test_successors_are_searched_in_the_same_network() -> None:
     decision = np.array([7, 3, 5, 3, 9], np.uint64)
     after = np.array([NO_DECISION, 7, 3, 5, 8], np.uint64)
     network = np.array([0, 0, 0, 1, 1])
-    # 5 of network 1 is not here, though network 0 has one; nor is 8.
+    # Decision 5 of network 1 is missing, though network 0 has a decision 5. Decision 8 is missing, too.
     assert following(decision, after, network).tolist() == [-1, 0, 1, -1, -1]
     nothing = np.empty(0, np.uint64)
     assert following(nothing, nothing, nothing).tolist() == []
@@ -30,14 +30,14 @@ def rows(*triples: tuple[int, int, bool, int]) -> dict[str, Any]:
     }
 
 
-def test_chains_wait_until_they_are_whole() -> None:
+def test_chains_wait_for_all_their_decisions() -> None:
     chains = Chains(horizon=100)
     # Packet A: decisions 0, 3, 5; packet B: 1; packet C: 2, 4. The last of A comes first.
     chains.add(rows((5, -1, True, 30), (1, -1, True, 10)))
-    assert not chains.take(105)["decision"].size  # nobody can know yet that 1 has no earlier one
+    assert not chains.take(105)["decision"].size  # an earlier decision of packet B may still arrive
     assert chains.take(110)["decision"].tolist() == [1]
     chains.add(rows((0, 3, False, 5), (2, 4, False, 12)))
-    assert not chains.take(129)["decision"].size  # 3 is missing between 0 and 5, 4 behind 2
+    assert not chains.take(129)["decision"].size  # decision 3 of packet A and decision 4 of packet C are missing
     chains.add(rows((4, -1, True, 29), (3, 5, False, 20)))
     assert chains.take(129)["decision"].tolist() == [0, 3, 5, 2, 4]
     assert chains.waiting == 0
@@ -57,6 +57,6 @@ def test_chains_of_a_simulation_lose_nothing() -> None:
     inner = ~taken["done"]
     assert inner.sum() > 20
     np.testing.assert_array_equal(taken["next_decision"][:-1][inner[:-1]], taken["decision"][1:][inner[:-1]])
-    # Nobody's first decision is another's next.
+    # The first decision of a packet is not the successor of any decision.
     firsts = np.concatenate([[True], taken["done"][:-1]])
     assert not np.isin(taken["decision"][firsts], taken["next_decision"]).any()

@@ -1,4 +1,4 @@
-"""Every number of an observation lies within the bounds that its space has, whichever face shows it."""
+"""Every number of an observation lies within the bounds of its space, in every environment."""
 
 from typing import Any
 
@@ -30,16 +30,16 @@ def test_rows_of_the_core_lie_within(world: str, block: str) -> None:
     assert shown.shape == (rows, len(low))
     assert (shown >= low).all()
     assert (shown <= high).all()
-    assert not ring["mask"][:rows].all()  # zeros behind the candidates were among them
+    assert not ring["mask"][:rows].all()  # the rows include masked slots, which hold zeros
 
 
-# Bounds without 0: a row holds zeros all the same, behind its candidates and where nothing is asked.
+# Bounds without 0: masked slots and rows without a decision hold zeros nevertheless.
 @blocks.observation("never_zero", general=[Feature("age", 1, 2, "years")], per_slot=[Feature("debt", -9, -3, "flits")])
 def never_zero(asked: Asked, general: Any, per_slot: Any) -> None:
     general[:], per_slot[:] = 1.5, -4
 
 
-def test_zero_lies_within_whatever_a_feature_declares() -> None:
+def test_bounds_always_include_zero() -> None:
     world = {"topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 2}, "traffic": "uniform"}
     environment = PacketRoutingEnv(world=world, observation="never_zero", control="all", episode_ns=300)
     low, high = bounds_of(environment.seam)
@@ -51,7 +51,7 @@ def test_zero_lies_within_whatever_a_feature_declares() -> None:
         assert environment.observation_space.contains(observation)
         observation, _, terminated, truncated, _ = environment.step(0)
         over = terminated or truncated
-    assert environment.observation_space.contains(observation)  # behind the end it may be all zeros
+    assert environment.observation_space.contains(observation)  # the observation after the end may be all zeros
 
     batch = PacketBatch(1, world=world, observation="never_zero")
     batch.reset(seed=1)

@@ -1,4 +1,4 @@
-"""The reader of the ring: each transition once, those that are still kept by their numbers, and what is lost."""
+"""The reader of the ring buffer: each transition once, kept transitions by number, and an error after an overflow."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def simulation(record: int) -> Simulation:
     return world.simulation({"name": "random", "record": record}, 3)
 
 
-def test_what_is_read_is_what_a_larger_ring_holds() -> None:
+def test_a_reader_finds_all_transitions_of_a_larger_ring() -> None:
     small, large = simulation(64), simulation(1 << 14)
     reader, rows_alone, pieces, turns = Ring(small, without=["mask"]), Ring(small), [], 0
     while small.transition_count < 500:
@@ -28,7 +28,7 @@ def test_what_is_read_is_what_a_larger_ring_holds() -> None:
         taken = np.concatenate([rows[name] for rows in pieces])
         np.testing.assert_array_equal(taken, whole[name][: len(taken)])
         assert len(taken) == large.transition_count == small.transition_count
-    # The latest are still there, by their numbers.
+    # The latest transitions can still be read by their numbers.
     kept = reader.kept
     assert len(kept) == reader.capacity == 64
     numbers = np.array([kept.start, kept.stop - 1, kept.start + 5])
@@ -37,7 +37,7 @@ def test_what_is_read_is_what_a_larger_ring_holds() -> None:
     np.testing.assert_array_equal(picked["decision"], whole["decision"][numbers])
 
 
-def test_what_was_outrun_is_said_once() -> None:
+def test_an_overflow_is_reported_once() -> None:
     one = simulation(16)
     reader = Ring(one)
     assert reader.kept == range(0)

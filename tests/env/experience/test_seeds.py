@@ -1,4 +1,4 @@
-"""One rule makes the seeds of episodes, whoever asks; it never changes, or trainings would come to other bits."""
+"""One rule derives the seeds of episodes. It never changes, because other seeds would change the bits of a training."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,13 +16,13 @@ TRIANGLE: dict[str, Any] = {
 }
 
 
-def test_the_rule_itself() -> None:
+def test_the_rule_is_fixed() -> None:
     seeds = [episode_seed(*numbers) for numbers in ((0, 0), (0, 1), (5, 0), (5, 1), (1, 2, 3))]
     assert seeds == [2968811710, 3964924996, 16823399, 3796490668, 3822189696]
     assert [training_seed(seed) for seed in (0, 1, 7)] == [1_000_000, 2_000_000, 8_000_000]
 
 
-def test_sequences_go_on_and_begin_anew() -> None:
+def test_sequences_continue_and_restart() -> None:
     episodes = Episodes()
     assert not episodes.begin(None, fallback=5)
     assert [episodes.next(), episodes.next()] == [episode_seed(5, 0), episode_seed(5, 1)]
@@ -40,7 +40,7 @@ def test_processes_and_seeds_share_no_episode() -> None:
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Seeds of all simulations of worlds, in their order."""
+    """The seeds of all simulations in the order in which worlds make them."""
     seeds: list[int] = []
     simulation = World.simulation
 
@@ -66,21 +66,21 @@ FACES: dict[str, tuple[Callable[[], Any], int]] = {
 
 
 @pytest.mark.parametrize("name", FACES)
-def test_all_faces_show_the_networks_of_a_seed(built: list[int], name: str) -> None:
+def test_all_environments_follow_the_rule(built: list[int], name: str) -> None:
     make, networks = FACES[name]
     environment = make()
-    built.clear()  # what was built for its sizes
+    built.clear()  # ignore the simulation that determines sizes
     twice(environment)
     assert built == [episode_seed(7 + k, n) for n in range(2) for k in range(networks)]
 
 
-def test_play_shows_the_same(built: list[int]) -> None:
+def test_play_follows_the_rule(built: list[int]) -> None:
     play("minimal", world=TRIANGLE, seeds=(7, 8), warmup_ns=0, measure_ns=500)
     play(lambda observation, mask: np.zeros(len(mask), int), world=TRIANGLE, seeds=(7,), warmup_ns=0, measure_ns=500)
     assert built == [episode_seed(7, 0), episode_seed(8, 0), episode_seed(7, 0)]
 
 
-def test_the_routers_of_rllib_show_the_same(built: list[int]) -> None:
+def test_the_rllib_environment_follows_the_rule(built: list[int]) -> None:
     multi_agent = pytest.importorskip("flitgym.env.rllib_multi_agent")
     environment = multi_agent.RoutersEnv({"world": World(TRIANGLE), "seed": 3})
     built.clear()
@@ -90,7 +90,7 @@ def test_the_routers_of_rllib_show_the_same(built: list[int]) -> None:
     assert built == [episode_seed(3, 0), episode_seed(7, 0), episode_seed(7, 1)]
 
 
-def test_a_training_has_a_million_of_its_own(built: list[int]) -> None:
+def test_a_training_has_a_million_seeds(built: list[int]) -> None:
     torch.set_num_threads(1)
     settings: dict[str, Any] = {"networks": 2, "run_ns": 200, "episode_ns": 300, "updates": 1, "capacity": 512}
     learner = dqn.Agent(dqn.Config(**settings), World(TRIANGLE), rounds=3, seed=1)
