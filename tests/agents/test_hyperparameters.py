@@ -76,7 +76,7 @@ def composed(*words: str) -> Any:
     ],
 )
 def test_a_key_of_another_agent_is_named_as_such(words: list[str], said: str) -> None:
-    with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - Hydra chooses the type of the exception
         composed(*words)
     message = explain(raised.value)
     for part in said.split("; "):

@@ -103,7 +103,7 @@ def test_unusual_overrides_are_left_to_hydra(words: list[str], values: Values) -
 def test_errors_equal_those_of_hydra(words: list[str], values: Values) -> None:
     messages = []
     for way in (SIMULATIONS.resolved, Composer(SIMULATION).by_hydra):
-        with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - Hydra chooses the type of the exception
             way(words, values)
         messages.append(explain(raised.value))
     assert messages[0] == messages[1]

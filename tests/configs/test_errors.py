@@ -38,7 +38,7 @@ from flitgym.simcore import ConfigError
     ],
 )
 def test_message(override: str, parts: list[str]) -> None:
-    with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - Hydra chooses the type of the exception
         compose([override])
     message = explain(raised.value)
     assert "\n" not in message

@@ -241,7 +241,7 @@ def test_as_good_as_opensm(fabric: str, engine: str) -> None:
     row = ENGINES[engine]
     if engine == "ftree" and fabric not in TREES:
         assert SUMMARY[fabric, "ftree"]["routed"] == "False"  # as the real one
-        with pytest.raises(ConfigError, match="engine ftree: .*different levels"):
+        with pytest.raises(ConfigError, match=r"engine ftree: .*different levels"):
             ours(fabric, engine)
         return
     them = SUMMARY[fabric, row.opensm]
@@ -296,7 +296,7 @@ def test_ftree_finds_the_levels(fabric: str) -> None:
 def test_by_coordinates(fabric: str, engine: str) -> None:
     """The same on topologies of ours, whose ports are numbered otherwise: the same next switch everywhere."""
     if fabric.startswith("hyperx") and engine == "torus_2qos":
-        with pytest.raises(ConfigError, match="torus_2qos .*topology 'hyperx'.*torus, mesh"):
+        with pytest.raises(ConfigError, match=r"torus_2qos .*topology 'hyperx'.*torus, mesh"):
             ForwardingTable.route(lattice(fabric), engine)
         return
     theirs = Quality(graph(fabric), recorded(fabric, "dor" if engine == "dor" else "torus-2QoS"))
