@@ -1,6 +1,4 @@
 """`flitgym-train -m`: a folder per configuration, finished trainings kept, others resumed, a table and curves."""
-curves.
-"""
 
 import csv
 import json

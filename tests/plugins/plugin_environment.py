@@ -1,7 +1,7 @@
-"""A virtual environment with flitgym as a wheel has it, and what else is needed; no compiler runs for that.
+"""A virtual environment that contains flitgym as a wheel would, without running a compiler.
 
-What is compiled comes from the environment that the tests run in, the rest from this checkout; or all of it from the
-wheel that FLITGYM_WHEEL names. Dependencies are those of the environment of the tests.
+Compiled files come from the environment of the tests, and Python files from this checkout. With FLITGYM_WHEEL, both
+come from that wheel. The dependencies are those of the environment of the tests.
 """
 
 import os
@@ -19,7 +19,7 @@ EXAMPLE = ROOT / "docs" / "extending" / "example_plugin"
 
 
 class Environment:
-    """A fresh virtual environment at `path`, with flitgym in it."""
+    """A new virtual environment at `path`, with flitgym installed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Environment:
             self.pip(wheel)
         else:
             self._copy()
-        # Last: whatever is here already goes first.
+        # Added last, so that packages of the new environment have priority.
         others = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
         (self.packages / "dependencies.pth").write_text("\n".join(others) + "\n")
 
@@ -51,12 +51,12 @@ class Environment:
             )
 
     def pip(self, *words: str) -> None:
-        """Install something, from what is here alone."""
+        """Install packages without network access."""
         command = [sys.executable, "-m", "pip", "--python", str(self.bin / "python"), "install", "--quiet"]
         self.checked([*command, "--no-deps", "--no-index", "--no-build-isolation", *words])
 
     def run(self, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        """A command, with this environment on the path, in its folder."""
+        """Run a command in the folder of the environment, with the environment first in PATH."""
         environment = {
             k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "HYDRA_FULL_ERROR", "FLITGYM_PLUGINS")
         }
@@ -77,7 +77,7 @@ class Environment:
         return done.stdout
 
     def ask(self, code: str, **variables: str) -> str:
-        """What a program in Python prints."""
+        """The output of a Python program."""
         return self.checked([str(self.bin / "python"), "-c", code], **variables).strip()
 
     def flitgym(self, command: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":

@@ -1,4 +1,4 @@
-"""The plugin of docs/extending/plugins.md, built beside an installed flitgym and used as its README says."""
+"""The plugin of docs/extending/plugins.md, built against an installed flitgym and used as its README describes."""
 
 import json
 import os
@@ -24,7 +24,7 @@ RUN = (
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     made = Environment(tmp_path_factory.mktemp("plugin"))
-    # Builds leave things beside the sources.
+    # Builds write files next to the sources, so the test uses a copy.
     source = made.path / "example_plugin"
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "build"))
     made.pip(str(source))
@@ -43,7 +43,7 @@ def result_of(environment: Environment, study: str) -> dict[str, Any]:
     return dict(json.loads(path.read_text()))
 
 
-def test_what_it_adds_is_listed(environment: Environment) -> None:
+def test_components_of_the_plugin_are_listed(environment: Environment) -> None:
     told = environment.checked([str(environment.bin / "python"), "-m", "flitgym.plugins"])
     assert "example 0.1.0+" in told
     assert "(flitgym-example)" in told
@@ -55,7 +55,7 @@ def test_what_it_adds_is_listed(environment: Environment) -> None:
     assert re.search(r"^routing: .*\bspray\b", helped, re.MULTILINE)
 
 
-def test_its_routing_runs_to_the_same_bits_on_any_number_of_threads(environment: Environment, library: Path) -> None:
+def test_its_routing_is_independent_of_the_number_of_threads(environment: Environment, library: Path) -> None:
     hashes = set()
     for threads in (1, 2):
         words = ("topology=fat_tree_64", "routing=spray", *RUN[1:], "traffic.load=0.5", f"run.threads={threads}")
@@ -64,7 +64,7 @@ def test_its_routing_runs_to_the_same_bits_on_any_number_of_threads(environment:
         result = result_of(environment, f"threads_{threads}")
         hashes.add(result["state_hash"])
         assert result["accepted_load"] == pytest.approx(0.5, abs=0.02)
-        assert result["hops_mean"] == 4  # minimal, and each pair is in different halves of the tree
+        assert result["hops_mean"] == 4  # the path is minimal, and each pair is in different halves of the tree
         assert list(result["plugins"]) == ["example"]
     assert len(hashes) == 1
 
@@ -89,7 +89,7 @@ assert registered("routing")["spray"]["plugin"] == "example" and registered("rou
     environment.ask(code)
 
 
-def test_a_result_counts_while_its_plugin_is_unchanged(environment: Environment, library: Path) -> None:
+def test_a_result_is_reused_while_its_plugin_is_unchanged(environment: Environment, library: Path) -> None:
     words = (*RUN, "traffic.load=0.3")
 
     def again(routing: str) -> bool:
@@ -100,7 +100,7 @@ def test_a_result_counts_while_its_plugin_is_unchanged(environment: Environment,
     assert [again("spray"), again("spray"), again("minimal"), again("minimal")] == [False, True, False, True]
     assert result_of(environment, "again_minimal")["plugins"] == {}
     before = library.read_bytes()
-    library.write_bytes(before + b"\0")  # behind what is loaded
+    library.write_bytes(before + b"\0")  # appended after the loaded part of the file
     try:
         assert [again("spray"), again("minimal")] == [False, True]
     finally:
@@ -129,7 +129,7 @@ def test_its_figure_is_drawn(environment: Environment) -> None:
     assert (folder / "spraying.png").stat().st_size > 5000
 
 
-def test_its_observation_is_seen(environment: Environment) -> None:
+def test_its_observation_is_usable_from_python(environment: Environment) -> None:
     code = """
 import sys
 from flitgym.env import PacketBatch
@@ -151,7 +151,7 @@ except ValueError as error:
     environment.ask(code)
 
 
-def test_without_it(environment: Environment) -> None:
+def test_without_the_plugin_its_routing_is_unknown(environment: Environment) -> None:
     done = environment.flitgym("simulate", "routing=spray", *RUN[1:], FLITGYM_PLUGINS="none")
     assert done.returncode == 2
     assert "routing: unknown name 'spray'" in done.stderr
@@ -165,7 +165,7 @@ def refused(environment: Environment, path: Path) -> str:
 
 
 def test_a_library_of_another_core_is_refused(environment: Environment, tmp_path: Path) -> None:
-    # Built with headers of another version; what would run when it is loaded ends the process.
+    # Built with headers of another version. Code that runs on loading would abort the process.
     (tmp_path / "simcore").mkdir()
     (tmp_path / "simcore" / "version.hpp").write_text(
         '#define FLITGYM_CORE_VERSION "9.9.9+other"\n#define FLITGYM_HEADERS "0123456789ab"\n'
@@ -181,8 +181,8 @@ def test_a_library_of_another_core_is_refused(environment: Environment, tmp_path
     assert "FLITGYM_PLUGINS=none" in said
 
 
-def test_the_linker_refuses_it_as_well(environment: Environment, library: Path, tmp_path: Path) -> None:
-    # The mark is right, and the symbol that only this core has is another one's.
+def test_the_linker_refuses_a_library_of_another_core(environment: Environment, library: Path, tmp_path: Path) -> None:
+    # The mark in the library is correct, but the symbol that identifies the core is another one.
     bytes_ = library.read_bytes()
     (symbol,) = set(re.findall(rb"flitgym_core_[0-9a-f]{12}", bytes_))
     wrong = tmp_path / "wrong.so"
@@ -190,7 +190,9 @@ def test_the_linker_refuses_it_as_well(environment: Environment, library: Path, 
     assert "undefined symbol: flitgym_core_0123456789ab" in refused(environment, wrong)
 
 
-def test_names_that_are_taken_and_what_is_incomplete(environment: Environment, library: Path, tmp_path: Path) -> None:
+def test_taken_names_and_incomplete_components_are_refused(
+    environment: Environment, library: Path, tmp_path: Path
+) -> None:
     as_again = tmp_path / "twice.so"
     shutil.copy(library, as_again)
     done = environment.flitgym("simulate", "--help", FLITGYM_PLUGINS=str(as_again))
@@ -228,7 +230,7 @@ const Register<KIND> entry(SPEC);
 
 
 def built(environment: Environment, folder: Path, source: str) -> Path:
-    """A library by hand: what flitgym_add_plugin() tells CMake, without optimisation."""
+    """Build a library by hand as flitgym_add_plugin() tells CMake to, but without optimisation."""
     cmake, include = (
         environment.ask(f"from flitgym import plugins; print(plugins.{name}())")
         for name in ("get_cmake_dir", "get_include")

@@ -20,8 +20,8 @@ def imported(path: Path, root: Path) -> Iterator[Path]:
                 yield file
 
 
-def circle(root: Path) -> list[str]:
-    """The modules of a circle of imports; none if there is none."""
+def cycle(root: Path) -> list[str]:
+    """The modules of an import cycle, or an empty list."""
     graph = {path: set(imported(path, root)) for path in root.rglob("*.py")}
     while graph:
         leaves = {path for path, others in graph.items() if not others & graph.keys()}
@@ -33,10 +33,10 @@ def circle(root: Path) -> list[str]:
 
 @pytest.mark.parametrize("folder", ["agents", "configs", "env", "experiments"])
 def test_imports_go_in_one_direction(folder: str) -> None:
-    assert circle(ROOT / folder) == []
+    assert cycle(ROOT / folder) == []
 
 
-def test_experience_knows_neither_environments_nor_agents() -> None:
+def test_experience_imports_neither_environments_nor_agents() -> None:
     experience = ROOT / "env" / "experience"
     for path in experience.glob("*.py"):
         others = {file for file in imported(path, ROOT) if not file.is_relative_to(experience)}
@@ -44,9 +44,9 @@ def test_experience_knows_neither_environments_nor_agents() -> None:
         assert not {file for file in others if file.is_relative_to(ROOT / "agents")}, path
 
 
-def test_a_circle_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cycle_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     (tmp_path / "one.py").write_text("def late():\n    from .two import x\n")
     (tmp_path / "two.py").write_text("from . import one\n")
     (tmp_path / "three.py").write_text("from .one import late\n")
-    assert circle(tmp_path) == ["one.py", "three.py", "two.py"]
+    assert cycle(tmp_path) == ["one.py", "three.py", "two.py"]
