@@ -1,4 +1,4 @@
-"""The simulation needs little: no package of an extra, neither to run nor to draw, and `make` installs just that."""
+"""A simulation needs no package of an extra, neither to run nor to draw, and `make` installs only what it needs."""
 
 import re
 import subprocess
@@ -19,7 +19,7 @@ WITHOUT = "import sys; sys.modules.update(dict.fromkeys({missing!r})); "
 
 
 def packages(requirements: list[str]) -> Iterator[str]:
-    """Names of what is required, without versions; the extras of this package are followed."""
+    """Names of required packages without versions. Extras of flitgym are expanded."""
     for requirement in requirements:
         name, extras = re.match(r"([\w.-]+)(?:\[([\w,-]+)\])?", requirement).groups()  # type: ignore[union-attr]
         if name == "flitgym":
@@ -53,7 +53,7 @@ def test_commands_run_without_any_extra(words: list[str], tmp_path: Path) -> Non
 
 
 def requirements_of_make(*extra: str) -> list[str]:
-    """What the Makefile hands to pip."""
+    """The requirements that the Makefile passes to pip."""
     show = ["make", "--no-print-directory", "-f", "Makefile", "--eval", "show:;@printf '%s' '$(REQUIREMENTS)'", "show"]
     code = subprocess.run(show, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
     done = subprocess.run(
@@ -62,7 +62,7 @@ def requirements_of_make(*extra: str) -> list[str]:
     return done.stdout.split("\n")[:-1]
 
 
-def test_make_installs_what_the_simulation_needs_and_the_rest_for_the_tests() -> None:
+def test_make_installs_the_dependencies_and_dev_adds_the_rest() -> None:
     light = requirements_of_make()
     assert set(PROJECT["dependencies"]) < set(light)
     assert not set(packages(light)) & set(OF_EXTRAS)

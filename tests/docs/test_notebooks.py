@@ -1,4 +1,4 @@
-"""The notebooks of the documentation run from top to bottom, draw what they promise, and are stored without outputs."""
+"""The notebooks of the documentation run, draw their figures, and are stored without outputs."""
 
 import json
 import re
@@ -70,5 +70,5 @@ def test_own_agent(tmp_path: Path) -> None:
     latencies = {
         name.strip(): float(ns.replace(",", "")) for name, ns in re.findall(r"^(.{14}) +([\d,]+) ns", said, re.M)
     }
-    # The page says that the agent learns to beat it.
+    # The page states that the agent learns to beat UGAL-L.
     assert latencies["linear agent"] < 0.9 * latencies["UGAL-L"]

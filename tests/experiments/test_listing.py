@@ -1,4 +1,4 @@
-"""`list` and `--version`: every choice is in a table, and nothing heavy is imported for it."""
+"""`list` and `--version`: tables contain every choice, and no heavy package is imported."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def test_every_choice_of_the_command_line_is_listed(group: str) -> None:
 
 
 @pytest.mark.parametrize("group", list(listing.GROUPS))
-def test_every_choice_says_what_it_is(group: str) -> None:
+def test_every_choice_has_a_description(group: str) -> None:
     for name, text, _ in listing.choices(group):
         assert len(text) > 10, f"{group}={name}"
 
