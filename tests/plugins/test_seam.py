@@ -189,10 +189,9 @@ def test_a_missing_installed_package_is_named(tmp_path: Path) -> None:
     (about / "entry_points.txt").write_text("[flitgym.plugins]\nlost = lost_package\n")
     done = simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="")
     assert done.returncode == 2
-    assert done.stderr == (
-        "flitgym-simulate: plugin 'lost' (gone 1.0): its package 'lost_package' is not there; FLITGYM_PLUGINS=none "
-        "leaves installed plugins out\n"
-    )
+    (line,) = done.stderr.splitlines()
+    for part in ("'lost'", "gone 1.0", "'lost_package'", "FLITGYM_PLUGINS=none"):
+        assert part in line
     assert simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="none").returncode == 0
 
 
