@@ -159,7 +159,9 @@ def test_bad_values_are_refused_before_the_first_run(values: dict[str, Any], mes
     assert not list(tmp_path.rglob("result.json"))
 
 
-def test_progress_says_how_many_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str], small: Sequence[str]) -> None:
+def test_progress_shows_the_number_of_runs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], small: Sequence[str]
+) -> None:
     flitgym.sweep(small, results=tmp_path, study="said")
     assert "said: 1 run" in capfd.readouterr().err
     flitgym.sweep(small, results=tmp_path, study="said", progress=False)

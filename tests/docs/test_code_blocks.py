@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from docs_pages import README, ROOT, Block, blocks, blocks_in, commands, pages_that_run
+from docs_pages import ROOT, Block, blocks, blocks_in, commands, pages_that_run
 from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
@@ -178,7 +178,3 @@ def _large(words: list[str]) -> bool:
     """Whether a build would take long: the largest presets, and jobs on them."""
     text = " ".join(words)
     return "4096" in text or "8,8,8" in text or ("1056" in text and has_workload(compose(words)))
-
-
-def test_readme_is_short() -> None:
-    assert len(README.read_text().splitlines()) <= 130

@@ -38,10 +38,6 @@ def test_a_sweep_shows_a_bar_in_a_notebook(tmp_path: Path) -> None:
     assert "bars 3/3" in json.dumps(shown["state"]["outputs"])
 
 
-def test_there_are_two() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["load_latency", "own_agent"]
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_they_are_stored_without_outputs(path: Path) -> None:
     for cell in json.loads(path.read_text())["cells"]:

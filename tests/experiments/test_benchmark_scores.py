@@ -122,7 +122,7 @@ def test_a_policy_that_accepts_nothing_gets_the_lowest_score() -> None:
     assert advantage(some, nothing, True) == pytest.approx([math.log(MOST_AHEAD)] * 2)
     assert advantage(nothing, nothing, True).tolist() == [0, 0]
     assert np.isnan(advantage(np.array([math.nan]), np.array([0.2]), True)).all()
-    # Such a run counts in the mean, and lowers it.
+    # The run without accepted load lowers the mean.
     tasks = [task(name, "above") for name in "ab"]
     of = {
         ("a", "reference"): [0.2, 0.2],

@@ -135,7 +135,7 @@ def test_a_process_that_cannot_be_started_fails_its_call(monkeypatch: pytest.Mon
         executor.submit(process).result(timeout=60)
 
 
-def test_a_shutdown_waits_for_calls_and_cancels_those_that_wait(executor: LocalExecutor) -> None:
+def test_a_shutdown_finishes_active_calls_and_cancels_waiting_ones(executor: LocalExecutor) -> None:
     ended = executor.submit(process)
     executor.shutdown()
     assert ended.result(timeout=0)

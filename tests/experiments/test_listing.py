@@ -33,7 +33,7 @@ def test_the_line_of_a_network() -> None:
     assert "terminals;" not in lines["graph"][1]  # it needs a file
 
 
-def test_agents_are_those_that_can_be_trained() -> None:
+def test_agents_are_the_trainable_ones() -> None:
     listed = {name: details for name, _, details in listing.choices("agent")}
     assert set(listed) >= {name for name in trainable() if not name.startswith("rllib")}
     assert {"rllib_dqn", "rllib_ppo"} <= set(listed)

@@ -471,7 +471,7 @@ def test_a_missing_folder_is_refused() -> None:
         report(Path("nowhere"), None)
 
 
-def test_a_folder_without_runs_says_what_to_do(command: Command, tmp_path: Path) -> None:
+def test_a_folder_without_runs_is_refused_with_advice(command: Command, tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     done = command("report", str(folder))

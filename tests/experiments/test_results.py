@@ -155,7 +155,7 @@ def test_a_column_named_policy_does_not_label_a_table(tmp_path: Path) -> None:
     assert gather(tmp_path) == (1, [])
 
 
-def test_a_table_of_a_newer_version_says_what_to_do(tmp_path: Path) -> None:
+def test_a_table_of_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
     write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
     table = tmp_path / ROWS_FILE
     pq.write_table(pa.table({"seed": [1]}).replace_schema_metadata({"flitgym.rows.version": "2"}), table)

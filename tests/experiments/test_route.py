@@ -110,7 +110,7 @@ def test_the_numbers_of_a_chain_match_hand_computed_values(chain: tuple[str, ...
     assert (result["hops_max"], result["minimal"], result["acyclic"], result["layers"]) == (2, True, True, 1)
     flows = result["flows"]
     assert (flows["count"], flows["congestion_max"], flows["endpoint_congestion_max"]) == (4, 3, 4)
-    # Weights divide the bandwidth: shares of 1/3, 2/3 and 1/3 on the shared cables. The flow from h5 uses no channel between switches.
+    # Weights divide the bandwidth: 1/3, 2/3 and 1/3 on the shared cables. The flow from h5 stays at its switch.
     assert flows["bandwidth_mean"] == pytest.approx((1 / 3 * 1 + 2 / 3 * 2 + 1 / 3 * 1 + 1 * 1) / 5)
     assert "4 flows: congestion" in "\n".join(remarks(result))
     # No patterns, and a demand with only one pair.

@@ -255,7 +255,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("results/default/*"))
 
 
-def test_a_sweep_on_ray_says_what_it_needs(command: Command, tmp_path: Path) -> None:
+def test_a_sweep_on_ray_without_ray_is_refused_with_advice(command: Command, tmp_path: Path) -> None:
     try:
         import ray  # noqa: F401
     except ImportError:

@@ -172,7 +172,7 @@ print(simulation.facts()["memory_estimate_bytes"] / (resident() - before))
         ["topology=dragonfly_1056", "routing=dqn_dragonfly", "traffic.load=0.5"],
     ],
 )
-def test_the_estimate_fits_what_the_process_takes(words: list[str]) -> None:
+def test_the_estimate_fits_the_memory_of_the_process(words: list[str]) -> None:
     run = subprocess.run([sys.executable, "-c", _MEASURE, *words], capture_output=True, text=True, check=True)
     assert 1 / 1.6 < float(run.stdout) < 1.6, f"{words}: estimate / resident = {run.stdout}"
 
@@ -246,7 +246,7 @@ def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
     assert "interrupted" in said
 
 
-def test_the_command_refuses_what_is_too_large(tmp_path: Path) -> None:
+def test_the_command_refuses_a_configuration_that_is_too_large(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-5"],
         cwd=tmp_path, capture_output=True, text=True, check=False,

