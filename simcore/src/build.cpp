@@ -59,8 +59,8 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
     throw ConfigError(kind + "." + name + ": it needs the whole topology '" + topology +
-                      "' and cannot route around a failed link: routers " + net.failed_link +
-                      " would be disconnected; routings that can are " + join(others));
+                      "' and cannot route around a failed link, here " + net.failed_link + "; routings that can are " +
+                      join(others));
   throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) +
                     ". Valid on " + topology + " are " + join(others));
 }
@@ -79,7 +79,7 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) 
       if (found == given.end() || has(spec, p.key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
         throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
-                          " has no effect on topology '" + join(spec.topologies) + "'; it is for " +
+                          " has no effect on topology '" + net.topology_name + "'; it is for " +
                           join(at->second.topologies));
       own.erase(p.key);
     }

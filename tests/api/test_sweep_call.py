@@ -70,7 +70,7 @@ def test_a_study_is_read_from_its_folder(runs: flitgym.Runs, folder: Path, tmp_p
     assert {(row["routing"], row["traffic.load"]) for row in whole.rows()} == set(
         itertools.product(["ugal_l", "minimal"], [0.1, 0.3])
     )
-    with pytest.raises(flitgym.ConfigError, match="there is no finished run"):
+    with pytest.raises(flitgym.ConfigError, match="no finished run"):
         flitgym.Runs.read(tmp_path)
 
 

@@ -26,7 +26,7 @@ from flitgym.simcore import ConfigError
         ("=3", ["it is not of the form key=value"]),
         ("routing.path=~/p", ["routing.path: cannot read '~/p'", "needs quotes"]),
         ("topology:x=3", ["'topology:x=3': it is not of the form key=value"]),
-        ("routing.path=a=b", ["routing.path: cannot read 'a=b'", 'quotes of its own: ["a=b"]']),
+        ("routing.path=a=b", ["routing.path: cannot read 'a=b'", 'needs its own quotes: ["a=b"]']),
         (
             "traffic.load=0.1,0.2",
             ["traffic.load=0.1,0.2: several values need -m"],

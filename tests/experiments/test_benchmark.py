@@ -424,7 +424,7 @@ def test_bad_values_are_refused_before_any_run(
             ["run.series_interval_ns: 900", "up to 800"],
         ),
         (', "failures.events=[0-1@200]"', "", ["failures.events: nothing fails", "failures.events=[<link>@200]"]),
-        ("0-1@200", "0-1@300-400,0-2@250", ["failures.events", "fails at 250 ns", "run.warmup_ns on (200 ns)"]),
+        ("0-1@200", "0-1@300-400,0-2@250", ["failures.events", "fails at 250 ns", "run.warmup_ns (200 ns)"]),
     ],
 )
 def test_unsuitable_windows_are_refused_before_any_run(

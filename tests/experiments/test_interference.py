@@ -258,5 +258,5 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
 def test_a_policy_that_does_not_fit_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=words):
         reproduce.reproduce(reproduce.Options(study="interference", policies=[policy], results=str(tmp_path)))
-    with pytest.raises(CommandError, match=r"has no place.*figure=first_look, figure=job_policies, study=interference"):
+    with pytest.raises(CommandError, match=r"takes no further policies.*first_look.*job_policies.*interference"):
         reproduce.reproduce(reproduce.Options(figure="hpdc21_convergence", policies=["par"], results=str(tmp_path)))

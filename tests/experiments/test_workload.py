@@ -174,7 +174,7 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
             ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
             ["terminal 2", "twice"],
         ),
-        (["workload=jobs"], ["workload.jobs", "none"]),
+        (["workload=jobs"], ["workload.jobs", "empty"]),
         (["workload=jobs", "workload.jobs=[ur]"], ["'ur'", "mapping"]),
         (["workload=jobs", "workload.jobs=[{goal_file: x, scale: 2}]"], ["x"]),
         (["workload=pair", "workload.target=halo3"], ["'halo3'", "did you mean 'halo3d'"]),

@@ -203,9 +203,9 @@ def test_invalid_matrices_are_refused(matrix: Matrix, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=message):
             simulation(file=str(tmp_path / "wrong.csv"))
     (tmp_path / "wrong.npz").write_bytes(b"PK\x03\x04 no archive")
-    with pytest.raises(ConfigError, match=r"wrong\.npz: it holds no arrays, or is damaged"):
+    with pytest.raises(ConfigError, match=r"wrong\.npz: the file holds no arrays, or is damaged"):
         simulation(file=str(tmp_path / "wrong.npz"))
-    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' is no \.csv"):
+    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' is neither a \.csv"):
         simulation(file=str(tmp_path / "rates.txt"))
 
 
