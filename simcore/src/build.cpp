@@ -66,7 +66,7 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
 }
 
 // Parameters of another topology's component of the same name are accepted if they have the default value.
-Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) {
+Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const std::string& topology) {
   Values own = given;
   const auto has = [](const RoutingSpec& s, const std::string& key) {
     const auto own_params = params_of(s);
@@ -79,8 +79,7 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) 
       if (found == given.end() || has(spec, p.key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
         throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
-                          " has no effect on topology '" + net.topology_name + "'; it is for " +
-                          join(at->second.topologies));
+                          " has no effect on topology '" + topology + "'; it is for " + join(at->second.topologies));
       own.erase(p.key);
     }
   return own;
@@ -121,7 +120,8 @@ std::vector<Outage> wire(const Config& config, Network& net) {
 
 void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
-  const Params params("routing." + spec.name, params_of(spec), without_defaults_of_others(spec, config.routing.values));
+  const Params params("routing." + spec.name, params_of(spec),
+                      without_defaults_of_others(spec, config.routing.values, net.topology_name));
   net.routing_name = spec.name;
   net.config.routing = {spec.name, params.values()};
   net.given_table = config.table;
