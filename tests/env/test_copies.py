@@ -120,7 +120,7 @@ def test_pickles_are_checked() -> None:
     snapshot, asking = simulation._save()
     assert asking is None
     for wrong in ([2**20], [0], [0, 0]):
-        with pytest.raises(ValueError, match=r"contradicts itself: .*route"):
+        with pytest.raises(ValueError, match=r"inconsistent: .*route"):
             Simulation({**TRIANGLE, "routing": "agent"})._load(snapshot, wrong)
 
 

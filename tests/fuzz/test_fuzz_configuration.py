@@ -205,12 +205,12 @@ def test_odd_keys_in_every_mapping(key: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        ({"terminals": 5}, ["terminals", "5", "no list of terminals"]),
-        ({"terminals": "01"}, ["terminals", "'01'", "no list of terminals"]),
-        ({"terminals": [0.5, 1, 2, 3]}, ["terminals", "0.5", "no terminal"]),
+        ({"terminals": 5}, ["terminals", "5", "list of terminals"]),
+        ({"terminals": "01"}, ["terminals", "'01'", "list of terminals"]),
+        ({"terminals": [0.5, 1, 2, 3]}, ["terminals", "0.5", "not a terminal"]),
         ({"terminals": [2**70, 1, 2, 3]}, ["terminals", str(2**70), "too large"]),
-        ({"program": 7}, ["program", "7", "no Program"]),
-        ({"program": None}, ["program", "None", "no Program"]),
+        ({"program": 7}, ["program", "7", "Program"]),
+        ({"program": None}, ["program", "None", "Program"]),
         ({"motif": 3}, ["motif", "'3'", "halo3d"]),
         ({"name": "\ud800"}, ["name", "\\ud800", "UTF-8"]),
     ],

@@ -201,11 +201,11 @@ def test_quality_of_other_mappings_and_tables() -> None:
     assert sim.mapping_quality(everybody, shuffled)["dilation"] == pytest.approx(3 * 64 / 63)
     with pytest.raises(ConfigError, match=r"3 .*64 ranks"):
         sim.mapping_quality(everybody, [1, 2, 3])
-    with pytest.raises(ConfigError, match="terminal 5 comes twice"):
+    with pytest.raises(ConfigError, match="terminal 5 .*twice"):
         sim.mapping_quality(np.ones((2, 2)), [5, 5])
-    with pytest.raises(ConfigError, match="the matrix has 8 ranks, the workload 64"):
+    with pytest.raises(ConfigError, match=r"8 ranks.* 64"):
         sim.mapping_quality(np.ones((8, 8)))
-    with pytest.raises(ConfigError, match="65 ranks, the network 64"):
+    with pytest.raises(ConfigError, match=r"65 ranks.* 64"):
         sim.mapping_quality(np.ones((65, 65)), range(65))
     with pytest.raises(ConfigError):
         sim.mapping_quality(table=ForwardingTable.route(ChannelGraph(torus(4, 4)), "min_hop"))

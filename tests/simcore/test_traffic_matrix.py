@@ -203,9 +203,9 @@ def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -
         with pytest.raises(ConfigError, match=message):
             simulation(file=str(tmp_path / "wrong.csv"))
     (tmp_path / "wrong.npz").write_bytes(b"PK\x03\x04 no archive")
-    with pytest.raises(ConfigError, match=r"wrong\.npz: it holds no arrays, or is damaged"):
+    with pytest.raises(ConfigError, match=r"wrong\.npz: .*no arrays, or is damaged"):
         simulation(file=str(tmp_path / "wrong.npz"))
-    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' is no \.csv"):
+    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' .*\.csv"):
         simulation(file=str(tmp_path / "rates.txt"))
 
 
