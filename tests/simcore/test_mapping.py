@@ -201,7 +201,7 @@ def test_quality_of_other_mappings_and_tables() -> None:
     assert sim.mapping_quality(everybody, shuffled)["dilation"] == pytest.approx(3 * 64 / 63)
     with pytest.raises(ConfigError, match=r"3 .*64 ranks"):
         sim.mapping_quality(everybody, [1, 2, 3])
-    with pytest.raises(ConfigError, match="terminal 5 .*twice"):
+    with pytest.raises(ConfigError, match=r"terminal 5 .*twice"):
         sim.mapping_quality(np.ones((2, 2)), [5, 5])
     with pytest.raises(ConfigError, match=r"8 ranks.* 64"):
         sim.mapping_quality(np.ones((8, 8)))
