@@ -1,4 +1,4 @@
-"""Shared by all tests: a configuration that runs in milliseconds, and the commands as users call them."""
+"""Shared by all tests: a configuration that runs in milliseconds, and the commands as a user calls them."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-os.environ["FLITGYM_PLUGINS"] = "none"  # what is tested is flitgym alone, whatever else is installed
+os.environ["FLITGYM_PLUGINS"] = "none"  # the tests use flitgym alone, without installed plugins
 
 # The smallest preset and short windows.
 SMALL = ("topology=dragonfly_72", "router=input_queued", "routing=minimal", "run.warmup_ns=500", "run.measure_ns=1000")

@@ -1,24 +1,29 @@
 """Tables of results: on the terminal, as Markdown and as CSV."""
 
+from __future__ import annotations
+
 import csv
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from ...simcore._files import atomic_path
 from ..metrics import Interval
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 MISSING = "-"  # in place of a number
 
 
 def console(columns: int) -> Console:
     """The terminal; standard output of another kind gets lines of a fixed number of columns."""
+    from rich.console import Console  # takes long to import
+
     return Console(width=None if sys.stdout.isatty() else columns)
 
 
@@ -30,6 +35,9 @@ def terminal_table(heads: Iterable[str], left: Sequence[str] = (), title: str | 
         left: The heads whose columns are aligned to the left.
         title: Above the table.
     """
+    from rich import box
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for head in heads:
         table.add_column(head, justify="left" if head in left else "right")

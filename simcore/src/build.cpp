@@ -59,14 +59,14 @@ const Spec& find(const std::string& kind, const std::string& name, const Network
     if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
   if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
     throw ConfigError(kind + "." + name + ": it needs the whole topology '" + topology +
-                      "' and cannot route around a failed link: routers " + net.failed_link +
-                      " would be disconnected; routings that can are " + join(others));
+                      "' and cannot route around a failed link, here " + net.failed_link + "; routings that can are " +
+                      join(others));
   throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) +
                     ". Valid on " + topology + " are " + join(others));
 }
 
 // Parameters of another topology's component of the same name are accepted if they have the default value.
-Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) {
+Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const std::string& topology) {
   Values own = given;
   const auto has = [](const RoutingSpec& s, const std::string& key) {
     const auto own_params = params_of(s);
@@ -79,8 +79,7 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given) 
       if (found == given.end() || has(spec, p.key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
         throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
-                          " has no effect on topology '" + join(spec.topologies) + "'; it is for " +
-                          join(at->second.topologies));
+                          " has no effect on topology '" + topology + "'; it is for " + join(at->second.topologies));
       own.erase(p.key);
     }
   return own;
@@ -121,7 +120,8 @@ std::vector<Outage> wire(const Config& config, Network& net) {
 
 void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
-  const Params params("routing." + spec.name, params_of(spec), without_defaults_of_others(spec, config.routing.values));
+  const Params params("routing." + spec.name, params_of(spec),
+                      without_defaults_of_others(spec, config.routing.values, net.topology_name));
   net.routing_name = spec.name;
   net.config.routing = {spec.name, params.values()};
   net.given_table = config.table;

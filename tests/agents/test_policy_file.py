@@ -1,4 +1,4 @@
-"""Policy files are safetensors files: the library of that name writes and reads the same."""
+"""Policy files are safetensors files: the safetensors library reads and writes the same content."""
 
 import json
 from pathlib import Path

@@ -150,7 +150,7 @@ def test_a_base_of_other_shapes_is_refused(
         Agent(Config(**_SMALL, **BASE | {"base": str(path)}), mixture, rounds=1, seed=1)
 
 
-def test_a_base_that_is_no_policy_is_refused(mixture: Mixture, tmp_path: Path) -> None:
+def test_a_base_that_is_not_a_policy_is_refused(mixture: Mixture, tmp_path: Path) -> None:
     path = tmp_path / "text.safetensors"
     path.write_text("no policy")
     with pytest.raises(ConfigError, match=r"agent\.base: policy file"):

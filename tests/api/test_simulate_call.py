@@ -13,7 +13,7 @@ from conftest import Command
 SHORT = {"run.warmup_ns": 500, "run.measure_ns": 1000}
 
 
-def test_a_run_is_that_of_the_command(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_equals_that_of_the_command(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("topology=dragonfly_72", "router=sc22", "routing=ugal_l", "traffic=mixed", "traffic.load=0.05", "seed=7")
     assert command("simulate", *words, "run.warmup_ns=500", "run.measure_ns=1000").returncode == 0
     (path,) = (tmp_path / "results" / "default").glob("*/result.json")
@@ -23,7 +23,7 @@ def test_a_run_is_that_of_the_command(command: Command, tmp_path: Path, monkeypa
     assert own["state_hash"] == fields["state_hash"]
     assert own["packet_latency_mean_ns"] == fields["packet_latency_mean_ns"]
     assert {*fields} - {*own} <= {"checksum", "checksums"}
-    # The command's folder of results: its run is found there, and not run again.
+    # The call finds the run in the command's results folder and does not run it again.
     found = flitgym.simulate(*words, results="results", **SHORT)
     assert found.directory is not None
     assert found.directory.resolve() == path.parent
@@ -43,7 +43,7 @@ def test_it_leaves_no_files(small: Sequence[str], tmp_path: Path, monkeypatch: p
         result.columns("q_table")
 
 
-def test_it_writes_where_it_is_told(small: Sequence[str], tmp_path: Path) -> None:
+def test_it_writes_into_the_given_folder(small: Sequence[str], tmp_path: Path) -> None:
     result = flitgym.simulate(*small, directory=tmp_path / "mine", **{"run.series_interval_ns": 100})
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {"result.json", "series.parquet"}
     assert len(result.columns("series")["time_ns"]) >= 10
@@ -53,7 +53,7 @@ def test_it_writes_where_it_is_told(small: Sequence[str], tmp_path: Path) -> Non
         flitgym.simulate(*small, routing="q_adaptive", **{"run.save_q_table": True})
 
 
-def test_a_result_tells_what_ran(small: Sequence[str]) -> None:
+def test_a_result_holds_its_configuration(small: Sequence[str]) -> None:
     result = flitgym.simulate(*small, routing="dqn_priced", seed=3, **{"traffic.load": np.float64(0.25)})
     text = repr(result)
     for words in ("dragonfly_72 (36 routers, 72 terminals)", "dqn_priced", "uniform at load 0.25", "seed 3"):
@@ -77,7 +77,7 @@ def test_html_shows_text_as_text() -> None:
     assert "&lt;b&gt;1 &amp; 2&lt;/b&gt;" in flitgym.Result(fields)._repr_html_()
 
 
-def test_jobs_and_empty_windows_have_their_own_lines(small: Sequence[str]) -> None:
+def test_the_text_shows_jobs_and_empty_windows(small: Sequence[str]) -> None:
     jobs = flitgym.simulate(
         *small[:3], "workload=pair", "workload.target=halo3d", "workload.background=none", **{"workload.scale": 0.01}
     )
@@ -87,7 +87,7 @@ def test_jobs_and_empty_windows_have_their_own_lines(small: Sequence[str]) -> No
     assert "no packet was delivered in the window" in repr(silent)
 
 
-def test_warnings_of_a_result_are_warnings_of_python(small: Sequence[str]) -> None:
+def test_warnings_of_a_result_become_python_warnings(small: Sequence[str]) -> None:
     with pytest.warns(UserWarning, match="its table was empty 500 ns before the window"):
         learned = flitgym.simulate(*small, "routing=q_adaptive")
     assert "its table was empty" in repr(learned)

@@ -1,4 +1,4 @@
-"""`flitgym.sweep`: every combination once, found again by the same call, and shown as table, frame and picture."""
+"""`flitgym.sweep` runs every combination once, finds finished runs, and shows a table, a data frame and a picture."""
 
 import builtins
 import itertools
@@ -45,12 +45,12 @@ def test_every_combination_is_a_run(runs: flitgym.Runs, folder: Path) -> None:
     assert left == {"rows.parquet", "sweep.png", "sweep.svg", "report.html"}
 
 
-def test_one_of_them_is_that_of_simulate(runs: flitgym.Runs) -> None:
+def test_a_run_of_a_sweep_equals_that_of_simulate(runs: flitgym.Runs) -> None:
     alone = flitgym.simulate(*words(), "routing=ugal_l", "traffic.load=0.3", "seed=2")
     assert runs[3]["state_hash"] == alone["state_hash"]
 
 
-def test_the_same_call_finds_them_and_a_longer_one_runs_the_rest(runs: flitgym.Runs, folder: Path) -> None:
+def test_finished_runs_are_found_and_only_new_ones_run(runs: flitgym.Runs, folder: Path) -> None:
     again = flitgym.sweep(words(), results=folder, study="mine", seeds=2, progress=False, **SWEPT)
     assert [run["wall_seconds"] for run in again] == [run["wall_seconds"] for run in runs]
     more = flitgym.sweep(words(), results=folder, study="mine", seeds=[2, 9], progress=False, **SWEPT)
@@ -70,7 +70,7 @@ def test_a_study_is_read_from_its_folder(runs: flitgym.Runs, folder: Path, tmp_p
     assert {(row["routing"], row["traffic.load"]) for row in whole.rows()} == set(
         itertools.product(["ugal_l", "minimal"], [0.1, 0.3])
     )
-    with pytest.raises(flitgym.ConfigError, match="there is no finished run"):
+    with pytest.raises(flitgym.ConfigError, match="no finished run"):
         flitgym.Runs.read(tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_table_and_frame(runs: flitgym.Runs, monkeypatch: pytest.MonkeyPatch) ->
         runs.frame()
 
 
-def test_it_is_a_sequence_that_shows_itself(runs: flitgym.Runs) -> None:
+def test_runs_are_a_sequence_with_a_table_as_text(runs: flitgym.Runs) -> None:
     assert [run["state_hash"] for run in runs[2:4]] == [runs[2]["state_hash"], runs[3]["state_hash"]]
     assert isinstance(runs[2:4], flitgym.Runs)
     lines = repr(runs).splitlines()
@@ -153,20 +153,22 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
         ({"launcher": "rya"}, "rya"),
     ],
 )
-def test_what_cannot_run_is_refused_before_the_first_run(values: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_bad_values_are_refused_before_the_first_run(values: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(flitgym.ConfigError, match=message):
         flitgym.sweep(words(), results=tmp_path, progress=False, **values)
     assert not list(tmp_path.rglob("result.json"))
 
 
-def test_progress_says_how_many_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str], small: Sequence[str]) -> None:
+def test_progress_shows_the_number_of_runs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], small: Sequence[str]
+) -> None:
     flitgym.sweep(small, results=tmp_path, study="said")
     assert "said: 1 run" in capfd.readouterr().err
     flitgym.sweep(small, results=tmp_path, study="said", progress=False)
     assert capfd.readouterr().err == ""
 
 
-def test_a_script_sweeps_without_a_guard_around_its_code(tmp_path: Path) -> None:
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import flitgym\n"

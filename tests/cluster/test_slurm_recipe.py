@@ -1,4 +1,4 @@
-"""docs/examples/slurm_ray.sh, as far as a machine without Slurm can tell: its commands, on a Slurm of three scripts."""
+"""docs/examples/slurm_ray.sh without a real Slurm: three scripts stand in for its commands."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 RECIPE = Path(__file__).parents[2] / "docs" / "examples" / "slurm_ray.sh"
 
-# Each writes down how it was called, with the token's mode; `ray status` knows as many nodes as have been started.
+# Each script records its arguments and the token's mode. `ray status` reports the nodes started so far.
 SRUN = """#!/bin/bash
 while [[ $1 == -* ]]; do echo "srun $1 $([ "$1" = -w ] && echo "$2")" >> "$LOG"; [ "$1" = -w ] && shift; shift; done
 exec "$@"
@@ -55,7 +55,7 @@ def test_head_then_workers_then_the_training_with_the_token(tmp_path: Path) -> N
     assert said[-1] == "train agent=rllib_ppo agent.env_runners=22 agent.address=alpha:6379 nodes=3 mode=token"
 
 
-def test_words_of_the_user_take_the_place_of_its_own(tmp_path: Path) -> None:
+def test_arguments_of_the_user_replace_the_defaults(tmp_path: Path) -> None:
     assert played(tmp_path, "agent=rllib_dqn", "rounds=7")[-1].startswith(
         "train agent=rllib_dqn rounds=7 agent.address=alpha:6379"
     )

@@ -1,4 +1,4 @@
-"""Runs as jobs of Slurm, by submitit: on processes of this machine, and on a Slurm of four scripts."""
+"""Runs as Slurm jobs through submitit: as local processes, and with four scripts that replace Slurm."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ pytest.importorskip("submitit")
 
 SHORT = ["topology=dragonfly_72", "run.warmup_ns=1000", "run.measure_ns=2000"]
 
-# Every task of the array at once, each as the batch script has it; one of them dies if it is to.
+# Starts all tasks of an array at once as the batch script does. The task given by `dies` is killed.
 SBATCH = """#!/bin/bash
 script="${@: -1}"
 cp "$script" "$LOG"
@@ -41,7 +41,7 @@ done
 
 
 def slurm(folder: Path, dies: str) -> dict[str, str]:
-    """The environment in which there is a Slurm."""
+    """An environment in which Slurm's commands exist."""
     tools = folder / "bin"
     tools.mkdir()
     for name, text in {"sbatch": SBATCH, "srun": SRUN, "sacct": SACCT, "scancel": "#!/bin/bash\n"}.items():
@@ -79,7 +79,7 @@ def test_an_evaluation_as_an_array_of_jobs(tmp_path: Path) -> None:
         assert f"#SBATCH {line}" in script
 
 
-def test_a_job_that_dies_costs_its_run_alone(tmp_path: Path) -> None:
+def test_a_job_that_dies_loses_only_its_own_run(tmp_path: Path) -> None:
     env = slurm(tmp_path, dies="1")
     done = command("evaluate", *EVALUATION, "hydra/launcher=submitit_slurm", cwd=tmp_path, env=env)
     assert done.returncode == 1

@@ -1,6 +1,6 @@
-"""A Ray cluster of two nodes on this machine, joined by its address, with and without a token (`make cluster-test`).
+"""A Ray cluster of two nodes on this machine, with and without a token (`make cluster-test`).
 
-Two nodes take a minute to start and half a machine to run, so `make test` leaves them out.
+Two nodes take a minute to start and half of the machine, so `make test` excludes these tests.
 """
 
 import itertools
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.skipif("FLITGYM_CLUSTER_TEST" not in os.environ, reason
 ray = pytest.importorskip("ray")
 
 RAY = str(Path(sys.executable).parent / "ray")
-CPUS = 2  # of each node
+CPUS = 2  # per node
 SMALL = ["topology=dragonfly", "topology.terminals_per_router=1", "topology.routers_per_group=2",
          "topology.global_ports=1", "topology.groups=3"]  # fmt: skip
 TRAINED = [*SMALL, "track.to=none", "evaluation.every=0", "vary={traffic.load: [0.2, 0.4]}"]
-# A process that simulates and one that learns, of a CPU each, on either node.
+# Two simulating processes and two learners with one CPU each, spread over both nodes.
 SPREAD = ["agent=rllib_ppo", "agent.env_runners=2", "agent.learners=2", "agent.batch=400", "agent.minibatch=100"]
 
 
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 def processes(mark: str) -> list[int]:
-    """The other processes whose environment bears this mark, with their children: Ray's workers overwrite theirs."""
+    """The processes with this mark in their environment, and their children (Ray's workers overwrite it)."""
     marked, parents = set[int](), {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -52,7 +52,7 @@ def processes(mark: str) -> list[int]:
 
 
 def titled(mark: str, title: str) -> list[int]:
-    """Those of them that call themselves so."""
+    """The processes with this mark whose title starts with `title`."""
     found = []
     for number in processes(mark):
         try:
@@ -72,27 +72,27 @@ def kill(mark: str) -> None:
 
 
 class Cluster:
-    """Nodes on this machine; `env` is that of whoever joins them."""
+    """Nodes on this machine. `env` is the environment for a process that connects to them."""
 
     def __init__(self, home: Path, token: bool) -> None:
         kept = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
         self.mark = f"FLITGYM_CLUSTER_MARK={home}"
         self.env = {**kept, "HOME": str(home), "FLITGYM_CLUSTER_MARK": str(home), "RAY_USAGE_STATS_ENABLED": "0"}
-        # Ray's workers are as nice as can be; on a machine that has other work they would hardly run.
+        # By default, Ray's workers have the lowest priority and hardly run on a busy machine.
         self._nodes = {**self.env, "RAY_worker_niceness": "0"}
-        # As the manual has it: the token first, and its mode where nodes start.
+        # As in the manual, the token is generated first. The nodes start with the token mode.
         if token:
             subprocess.run([RAY, "get-auth-token", "--generate"], env=self.env, check=True, capture_output=True)
             self._nodes["RAY_AUTH_MODE"] = "token"
         port = free_port()
         self.address = f"127.0.0.1:{port}"
-        # A short path: sockets of the system have names of at most 107 characters.
+        # The path is short because names of Unix sockets have at most 107 characters.
         self.folder = f"/tmp/fg{port}"
         self._start("--head", f"--port={port}", f"--temp-dir={self.folder}", "--include-dashboard=false")
         self.add_node("second")
 
     def add_node(self, name: str) -> str:
-        """Another node; the mark by which its processes are known."""
+        """Start another node and return the mark of its processes."""
         self._start(f"--address={self.address}", name=name)
         return f"FLITGYM_NODE={name}"
 
@@ -137,7 +137,7 @@ def begun(name: str, *words: str, cwd: Path, cluster: Cluster) -> subprocess.Pop
 
 
 def until(true: Callable[[], object], process: subprocess.Popen[bytes], seconds: float = 600) -> None:
-    """Wait until it is, while the process runs."""
+    """Wait until `true()` holds. Fail if the process ends first."""
     end = time.monotonic() + seconds
     while not true():
         assert process.poll() is None, "it ended before"
@@ -160,13 +160,13 @@ def test_a_sweep_of_trainings(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @with_token
-def test_runners_and_learners_on_both_nodes_and_what_dies(cluster: Cluster, tmp_path: Path) -> None:
+def test_runners_and_learners_run_on_both_nodes_and_may_die(cluster: Cluster, tmp_path: Path) -> None:
     words = [*TRAINED, *SPREAD, f"agent.address={cluster.address}", "study=spread", "rounds=40", "checkpoint_every=1"]
 
     def rounds() -> int:
         return sum(path.read_bytes().count(b"\n") for path in tmp_path.glob("results/spread/*/progress.jsonl"))
 
-    # Whoever simulates is replaced when it dies, and the training goes on.
+    # A simulating process that dies is replaced, and the training continues.
     first = begun("train", *words, cwd=tmp_path, cluster=cluster)
     until(lambda: rounds() >= 2, first)
     nodes = [f"FLITGYM_NODE={name}" for name in ("head", "second")]
@@ -177,7 +177,7 @@ def test_runners_and_learners_on_both_nodes_and_what_dies(cluster: Cluster, tmp_
     os.kill(next(itertools.chain(*runners)), signal.SIGKILL)
     before = rounds()
     until(lambda: rounds() >= before + 3, first)
-    # A learner is not: its training ends, and the same command goes on from the checkpoint.
+    # A learner that dies ends the training. The same command then resumes from the checkpoint.
     os.kill(next(itertools.chain(*learners)), signal.SIGKILL)
     assert first.wait(timeout=300) == 1
     assert "start again to continue from the last checkpoint" in (tmp_path / "said").read_text()
@@ -212,7 +212,7 @@ def test_a_benchmark(cluster: Cluster, tmp_path: Path) -> None:
     folder = tmp_path / "results" / "benchmark_quick"
     here = command("benchmark", *task, "results=here", cwd=tmp_path, cluster=cluster)
     assert here.returncode == 0, here.stderr
-    # Wherever a run runs, it comes to the same bits.
+    # A run gives the same bits on the cluster and on this machine.
     there = read_rows(folder / "rows.parquet")
     assert [row["state_hash"] for row in there] == [
         row["state_hash"] for row in read_rows(tmp_path / "here" / "benchmark_quick" / "rows.parquet")
@@ -222,7 +222,7 @@ def test_a_benchmark(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @with_token
-def test_a_study_that_is_ended_leaves_nothing_half_done(cluster: Cluster, tmp_path: Path) -> None:
+def test_an_interrupted_study_leaves_no_partial_results(cluster: Cluster, tmp_path: Path) -> None:
     study = begun("reproduce", "study=interference", "preset=tiny", *on_ray(cluster), cwd=tmp_path, cluster=cluster)
     folder = tmp_path / "results" / "interference_tiny"
     until(lambda: list(folder.glob("*/result.json")), study)
@@ -235,12 +235,12 @@ def test_a_study_that_is_ended_leaves_nothing_half_done(cluster: Cluster, tmp_pa
 
 
 @with_token
-def test_a_study_outlives_a_node(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_study_survives_the_loss_of_a_node(cluster: Cluster, tmp_path: Path) -> None:
     third = cluster.add_node("third")
     study = begun("reproduce", "study=interference", "preset=tiny", *on_ray(cluster), cwd=tmp_path, cluster=cluster)
     folder = tmp_path / "results" / "interference_tiny"
     try:
-        # In the middle, with a run on the node that dies.
+        # Kill the node in the middle of the study, while a run is on it.
         until(lambda: len(list(folder.glob("*/result.json"))) >= 6, study)
         until(lambda: titled(third, "ray::_run"), study)
         kill(third)
@@ -251,12 +251,12 @@ def test_a_study_outlives_a_node(cluster: Cluster, tmp_path: Path) -> None:
     assert "the run starts again" in said
     assert len(list(folder.glob("*/result.json"))) == 32
     assert (folder / "report.html").exists()
-    assert "runs," in said  # progress, of all nodes
+    assert "runs," in said  # progress over all nodes
 
 
 @with_token
 def test_a_run_whose_worker_dies_twice_fails_alone(cluster: Cluster, tmp_path: Path) -> None:
-    # The one takes seconds, the other many minutes.
+    # The first run takes seconds, the second many minutes.
     words = ["policies=[minimal]", "patterns=[uniform]", "seeds=[1]", "loads=[0.01,0.9]", "run.measure_ns=30000000"]
     evaluation = begun("evaluate", *words, *on_ray(cluster), cwd=tmp_path, cluster=cluster)
     folder = tmp_path / "results" / "evaluation"

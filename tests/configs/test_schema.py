@@ -26,7 +26,7 @@ def test_every_preset_composes(kind: str, name: str) -> None:
     assert compose([f"{kind}={name}"])[kind]
 
 
-def test_integers_are_accepted_where_numbers_belong() -> None:
+def test_integers_are_accepted_for_numbers() -> None:
     assert compose(["traffic.load=1"]).traffic.load == 1.0
 
 
@@ -44,7 +44,7 @@ def test_lists_of_integers() -> None:
 def test_the_papers_routers_hold_the_papers_values() -> None:
     hpdc21, sc22 = compose(["router=hpdc21"]).router, compose(["router=sc22"]).router
     assert (hpdc21.cycle_ns, sc22.cycle_ns) == (1.6, 1.28)
-    # 2,560 bytes per VC hold 20 flits, 15,360 hold 120.
+    # An input buffer of 2,560 bytes per VC holds 20 flits, one of 15,360 bytes holds 120.
     assert hpdc21.input_buffer_flits * hpdc21.flit_bytes == 2560
     assert sc22.input_buffer_flits * sc22.flit_bytes == 15360
     # A flit takes 32 ns and 5.12 ns on a link.

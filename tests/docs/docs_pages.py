@@ -14,7 +14,7 @@ _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
 _INDENTED = re.compile(r"(?:^\n|\A)(?P<text>(?:^ {4}\S[^\n]*\n(?:^ {4}[^\n]*\n)*))", re.MULTILINE)
-# What may stand right above a block, and is not shown.
+# A note in the line above a block, invisible on the page.
 _NOTE = re.compile(r"<!-- (?P<what>skip|given|prints|continues):? ?(?P<text>.*?)\s*-->\n\Z", re.DOTALL)
 
 
@@ -22,8 +22,9 @@ _NOTE = re.compile(r"<!-- (?P<what>skip|given|prints|continues):? ?(?P<text>.*?)
 class Block:
     """A code block, and the note above it.
 
-    `<!-- skip: reason -->` says why it is not run, `<!-- given: code -->` what it needs, `<!-- continues -->` that it
-    goes on where the block of its language before it ended, and `<!-- prints -->` that it is what that one prints.
+    `<!-- skip: reason -->` says why the block is not run. `<!-- given: code -->` holds code that must run first. `<!--
+    continues -->` means that the block continues the previous block in its language. `<!-- prints -->` means that the
+    block shows the output of the previous one.
     """
 
     page: Path
@@ -35,17 +36,17 @@ class Block:
 
     @property
     def name(self) -> str:
-        """To be found by."""
+        """Page and line, for messages."""
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
 def pages() -> list[Path]:
-    """README and every page of docs/; what lies among examples is part of them."""
+    """The README and every page of docs/; the Markdown files of examples are not pages."""
     return [README, *sorted(path for path in DOCS.rglob("*.md") if not {"examples", "example_plugin"} & {*path.parts})]
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """All code blocks of a page, in their order. An indented one counts as shell."""
+    """All code blocks of a page in order. An indented block counts as shell."""
     text = page.read_text()
     found: list[tuple[int, Block]] = []
     rest = text
@@ -65,13 +66,13 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def pages_that_run() -> list[Path]:
-    """Those whose blocks are run as they stand: extending and the tutorials are built around files with own tests."""
+    """Pages whose blocks run as shown. The pages of extending and tutorials have tests of their own."""
     apart = (DOCS / "extending", DOCS / "tutorials")
     return [page for page in pages() if not any(page.is_relative_to(folder) for folder in apart)]
 
 
 def blocks_in(language: str) -> list[Block]:
-    """The blocks of all pages in a language."""
+    """The blocks in a language on all pages."""
     return [block for page in pages_that_run() for block in blocks(page) if block.language == language]
 
 
@@ -79,13 +80,14 @@ def commands(block: Block) -> list[list[str]]:
     """The commands of a shell block, split into words; comments are left out."""
     found, begun = [], ""
     lines = re.sub(r"\\\n\s*", " ", block.text).splitlines()
-    if any(line.startswith("$ ") for line in lines):  # what was typed, and what came of it
+    # a transcript: commands start with "$ ", the other lines are output
+    if any(line.startswith("$ ") for line in lines):
         lines = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
     for line in lines:
         begun += line
         try:
             words = shlex.split(begun, comments=True)
-        except ValueError:  # a quotation goes on in the next line
+        except ValueError:  # a quotation continues in the next line
             begun += "\n"
             continue
         begun = ""

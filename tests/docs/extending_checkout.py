@@ -1,4 +1,4 @@
-"""A checkout of links to this one, with the files of docs/extending where their pages say that they go."""
+"""A checkout of links to this one, with the files of docs/extending in the places that their pages name."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ PLACES = {
     "neighbours": "experiments/studies/neighbours",
 }
 
-# The finder of an editable installation would come before the path.
+# The path comes before the import finder of an editable installation.
 _RUN = """
 import runpy, sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
@@ -46,7 +46,7 @@ class Checkout:
                 (path / "flitgym" / "simcore" / compiled.name).symlink_to(compiled)
 
     def add(self, name: str) -> None:
-        """Put an example where its page says that it goes."""
+        """Copy an example to the place that its page names."""
         source, target = EXAMPLES / name, self.path / "flitgym" / PLACES[name]
         if source.is_dir():
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,4 +1,4 @@
-"""Measures built pages in a headless Chromium: pages and tables that are wider than their room."""
+"""Measures built pages in a headless Chromium: finds pages and tables that are too wide."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-# Loads every page in a frame of the given width. Tables stand in the theme's `.table-wrapper`.
+# Loads every page in a frame of the given width. The theme wraps tables in `.table-wrapper`.
 _HARNESS = """<!doctype html><body><script>
 const pages = PAGES, found = [];
 (async () => {
@@ -33,7 +33,7 @@ const pages = PAGES, found = [];
 
 
 def chromium() -> str | None:
-    """Where Chromium is, if it is."""
+    """The path of Chromium, or None."""
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 

@@ -1,6 +1,6 @@
-"""What the pages show is what runs: Python blocks are run, shell commands composed as far as that takes no run.
+"""The code blocks of the pages work: Python blocks run, and shell commands compose if they need no run.
 
-A block that is neither says why, in a comment above it (`docs_pages.Block`).
+A comment above any other block gives the reason (`docs_pages.Block`).
 """
 
 import importlib.util
@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from docs_pages import README, ROOT, Block, blocks, blocks_in, commands, pages_that_run
+from docs_pages import ROOT, Block, blocks, blocks_in, commands, pages_that_run
 from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
@@ -25,7 +25,7 @@ from flitgym.experiments.terminal.words import parse
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-# Runs the blocks of a page, each in a namespace of its own unless it continues, and tells what they print.
+# Runs the blocks of a page and reports their output. Each block has a new namespace unless it continues.
 _RUN = """
 import contextlib, io, json, sys, traceback
 namespace, told = {}, []
@@ -112,7 +112,7 @@ def _check(words: list[str], where: str) -> None:
     elif program == "python":
         assert arguments[0] != "-m" or importlib.util.find_spec(arguments[1]), where
     elif program == "flitgym-reproduce":
-        own = [word for word in arguments if not word.startswith("hydra")]  # of launchers, which are plugins
+        own = [word for word in arguments if not word.startswith("hydra")]  # keys of launchers, which are plugins
         _check_figure(dict(word.split("=", 1) for word in own), where)
     elif program == "flitgym-benchmark":
         suite = next((word for word in arguments if word.startswith("suite=")), "suite=quick").removeprefix("suite=")
@@ -128,7 +128,7 @@ def _check(words: list[str], where: str) -> None:
         assert len(parse(arguments, keys, ("help", "markdown"))[0]) == 1 + (program == "flitgym-compare"), where
     elif program.startswith("flitgym-"):
         _compose(program, arguments, where)
-    # What is left is of the shell or of other packages.
+    # Other words belong to the shell or to other packages.
 
 
 def _check_figure(given: dict[str, str], where: str) -> None:
@@ -142,17 +142,17 @@ def _check_figure(given: dict[str, str], where: str) -> None:
 
 def _compose(program: str, arguments: list[str], where: str) -> None:
     several = "-m" in arguments
-    if program == "flitgym-regret":  # which takes a run's words, too
+    if program == "flitgym-regret":  # takes the keys of a run, too
         arguments = [_as_list(word) for word in arguments]
     words = []
     for override in OverridesParser.create().parse_overrides([word for word in arguments if word != "-m"]):
         assert several or not override.is_sweep_override(), f"{where}: {override.input_line} is a list, which takes -m"
-        # Of a list the first, and of what Hydra's own sections hold nothing: launchers and sweepers are plugins.
+        # The first value of a list is composed. Hydra's own sections are skipped: launchers and sweepers are plugins.
         if (override.key_or_group).partition(".")[0].partition("/")[0] == "hydra":
             continue
         first = next(override.sweep_string_iterator()) if override.is_discrete_sweep() else None
         if first is None and override.is_sweep_override():
-            continue  # an interval, for a sweeper that draws from it
+            continue  # an interval, from which a sweeper draws
         words.append(f"{override.get_key_element()}={first}" if first is not None else override.input_line)
     if program == "flitgym-simulate":
         config = compose(words)
@@ -175,10 +175,6 @@ def _compose(program: str, arguments: list[str], where: str) -> None:
 
 
 def _large(words: list[str]) -> bool:
-    """Whether it would take long to build: the largest presets, and jobs on them."""
+    """Whether a build would take long: the largest presets, and jobs on them."""
     text = " ".join(words)
     return "4096" in text or "8,8,8" in text or ("1056" in text and has_workload(compose(words)))
-
-
-def test_readme_is_short() -> None:
-    assert len(README.read_text().splitlines()) <= 130

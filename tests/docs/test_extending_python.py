@@ -1,4 +1,4 @@
-"""The example files of docs/extending in Python, where their pages say that they go: they run, and do what they say."""
+"""The Python examples of docs/extending, in the places that their pages name, run and do what the pages say."""
 
 import importlib.util
 import re
@@ -19,7 +19,7 @@ WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 
 
 def loaded(name: str, module: str) -> Any:
-    """A file of the examples as a module of that name."""
+    """A file of the examples, loaded as a module with that name."""
     spec = importlib.util.spec_from_file_location(module, EXAMPLES / name)
     assert spec is not None
     assert spec.loader is not None
@@ -45,7 +45,7 @@ def linear() -> Any:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """With the figure in its place; agent and study are in the tutorial's (test_tutorial_pages.py)."""
+    """With the figure in its place; the agent and the study belong to test_tutorial_pages.py."""
     made = Checkout(tmp_path_factory.mktemp("checkout"))
     made.add("minimal_ports")
     return made
@@ -128,7 +128,7 @@ def test_linear_agent_is_least_squares(linear: Any) -> None:
         linear.Config(epsilon=2)
 
 
-def test_a_figure_of_ones_own(checkout: Checkout) -> None:
+def test_a_figure_of_a_user(checkout: Checkout) -> None:
     done = checkout.run("reproduce", "figure=minimal_ports", "preset=quick", "workers=1")
     assert done.returncode == 0, done.stderr
     folder = checkout.path / "results" / "minimal_ports_quick"
@@ -138,13 +138,13 @@ def test_a_figure_of_ones_own(checkout: Checkout) -> None:
     assert (folder / "minimal_ports.png").stat().st_size > 5000
 
 
-def test_names_that_are_not_there(checkout: Checkout) -> None:
+def test_unknown_names_are_refused(checkout: Checkout) -> None:
     done = checkout.run("reproduce", "figure=minimal_port")
     assert done.returncode != 0
     assert "did you mean 'minimal_ports'" in done.stderr
 
 
-def test_a_suite_of_ones_own() -> None:
+def test_a_suite_of_a_user() -> None:
     suite = load_suite(str(EXAMPLES / "rings.yaml"))
     assert suite.id == "rings-v1"
     assert [task.id for task in suite.tasks] == [
@@ -156,7 +156,7 @@ def test_a_suite_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
-def test_pages_name_what_is_there(page: Path) -> None:
+def test_pages_name_existing_things(page: Path) -> None:
     text = page.read_text()
     included = re.findall(r"\{literalinclude\} (\S+)", text)
     linked = [target for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) if "://" not in target]

@@ -1,4 +1,4 @@
-"""Every relative link of the README and the pages leads somewhere, and so does its anchor."""
+"""Every relative link of the README and the pages has a target, and so has its anchor."""
 
 import re
 import tomllib
@@ -13,13 +13,13 @@ _LINK = re.compile(
 
 
 def _text(page: Path) -> str:
-    """Without code, in which brackets are no links."""
+    """The page without code, in which brackets are not links."""
     without_fences = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", "`code`", without_fences)
 
 
 def _anchors(page: Path) -> set[str]:
-    """Of headings, as GitHub and MyST make them."""
+    """Anchors of the headings, as GitHub and MyST make them."""
     found = set()
     for line in re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL).splitlines():
         if heading := re.match(r"#{1,6} +(.*)", line):
@@ -29,7 +29,7 @@ def _anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     for match in _LINK.finditer(_text(page)):
         target, _, anchor = (match["target"] or match["source"] or match["href"]).partition("#")
         if re.match(r"[a-z]+:", target):
@@ -53,7 +53,7 @@ def test_every_page_is_in_a_table_of_contents() -> None:
 
 
 def test_messages_of_troubleshooting_exist() -> None:
-    """Each part of a message that the page quotes stands in the code, so that it is found by who searches for it."""
+    """Each quoted part of a message occurs in the code, so that a search for the message finds the page."""
     code = (
         "\n".join(
             path.read_text()
@@ -63,7 +63,7 @@ def test_messages_of_troubleshooting_exist() -> None:
         )
         + (ROOT / "Makefile").read_text()
     )
-    # Python joins neighbouring strings, C++ numbers and strings.
+    # Python joins adjacent strings, and C++ joins strings and numbers.
     joined = re.sub(r'"\s*\n\s*f?"', "", code)
     quoted = 0
     for row in (DOCS / "troubleshooting.md").read_text().splitlines():

@@ -9,7 +9,7 @@ import pytest
 from docs_pages import DOCS
 from page_widths import chromium, measure
 
-# The pages with the widest tables, and one with the longest words; all others are left out of the build.
+# The pages with the widest tables, and one with the longest words. The build excludes all other pages.
 PAGES = ("agents/policy_search", "benchmarks/standard", "environments", "reference/routings", "reproducing", "index")
 
 
@@ -35,7 +35,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("width", "tables_fit"), [(1400, True), (1000, True), (400, False)])
 def test_pages_fit_their_window(built: Path, width: int, tables_fit: bool) -> None:
-    """On a phone a table of many columns scrolls in its own box, and the page around it does not."""
+    """On a phone, a table of many columns scrolls in its own box, and the page around it does not scroll."""
     found = measure(built, [f"{page}.html" for page in PAGES], width, chromium() or "")
     assert [row["page"] for row in found] == [f"{page}.html" for page in PAGES]
     assert sum(int(str(row["tables"])) for row in found) > 20

@@ -1,4 +1,4 @@
-"""Pictures of the pages: scripts draw them again, and every topology has one."""
+"""Every topology has a picture, and scripts reproduce the pictures of the pages."""
 
 import importlib
 import re
@@ -27,8 +27,8 @@ def test_every_picture_of_the_topologies_has_its_command() -> None:
     assert families <= names
 
 
-def test_pictures_of_topologies_are_those_that_the_command_draws(tmp_path: Path) -> None:
-    """The numbers of routers, terminals and links in the picture are today's."""
+def test_pictures_of_topologies_are_up_to_date(tmp_path: Path) -> None:
+    """The numbers of routers, terminals and links in the picture are current."""
     words = next(words for words in topologies.commands() if words[0] == "topology=hyperx_64")
     (again,) = topologies.draw([words[0], f"out={tmp_path / 'again.svg'}"])
     kept = (PICTURES / "topologies" / "hyperx_64.svg").read_text()

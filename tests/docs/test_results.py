@@ -1,4 +1,4 @@
-"""Tables of results agree with the recorded results, and every agent, shipped policy and suite has a page."""
+"""Tables of results agree with the recorded results. Every agent, shipped policy and suite has a page."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""Signatures on the API pages: those of the compiled core are the stub's, and no inner name of Python is left."""
+"""Signatures on the API pages come from the stub, without internal names of Python."""
 
 import importlib
 import re
@@ -23,7 +23,7 @@ def test_compiled_methods_have_the_signature_of_the_stub() -> None:
     assert shown == ("()", "dict[str, NDArray[Any]]")
 
 
-def test_methods_in_python_keep_their_own() -> None:
+def test_methods_in_python_keep_their_signature() -> None:
     own = "(matrix: Any = None)"
     name = "flitgym.simcore.Simulation.mapping_quality"
     assert signatures.signature_of(name, Simulation.mapping_quality, own, None) == (own, None)

@@ -1,4 +1,4 @@
-"""The tutorials from top to bottom, in short: their commands in order, in a checkout with their files in place."""
+"""The tutorials in short form: their commands in order, in a checkout with their files in place."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from extending_checkout import REPOSITORY, Checkout
 
 TUTORIALS = REPOSITORY / "docs" / "tutorials"
-# What makes a command short; the study in the place of the interference study has the same form and four runs.
+# Overrides that shorten a command. The replacement for the interference study has the same form and four runs.
 SHORT = {
     "train": ["rounds=12", "agent.networks=2", "agent.episode_ns=20000"],
     "evaluate": ["loads=[0.3]", "seeds=[1]", "patterns=[mixed]", "run.warmup_ns=3000", "run.measure_ns=3000"],
@@ -20,7 +20,7 @@ SHORT = {
 
 
 def commands(page: Path) -> list[list[str]]:
-    """The indented lines of a page that are commands, in words; lines that end with a backslash go on."""
+    """The commands of a page, split into words. A backslash at the end of a line joins it with the next."""
     text = page.read_text().replace("\\\n", " ")
     lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
     return [shlex.split(line) for line in lines if line.split()[0].startswith(("flitgym-", "cp", "python", "make"))]
@@ -68,7 +68,7 @@ def test_own_routing_in_numpy(
     monkeypatch.setattr(sys, "argv", ["two_choices.py", "--loads", "0.7", "--ns", "1500"])
     runpy.run_path(str(folder / "two_choices.py"), run_name="__main__")
     one, two = (float(x) for x in re.findall(r"accepted ([0-9.]+)", capsys.readouterr().out))
-    assert 0.55 < two < one < 0.7  # what the page says: two choices are worse than one on this router
+    assert 0.55 < two < one < 0.7  # as the page states, two choices are worse than one with this router
 
     monkeypatch.syspath_prepend(str(folder))
     out = tmp_path / "picture.png"
@@ -78,7 +78,7 @@ def test_own_routing_in_numpy(
 
 
 @pytest.mark.parametrize("page", sorted(TUTORIALS.glob("*.md")), ids=lambda page: page.stem)
-def test_what_tutorials_show_is_there(page: Path) -> None:
+def test_files_shown_in_tutorials_exist(page: Path) -> None:
     text = page.read_text()
     targets = re.findall(r"\{literalinclude\} (\S+)", text) + re.findall(r"\]\(([^)#:]+)\)", text)
     assert targets

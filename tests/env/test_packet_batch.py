@@ -300,7 +300,7 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
     n = batch.collect()
     for columns, words in (
         ({}, "columns none instead of value, hidden"),
-        ({"value": np.zeros(n)}, "columns value, and value, hidden"),
+        ({"value": np.zeros(n)}, "columns value instead of value, hidden"),
         (
             {"value": np.zeros(n), "hidden": np.zeros((n, 5))},
             r"hidden is float64 \(\d+, 5\); it must be float32 \(\d+, 4\)",

@@ -247,7 +247,7 @@ def test_rules_of_the_background_decide() -> None:
         ({"control": "packet", "reward": "end_to_end_delay"}, "hop_delay"),
         ({"episode_ns": 0.0}, "above 0"),
         ({"world": TRIANGLE, "overrides": []}, "give one"),
-        ({"world": World(TRIANGLE), "vary": {}}, "the World says itself"),
+        ({"world": World(TRIANGLE), "vary": {}}, "a World has its own vary"),
         ({"world": {"topolgy": {}}}, "did you mean 'topology'"),
         ({"overrides": ["topology=dragonfly_73"]}, "did you mean 'dragonfly_72'"),
         ({"overrides": ["routing=minimal"]}, "not a key of a world"),
@@ -264,7 +264,7 @@ def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> 
 def test_an_action_is_a_whole_number(action: Any) -> None:
     env = PacketRoutingEnv(world=TRIANGLE)
     env.reset(seed=1)
-    with pytest.raises(ConfigError, match="whole number"):
+    with pytest.raises(ConfigError, match="is not a whole number"):
         env.step(action)
     env.step(np.array(1))
     env.reset()

@@ -106,7 +106,7 @@ def columns(episode: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("network", "spread"), [("slots", 1.0), ("flat", 0.3)])
-def test_log_probabilities_are_what_rllib_computes(cluster: None, network: str, spread: float) -> None:
+def test_log_probabilities_equal_rllib_s(cluster: None, network: str, spread: float) -> None:
     small = PpoConfig(**SEAM, network=network, hidden=[16, 16], batch=1500)
     sampler = runner(rllib_ppo.algorithm_config(WORLD, small))
     generator = torch.Generator().manual_seed(1)

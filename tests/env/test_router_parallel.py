@@ -80,7 +80,7 @@ def test_the_bias_decides() -> None:
     assert parts[-60.0] > 0.9
 
 
-def test_rewards_are_what_accrued() -> None:
+def test_rewards_equal_the_accrued_delay() -> None:
     team, local = small(), small(reward="local")
     both = []
     for env in (team, local):

@@ -1,8 +1,8 @@
-"""Rows of sweeps as `rows.parquet` has them, made by hand for the tests of figures and comparisons."""
+"""Handmade rows of sweeps in the form of `rows.parquet`, for tests of figures and comparisons."""
 
 from typing import Any
 
-# The keys of three routings: each has keys that the others have not.
+# The keys of three routings. Each routing has keys that the others lack.
 ROUTINGS: dict[str, dict[str, Any]] = {
     "minimal": {"routing.name": "minimal"},
     "par": {"routing.name": "par", "routing.threshold": 2.0},
@@ -30,7 +30,7 @@ DRAGONFLIES: dict[str, dict[str, Any]] = {
 
 
 def traffic_row(routing: str, load: float, seed: int = 1, latency: float | None = None, **more: Any) -> dict[str, Any]:
-    """A run of uniform traffic. Its latency is 500 + 100 load + seed unless given; further columns overwrite."""
+    """A run of uniform traffic. The latency is 500 + 100 load + seed unless given; `more` replaces columns."""
     mean = 500 + 100 * load + seed if latency is None else latency
     return {
         "study": "made",
@@ -56,7 +56,7 @@ def traffic_row(routing: str, load: float, seed: int = 1, latency: float | None 
 
 
 def job_row(routing: str, background: str, seed: int = 1, **times: float | None) -> dict[str, Any]:
-    """A run of a pair of jobs; `times` are the mean communication times by job, in ns."""
+    """A run of a pair of jobs. `times` holds the mean communication time of each job, in ns."""
     return {
         "seed": seed,
         **ROUTINGS[routing],

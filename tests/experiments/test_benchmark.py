@@ -1,4 +1,4 @@
-"""`flitgym-benchmark`: suites and versions, recorded results, a benchmark as users call it."""
+"""`flitgym-benchmark`: suites and versions, recorded results, and the command."""
 
 import csv
 import itertools
@@ -50,7 +50,7 @@ def tiny(tmp_path: Path) -> Path:
 # --- Suites ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_suite_is_data(tiny: Path) -> None:
+def test_a_suite_is_read_from_a_file(tiny: Path) -> None:
     suite = load_suite(str(tiny))
     assert suite.id == "tiny-v3"
     assert [t.id for t in suite.tasks] == [
@@ -74,7 +74,7 @@ def test_a_suite_is_data(tiny: Path) -> None:
         ([], ["tasks", "at least one"]),
     ],
 )
-def test_a_task_that_does_not_exist(tiny: Path, words: list[str], parts: list[str]) -> None:
+def test_an_unknown_task_is_refused(tiny: Path, words: list[str], parts: list[str]) -> None:
     with pytest.raises(ConfigError) as failure:
         chosen(load_suite(str(tiny)), words)
     for part in parts:
@@ -101,7 +101,7 @@ def test_a_task_that_does_not_exist(tiny: Path, words: list[str], parts: list[st
         ("seeds: [1, 2]", "- what", ["tiny.yaml"]),
     ],
 )
-def test_a_file_that_is_no_suite(tiny: Path, old: str, new: str, parts: list[str]) -> None:
+def test_a_file_that_is_not_a_suite_is_refused(tiny: Path, old: str, new: str, parts: list[str]) -> None:
     assert old in TINY
     tiny.write_text(TINY.replace(old, new, 1))
     with pytest.raises(Exception, match="tiny") as failure:
@@ -120,7 +120,7 @@ def test_versions_of_suites() -> None:
 
 
 @pytest.mark.parametrize("name", list(available()))
-def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path: Path) -> None:
+def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
     suite = load_suite(name)
     assert {t.set for t in suite.tasks} == {"train", "held_out"}
     assert {t.kind for t in suite.tasks} == set(SCORED)
@@ -131,7 +131,7 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
     for place in suite.places:
         loads = [load for load in place.tasks if load is not None]
         trials = plan(place.baselines, [place.scenario], place.overrides, loads, suite.seeds[:1], tmp_path, composers)
-        # What is recorded is of these very configurations: who changes a task records it anew and raises its version.
+        # Records are valid only for these configurations. A changed task needs a new version and new records.
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.config.traffic.load
             check_windows(place.tasks[load].kind, trial.run.plain)
@@ -140,7 +140,7 @@ def test_every_suite_that_comes_with_flitgym_can_be_planned(name: str, tmp_path:
                 assert record.config_hash == config_hash(trial.run.plain)
 
 
-def test_every_baseline_of_quick_can_play_its_tasks(tmp_path: Path) -> None:
+def test_every_baseline_of_quick_runs_its_tasks(tmp_path: Path) -> None:
     composers = Composers()
     trials = []
     for place in load_suite("quick").places:
@@ -150,14 +150,14 @@ def test_every_baseline_of_quick_can_play_its_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list(available()))
-def test_a_baseline_is_recorded_in_whole_or_not_at_all(name: str) -> None:
+def test_a_baseline_is_recorded_for_all_tasks_or_none(name: str) -> None:
     suite = load_suite(name)
     there = {(r.task, r.policy, r.seed) for r in read_records(suite.results)}
     wanted: dict[str, set[tuple[str, str, int]]] = {}
     for place in suite.places:
         for policy, only, seed in itertools.product(place.baselines, place.tasks.values(), suite.seeds):
             wanted.setdefault(policy.name, set()).add((only.id, policy.name, seed))
-    # One that is new among them has no results before they are recorded; without references there are no scores at all.
+    # A new baseline may lack records. The references must have records, because scores need them.
     recorded = {policy for _, policy, _ in there}
     for policy_name in recorded & set(wanted) | ({place.reference for place in suite.places} if there else set()):
         assert wanted[policy_name] <= there, policy_name
@@ -173,7 +173,7 @@ def test_a_task_is_of_the_same_set_in_every_suite() -> None:
 
 
 @pytest.mark.parametrize("name", list(available()))
-def test_recorded_loads_are_below_and_above_saturation_as_their_tasks_say(name: str) -> None:
+def test_recorded_loads_lie_below_or_above_saturation(name: str) -> None:
     suite = load_suite(name)
     accepted: dict[tuple[str, str], list[float]] = {}
     for record in read_records(suite.results):
@@ -192,8 +192,8 @@ def test_recorded_loads_are_below_and_above_saturation_as_their_tasks_say(name: 
     ("name", "policy"),
     [("dragonfly_72/uniform/0.4", "minimal"), ("torus_4x4x4/bit_complement/0.3", "q_adaptive")],
 )
-def test_the_core_still_does_what_was_recorded(tmp_path: Path, name: str, policy: str) -> None:
-    """Short runs of `quick` to the bit; when the core's numbers change, its results are to be recorded anew."""
+def test_the_core_reproduces_recorded_results(tmp_path: Path, name: str, policy: str) -> None:
+    """Short runs of `quick` equal their records bit for bit. A change of the core's numbers needs new records."""
     suite = load_suite("quick")
     (place,) = chosen(suite, [name]).places
     (only,) = place.tasks.values()
@@ -232,7 +232,7 @@ def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
         ("0.5", "0.5,1", "line 2"),
     ],
 )
-def test_a_file_that_holds_no_records(tmp_path: Path, old: str, new: str, part: str) -> None:
+def test_a_file_without_valid_records_is_refused(tmp_path: Path, old: str, new: str, part: str) -> None:
     path = tmp_path / "r.csv"
     write_records(path, [Record("own-v1", "n/a-v1", "p", 7, "h", "v", "s", {"latency_mean_ns": 0.5})])
     path.write_text(path.read_text().replace(old, new, 1))
@@ -240,7 +240,7 @@ def test_a_file_that_holds_no_records(tmp_path: Path, old: str, new: str, part: 
         read_records(path)
 
 
-# --- As users call it ------------------------------------------------------------------------------------------------
+# --- The command -----------------------------------------------------------------------------------------------------
 
 
 def lines_of(folder: Path) -> list[dict[str, str]]:
@@ -254,7 +254,7 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
         "policies=[dim_war,{name: eager,routing: par,params: {threshold: 0.5}}]",
         "resamples=100",
     ]
-    # dim_war is not made for a Dragonfly, par not for failures.
+    # dim_war does not run on a Dragonfly, and par does not support failures.
     done = command("benchmark", *words, "baselines=run", "record=tiny.csv")
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
@@ -284,7 +284,7 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
     assert float(line["value"]) == pytest.approx(np.mean(latency))
     assert line["scored"] == "True"
 
-    # Beside what is recorded the same policy has the same scores, and nothing is run again.
+    # Compared with the recorded results, the policy keeps its scores, and no run is repeated.
     again = command("benchmark", "suite=tiny.yaml", words[1].replace("dim_war,", ""), "resamples=100")
     assert again.returncode == 1, again.stderr
     assert "8 runs, 8 finished before" in again.stderr
@@ -295,7 +295,7 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
     )
     assert first == second
 
-    # A task that was changed without another version: what is recorded of it is found to be of something else.
+    # The task changes without a new version, so its records no longer match the configuration.
     tiny.write_text(TINY.replace("run.measure_ns=800", "run.measure_ns=900"))
     stale = command("benchmark", "suite=tiny.yaml", "resamples=100")
     assert stale.returncode == 0, stale.stderr
@@ -320,7 +320,7 @@ def test_results_of_another_core_are_named(tiny: Path, tmp_path: Path, capsys: p
     assert "no results are recorded" in capsys.readouterr().err
 
 
-def test_a_file_of_records_keeps_the_lines_of_other_suites(
+def test_recording_keeps_the_lines_of_other_suites(
     tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other.yaml"
@@ -329,14 +329,14 @@ def test_a_file_of_records_keeps_the_lines_of_other_suites(
     options = Options(baselines="run", record=str(table), results=str(tmp_path / "r"), resamples=50, workers=1)
     benchmark(replace(options, suite=str(tiny), tasks=["small/uniform/0.2"]), "x")
     first = read_records(table)
-    # Of a suite with a task of the same name, and of a task that no suite has any more.
+    # A record of a task that no suite has any more; the other suite has a task of the same name.
     gone = replace(first[0], task="small/gone/0.1-v1")
     write_records(table, [gone, *first])
     benchmark(replace(options, suite=str(other), tasks=["small/uniform/0.2"]), "x")
     second = read_records(table)
     assert {r.suite for r in second[:4]} == {"other-v3"}
     assert second[4:] == [gone, *first]
-    # Beside a suite results of another one are no results of it.
+    # Records of another suite are ignored.
     write_records(tiny.with_suffix(".csv"), second)
     benchmark(Options(suite=str(tiny), tasks=["small/uniform/0.2"], results=str(tmp_path / "r"), resamples=50), "x")
     said = capsys.readouterr().err
@@ -344,7 +344,7 @@ def test_a_file_of_records_keeps_the_lines_of_other_suites(
     assert "stale" not in said
 
 
-def test_without_policies_it_shows_what_is_recorded(command: Command, tmp_path: Path) -> None:
+def test_without_policies_it_shows_the_records(command: Command, tmp_path: Path) -> None:
     done = command("benchmark", "suite=quick", "resamples=50")
     assert done.returncode == 0, done.stderr
     assert "q_adaptive" in done.stdout
@@ -370,7 +370,7 @@ def test_help_lists_the_suites(command: Command) -> None:
         (["suite=quick", "tasks=[*/uniform]"], ["tasks=[*/uniform]", "in quotes"]),
     ],
 )
-def test_a_wrong_word(command: Command, tmp_path: Path, arguments: list[str], parts: list[str]) -> None:
+def test_a_wrong_argument_is_refused(command: Command, tmp_path: Path, arguments: list[str], parts: list[str]) -> None:
     done = command("benchmark", *arguments)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
@@ -398,7 +398,7 @@ def test_a_wrong_word(command: Command, tmp_path: Path, arguments: list[str], pa
         ({"record": "tiny.yaml"}, ["tiny.yaml", "columns"]),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_anything_runs(
+def test_bad_values_are_refused_before_any_run(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], parts: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -424,10 +424,10 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(
             ["run.series_interval_ns: 900", "up to 800"],
         ),
         (', "failures.events=[0-1@200]"', "", ["failures.events: nothing fails", "failures.events=[<link>@200]"]),
-        ("0-1@200", "0-1@300-400,0-2@250", ["failures.events", "fails at 250 ns", "run.warmup_ns on (200 ns)"]),
+        ("0-1@200", "0-1@300-400,0-2@250", ["failures.events", "fails at 250 ns", "run.warmup_ns (200 ns)"]),
     ],
 )
-def test_windows_that_a_task_cannot_be_measured_by_are_refused_before_anything_runs(
+def test_unsuitable_windows_are_refused_before_any_run(
     tiny: Path, tmp_path: Path, old: str, new: str, parts: list[str]
 ) -> None:
     assert old in TINY
@@ -439,7 +439,7 @@ def test_windows_that_a_task_cannot_be_measured_by_are_refused_before_anything_r
     assert not (tmp_path / "r").exists()
 
 
-def test_a_file_that_is_no_policy_is_named_for_every_task(tiny: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_policy_is_named_for_every_task(tiny: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.safetensors"
     wrong.write_bytes(b"no policy")
     options = Options(suite=str(tiny), policies=[str(wrong)], results=str(tmp_path / "r"), workers=1)

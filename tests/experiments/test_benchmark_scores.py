@@ -1,4 +1,4 @@
-"""Scores and measures of a benchmark: closed forms, what is missing, intervals."""
+"""Scores and measures of a benchmark: closed forms, missing runs, intervals."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def task(name: str = "a", kind: str = "below", which: str = "held_out", network:
 
 
 def found(values: Mapping[tuple[str, str], Sequence[float]], measure: str = "latency_mean_ns") -> dict[Any, Any]:
-    """Measures by task, policy and seed; a NaN is a run that is missing."""
+    """Measures by task, policy and seed. NaN marks a missing run."""
     return {
         (f"n/{name}-v1", policy, seed): {measure: value}
         for (name, policy), own in values.items()
@@ -58,11 +58,11 @@ def test_the_reference_is_0_and_the_best_known_is_1() -> None:
     }
     scored = score(values, ["reference", "best"], "reference", False)
     assert [own[0].tolist() for own in scored.values()] == [[0, 0], [1, 1], pytest.approx([0.5, 0.5])]
-    # As a policy that is twice as far ahead of the reference as the best known.
+    # The new policy is twice as far ahead of the reference as the best known policy is, on a log scale.
     ahead = score(values | {"new": np.array([25.0, 50.0])}, ["reference", "best"], "reference", False)
     assert ahead["new"][0] == pytest.approx([2, 2])
     assert np.exp(ahead["new"][1]) == pytest.approx([0.25, 0.25])
-    # Twice the reference's is as far below it as half of it is above.
+    # Scores are logarithmic: double the latency scores minus the gain of half the latency.
     worse = score(values | {"new": np.array([800.0, 1600.0])}, ["reference", "best"], "reference", False)
     assert worse["new"][0] == pytest.approx([-0.5, -0.5])
 
@@ -73,17 +73,17 @@ def test_more_accepted_load_is_better() -> None:
     assert [float(own[0][0]) for own in scored.values()] == pytest.approx([0, 1, -0.5])
 
 
-def test_where_nobody_is_ahead_a_score_of_1_is_a_tenth_better() -> None:
+def test_without_a_better_baseline_a_score_of_1_is_a_tenth_better() -> None:
     values = {"reference": np.array([100.0]), "worse": np.array([110.0]), "new": np.array([100.0 / (1 + LEAST_AHEAD)])}
     scored = score(values, ["reference", "worse"], "reference", False)
     assert float(scored["reference"][0][0]) == 0
     assert float(scored["new"][0][0]) == pytest.approx(1)
     assert float(scored["worse"][0][0]) == pytest.approx(-math.log(1.1) / math.log1p(LEAST_AHEAD))
-    # The best known is the reference itself.
+    # The best known policy is the reference itself.
     assert float(scored["new"][1][0]) == pytest.approx(-math.log1p(LEAST_AHEAD))
 
 
-def test_a_policy_that_was_asked_for_does_not_move_the_scale() -> None:
+def test_an_evaluated_policy_does_not_change_the_scale() -> None:
     values = {("a", "reference"): [100.0, 100.0], ("a", "best"): [50.0, 50.0], ("a", "new"): [25.0, 25.0]}
     by_policy = {cell.policy: cell for cell in cells(values, ["reference", "best"], [task("a")])}
     assert by_policy["best"].scores == pytest.approx([1, 1])
@@ -99,8 +99,8 @@ def test_without_a_reference_there_is_no_score() -> None:
     assert np.isnan(summary.by_set["held_out"].value)
 
 
-def test_a_task_is_scored_by_the_seeds_that_the_reference_has() -> None:
-    # The best known has no value where the reference has none, either.
+def test_a_task_is_scored_with_the_seeds_of_the_reference() -> None:
+    # The best known policy lacks the same seed as the reference.
     values = {("a", "reference"): [100.0, math.nan], ("a", "best"): [50.0, math.nan], ("a", "new"): [25.0, 25.0]}
     made = cells(values, ["reference", "best"], [task("a")])
     by_policy = {cell.policy: cell for cell in made}
@@ -116,13 +116,13 @@ def test_a_task_is_scored_by_the_seeds_that_the_reference_has() -> None:
     assert "‡" not in standing(summarise(whole, [task("a")], {"reference": True}, BOOTSTRAP))
 
 
-def test_what_accepts_nothing_is_far_behind() -> None:
+def test_a_policy_that_accepts_nothing_gets_the_lowest_score() -> None:
     nothing, some = np.array([0.0, 0.0]), np.array([0.2, 0.2])
     assert advantage(nothing, some, True) == pytest.approx([-math.log(MOST_AHEAD)] * 2)
     assert advantage(some, nothing, True) == pytest.approx([math.log(MOST_AHEAD)] * 2)
     assert advantage(nothing, nothing, True).tolist() == [0, 0]
     assert np.isnan(advantage(np.array([math.nan]), np.array([0.2]), True)).all()
-    # Such a run pulls the mean down; it does not drop out of it.
+    # The run without accepted load lowers the mean.
     tasks = [task(name, "above") for name in "ab"]
     of = {
         ("a", "reference"): [0.2, 0.2],
@@ -148,16 +148,17 @@ def test_summaries() -> None:
     scale = {key: numbers for key, numbers in every.items() if key[1] != "new"}
     made = cells_of(tasks, every, list(times), {t.id: "reference" for t in tasks}, scale, SEEDS)
     summaries = {s.policy: s for s in summarise(made, tasks, dict.fromkeys(times, False), BOOTSTRAP)}
-    # What has not played every task stands behind, whatever its score.
+    # A policy that lacks tasks comes last, whatever its score.
     assert list(summaries) == ["new", "reference", "best"]
     assert (summaries["best"].played, summaries["best"].of, summaries["best"].complete) == (3, 4, False)
     new = summaries["new"]
-    # Twice the latency in a and b; twice the load where 10 % would be 1.
+    # The latency doubles in a and b. The load doubles where a gain of 10 % would score 1.
     assert new.by_set["train"].value == pytest.approx(-1)
     d = math.log(2) / math.log1p(LEAST_AHEAD)
     assert new.by_kind["above"].value == pytest.approx(d)
     assert new.by_kind["below"].value == pytest.approx(-1)
-    assert new.by_set["held_out"].value == pytest.approx((3 * -1 + d) / 4)  # of six runs the first and the last are cut
+    # the mean drops the first and the last of six runs
+    assert new.by_set["held_out"].value == pytest.approx((3 * -1 + d) / 4)
     assert new.worst is not None
     assert new.worst[1] == pytest.approx(-1)
     assert new.latency_to_reference == pytest.approx(2)
@@ -165,7 +166,7 @@ def test_summaries() -> None:
     assert new.worst_to_best is not None
     assert new.worst_to_best[1] == pytest.approx(4)
     assert new.latency_to_others == pytest.approx(4)
-    assert summaries["best"].latency_to_others == pytest.approx(0.5)  # the others' best is the reference
+    assert summaries["best"].latency_to_others == pytest.approx(0.5)  # the best of the other policies is the reference
     assert summaries["reference"].latency_to_others == pytest.approx(2)
 
 
@@ -179,44 +180,44 @@ def test_a_missing_run_is_counted() -> None:
     assert list(summaries) == ["reference", "new"]
 
 
-def test_profiles_are_parts_of_all_runs() -> None:
+def test_profiles_are_fractions_of_all_runs() -> None:
     values = {("a", "reference"): [100.0, 100.0], ("a", "new"): [100.0, 50.0], ("a", "best"): [50.0, 50.0]}
     own = [cell for cell in cells(values, ["reference", "best"], [task("a")]) if cell.policy == "new"]
     at = np.array([-0.5, 0.5, 0.99, 1.01])
     assert profile(own, at).tolist() == pytest.approx([1, 1 / 2, 0.5, 0])
 
 
-def test_the_figure_draws_those_that_have_scores() -> None:
+def test_the_figure_draws_only_policies_with_scores() -> None:
     values = {("a", "reference"): [100.0, 100.0], ("a", "new"): [1000.0, 990.0]}
     made = cells(values, ["reference"], [task("a")])
     summaries = summarise(made, [task("a")], {"reference": True, "new": False, "none": False}, BOOTSTRAP)
     figure = draw(made, summaries, 0.95)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["reference", "new"]
-    # Beyond the edge a score is told in words.
+    # A score outside the axis is written as a number.
     assert any(text.get_text().startswith("-2") for text in figure.axes[0].texts)
 
 
 # --- Measures --------------------------------------------------------------------------------------------------------
 
 
-def test_recovery_counts_from_the_event_to_the_interval_from_which_on_latency_stays() -> None:
+def test_recovery_is_the_time_until_latency_stays_settled() -> None:
     time = np.arange(1.0, 41.0) * 10
     latency = np.full(40, 100.0)
     latency[20:25] = [900, 700, 500, 300, 200]  # after 200 ns
     latency[25:] = 120  # the new level
-    # The median of three neighbours is in the band from the interval that ends at 260 on.
+    # The median of three intervals is inside the band from the interval that ends at 260 ns.
     assert recovery(time, latency, 200.0) == 60
-    # One interval that is out of the band is no relapse; two are.
+    # One interval outside the band is ignored; two intervals are not.
     latency[30] = 900
     assert recovery(time, latency, 200.0) == 60
     latency[31] = 900
     assert recovery(time, latency, 200.0) == 130
-    # What never settles has all of the time.
+    # A latency that never settles takes all of the remaining time.
     assert recovery(time, np.tile(np.repeat([100.0, 900.0], 4), 5), 200.0) == 200
     assert recovery(time, np.full(40, 100.0), 200.0) == 10
 
 
-def test_jobs_count_alike_however_long_they_are() -> None:
+def test_long_and_short_jobs_count_equally() -> None:
     jobs = {"jobs.a.comm_time_mean_ns": 100.0, "jobs.b.comm_time_mean_ns": 400.0, "jobs.a.finish_ns": 900.0}
     done = measures("jobs", jobs | {"jobs.b.finish_ns": 500.0, "packet_latency_mean_ns": None})
     assert done == {"comm_time_ns": pytest.approx(200), "finish_ns": 900}

@@ -1,4 +1,4 @@
-"""A drifting latency is explained by what the window shows."""
+"""A warning about a drifting latency gives a reason, based on the window."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fro
         (800.0, 950.0, 0.2, "still filling"),
     ],
 )
-def test_why_a_latency_drifts(first: float, second: float, accepted: float, words: str) -> None:
+def test_the_reason_for_a_drift_is_given(first: float, second: float, accepted: float, words: str) -> None:
     numbers: dict[str, Any] = {"accepted_load": accepted, "offered_load": 0.2}
     numbers |= {"packet_latency_first_half_ns": first, "packet_latency_second_half_ns": second}
     config = compose(["routing=minimal"])
@@ -28,7 +28,7 @@ def test_why_a_latency_drifts(first: float, second: float, accepted: float, word
     assert "drift" not in cautions(config, numbers | {"packet_latency_second_half_ns": first * 1.05})
 
 
-def test_threads_without_work_are_told() -> None:
+def test_idle_threads_trigger_a_warning() -> None:
     def said(threads: int, partitions: int) -> str | None:
         config = compose(["routing=minimal", f"run.threads={threads}"])
         numbers = {"facts": {"partitions": partitions, "routing_replaced": False}}
@@ -36,7 +36,7 @@ def test_threads_without_work_are_told() -> None:
 
     assert said(1, 1) is None
     assert said(4, 4) is None
-    assert said(0, 1) is None  # one for each core, where there is something to do
+    assert said(0, 1) is None  # 0 means one thread per core where partitions allow it
     assert "has 4 partitions" in str(said(8, 4))
     assert "is one partition" in str(said(2, 1))
 
@@ -51,7 +51,7 @@ def test_threads_without_work_are_told() -> None:
         ("null", []),
     ],
 )
-def test_a_link_that_fails_after_the_end_is_told(events: str, late: list[str]) -> None:
+def test_a_failure_after_the_end_triggers_a_warning(events: str, late: list[str]) -> None:
     config = compose(["routing=minimal", f"failures.events={events}"])
     said = cautions(config, {**SETTLED, "simulated_ns": 2000.0}).get("late_events", "")
     assert bool(said) == bool(late)
@@ -70,7 +70,7 @@ def test_runs_side_by_side_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("accepted", "packets", "saturated"), [(0.095, 400, False), (0.095, 40_000, True), (0.0985, 40_000, False)]
 )
-def test_few_packets_are_no_sign_of_saturation(accepted: float, packets: int, saturated: bool) -> None:
+def test_few_packets_do_not_mean_saturation(accepted: float, packets: int, saturated: bool) -> None:
     run = {"accepted_load": accepted, "offered_load": 0.1, "packets_delivered": packets}
     assert is_saturated([run]) is saturated
     assert is_saturated([{"accepted_load": None, "offered_load": None, "packets_delivered": packets}]) is False

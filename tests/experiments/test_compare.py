@@ -1,4 +1,4 @@
-"""`flitgym-compare`: how runs are paired, which differences exceed noise, and what is printed."""
+"""`flitgym-compare`: pairs of runs, differences that exceed noise, and the printed text."""
 
 import shutil
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_runs_without_a_partner_are_named() -> None:
     assert found.alone == (["MIN, load=0.3", "PAR, load=0.3"], [])
 
 
-def test_keys_that_follow_from_others_are_listed() -> None:
+def test_dependent_keys_are_listed() -> None:
     found = compare([traffic_row("minimal", 0.1)], [traffic_row("par", 0.1, **{"run.warmup_ns": 5e5})])
     assert found.settings == {
         "routing.name": ("minimal", "par"),
@@ -82,8 +82,9 @@ def test_several_values_of_a_side_cannot_be_paired() -> None:
         compare(study(500.0), second)
 
 
-def test_identical_bits_are_said_to_be_identical() -> None:
-    other = compare(study(500.0), study(500.0, **{"run.threads": 4}))  # whose rows have hashes of their own
+def test_equal_bits_are_reported_as_identical() -> None:
+    # threads change the hashes of the rows, not the results
+    other = compare(study(500.0), study(500.0, **{"run.threads": 4}))
     assert not any(pair.identical for pair in other.pairs)
     same = compare(study(500.0), [row | {"run.threads": 4} for row in study(500.0)])
     assert all(pair.identical for pair in same.pairs)
@@ -95,7 +96,7 @@ def test_jobs_are_compared_by_their_times() -> None:
     first = [job_row("par", "ur", seed, lu=1000.0 + seed, ur=2000.0) for seed in SEEDS]
     second = [job_row("minimal", "ur", seed, lu=900.0 + seed, ur=None) for seed in SEEDS]
     (pair,) = compare(first, second).pairs
-    (lu,) = pair.differences  # a job that is not done has no time
+    (lu,) = pair.differences  # an unfinished job has no time
     assert (lu.column, lu.change.value, lu.verdict) == ("jobs.lu.comm_time_mean_ns", -100.0, EXCEEDS)
 
 
@@ -108,7 +109,7 @@ def test_the_interval_is_that_of_paired_seeds() -> None:
     second = {seed: value + 5 + rng.normal(0, 1) for seed, value in first.items()}
     found = difference("packet_latency_mean_ns", first, second)
     assert found.change == bootstrap_difference(list(second.values()), list(first.values()))
-    assert found.verdict == EXCEEDS  # although runs of one side differ by ten times as much
+    assert found.verdict == EXCEEDS  # although the runs of one side spread ten times as widely
     assert (found.first, found.second) == pytest.approx((np.mean(list(first.values())), np.mean(list(second.values()))))
 
 
@@ -134,7 +135,8 @@ def test_noise_alone_seldom_exceeds_noise() -> None:
     for seeds in (2, 3, 5):
         sides = rng.normal(size=(400, 2, seeds))
         found = [difference("x", dict(enumerate(a)), dict(enumerate(b))).verdict for a, b in sides]
-        # 5 % of 400, and three standard deviations of that count; the percentile bootstrap alone would say 25 to 50 %.
+        # 5 % of 400, plus three standard deviations of that count. The percentile bootstrap alone would give 25 to 50
+        # %.
         assert found.count(EXCEEDS) <= 20 + 3 * np.sqrt(400 * 0.05 * 0.95)
 
 
@@ -143,7 +145,7 @@ def test_noise_alone_seldom_exceeds_noise() -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Two studies of two seeds; `second` has other buffers."""
+    """Two studies with two seeds each. `second` has other buffers."""
     folder = tmp_path_factory.mktemp("compared")
     for study, flits in (("first", 20), ("second", 40)):
         for seed in (1, 2):
@@ -181,7 +183,7 @@ def test_a_copy_is_identical(folders: tuple[Path, Path], tmp_path: Path, capsys:
     assert "identical, bit by bit" in capsys.readouterr().out
 
 
-def test_mistakes(folders: tuple[Path, Path], tmp_path: Path) -> None:
+def test_mistakes_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="takes two folders, not 1"):
         command.command([str(folders[0])])
     with pytest.raises(CommandError, match="no simulated run below"):

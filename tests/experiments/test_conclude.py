@@ -50,12 +50,12 @@ def test_a_sweep_leaves_a_table_a_picture_and_a_report(study: Path) -> None:
     assert 'src="data:image/svg+xml' in report
 
 
-def test_nothing_is_done_twice(study: Path) -> None:
+def test_unchanged_outputs_are_not_rewritten(study: Path) -> None:
     before = times(conclude(study))
     assert times(conclude(study)) == before
 
 
-def test_what_is_finished_needs_no_library(study: Path) -> None:
+def test_finished_outputs_need_no_library(study: Path) -> None:
     conclude(study)
     code = (
         "import sys; from pathlib import Path; from flitgym.experiments.conclusion.conclude import conclude\n"
@@ -67,7 +67,7 @@ def test_what_is_finished_needs_no_library(study: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["run", "removed", "format", "picture", "table", "report"])
-def test_a_change_is_noticed(study: Path, change: str) -> None:
+def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     before = times(conclude(study))
     formats: tuple[str, ...] = ("png", "svg")
     if change == "run":
@@ -81,7 +81,7 @@ def test_a_change_is_noticed(study: Path, change: str) -> None:
     after = times(conclude(study, formats))
     assert not set(after.items()) & set(before.items())
     assert len(read_rows(study / "rows.parquet")) == 4 + (change == "run") - (change == "removed")
-    # A picture of an earlier set of runs, or in a format that was not asked for, does not stay.
+    # A picture of an earlier set of runs, or in a format that is no longer selected, is removed.
     pictures = {path.suffix for path in study.glob("sweep.*")}
     assert pictures == ({".pdf"} if change == "format" else {".png", ".svg"})
 
@@ -99,7 +99,7 @@ def test_one_run_has_a_report_and_no_picture(runs: Path, tmp_path: Path) -> None
     assert times(conclude(tmp_path / "one")) == before
 
 
-def test_no_run_leaves_nothing(tmp_path: Path) -> None:
+def test_without_runs_no_file_is_written(tmp_path: Path) -> None:
     assert conclude(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
@@ -111,7 +111,7 @@ def test_a_damaged_run_is_named_and_left_out(study: Path, capsys: pytest.Capture
     assert len(read_rows(study / "rows.parquet")) == 3
 
 
-def test_the_fingerprint_tells_runs_and_formats_apart(study: Path) -> None:
+def test_the_fingerprint_depends_on_runs_and_formats(study: Path) -> None:
     assert fingerprint(study, ("png", "svg")) == fingerprint(study, ("svg", "png"))
     assert fingerprint(study, ("png",)) != fingerprint(study, ())
 
@@ -148,7 +148,7 @@ def test_an_unknown_format_stops_a_run(value: str, message: str, tmp_path: Path)
         execute(compose((*TINY, f"plot.format={value}")), tmp_path, no_report)
 
 
-def test_the_format_makes_no_other_run(runs: Path) -> None:
+def test_the_format_does_not_change_the_hash(runs: Path) -> None:
     assert config_hash(compose((*TINY, "plot.format=pdf"))) == config_hash(compose(TINY))
     result: dict[str, Any] = json.loads((runs / "par_0.1" / "result.json").read_text())
     assert not [column for column in row(result, runs / "par_0.1") if column.startswith("plot")]

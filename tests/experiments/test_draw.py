@@ -1,4 +1,4 @@
-"""`flitgym-draw`: every link is in the picture once, failed links are red, and errors name the word."""
+"""`flitgym-draw`: each link is drawn once, failed links are red, and errors name the argument."""
 
 from collections import Counter
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_every_link_is_drawn_once_between_its_routers(words: list[str], monkeypa
     assert drawn == Counter((a, b) for a, b in pairs if a < b)
 
 
-def test_parallel_links_are_drawn_apart() -> None:
+def test_parallel_links_do_not_overlap() -> None:
     topology, _ = _section(["topology=hyperx", "topology.widths=[2,2]", "topology.links=[3]"])
     middles = [tuple(np.mean(segment, axis=0).round(4)) for _, segment in _segments(draw_topology(topology))]
     assert len(middles) == 12
@@ -133,7 +133,7 @@ def test_command_writes_pictures_that_do_not_change(tmp_path: Path, monkeypatch:
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
-def test_errors_name_the_word(command: Command, words: list[str], message: str) -> None:
+def test_errors_name_the_argument(command: Command, words: list[str], message: str) -> None:
     done = command("draw", *words)
     assert done.returncode == 2
     assert message in done.stderr

@@ -1,4 +1,4 @@
-"""`flitgym-evaluate`: what its words mean, what it makes of rows, an evaluation as users call it, what it refuses."""
+"""`flitgym-evaluate`: its arguments, its statistics, the command, and its errors."""
 
 import csv
 import math
@@ -28,12 +28,12 @@ SEEDS = (1, 2, 3, 4)
 UNIFORM = Scenario("uniform", "pattern", "uniform", {})
 PAIR = Scenario("pair", "workload", "pair", {})
 BOOTSTRAP = Bootstrap(0.95, 500)
-# Milliseconds per run.
+# Runs of milliseconds.
 SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
 
 
 def pattern_row(policy: str, seed: int, latency: float | None, packets: int = 100) -> dict[str, Any]:
-    """A row as a run could have left it; the seed does the same to every policy."""
+    """A row in the form of a run's. The seed has the same effect on every policy."""
     return {
         "policy": policy,
         "scenario": "uniform",
@@ -65,29 +65,29 @@ def only(cells: Sequence[Cell], policy: str, metric: str, job: str | None = None
     return cell
 
 
-# --- What the words mean ---------------------------------------------------------------------------------------------
+# --- Arguments -------------------------------------------------------------------------------------------------------
 
 
-def test_a_policy_s_file_is_played_by_the_routing_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_file_runs_with_the_routing_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("mine/policy.safetensors", "mine/late.safetensors"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     policies = policies_of(["par", "mine/policy.safetensors", "mine/late.safetensors"])
-    # A file that is called like all of them has the name of its folder.
+    # A file with the default name takes the name of its folder.
     assert [(p.name, p.routing) for p in policies] == [("par", "par"), ("mine", "policy"), ("late", "policy")]
     assert policies[1].settings == {"routing.path": str(tmp_path / "mine/policy.safetensors")}
     assert routing_of("par") == ("par", {})
 
 
-def test_forwarding_tables_go_by_their_engine_or_their_file() -> None:
+def test_forwarding_tables_are_named_by_engine_or_file() -> None:
     engines = [{"routing": "table", "params": {"engine": name}} for name in ("dfsssp", "lash")]
     files = [{"routing": "table", "params": {"file": name, "check": False}} for name in ("mine/table.npz", "b.lft.csv")]
     names = [policy.name for policy in policies_of(["table", *engines, *files])]
     assert names == ["table", "table-dfsssp", "table-lash", "table-mine check=False", "table-b.lft check=False"]
 
 
-def test_what_a_table_has_learned_belongs_to_the_policy(small: Sequence[str], tmp_path: Path) -> None:
+def test_a_learned_table_belongs_to_its_policy(small: Sequence[str], tmp_path: Path) -> None:
     table = tmp_path / "table.npz"
     table.write_bytes(b"any")
     params = {"load_q_table": str(table), "freeze_q_table": True, "epsilon": 0.25}
@@ -123,7 +123,7 @@ def test_every_policy_has_the_same_loads_and_seeds(small: Sequence[str], tmp_pat
     assert {t.run.config.traffic.shift for t in trials if t.scenario.name == "adversarial shift=4"} == {4}
 
 
-def test_a_policy_that_is_trained_anew_under_its_old_path_is_another_run(tmp_path: Path) -> None:
+def test_a_retrained_policy_at_the_same_path_is_another_run(tmp_path: Path) -> None:
     path = tmp_path / "policy.safetensors"
     config = compose()
     OmegaConf.set_struct(config.routing, False)
@@ -139,18 +139,18 @@ def test_a_policy_that_is_trained_anew_under_its_old_path_is_another_run(tmp_pat
     assert config_hash(second) == first
 
 
-def test_a_policy_that_cannot_play_is_found_before_the_first_cycle(small: Sequence[str], tmp_path: Path) -> None:
+def test_a_policy_that_does_not_fit_is_refused_before_any_run(small: Sequence[str], tmp_path: Path) -> None:
     trials = plan(policies_of(["minimal", "dim_war"]), [UNIFORM], small, [0.1, 0.2], [1], tmp_path)
     messages = refused(trials)
     assert list(messages) == ["dim_war, pattern uniform"]
     assert "hyperx" in messages["dim_war, pattern uniform"]
 
 
-# --- What it makes of rows -------------------------------------------------------------------------------------------
+# --- Statistics of rows ----------------------------------------------------------------------------------------------
 
 
-def test_ratio_and_difference_are_of_the_same_seeds() -> None:
-    # What the seed adds is many times what the policies differ by.
+def test_ratio_and_difference_pair_equal_seeds() -> None:
+    # The effect of the seed is many times the difference between the policies.
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
     cell = only(cells_of(rows, UNIFORM), "b", "latency_mean_ns")
     assert cell.mean.value == pytest.approx(290)
@@ -174,12 +174,12 @@ def test_a_failed_run_is_left_out_of_its_pair_and_counted() -> None:
     reference, other = (only(cells, policy, "latency_mean_ns") for policy in "ab")
     assert (reference.seeds, reference.missing) == (3, 1)
     assert (other.seeds, other.missing) == (4, 0)
-    # Seeds 2, 3 and 4 are in both.
+    # Both policies have seeds 2, 3 and 4.
     assert other.difference.value == pytest.approx(-10)
     assert other.ratio.value == pytest.approx(340 / 350)
 
 
-def test_where_nothing_is_delivered_only_the_accepted_load_is_a_number() -> None:
+def test_without_deliveries_only_the_accepted_load_has_a_value() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [pattern_row("b", seed, None, 0) for seed in SEEDS]
     cells = cells_of(rows, UNIFORM)
     assert only(cells, "b", "accepted_load").mean == (0, 0, 0)
@@ -195,24 +195,24 @@ def test_jobs_of_a_workload() -> None:
     rows += [job_row("b", seed, {"lu": 50.0 * seed, "ur": None}) for seed in SEEDS]
     cells = cells_of(rows, PAIR)
     assert only(cells, "b", "comm_time_ns", "lu").mean.value == 125
-    # The policies differ by the same factor with every seed.
+    # The policies differ by the same factor for every seed.
     assert only(cells, "b", "finish_ns", "lu").ratio == pytest.approx((0.5, 0.5, 0.5))
     assert only(cells, "b", "comm_time_ns", "ur").missing == 4
 
 
-def test_the_figure_draws_every_policy_that_has_numbers() -> None:
+def test_the_figure_draws_every_policy_with_values() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [job_row("a", seed, {"lu": 100.0}) for seed in SEEDS]
     cells = [*cells_of(rows, UNIFORM), *cells_of(rows, PAIR)]
     figure = draw(cells, distinct_styles({"a": "minimal", "b": "par"}), "a", 0.95)
     assert len(figure.axes) == 6
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "95 % interval"]
     drawn = [line for line in figure.axes[1].lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
-    assert len(drawn) == 2  # a line and its markers
+    assert len(drawn) == 2  # one line and its markers
     assert figure.axes[4].get_ylabel() == "communication time / a"
 
 
-def test_styles_of_one_figure_differ() -> None:
-    # PAR and DimWAR, of different topologies, share a look.
+def test_styles_in_one_figure_differ() -> None:
+    # PAR and DimWAR run on different topologies and have the same default style.
     names = {"q_adaptive": "q_adaptive", "again": "q_adaptive", "par": "par", "dim_war": "dim_war"}
     names |= {f"learned{k}": "policy" for k in range(9)}
     styles = distinct_styles(names)
@@ -221,7 +221,7 @@ def test_styles_of_one_figure_differ() -> None:
     assert len({(style.color, style.marker, style.line) for style in styles.values()}) == len(names)
 
 
-def test_the_text_says_what_is_missing_and_what_is_clear_of_one() -> None:
+def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
     about = About("flitgym-evaluate", "a network", "a", 0.95, len(SEEDS))
     text = markdown(cells_of(rows, UNIFORM), about, "f.png", [])
@@ -234,7 +234,7 @@ def test_the_text_says_what_is_missing_and_what_is_clear_of_one() -> None:
     assert "ratio" in heads(cells_of(rows, UNIFORM))
 
 
-# --- As users call it ------------------------------------------------------------------------------------------------
+# --- The command -----------------------------------------------------------------------------------------------------
 
 
 def table(folder: Path) -> list[dict[str, str]]:
@@ -273,14 +273,14 @@ def test_an_evaluation(command: Command, tmp_path: Path) -> None:
     assert float(line["ratio"]) == pytest.approx(np.mean(ours) / np.mean(theirs))
     assert float(line["ratio_low"]) <= float(line["ratio"]) <= float(line["ratio_high"])
 
-    # More of it runs only what is new.
+    # A larger evaluation runs only the new runs.
     again = command("evaluate", *arguments, "seeds=[1,2,3]", "reference=eager")
     assert again.returncode == 0, again.stderr
     assert "18 runs, 12 finished before" in again.stderr
     assert {line["ratio"] for line in table(folder) if line["policy"] == "eager" and float(line["mean"])} == {"1.0"}
 
 
-def test_one_seed_has_no_interval_and_says_so(command: Command, tmp_path: Path) -> None:
+def test_one_seed_has_no_interval_and_a_note(command: Command, tmp_path: Path) -> None:
     done = command("evaluate", "policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "seeds=[4]", *SHORT)
     assert done.returncode == 0, done.stderr
     assert "One seed gives no intervals" in done.stdout
@@ -289,8 +289,8 @@ def test_one_seed_has_no_interval_and_says_so(command: Command, tmp_path: Path) 
         assert line["low"] == line["high"] == ""
 
 
-def test_what_fails_is_named_and_the_others_run(command: Command, tmp_path: Path) -> None:
-    # dim_war is not made for a Dragonfly; a load of 3 is refused by the run itself.
+def test_failed_runs_are_named_and_the_others_run(command: Command, tmp_path: Path) -> None:
+    # dim_war does not run on a Dragonfly. The simulation itself refuses a load of 3.
     done = command(
         "evaluate", "policies=[minimal,dim_war]", "patterns=[uniform]", "loads=[0.1,3]", "seeds=[1,2]", *SHORT
     )
@@ -335,10 +335,10 @@ def test_a_typo_stops_before_anything_runs(
         ("policies=[minimal,minimal]", ["policies", "'minimal' is there twice", "name"]),
         ("policies=[{name: a, routing: par}, {name: a, routing: minimal}]", ["policies", "'a' is there twice"]),
         ("policies=[]", ["policies", "at least one"]),
-        ("policies=['']", ["policies: '' is no routing"]),
-        ("policies=[null]", ["policies: None is no routing"]),
+        ("policies=['']", ["policies: '' is not a routing"]),
+        ("policies=[null]", ["policies: None is not a routing"]),
         ("policies=[gone/policy.safetensors]", ["gone/policy.safetensors", "no such file"]),
-        ("policies=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a file *.safetensors"]),
+        ("policies=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a *.safetensors file"]),
         ("policies=[{routin: par}]", ["policies", "did you mean 'routing'?"]),
         ("policies=[{name: x}]", ["policies", "lacks 'routing'"]),
         ("policies=[{routing: par, params: [1]}]", ["policies", "par", "not a mapping"]),
@@ -359,7 +359,7 @@ def test_a_typo_stops_before_anything_runs(
         ("resamples=0", ["resamples", "0"]),
     ],
 )
-def test_a_word_that_makes_no_sense_is_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
+def test_a_bad_argument_is_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("evaluate", overrides=[argument])
     with pytest.raises((ConfigError, CommandError, OSError)) as failure:

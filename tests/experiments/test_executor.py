@@ -1,4 +1,4 @@
-"""Warm processes of this machine: they answer, stay for the next call, and die alone or with their command."""
+"""Reusable worker processes: they answer, serve the next call, and end alone or with their command."""
 
 import importlib
 import os
@@ -27,7 +27,7 @@ def executor() -> Iterator[LocalExecutor]:
         yield made
 
 
-# Calls of the workers.
+# Calls for the workers.
 
 
 def process(tell: Tell) -> int:
@@ -68,7 +68,7 @@ def test_a_call_is_made_in_the_folder_of_the_command(
     assert executor.submit(folder).result(timeout=60) == str(tmp_path)
 
 
-def test_errors_come_back_as_they_are(executor: LocalExecutor) -> None:
+def test_errors_keep_their_type(executor: LocalExecutor) -> None:
     with pytest.raises(ConfigError, match="a key: refused"):
         executor.submit(refuse, "a key").result(timeout=60)
     with pytest.raises((AttributeError, pickle.PicklingError), match="unpicklable"):
@@ -76,7 +76,7 @@ def test_errors_come_back_as_they_are(executor: LocalExecutor) -> None:
     assert executor.submit(process).result(timeout=60)
 
 
-def test_a_worker_that_dies_fails_its_call_alone(executor: LocalExecutor) -> None:
+def test_a_worker_that_dies_fails_only_its_own_call(executor: LocalExecutor) -> None:
     dead, alive = executor.submit(die), executor.submit(process)
     with pytest.raises(WorkerDiedError, match=r"killed \(signal 9\)"):
         dead.result(timeout=60)
@@ -98,7 +98,7 @@ def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executo
 
 
 class TwoWordsError(Exception):
-    """An error that cannot be unpickled from its text alone."""
+    """An error that pickle cannot rebuild from its text alone."""
 
     def __init__(self, one: str, two: str) -> None:
         super().__init__(f"{one} {two}")
@@ -108,13 +108,13 @@ def raise_two_words(tell: Tell) -> None:
     raise TwoWordsError("both", "words")
 
 
-def test_errors_that_cannot_travel_become_their_text(executor: LocalExecutor) -> None:
+def test_errors_that_cannot_be_pickled_become_text(executor: LocalExecutor) -> None:
     with pytest.raises(RuntimeError, match="TwoWordsError: both words") as raised:
         executor.submit(raise_two_words).result(timeout=60)
     assert "raise TwoWordsError" in str(raised.value)
     with pytest.raises(ConfigError) as refused:
         executor.submit(refuse, "a key").result(timeout=60)
-    assert "in refuse" in "".join(refused.value.__notes__)  # the traceback of the worker
+    assert "in refuse" in "".join(refused.value.__notes__)  # the notes hold the traceback of the worker
 
 
 def test_a_call_that_a_worker_cannot_read_is_an_error(
@@ -122,7 +122,7 @@ def test_a_call_that_a_worker_cannot_read_is_an_error(
 ) -> None:
     with pytest.raises((AttributeError, pickle.PicklingError)):
         executor.submit(lambda tell: None)
-    executor.submit(process).result(timeout=60)  # a worker that knows nothing of the next folder
+    executor.submit(process).result(timeout=60)  # a worker that has not received the next folder
     (tmp_path / "later_module.py").write_text("def call(tell):\n    return 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ModuleNotFoundError, match="later_module"):
@@ -135,7 +135,7 @@ def test_a_process_that_cannot_be_started_fails_its_call(monkeypatch: pytest.Mon
         executor.submit(process).result(timeout=60)
 
 
-def test_a_shutdown_waits_for_calls_and_cancels_those_that_wait(executor: LocalExecutor) -> None:
+def test_a_shutdown_finishes_active_calls_and_cancels_waiting_ones(executor: LocalExecutor) -> None:
     ended = executor.submit(process)
     executor.shutdown()
     assert ended.result(timeout=0)
@@ -145,7 +145,7 @@ def test_a_shutdown_waits_for_calls_and_cancels_those_that_wait(executor: LocalE
     assert all(future.done() for future in futures)
 
 
-def test_errors_of_sweeps_and_trainings_travel() -> None:
+def test_errors_of_sweeps_and_trainings_can_be_pickled() -> None:
     failed = RunFailedError({Path("a"): ConfigError("x")})
     again = pickle.loads(pickle.dumps(failed))
     assert (str(again), again.status) == (str(failed), 2)
@@ -153,7 +153,7 @@ def test_errors_of_sweeps_and_trainings_travel() -> None:
     assert str(pickle.loads(pickle.dumps(diverged))) == str(diverged)
 
 
-# A program without `if __name__ == "__main__"`, which prints the worker's process and is then killed.
+# A program without `if __name__ == "__main__"` that prints the worker's process id. The test then kills it.
 PROGRAM = """
 import os, signal
 from flitgym.experiments.running.local import LocalExecutor

@@ -1,4 +1,4 @@
-"""Runs, sweeps, evaluations and trainings on damaged networks, and what their results say of it."""
+"""Runs, sweeps, evaluations and trainings on damaged networks, and their results."""
 
 import json
 from pathlib import Path
@@ -28,13 +28,13 @@ def test_a_result_carries_its_failures(tmp_path: Path) -> None:
     assert flat["failures.routers"] is None
     assert result["facts"]["terminals"] == 70
     assert result["drained"]
-    assert sum(flat["series.packets"]) >= result["packets_injected"]  # those of the warm-up, too
+    assert sum(flat["series.packets"]) >= result["packets_injected"]  # the series includes the warm-up
     channels = read_columns(result, tmp_path, "channels")
     assert channels is not None
     # Five of 90 cables of two channels each are missing, and two terminals.
     assert len(channels["port"]) == 2 * (90 - 5) + 70
     assert channels["peer_name"][channels["terminal"] == 0] == ["1"]
-    # The report's command makes the same run again, and runs with other failures are of another setting.
+    # The report's command reproduces the run. Runs with other failures belong to another setting.
     plain = json.loads((tmp_path / "result.json").read_text())["config"]
     assert all(word in command_of(plain) for word in ("failures.links=0.05", "'failures.terminals=[0,5]'"))
     assert obtain(config, tmp_path, no_report)[1] is False
@@ -64,7 +64,7 @@ def test_an_evaluation_on_a_damaged_network(command: Command, tmp_path: Path) ->
     words = ["policies=[minimal,ugal,par]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]", "resamples=10"]
     run = ["router=input_queued", "run.warmup_ns=200", "run.measure_ns=600", "workers=1", "failures.links=3"]
     done = command("evaluate", *words, *run)
-    # What cannot go around is left out and said, the others are compared.
+    # The evaluation excludes and names policies that do not support failures, and compares the others.
     assert "left out: par, pattern uniform: routing.par: it needs the whole topology" in done.stderr
     assert done.returncode == 1
     assert "failures.links=3" in (tmp_path / "results" / "evaluation" / "evaluation.md").read_text()
@@ -82,13 +82,13 @@ def test_an_evaluation_s_runs_have_its_failures(tmp_path: Path) -> None:
 
 def test_a_training_draws_failures(tmp_path: Path) -> None:
     def trained(name: str, vary: dict[str, Any], *words: str) -> bytes:
-        # Four groups of three: the six routers of the other tests are a ring, and without a link a line has no choices.
+        # Four groups of three. The six routers of other tests form a ring, in which a failed link leaves no choices.
         groups = ("topology.routers_per_group=3", "topology.groups=4")
         config = composed("rounds=1", "agent.networks=3", *groups, *words)
         config.vary = vary
         train(config, tmp_path / name)
         policy = (tmp_path / name / "policy.safetensors").read_bytes()
-        return policy[8 + int.from_bytes(policy[:8], "little") :]  # the weights, without what the file says of itself
+        return policy[8 + int.from_bytes(policy[:8], "little") :]  # the weights without the metadata
 
     vary = {"failures.links": [1]}
     weights = {trained("drawn", vary), trained("fixed", vary, "failures.seed=5"), trained("whole", {})}

@@ -1,4 +1,4 @@
-"""Every figure plans valid runs and draws from rows alone; a missing row stops it."""
+"""Every figure plans valid runs and is drawn from rows alone. A missing row is an error."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -25,7 +25,7 @@ OF_JOBS = {
     "job_policies",
     "mapping",
     "sc19_stencil",
-}  # the others offer loads of traffic patterns
+}  # all other figures use traffic patterns with loads
 OF_TABLES = {"effective_bisection"}
 
 
@@ -58,7 +58,7 @@ def quick(figure: str) -> Sequence[dict[str, Any]]:
 
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
-    """A row as the run could have left it: a network that carries 60 % and settles after 100 us."""
+    """A row in the form of a run's, for a network that carries 60 % and settles after 100 us."""
     config: Any = run.plain
     if run.kind is TABLES:
         made = {**TABLE, "kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, "files": {}}
@@ -111,7 +111,7 @@ def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("figure", [name for name in FIGURES if takes_policies(name)])
-def test_a_figure_that_takes_policies_draws_them_beside_its_own(figure: str, tmp_path: Path) -> None:
+def test_a_figure_draws_further_policies_with_its_own(figure: str, tmp_path: Path) -> None:
     (further,) = policies_of([{"name": "mine", "routing": "par"}])
     played = reproduce.plan_of(further, figure, "quick", Path("results"), reproduce.FIGURES)
     rows = [*quick(figure), *({**synthetic_row(run), "policy": "mine"} for run in played)]
@@ -119,7 +119,7 @@ def test_a_figure_that_takes_policies_draws_them_beside_its_own(figure: str, tmp
     assert "mine" in (tmp_path / f"{figure}.svg").read_text()
     assert "| mine |" in (tmp_path / "differences.md").read_text()
     script = __import__(f"flitgym.experiments.figures.{figure}.plot", fromlist=["plot"])
-    assert script.measured(rows) == script.measured(quick(figure))  # what is compared is of its own
+    assert script.measured(rows) == script.measured(quick(figure))  # only the figure's own policies are measured
 
 
 @pytest.mark.parametrize("figure", sorted(set(FIGURES) - OF_JOBS - OF_TABLES))
@@ -192,7 +192,7 @@ def test_table_of_differences() -> None:
     assert "| absent | 1 | - | - | not measured (any to any) | nowhere |" in lines
 
 
-def test_a_band_of_another_preset_is_no_verdict() -> None:
+def test_a_band_of_another_preset_gives_no_verdict() -> None:
     entry = {"id": "a", "what": "size", "value": 2, "band": {"paper": [1, 3], "other": [0, 9]}, "source": "here"}
     (line,) = reproduce.differences("figure", {"a": 7.0}, [entry], "quick").splitlines()[-1:]
     assert line == "| size | 2 | 7 | - | only paper, other | here |"

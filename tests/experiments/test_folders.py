@@ -1,4 +1,4 @@
-"""What a user calls a study is the name of a folder in `results/`, whatever is typed."""
+"""The name of a study is the name of a folder in `results/`; a path is refused."""
 
 from pathlib import Path
 
@@ -36,22 +36,20 @@ def test_a_sweep_of_such_a_study_is_refused(command: Command, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "a\\b", "a\n", "a" * 300])
-def test_names_that_are_no_folder(name: str) -> None:
+def test_invalid_names_are_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="study: "):
         study_folder(_root_={"study": name})
 
 
 @pytest.mark.parametrize("name", ["mine", "x y", "2026-01-01", "größer", "v0.1_b"])
-def test_names_of_folders(name: str) -> None:
+def test_valid_names_are_accepted(name: str) -> None:
     assert study_folder(_root_={"study": name}) == name
 
 
 @pytest.mark.parametrize(
     ("name", "word"), [("reproduce", "figure=../../x"), ("reproduce", "study=../../x"), ("benchmark", "suite=../../x")]
 )
-def test_what_is_chosen_by_name_is_one_of_those_there_are(
-    command: Command, tmp_path: Path, name: str, word: str
-) -> None:
+def test_unknown_names_are_refused_with_the_choices(command: Command, tmp_path: Path, name: str, word: str) -> None:
     done = command(name, word)
     assert done.returncode == 2
     assert "valid" in done.stderr

@@ -1,4 +1,4 @@
-"""`--help` lists what a command takes, and nothing else."""
+"""`--help` lists the groups that a command accepts, and no others."""
 
 import re
 

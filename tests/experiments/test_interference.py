@@ -1,4 +1,4 @@
-"""The interference study: what it plans, that it draws from rows alone, and what it makes of a run's files."""
+"""The interference study: its plan, its figures from rows alone, and its rows from the files of a run."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,7 +23,7 @@ from flitgym.experiments.workload.rows import workload_row
 from omegaconf import OmegaConf
 
 GROUPS = 5
-# Communication times of the synthetic rows are these, times 1.5 beside a background.
+# Communication times of the synthetic rows. A background multiplies them by 1.5.
 MS = {"ugal_group": 1.3, "ugal_router": 1.2, "par": 1.1, "q_adaptive": 1.0}
 
 
@@ -38,7 +38,7 @@ def quick() -> Sequence[dict[str, Any]]:
 
 
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
-    """A row as the run could have left it."""
+    """A row in the form of a run's."""
     jobs = [job["name"] for job in core_sections(run.plain)["workload"]["jobs"]]
     config: Any = run.plain
     ms = MS.get(config["routing"]["name"], 1.0) * (1 if len(jobs) == 1 else 1.5)
@@ -72,14 +72,14 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
 @pytest.mark.parametrize("preset", ["quick", "paper"])
 def test_plan(preset: str) -> None:
     runs = planned(preset)
-    # Targets x backgrounds, Halo3D alone, the mixed workload; each under four routings.
+    # Targets x backgrounds, Halo3D alone, and the mixed workload, each with four routings.
     assert len(runs) == (len(TARGETS) * len(BACKGROUNDS) + 2) * 4 == 152
     assert len({run.directory for run in runs}) == len(runs)
 
 
 def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part, whole = planned("paper_halo3d"), planned("paper")
-    # Three targets alone and beside Halo3D, Halo3D alone, the mixed workload; each under four routings.
+    # Three targets alone and with Halo3D, Halo3D alone, and the mixed workload, each with four routings.
     assert len(part) == (3 * 2 + 2) * 4
     assert {str(run.plain) for run in part} <= {str(run.plain) for run in whole}
     rows = [synthetic_row(run) for run in part]
@@ -88,7 +88,7 @@ def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.M
         assert all(ax.has_data() for ax in draw(rows).axes), name
     monkeypatch.setattr(plot, "FIGURES", {})
     text = reproduce.draw("interference", rows, tmp_path, "paper_halo3d", reproduce.STUDIES)[-1].read_text()
-    assert "in 0 of 9 cases" in text  # three pairs, six mixed jobs
+    assert "in 0 of 9 cases" in text  # three pairs and six mixed jobs
     assert "only paper" not in text
 
 
@@ -115,7 +115,7 @@ def test_every_figure_is_drawn_from_rows(name: str) -> None:
 
 
 def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two of the figures: saving takes much longer than drawing.
+    # Only two figures, because saving takes much longer than drawing.
     few = {name: plot.FIGURES[name] for name in ("fig09_cosmoflow_halo3d_throughput", "fig12_mixed_congestion_index")}
     monkeypatch.setattr(plot, "FIGURES", few)
     write_rows(tmp_path / "rows" / ROWS_FILE, quick())
@@ -174,7 +174,7 @@ def test_row_of_a_run(tmp_path: Path) -> None:
         ]
     )
     result = execute(config, tmp_path, no_report)
-    # The run ends with its target, however much is left of the background.
+    # The run ends with its target, even if the background is unfinished.
     assert result["workload_finished"] is True
     assert result["stuck"] is None
     assert result["jobs"]["halo3d"]["ranks_finished"] == 0
@@ -182,7 +182,7 @@ def test_row_of_a_run(tmp_path: Path) -> None:
     interval_ms = np.diff(flat["time_ns"], prepend=0) / 1e6
     for name, job in result["jobs"].items():
         received = np.sum(np.array(flat[f"series.{name}.gb_per_ms"]) * interval_ms)
-        # The series counts headers and what is still under way to a rank.
+        # The series also counts headers and bytes still on their way to a rank.
         assert job["bytes_received"] / 1e9 <= received < 1.05 * job["bytes_received"] / 1e9
     assert flat["blame.jobs"] == ["fft3d", "halo3d"]
     # 9 groups of 4 routers, one link per pair of groups.
@@ -197,7 +197,7 @@ def test_a_wrong_ending_is_refused() -> None:
         prepare(config)
 
 
-def test_the_others_run_on_when_one_is_not_done(tmp_path: Path) -> None:
+def test_an_unfinished_run_does_not_stop_the_others(tmp_path: Path) -> None:
     small = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=ur"]
     axis = [{"workload.max_ns": 1000}, {"workload.target_params": {"iterations": 2}}]
     runs = expand(small, [{"overrides": [], "sweep": {"seed": [1, 2]}, "together": [axis]}], tmp_path)
@@ -210,7 +210,7 @@ def test_the_others_run_on_when_one_is_not_done(tmp_path: Path) -> None:
     assert len(done) == 2
 
 
-def test_mixed_parameters_are_of_its_own_jobs() -> None:
+def test_mixed_parameters_apply_to_mixed_jobs() -> None:
     config = compose(["topology=dragonfly_72", "workload=mixed", "workload.params={lu: {iterations: 7}}"])
     jobs = core_sections(config)["workload"]["jobs"]
     assert [job["name"] for job in jobs] == list(MIXED)
@@ -219,7 +219,7 @@ def test_mixed_parameters_are_of_its_own_jobs() -> None:
         core_sections(compose(["workload=mixed", "workload.params={fft2d: {iterations: 7}}"]))
 
 
-def test_policies_are_further_routings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = Path(flitgym.agents.__file__).parent / "policies" / "dqn_dragonfly.safetensors"
     mine = tmp_path / "mine" / "policy.safetensors"
     mine.parent.mkdir()
@@ -246,7 +246,7 @@ def test_policies_are_further_routings(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("fig04_pair_communication_times", "fig08_pair_slowdowns", "fig12_mixed_congestion_index"):
         assert plot.FIGURES[name](rows)
     assert len({style_of(name).color for name in ("mine", "slow tables")}) == 2
-    # What is compared with the paper is of its own routings.
+    # Only the study's own routings are compared with the paper.
     assert plot.measured(rows) == plot.measured([row for row in rows if row["policy"] in MS])
     assert "| mine |" in plot.summary(rows)
 
@@ -255,8 +255,8 @@ def test_policies_are_further_routings(tmp_path: Path, monkeypatch: pytest.Monke
     ("policy", "words"),
     [("dim_war", "hyperx"), ("parr", "did you mean 'par'"), ("nowhere.safetensors", "no such file")],
 )
-def test_a_policy_that_cannot_play_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
+def test_a_policy_that_does_not_fit_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=words):
         reproduce.reproduce(reproduce.Options(study="interference", policies=[policy], results=str(tmp_path)))
-    with pytest.raises(CommandError, match=r"has no place.*figure=first_look, figure=job_policies, study=interference"):
+    with pytest.raises(CommandError, match=r"takes no further policies.*first_look.*job_policies.*interference"):
         reproduce.reproduce(reproduce.Options(figure="hpdc21_convergence", policies=["par"], results=str(tmp_path)))

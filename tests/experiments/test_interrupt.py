@@ -1,4 +1,4 @@
-"""Ctrl-C from a terminal in the middle of each long command: one line, no process left, and it goes on."""
+"""Ctrl-C on a terminal during each long command: one line, no process left, and the command can resume."""
 
 import os
 import pty
@@ -13,7 +13,7 @@ import pytest
 SHORT = ["topology=dragonfly_72", "run.warmup_ns=500"]
 ENDLESS = [*SHORT, "run.measure_ns=1e9"]
 LISTS = ["policies=[par]", "patterns=[uniform]", "loads=[0.3]"]
-# Arguments, and the text on the terminal that says that the work is under way.
+# Arguments, and the text on the terminal that shows that the work has started.
 COMMANDS = {
     "simulate": (ENDLESS, "warm-up|measure"),
     "simulate -m": (["-m", *ENDLESS, "seed=1,2,3"], r"0/3"),
@@ -28,7 +28,7 @@ SECONDS = 120
 
 
 def on_a_terminal(words: list[str], cwd: Path, mark: str) -> tuple[int, int]:
-    """Start a command on a terminal of its own: its process, and the other end of the terminal."""
+    """Start a command on a new terminal. Return the process id and the other end of the terminal."""
     number, terminal = pty.fork()
     if number == 0:
         os.chdir(cwd)
@@ -37,7 +37,7 @@ def on_a_terminal(words: list[str], cwd: Path, mark: str) -> tuple[int, int]:
 
 
 def heard(terminal: int, until: str | None, seconds: float) -> str:
-    """The text on the terminal until a pattern appears, or until the command ends."""
+    """The text on the terminal until a pattern appears or the command ends."""
     text = ""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -56,7 +56,7 @@ def heard(terminal: int, until: str | None, seconds: float) -> str:
 
 
 def marked(mark: str) -> list[str]:
-    """The processes that a command of this mark has started and that are alive."""
+    """The live processes of the command with this mark."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -90,8 +90,8 @@ def test_ctrl_c_in_the_middle(name: str, tmp_path: Path) -> None:
     assert left == []
 
 
-def test_the_same_command_goes_on(tmp_path: Path) -> None:
-    """A run that ended before Ctrl-C is not run again, and the interrupted run is."""
+def test_the_same_command_resumes(tmp_path: Path) -> None:
+    """A run that ended before Ctrl-C is not repeated, and the interrupted run is."""
     words = [sys.executable, "-m", "flitgym.experiments.simulate", "-m", *SHORT, "hydra.launcher.n_jobs=2"]
     for finished in (0, 1):
         number, terminal = on_a_terminal([*words, "run.measure_ns=1000,1e9"], tmp_path, str(tmp_path))

@@ -1,4 +1,4 @@
-"""The figure of policies for jobs: what it makes of rows whose ratios are known."""
+"""The figure of policies for jobs, drawn from rows with known ratios."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -18,18 +18,18 @@ from flitgym.experiments.running.sweep import PlannedRun
 from omegaconf import OmegaConf
 from plans import planned
 
-# Times over Q-adaptive's: everywhere, and further beside Halo3D.
+# Times relative to Q-adaptive's in all cases, and further factors next to Halo3D.
 FACTORS = {"search_jobs": 0.9, "search_jobs_seed2": 0.8, "dqn": 1.1}
-BESIDE_HALO3D = {"search_jobs": 0.5}
+NEXT_TO_HALO3D = {"search_jobs": 0.5}
 
 
 def synthetic_row(run: PlannedRun, name: str) -> dict[str, Any]:
-    """A row of a job that takes longer beside another one, and on placements with larger numbers."""
+    """A row of a job whose time doubles with a second job and scales with the placement's seed."""
     workload: Any = run.plain["workload"]
     jobs = [job["name"] for job in core_sections(run.plain)["workload"]["jobs"]]
     ms = FACTORS.get(name, 1.0) * workload["placement_seed"] * (1.0 if len(jobs) == 1 else 2.0)
     if workload.get("background") == "halo3d":
-        ms *= BESIDE_HALO3D.get(name, 1.0)
+        ms *= NEXT_TO_HALO3D.get(name, 1.0)
     job = {"comm_time_mean_ns": ms * 1e6}
     throughput = 4.0 if name == "search_jobs" else 2.0
     result = {"jobs": dict.fromkeys(jobs, job), "system_throughput_gb_per_ms": throughput, "cpu_seconds": 1.0}
@@ -66,14 +66,14 @@ def test_the_pairs_searched_are_those_of_the_worlds() -> None:
     assert found == plot.SEARCHED
 
 
-def test_a_name_alone_makes_no_training() -> None:
-    # A routing under another name is another player, and Q-adaptive is what all are compared with.
+def test_a_name_alone_does_not_join_trainings() -> None:
+    # Another routing under such a name is a separate player. Q-adaptive is the reference for all players.
     for name, added in (("q_adaptive", "q_adaptive_seed2"), ("ugal_group", "search_jobs_seed3")):
         more = [{**one, "policy": added} for one in rows() if one["policy"] == name]
         players = {one.name: one for one in plot.players_of([*rows(), *more])}
         assert players[added].trainings == [added]
         assert players["q_adaptive"].trainings == ["q_adaptive"]
-    # A single one keeps its name; several stand in the order of their seeds.
+    # A single training keeps its name. Several trainings are ordered by seed.
     trained = dict.fromkeys(["mine_seed2", "a_seed10", "a_seed2", "par_seed2"], True) | {"par": False}
     assert plot._families(trained) == {
         "mine_seed2": ["mine_seed2"],
@@ -83,19 +83,19 @@ def test_a_name_alone_makes_no_training() -> None:
     }
 
 
-def test_a_training_does_not_count_twice() -> None:
+def test_a_repeated_training_is_refused() -> None:
     again = [{**one, "policy": "search_jobs_seed7"} for one in rows() if one["policy"] == "search_jobs"]
     with pytest.raises(ValueError, match="search_jobs_seed7 has the same times as search_jobs"):
         plot.draw([*rows(), *again], {})
 
 
-def test_what_is_compared_is_of_the_shipped_policy_alone() -> None:
+def test_only_the_shipped_policy_is_measured() -> None:
     own = [one for one in rows() if one["policy"] != "search_jobs_seed2"]
     assert plot.measured(rows()) == plot.measured(own)
     assert plot.measured(own)["search_jobs_on_pairs_not_searched"] == pytest.approx((0.45**3 * 0.9**21) ** (1 / 24))
 
 
-def test_trainings_of_a_policy_are_one_player() -> None:
+def test_trainings_of_a_policy_form_one_player() -> None:
     players = {one.name: one for one in plot.players_of(rows())}
     assert players["search_jobs"].trainings == ["search_jobs", "search_jobs_seed2"]
     assert {name: one.trainings for name, one in players.items() if name != "search_jobs"} == {
@@ -108,14 +108,14 @@ def test_times_are_geometric_means_over_cases_and_trainings() -> None:
     reference = players["q_adaptive"]
     alone = plot.time_of(players["search_jobs"], reference, plot.ALONE)
     assert alone.value == pytest.approx((0.9 * 0.8) ** 0.5)
-    assert (alone.low, alone.high) == pytest.approx((0.8, 0.9))  # both draws may be of the same training
+    assert (alone.low, alone.high) == pytest.approx((0.8, 0.9))  # the two resampled trainings may be the same
     halo3d = plot.time_of(players["search_jobs"], reference, "halo3d")
     assert halo3d.value == pytest.approx((0.45 * 0.8) ** 0.5)
-    # 30 pairs and six jobs of the mix, six of them beside Halo3D.
+    # 30 pairs and six jobs of the mix. Six of the pairs run next to Halo3D.
     every = plot.time_of(players["search_jobs"], reference, plot.ALL)
     assert every.value == pytest.approx((0.45**6 * 0.9**30 * 0.8**36) ** (1 / 72))
     dqn = plot.time_of(players["dqn"], reference, plot.ALL)
-    assert tuple(dqn) == pytest.approx((1.1, 1.1, 1.1))  # the same on every placement
+    assert tuple(dqn) == pytest.approx((1.1, 1.1, 1.1))  # equal on every placement
 
 
 def test_slowdown_throughput_and_worst_case() -> None:
@@ -160,14 +160,14 @@ def test_a_missing_run_stops_the_figure(gone: dict[str, str], message: str) -> N
         plot.draw(left, {})
 
 
-def test_drawing_rows_and_columns_anew() -> None:
-    # Between columns nothing varies: the interval is that of the mean over two rows, which has three values.
+def test_the_crossed_bootstrap_resamples_rows_and_columns() -> None:
+    # Columns are equal, so the interval is that of the mean of two rows, which takes three values.
     two = bootstrap_crossed([[1.0, 1.0, 1.0], [3.0, 3.0, 3.0]])
     assert tuple(two) == (2.0, 1.0, 3.0)
-    # What is the same in every row is drawn with its column, not anew in each row.
+    # Columns are resampled jointly for all rows, so equal rows keep the spread of the columns.
     assert tuple(bootstrap_crossed([[1.0, 3.0]] * 3)) == (2.0, 1.0, 3.0)
     assert np.isnan(bootstrap_crossed([[1.0]]).low)
-    # Of one row it is the bootstrap over columns.
+    # With one row, only columns are resampled.
     values = np.random.default_rng(1).normal(size=(1, 12))
     one = bootstrap_crossed(values, resamples=20_000)
     spread = values.std() / 12**0.5

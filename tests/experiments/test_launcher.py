@@ -1,4 +1,4 @@
-"""Every command takes the words by which a sweep says where its runs go."""
+"""Every command accepts the arguments that choose where the runs of a sweep execute."""
 
 import os
 import socket
@@ -19,7 +19,7 @@ def here() -> Iterator[Path]:
     os.chdir(before)
 
 
-def test_words_of_the_launcher_are_told_from_the_others() -> None:
+def test_arguments_of_the_launcher_are_separated() -> None:
     assert launcher_of(["study=interference", "workers=3"]) == (HERE, ["study=interference", "workers=3"])
     words = ["suite=quick", "hydra/launcher=ray", "hydra.launcher.address=a:1", "hydra.launcher.cpus_per_run=2"]
     launcher, rest = launcher_of(words)
@@ -29,7 +29,7 @@ def test_words_of_the_launcher_are_told_from_the_others() -> None:
 
 
 @pytest.mark.parametrize("name", ["local", "basic", "joblib"])
-def test_what_hydra_does_in_a_sweep_is_done_by_processes_here(name: str) -> None:
+def test_hydra_s_own_launchers_use_local_processes(name: str) -> None:
     launcher, rest = launcher_of([f"hydra/launcher={name}"])
     assert (launcher.kind, rest) == ("", [])
     assert runs_at_once(launcher) == (1 if name == "basic" else None)
@@ -43,7 +43,7 @@ def test_what_hydra_does_in_a_sweep_is_done_by_processes_here(name: str) -> None
         (["hydra/launcher=ray", "hydra.launcher.cpus_per_run=many"], "cpus_per_run"),
     ],
 )
-def test_what_is_misspelt_is_said(words: list[str], said: str) -> None:
+def test_misspelt_arguments_are_named(words: list[str], said: str) -> None:
     with pytest.raises(HydraException) as caught:
         launcher_of(words)
     assert said in explain(caught.value)
@@ -57,7 +57,7 @@ def test_slurm_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -
     assert (launcher.kind, launcher.settings["mem_gb"]) == ("local", 2)
 
 
-def test_a_node_that_does_not_see_the_results_says_so(tmp_path: Path, here: Path) -> None:
+def test_a_node_without_access_to_the_results_is_reported(tmp_path: Path, here: Path) -> None:
     pytest.importorskip("ray")
     from flitgym.experiments.running.ray_executor import _run
 

@@ -1,4 +1,4 @@
-"""The links over time: sums over the frames are the run's totals, and looking changes nothing."""
+"""The frames of links over time: their sums are the run's totals, and recording does not change the run."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,8 @@ PAIR = (
     *("workload.target=fft3d", "workload.target_params.n=40", "workload.scale=0.1"),
     *("workload.background=halo3d", "workload.background_params={bytes: 20000}"),
 )
-# Some terminals and a router with its own are missing; groups are uneven in links, names are not the numbers.
+# Some terminals, and a router with its terminals, are missing. Groups then differ in links, and names differ from
+# indices.
 DAMAGED = (
     *("topology=dragonfly_72", "router=hpdc21", "routing=ugal", "workload=pair"),
     *("workload.target=fft3d", "workload.target_params.n=40", "workload.scale=0.1"),
@@ -66,13 +67,13 @@ def test_frames_add_up_to_the_run(tmp_path: Path, overrides: tuple[str, ...]) ->
         assert stall == pytest.approx(channels["stall_ns"][there].sum(), abs=1e-6)
         busy = (links["utilisation"] * link_ns)[here].sum()
         assert busy == pytest.approx(channels["utilisation"][there].sum() * whole_ns)
-    # A flit counts when it begins, so that a frame may hold a part of the one before.
+    # A flit counts in the cycle in which it begins, so a frame may include part of a flit of the previous frame.
     assert links["utilisation"].min() >= 0
     assert links["utilisation"].max() <= 1.02
     assert 0 <= links["stall_share"].min() <= links["stall_share"].max() <= 1
 
 
-def test_names_stand_beside_numbers(tmp_path: Path) -> None:
+def test_tables_hold_names_and_indices(tmp_path: Path) -> None:
     result, _, channels = run(tmp_path, *DAMAGED)
     assert result["config"]["failures"]["links"] == 3
     ranks = table(tmp_path / "ranks.parquet")
@@ -82,7 +83,7 @@ def test_names_stand_beside_numbers(tmp_path: Path) -> None:
     assert channels["peer_name"][to_terminal].tolist() == [left[t] for t in channels["terminal"][to_terminal]]
     assert channels["peer_name"][~to_terminal].tolist() == [str(r) for r in channels["peer_router"][~to_terminal]]
     assert channels["router_name"].tolist() == [str(r) for r in channels["router"]]
-    # Groups are told by the core: four routers each, whatever is missing.
+    # The core reports the groups: four routers each, whatever is missing.
     assert (channels["group"] == channels["router"] // 4).all()
     assert (channels["peer_group"][to_terminal] == -1).all()
     assert (channels["peer_group"][~to_terminal] == channels["peer_router"][~to_terminal] // 4).all()
@@ -91,7 +92,7 @@ def test_names_stand_beside_numbers(tmp_path: Path) -> None:
     assert "router_name" not in table(tmp_path / "whole" / "channels.parquet")
 
 
-def test_looking_changes_nothing(tmp_path: Path) -> None:
+def test_recording_frames_does_not_change_the_run(tmp_path: Path) -> None:
     found = []
     for interval in (0, 2, 1000, 3000):
         folder = tmp_path / str(interval)
@@ -124,7 +125,7 @@ def test_without_an_account_of_jobs(tmp_path: Path) -> None:
     assert links["flits"].sum() == channels["flits"].sum()
 
 
-def test_a_run_that_is_cut_off_has_frames_up_to_its_end(tmp_path: Path) -> None:
+def test_a_truncated_run_has_frames_up_to_its_end(tmp_path: Path) -> None:
     result, links, channels = run(tmp_path, *PAIR, "workload.max_ns=20100")
     assert result["workload_finished"] is False
     assert links["end_ns"].max() == pytest.approx(result["simulated_ns"])

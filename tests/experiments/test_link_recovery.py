@@ -1,4 +1,4 @@
-"""What the figure says of a course: intervals in which nothing arrived are no latency."""
+"""The figure of link recovery: an interval without arrivals has no latency."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ from flitgym.experiments.figures.link_recovery.plot import course
 
 
 def row(*latency: float | None) -> dict[str, Any]:
-    """Intervals of 1 us; the link goes down after 20 us."""
+    """Intervals of 1 us. The link fails after 20 us."""
     return {
         "failures.events": "0-8@20000",
         "series.time_ns": [1000.0 * (k + 1) for k in range(len(latency))],
@@ -20,14 +20,14 @@ BEFORE = [100.0] * 20
 WORSE = [*[300.0] * 10, *[120.0] * 70]  # for 10 us after the event
 
 
-def test_levels_by_hand() -> None:
+def test_levels_match_hand_computed_values() -> None:
     found = course([row(*BEFORE, *WORSE), row(*BEFORE, *[200.0] * 80)])
     assert (found.before, found.peak, found.after) == (100.0, 250.0, 160.0)
     assert found.latency[25] == 250.0
     assert found.recovery == (11.0, 1.0)
 
 
-def test_intervals_in_which_nothing_arrived_are_left_out() -> None:
+def test_intervals_without_arrivals_are_left_out() -> None:
     whole = course([row(*BEFORE, *WORSE)])
     gaps: list[float | None] = [*BEFORE, *WORSE]
     for k in (12, 24, 90):
@@ -39,7 +39,7 @@ def test_intervals_in_which_nothing_arrived_are_left_out() -> None:
     assert course([row(*gaps), row(*BEFORE, *WORSE)]).latency[24] == 300.0
 
 
-def test_a_network_that_delivers_nothing_any_more_has_no_new_level() -> None:
+def test_a_network_without_deliveries_has_no_new_level() -> None:
     found = course([row(*BEFORE, *[math.nan] * 80)])
     assert found.before == 100.0
     assert math.isnan(found.after)

@@ -1,4 +1,4 @@
-"""`list` and `--version`: every choice is in a table, and nothing heavy is imported for it."""
+"""`list` and `--version`: tables contain every choice, and no heavy package is imported."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def test_every_choice_of_the_command_line_is_listed(group: str) -> None:
 
 
 @pytest.mark.parametrize("group", list(listing.GROUPS))
-def test_every_choice_says_what_it_is(group: str) -> None:
+def test_every_choice_has_a_description(group: str) -> None:
     for name, text, _ in listing.choices(group):
         assert len(text) > 10, f"{group}={name}"
 
@@ -33,7 +33,7 @@ def test_the_line_of_a_network() -> None:
     assert "terminals;" not in lines["graph"][1]  # it needs a file
 
 
-def test_agents_are_those_that_can_be_trained() -> None:
+def test_agents_are_the_trainable_ones() -> None:
     listed = {name: details for name, _, details in listing.choices("agent")}
     assert set(listed) >= {name for name in trainable() if not name.startswith("rllib")}
     assert {"rllib_dqn", "rllib_ppo"} <= set(listed)

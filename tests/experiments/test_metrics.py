@@ -1,4 +1,4 @@
-"""Metrics against cases worked out by hand, and properties that hold for any input."""
+"""Metrics against hand-computed cases, and properties that hold for any input."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 
 def test_saturation_load_between_two_points() -> None:
-    # 100 % of 0.4 and 75 % of 0.6 are delivered: 95 % lie a fifth of the way between.
+    # The network delivers 100 % of 0.4 and 75 % of 0.6. Interpolation puts 95 % at a fifth of the distance.
     assert saturation_load([0.2, 0.4, 0.6], [0.2, 0.4, 0.45]) == pytest.approx(0.44)
 
 
@@ -36,7 +36,7 @@ def test_saturation_load_never_reached_or_from_the_start() -> None:
 @pytest.mark.parametrize(
     ("offered", "accepted"), [([0.2, 0.1], [0.1, 0.1]), ([0.1], [0.1, 0.2]), ([], []), ([0.0], [0.0])]
 )
-def test_saturation_load_refuses_what_is_no_curve(offered: list[float], accepted: list[float]) -> None:
+def test_saturation_load_refuses_invalid_curves(offered: list[float], accepted: list[float]) -> None:
     with pytest.raises(ValueError, match=r"must be|differ"):
         saturation_load(offered, accepted)
 
@@ -90,7 +90,7 @@ def test_relative_difference() -> None:
 
 
 @pytest.mark.parametrize(("runs", "coverage"), [(3, 0.75), (5, 0.85), (10, 0.90), (30, 0.94)])
-def test_an_interval_covers_the_truth_as_often_as_its_documentation_says(runs: int, coverage: float) -> None:
+def test_an_interval_has_the_documented_coverage(runs: int, coverage: float) -> None:
     samples = np.random.default_rng(1).normal(loc=5, size=(1000, runs))
     intervals = [bootstrap_mean(sample, resamples=500) for sample in samples]
     found = np.mean([low <= 5 <= high for _, low, high in intervals])
@@ -103,12 +103,12 @@ def test_a_wider_confidence_is_a_wider_interval_around_the_mean() -> None:
     assert wide.low < narrow.low < np.mean(sample) == narrow.value < narrow.high < wide.high
 
 
-def test_pairing_takes_out_what_the_seeds_share() -> None:
+def test_pairing_removes_the_common_effect_of_seeds() -> None:
     rng = np.random.default_rng(3)
     shared, own = rng.normal(100, 10, 10), rng.normal(0, 1, (2, 10))
     a, b = shared + own[0] - 5, shared + own[1]
     difference, ratio = bootstrap_difference(a, b), bootstrap_ratio(a, b)
-    # The same values, but with the seeds of one mixed up.
+    # The same values with shuffled seeds on one side.
     unpaired = bootstrap_difference(a, rng.permutation(b))
     assert difference.value == pytest.approx(unpaired.value) == pytest.approx(np.mean(a) - np.mean(b))
     assert difference.high - difference.low < 0.4 * (unpaired.high - unpaired.low)
@@ -117,7 +117,7 @@ def test_pairing_takes_out_what_the_seeds_share() -> None:
     assert ratio.low < ratio.value < ratio.high < 1
 
 
-def test_the_bootstrap_repeats_itself() -> None:
+def test_the_bootstrap_is_reproducible() -> None:
     sample = np.arange(8.0)
     assert bootstrap_mean(sample) == bootstrap_mean(sample)
     assert bootstrap_mean(sample, resamples=100) != bootstrap_mean(sample, resamples=100, rng_seed=1)
@@ -132,7 +132,7 @@ def test_a_pair_with_a_gap_is_left_out(function: Callable[..., Interval]) -> Non
         function([1.0], [1.0, 2.0])
 
 
-def test_what_has_no_interval_has_none() -> None:
+def test_too_few_values_give_no_interval() -> None:
     single = bootstrap_mean([7.0, math.nan])
     assert single.value == 7
     assert np.isnan(single[1:]).all()
@@ -145,7 +145,7 @@ def test_what_has_no_interval_has_none() -> None:
 
 def test_the_interquartile_mean_cuts_a_quarter_at_each_end() -> None:
     assert interquartile_mean([8, 1, 2, 3, 4, 5, 6, 1_000]) == 4.5
-    # What does not make a quarter is not cut.
+    # Fewer than four values lose none, and fractions of a quarter are rounded down.
     assert interquartile_mean([1, 2, 9]) == 4
     assert interquartile_mean([5, 1, 2, 3, 1_000]) == pytest.approx(10 / 3)
     assert interquartile_mean([[1, 2, 3, 4], [0, 0, 0, 8]]).tolist() == [2.5, 0]
@@ -171,15 +171,15 @@ def test_the_stratified_bootstrap_agrees_with_rliable() -> None:
     assert interval.high == pytest.approx(0.710, abs=0.003)
 
 
-def test_strata_are_drawn_by_themselves() -> None:
+def test_strata_are_resampled_independently() -> None:
     def mean(values: Any) -> Any:
         return np.mean(values, axis=-1)
 
-    # However often they are drawn, half of the values are 0 and half are 1.
+    # Every resample has three zeros and three ones.
     assert bootstrap_stratified([[0, 0, 0], [1, 1, 1]], mean) == (0.5, 0.5, 0.5)
-    # Of two values, a quarter of all draws has the lower one twice.
+    # With two values, a quarter of all resamples take the lower value twice.
     assert bootstrap_stratified([[0, 2], [5]], mean) == pytest.approx((7 / 3, 5 / 3, 3))
-    # What is missing is left out, and so is a stratum that has nothing else.
+    # Missing values are left out, and so are strata with only missing values.
     assert bootstrap_stratified([[0, np.nan, 2], [np.nan], [5]], mean) == pytest.approx((7 / 3, 5 / 3, 3))
     assert np.isnan(bootstrap_stratified([[np.nan]], mean)).all()
     single = bootstrap_stratified([[1], [3]], mean)

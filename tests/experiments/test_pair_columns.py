@@ -27,7 +27,7 @@ def test_from_a_run_to_its_row(tmp_path: Path) -> None:
     assert arrays["wide.time_ns"].shape == (96, 96)
     for name, job in result["jobs"].items():
         assert arrays[f"{name}.bytes"].sum() == job["bytes_received"]
-    # Messages without a byte, of mpiGraph's barriers, are left out.
+    # Messages without bytes, from mpiGraph's barriers, are not counted.
     assert arrays["all.messages"].sum() == 30 < result["jobs"]["all"]["messages"]
     assert arrays["noise.messages"].sum() == result["jobs"]["noise"]["messages"] == 18
 
@@ -47,7 +47,7 @@ def test_from_a_run_to_its_row(tmp_path: Path) -> None:
     assert "messages.all.gb_per_s" not in row(result, tmp_path)
 
 
-def test_runs_that_are_not_asked_keep_nothing(tmp_path: Path) -> None:
+def test_without_the_option_no_matrix_is_kept(tmp_path: Path) -> None:
     result, _ = obtain(compose(["topology=hyperx_64", "workload=jobs", JOBS.replace("96", "40")]), tmp_path, no_report)
     assert "messages" not in result["files"]
     assert read_arrays(result, tmp_path, "messages") is None
@@ -61,7 +61,7 @@ def test_means_of_blocks() -> None:
     found = block_means(values, 3)
     assert np.isnan(found[0, 0])
     assert found[1, 1] == pytest.approx((7 + values[3, 2] + values[3, 3]) / 3)
-    # Five in two parts: three and two.
+    # Five rows in two parts: three and two.
     np.testing.assert_array_equal(block_means(np.arange(25.0).reshape(5, 5), 2), [[6, 8.5], [18.5, 21]])
 
 

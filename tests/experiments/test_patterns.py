@@ -1,4 +1,4 @@
-"""Patterns are called by the words with which they are registered."""
+"""Patterns have the names under which they are registered."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def row(name: str, **parameters: Any) -> dict[str, Any]:
         (row("uniform_random_bisection", dimension="3"), "uniform_random_bisection_3", "uniform random bisection 3"),
         (row("stencil_3d"), "stencil_3d", "stencil 3d"),
         (row("permutation", permutation_seed=7), "permutation", "permutation"),
-        # In a table every row has the columns of all: those that are not its own are null, or not there.
+        # In a table, every row has all columns. Columns of other patterns are null or absent.
         (row("transpose", shift=None), "transpose", "transpose"),
         (row("of_an_extension"), "of_an_extension", "of an extension"),
         (row("uniform_of_an_extension"), "uniform_of_an_extension", "uniform of an extension"),
@@ -35,12 +35,12 @@ def test_names_and_titles(pattern: dict[str, Any], called: str, title: str) -> N
     assert title_of(called) == title
 
 
-def test_all_that_is_registered_has_a_title_of_its_own() -> None:
+def test_every_registered_pattern_has_its_own_title() -> None:
     patterns = {pattern_of(row(name)) for name in registered("traffic")}
     assert len({title_of(pattern) for pattern in patterns}) == len(patterns) == len(registered("traffic"))
 
 
-def test_a_parameter_that_is_swept_makes_curves_of_its_own() -> None:
+def test_a_swept_parameter_makes_separate_curves() -> None:
     rows = [
         {**row("hotspot", fraction=part), "traffic.load": 0.5, "seed": 1, "accepted_load": 0.5 - part, "policy": "par"}
         for part in (0.1, 0.2)

@@ -1,4 +1,4 @@
-"""The runs of figures and studies are put together from sections, and are those that Hydra composes one by one."""
+"""The runs of figures and studies come from composed sections, and equal those that Hydra composes one by one."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from flitgym.experiments import reproduce
 from flitgym.experiments.running.sweep import Composers, PlannedRun, expand
 
 FOLDERS = {name: folder for folder in (reproduce.FIGURES, reproduce.STUDIES) for name in reproduce.available(folder)}
-SAMPLES = 3  # blocks of a sweep, with a run each
+SAMPLES = 3  # number of blocks of a sweep, with one run each
 
 Block = Mapping[str, Any]
 
@@ -23,7 +23,7 @@ class ByHydra(Composer):
 
 
 def sweep_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Sequence[str], Sequence[Block], Path]:
-    """What `expand` is asked for the quick preset of a figure."""
+    """The arguments of `expand` for the quick preset of a figure."""
     with monkeypatch.context() as patch:
         patch.setattr(reproduce, "expand", lambda *asked: asked)
         asked: Any = reproduce.plan(name, "quick", Path("results"), FOLDERS[name])
@@ -31,7 +31,7 @@ def sweep_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Sequence[str],
 
 
 def sampled(blocks: Sequence[Block]) -> list[Block]:
-    """Some of the blocks, each with one value of every axis: of the first the first, and so on."""
+    """Some of the blocks, each with one value per axis: the k-th block takes the k-th value."""
     runs = [block for block in blocks if all(block["sweep"].values())]
     chosen = [runs[k * (len(runs) - 1) // (SAMPLES - 1)] for k in range(SAMPLES)]
     return [
@@ -44,19 +44,19 @@ def sampled(blocks: Sequence[Block]) -> list[Block]:
     ]
 
 
-def told(run: PlannedRun) -> tuple[str, Path, float]:
+def described(run: PlannedRun) -> tuple[str, Path, float]:
     return json.dumps(run.plain), run.directory, run.cost
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_plan_is_what_hydra_composes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_equals_that_of_hydra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     common, blocks, directory = sweep_of(name, monkeypatch)
     composers, by_hydra = Composers(), Composers()
     by_hydra.simulations, by_hydra.tables = ByHydra(SIMULATION), ByHydra(TABLE)
 
-    whole = set(map(told, expand(common, blocks, directory, composers)))
+    whole = set(map(described, expand(common, blocks, directory, composers)))
     assert composers.simulations.left_to_hydra == composers.tables.left_to_hydra == 0
 
-    samples = [told(run) for run in expand(common, sampled(blocks), directory, by_hydra)]
+    samples = [described(run) for run in expand(common, sampled(blocks), directory, by_hydra)]
     assert len(samples) == SAMPLES
     assert set(samples) <= whole

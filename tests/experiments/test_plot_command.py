@@ -1,4 +1,4 @@
-"""`flitgym-plot`: the columns that it draws, the files that it writes, and its words about mistakes."""
+"""`flitgym-plot`: the drawn columns, the written files, and the messages about mistakes."""
 
 import shutil
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_the_file_can_be_named(
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == names
 
 
-def test_without_keys_it_does_what_a_sweep_does(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_keys_it_draws_the_figure_of_a_sweep(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot.command([str(study), "format=pdf"])
     written = [study / name for name in ("rows.parquet", "sweep.pdf", "report.html")]
     assert capsys.readouterr().out.split() == list(map(str, written))
@@ -112,7 +112,7 @@ def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str])
         (["y=acepted_load"], ConfigError, r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"),
         (["x=traffic.laod"], ConfigError, r"x: unknown column 'traffic\.laod'; did you mean 'traffic\.load'\?"),
         (["by=rooting"], ConfigError, r"by: unknown column 'rooting'; did you mean 'routing'\?"),
-        (["y=state_hash"], ConfigError, "y: the column 'state_hash' holds no numbers"),
+        (["y=state_hash"], ConfigError, "y: the column 'state_hash' has no numbers"),
         (["z=1"], ConfigError, "z=1: unknown key 'z'; valid keys: by, format, out, x, y"),
         (["y="], ConfigError, "y: a value is missing"),
         (["--hlep"], ConfigError, "unknown option '--hlep'; did you mean '--help'"),
@@ -121,7 +121,7 @@ def test_help_lists_the_columns(study: Path, capsys: pytest.CaptureFixture[str])
         (["another"], CommandError, "takes one folder, not 2"),
     ],
 )
-def test_mistakes(study: Path, words: list[str], error: type[Exception], message: str) -> None:
+def test_mistakes_are_refused(study: Path, words: list[str], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         plot.command([str(study), *words])
 

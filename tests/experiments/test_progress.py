@@ -1,4 +1,4 @@
-"""Long runs and sweeps say how long they will take; what is short says nothing."""
+"""Long runs and sweeps announce how long they will take; short runs do not."""
 
 import math
 
@@ -12,8 +12,8 @@ from flitgym.experiments.terminal.times import duration_text
 from flitgym.experiments.training import progress as training_progress
 
 
-def told(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> list[float]:
-    """What is said of a run that has done these parts at these times, in s."""
+def announced(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> list[float]:
+    """The announced times, in s, of a run whose progress is given as (time, fraction done)."""
     said: list[float] = []
     run = Forecast(no_report, said.append)
     for now, part in parts:
@@ -24,43 +24,43 @@ def told(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> l
 
 def test_a_long_run_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
     steady = [(0.2 * k, 0.2 * k / 600) for k in range(600)]
-    (seconds,) = told(monkeypatch, steady)
+    (seconds,) = announced(monkeypatch, steady)
     assert seconds == pytest.approx(600)
 
 
 def test_a_short_run_is_not_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told(monkeypatch, [(0.2 * k, 0.2 * k / 50) for k in range(250)]) == []
-    assert told(monkeypatch, [(0.0, 0.0), (2.0, 0.001)]) == []
+    assert announced(monkeypatch, [(0.2 * k, 0.2 * k / 50) for k in range(250)]) == []
+    assert announced(monkeypatch, [(0.0, 0.0), (2.0, 0.001)]) == []
 
 
 def test_a_run_that_slows_down_is_announced_again(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = [(0.2 * k, 0.2 * k / 100) for k in range(50)]
     slow = [(10 + 0.2 * k, 0.1 + 0.2 * k / 1000) for k in range(500)]
-    first, *_, last = told(monkeypatch, quick + slow)
+    first, *_, last = announced(monkeypatch, quick + slow)
     assert first == pytest.approx(100)
     assert last == pytest.approx(910, rel=0.3)
 
 
 def test_a_long_call_does_not_divide_by_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told(monkeypatch, [(0.0, 0.0), (9.0, 0.0), (9.0, 0.0), (18.0, 0.5)]) == []
+    assert announced(monkeypatch, [(0.0, 0.0), (9.0, 0.0), (9.0, 0.0), (18.0, 0.5)]) == []
 
 
 def test_the_keys_that_shorten_a_run_are_named_with_their_present_values() -> None:
     text = forecast(compose(["topology=hyperx_4096", "routing=omni_war", "router=sc19"]), 620.0)
     for part in ("about 10 min", "run.warmup_ns (now 20,000)", "run.measure_ns (now 20,000)", "topology"):
         assert part in text
-    # A setting that is there already is no advice.
+    # A key that is already at its limit or not used is no advice.
     assert "workload.scale (now 0.1)" in forecast(compose(["workload=pair", "workload.scale=0.1"]), 620.0)
     assert "scale" not in forecast(compose(["workload=jobs", "workload.jobs=[{motif: ur, ranks: 4}]"]), 620.0)
 
 
-def test_durations_as_people_say_them() -> None:
+def test_durations_are_readable() -> None:
     assert [duration_text(seconds) for seconds in (59, 119, 120, 3600, 7200, 1e5)] == [
         *("59 s", "119 s", "2 min", "60 min", "2 h", "28 h")
     ]
 
 
-def test_a_latency_that_drifts_is_told() -> None:
+def test_a_drifting_latency_triggers_a_warning() -> None:
     window = [{"packets_delivered": n, "packet_latency_mean_ns": mean} for n, mean in ((1000, 100.0), (3000, 200.0))]
     times = halves(*window)
     assert times == {"packet_latency_first_half_ns": 100.0, "packet_latency_second_half_ns": 250.0}

@@ -1,4 +1,4 @@
-"""`flitgym-regret`: what it makes of labels, a study as users call it, what it refuses."""
+"""`flitgym-regret`: its statistics of labels, the command, and its errors."""
 
 import csv
 import sys
@@ -20,12 +20,12 @@ from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 
 NAN = np.nan
-# Milliseconds per run.
+# Runs of milliseconds.
 SHORT = ("run.warmup_ns=1000", "decisions=30", "sample_fraction=0.1", "horizon_ns=600", "resamples=100")
 
 
 def labels() -> dict[str, Any]:
-    """Three decisions by hand: the best of two was taken; the worst of three; the middle of three."""
+    """Three decisions by hand: the best of two candidates, the worst of three, and the middle of three."""
     cost = np.array([[0.0, 40.0, NAN], [-30.0, -60.0, 0.0], [-10.0, 0.0, 20.0]])
     mask = np.isfinite(cost)
     return {
@@ -39,11 +39,11 @@ def labels() -> dict[str, Any]:
     }
 
 
-def test_columns_by_hand() -> None:
+def test_columns_match_hand_computed_values() -> None:
     columns = columns_of(labels())
     np.testing.assert_allclose(columns["regret_ns"], [0, 60, 10])
     np.testing.assert_array_equal(columns["best"], [0, 1, 0])
-    np.testing.assert_allclose(columns["chance_ns"], [20, 30, 10 + 10 / 3])  # mean of the costs less the least
+    np.testing.assert_allclose(columns["chance_ns"], [20, 30, 10 + 10 / 3])  # mean cost less the least cost
     np.testing.assert_allclose(columns["change_ns"], [40, -45, 5])
     np.testing.assert_array_equal(columns["settled"], [1, 0, 1])
     np.testing.assert_array_equal(columns["taken_minimal"], [1, 0, 0])
@@ -67,7 +67,7 @@ def test_summary_by_hop_adds_up() -> None:
 def test_a_study(command: Command, tmp_path: Path) -> None:
     words = ("policies=[par,{name: eager, routing: par, params: {threshold: 0.5}},minimal]", "traffic=uniform", *SHORT)
     done = command("regret", *words, "traffic.load=0.2")
-    assert done.returncode == 1  # minimal has nothing to choose; the others are there
+    assert done.returncode == 1  # minimal has no choices, so its run fails; the other policies have results
     assert "Traceback" not in done.stderr
     assert "left out: minimal, pattern uniform: marginal cost: routing.minimal " in done.stderr
     folder = tmp_path / "results" / "regret"
@@ -83,7 +83,7 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
         hops = [line for line in lines if line["policy"] == row["policy"] and line["hops"]]
         assert sum(int(line["decisions"]) for line in hops) == int(line["decisions"]) == 30
 
-    # More of it runs only what is new; other decisions are another run.
+    # A larger study runs only the new runs. Labels of other decisions belong to another run.
     again = command("regret", words[0].replace(",minimal", ""), *words[1:], "loads=[0.2,0.3]")
     assert again.returncode == 0, again.stderr
     assert "4 runs, 2 finished before" in again.stderr
@@ -100,7 +100,7 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
         (["seed=2", "seeds=[1]"], "seed=2 and seeds=[1]"),
     ],
 )
-def test_a_key_and_its_list_are_not_both_taken(
+def test_a_key_and_its_list_exclude_each_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], which: str
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["flitgym-regret", *words])
@@ -130,7 +130,7 @@ def test_a_key_and_its_list_are_not_both_taken(
         ("resamples=0", ["resamples: 0"]),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
+def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("regret", overrides=[argument])
     with pytest.raises((ConfigError, CommandError)) as failure:

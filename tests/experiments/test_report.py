@@ -1,4 +1,4 @@
-"""The report page: one file, all sections, the numbers of result.json."""
+"""The report page: a single file with all sections and the numbers of result.json."""
 
 import base64
 import copy
@@ -43,7 +43,7 @@ VOID = {"meta", "link", "input", "img", "br"}
 
 
 class Page(HTMLParser):
-    """The page as users' browsers see it: balanced, with what each element holds."""
+    """The page as parsed by a browser: balanced elements, and the content of each."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four tiny runs, of which one did not finish and one has no jobs, and two figures."""
+    """Four tiny runs and two figures. One run is unfinished, and one has no jobs."""
     folder = tmp_path_factory.mktemp("study")
     for name, overrides in RUNS.items():
         execute(compose(overrides), folder / name, no_report)
@@ -129,12 +129,12 @@ def test_the_command_writes_one_file(command: Command, study: Path, tmp_path: Pa
     assert len(found.images) == 2
 
 
-def test_all_sections_and_nothing_is_fetched(page: Page) -> None:
+def test_all_sections_exist_and_nothing_is_fetched(page: Page) -> None:
     assert [name for name in page.ids if name in SECTIONS] == SECTIONS
     assert len(set(page.ids)) == len(page.ids)
     assert page.fetched == []
     for script in page.scripts:
-        # The one address is the name of SVG's namespace, which nobody asks for.
+        # The only address is the name of the SVG namespace, which a browser does not load.
         assert set(re.findall(r"https?://[^\s\"']+", script)) <= {"http://www.w3.org/2000/svg"}
         assert not re.search(r"@import|url\((?!#)|\bfetch\(|XMLHttpRequest|\bimport\(", script)
 
@@ -356,7 +356,7 @@ def test_runs_of_several_settings_are_not_averaged(
     assert sum(told in run["label"] for run in listed) == 2
 
 
-def test_parameters_of_the_two_jobs_tell_cells_apart(runs: dict[str, Any]) -> None:
+def test_parameters_of_the_two_jobs_separate_cells(runs: dict[str, Any]) -> None:
     long = {"workload.target_params": {"bytes": 2000, "iterations": 9}}
     much = {"workload.background_params": {"iterations": 99}}
     made = [
@@ -374,7 +374,7 @@ def test_parameters_of_the_two_jobs_tell_cells_apart(runs: dict[str, Any]) -> No
     assert means == [[1.5, 2.0, 1.1], [1.1, None, None]]
 
 
-def test_keys_that_change_nothing_do_not_hide_the_run_alone(runs: dict[str, Any], tmp_path: Path) -> None:
+def test_irrelevant_keys_do_not_hide_the_run_alone(runs: dict[str, Any], tmp_path: Path) -> None:
     neutral = {
         "run.warmup_ns": 1.0,
         "run.measure_ns": 1.0,
@@ -388,7 +388,7 @@ def test_keys_that_change_nothing_do_not_hide_the_run_alone(runs: dict[str, Any]
     made = [
         crafted(runs, "none", 100, keys=neutral),
         crafted(runs, "ur", 150),
-        crafted(runs, "ur", 150, keys=neutral),  # the same seed, so no other sample
+        crafted(runs, "ur", 150, keys=neutral),  # the same seed, so not a further sample
     ]
     assert slowdowns(made) == {0: 1, 1: 1.5, 2: 1.5}
     ((cell,),) = (row for one in matrices(made) for row in one["cells"])
@@ -398,7 +398,7 @@ def test_keys_that_change_nothing_do_not_hide_the_run_alone(runs: dict[str, Any]
     )
 
 
-def test_seeds_that_did_the_same_count_once(runs: dict[str, Any], tmp_path: Path) -> None:
+def test_seeds_with_equal_results_count_once(runs: dict[str, Any], tmp_path: Path) -> None:
     made = [crafted(runs, "none", 100, seed=seed, state="alone") for seed in (1, 2, 3)]
     made += [crafted(runs, "ur", 150, seed=seed, state="same") for seed in (1, 2)]
     made.append(crafted(runs, "ur", 250, seed=3, state="other"))
@@ -414,12 +414,12 @@ def test_seeds_that_did_the_same_count_once(runs: dict[str, Any], tmp_path: Path
         ([10, 10, 10, 10], [5, 5, 5, 5], 1.0),
         ([10, 10, 10, 30], [5, 0, 5, 0], 0.5),
         ([10, 10, 10, 31], [5, 5, 5, 0], 30 / 61),
-        ([50, 10, 0, 0], [0, 1, 9, 9], 1 / 6),  # the background came late
+        ([50, 10, 0, 0], [0, 1, 9, 9], 1 / 6),  # the background started late
         ([10, 10, 10, 10], [0, 0, 0, 0], 0.0),
         ([0, 0, 0, 0], [5, 0, 0, 0], None),
     ],
 )
-def test_a_slowdown_beside_nobody_is_marked(
+def test_a_slowdown_with_an_idle_background_is_marked(
     runs: dict[str, Any], tmp_path: Path, target: list[int], background: list[int], share: float | None
 ) -> None:
     result, _ = crafted(runs, "ur", 150)
@@ -441,7 +441,7 @@ def test_a_slowdown_beside_nobody_is_marked(
     assert text.count("of its bytes while the background sent") == 2 * marked
 
 
-def test_a_job_that_is_not_done_has_no_communication_time(runs: dict[str, Any], study: Path) -> None:
+def test_an_unfinished_job_has_no_communication_time(runs: dict[str, Any], study: Path) -> None:
     job = runs["cut_off"][0]["jobs"]["lu"]
     assert job["ranks_finished"] < job["ranks"]
     assert [job[f"comm_time_{which}_ns"] for which in ("mean", "std", "max")] == [None] * 3
@@ -466,12 +466,12 @@ def test_a_study_without_tables_has_a_page(runs: dict[str, Any], tmp_path: Path)
     assert run["series"] is None
 
 
-def test_a_folder_that_is_none() -> None:
+def test_a_missing_folder_is_refused() -> None:
     with pytest.raises(CommandError, match=r"nowhere is not a folder; .* results/<study>"):
         report(Path("nowhere"), None)
 
 
-def test_a_folder_without_runs_says_what_to_do(command: Command, tmp_path: Path) -> None:
+def test_a_folder_without_runs_is_refused_with_advice(command: Command, tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     done = command("report", str(folder))
@@ -482,7 +482,7 @@ def test_a_folder_without_runs_says_what_to_do(command: Command, tmp_path: Path)
     assert not list(tmp_path.glob("**/report.html"))
 
 
-def test_what_a_result_warns_of_is_told(runs: dict[str, Any], tmp_path: Path) -> None:
+def test_warnings_of_a_result_are_shown(runs: dict[str, Any], tmp_path: Path) -> None:
     result, folder = runs["traffic"]
     warned = {**result, "warnings": {"cold_table": "it was <cold>"}}
     page = write_report(tmp_path, "study", [(warned, folder)], []).read_text()

@@ -1,4 +1,4 @@
-"""The report of a sweep of traffic: the figure first, curves, a comparison of runs, and nothing without content."""
+"""The report of a sweep of traffic: figure first, then curves and a comparison of runs, without empty sections."""
 
 import copy
 import html
@@ -23,7 +23,7 @@ from flitgym.experiments.terminal.progress import no_report
 ROUTINGS, LOADS, SEEDS = ("minimal", "ugal_l"), (0.1, 0.3, 0.5), (1, 2)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CONTROLS = ("select", "input", "button")
-# Sections that only jobs and forwarding tables fill.
+# Sections that need jobs or forwarding tables.
 OF_JOBS = {"slowdown", "blame", "curves", "network", "tables"}
 
 
@@ -152,7 +152,7 @@ def test_runs_are_compared_by_the_keys_that_differ(runs: list[tuple[dict[str, An
         assert one["results"]["state_hash"] == result["state_hash"]
 
 
-def test_text_of_a_result_is_no_markup(runs: list[tuple[dict[str, Any], Path]], tmp_path: Path) -> None:
+def test_text_of_a_result_is_escaped(runs: list[tuple[dict[str, Any], Path]], tmp_path: Path) -> None:
     evil = copy.deepcopy(runs[:2])
     evil[0][0]["warnings"] = {"drift": "</script><b>x"}
     evil[0][0]["config"]["traffic"]["name"] = "<i>uniform"
@@ -202,7 +202,7 @@ def browser() -> str | None:
 
 
 def opened(path: Path, folder: Path) -> str:
-    """The page as a browser without a network has it after its scripts."""
+    """The page after a browser without a network has run its scripts."""
     program = browser()
     assert program is not None
     alone = [
@@ -232,7 +232,7 @@ def test_the_page_works_in_a_browser_without_a_network(study: Path, tmp_path: Pa
     lines = {line[0]: line[1:] for line in result["lines"]}
     assert lines["seed"] == ["1", "2"]
     assert lines["routing.name"] == ["minimal", "ugal_group"]
-    assert "traffic.load" not in lines  # it does not differ
+    assert "traffic.load" not in lines  # it has the same value in the chosen runs
     known = [json.loads((study / f"{name}_0.1_{seed}" / "result.json").read_text()) for name, seed in
              (("minimal", 1), ("ugal_l", 2))]  # fmt: skip
     first, second = (one["packet_latency_mean_ns"] for one in known)
@@ -240,7 +240,7 @@ def test_the_page_works_in_a_browser_without_a_network(study: Path, tmp_path: Pa
     assert told is not None
     assert float(told[1].replace(",", "")) == pytest.approx(second, rel=1e-4)
     assert float(told[2]) == pytest.approx(100 * (second / first - 1), rel=1e-2)
-    assert result["chosen"] == 8  # a point of two lines in four panels
+    assert result["chosen"] == 8  # a point on each of two lines in four panels
     assert result["faded"] == 0
     assert result["after"]
     assert result["byPoint"] == 2

@@ -1,4 +1,4 @@
-"""`flitgym-reproduce`: its own errors. What it draws is tested with the figures."""
+"""Errors of `flitgym-reproduce`. The tests of figures cover its output."""
 
 import tempfile
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> 
         assert part in done.stderr
 
 
-def test_rows_that_are_not_all_there_are_not_drawn(tmp_path: Path) -> None:
+def test_incomplete_rows_are_not_drawn(tmp_path: Path) -> None:
     def redraw(**which: str) -> None:
         reproduce.reproduce(reproduce.Options(**which, results=str(tmp_path), redraw=True))
 
@@ -57,13 +57,15 @@ def test_help_lists_figures_and_studies(command: Command) -> None:
 
 
 @pytest.mark.parametrize("name", ["reproduce", "evaluate", "simulate"])
-def test_what_cannot_be_kept_is_not_simulated(command: Command, tmp_path: Path, name: str) -> None:
+def test_a_file_in_place_of_results_stops_the_command_before_any_run(
+    command: Command, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "results").write_text("in the way")
     done = command(name, *(["figure=hpdc21_load_latency"] if name == "reproduce" else []))
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "results" in line
-    assert "runs" not in line  # the sweep's first words
+    assert "runs" not in line  # the first words of a sweep
 
 
 def test_a_folder_that_takes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Results are written whole or not at all, found again, and gathered."""
+"""Results are written completely or not at all, found again, and gathered."""
 
 import json
 import math
@@ -58,13 +58,13 @@ def test_numbers_become_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [None, "", "{", "[]", '{"config_hash": "other", "version": "1"}', '{"config_hash": "h", "version": "0"}']
 )
-def test_what_is_not_this_finished_run_is_run_again(tmp_path: Path, content: str | None) -> None:
+def test_other_or_damaged_results_do_not_count(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "result.json").write_text(content)
     assert finished(tmp_path, "h", "1") is None
 
 
-def test_a_folder_in_the_place_of_the_table_is_named(tmp_path: Path) -> None:
+def test_a_folder_instead_of_the_table_is_named(tmp_path: Path) -> None:
     write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "files": {}, "jobs": {}})
     (tmp_path / "rows.parquet").mkdir()
     with pytest.raises(IsADirectoryError, match=r"Is a directory: '.*/rows\.parquet'"):
@@ -86,7 +86,7 @@ def test_a_finished_run_is_found(tmp_path: Path) -> None:
     ("wrote", "asks", "counts"),
     [("1.ab", "1.ab", True), ("1.ab", "2.ab", False), ("1.ab", "1.cd", False), ("", "", False), ("1.ab", "", False)],
 )
-def test_a_result_of_another_core_counts_if_its_recorded_results_are_the_same(
+def test_a_result_of_another_core_counts_with_the_same_results_version(
     tmp_path: Path, wrote: str, asks: str, counts: bool
 ) -> None:
     about = {"config_hash": "h", "version": "1", "results_version": wrote}
@@ -96,14 +96,14 @@ def test_a_result_of_another_core_counts_if_its_recorded_results_are_the_same(
     assert finished(tmp_path, "other", "1", asks) is None
 
 
-def test_results_of_earlier_versions_count_for_their_own_core(tmp_path: Path) -> None:
+def test_results_without_results_version_count_for_their_core(tmp_path: Path) -> None:
     write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1"})
     assert finished(tmp_path, "h", "2", "1.ab") is None
     assert finished(tmp_path, "h", "1", "1.ab") is not None
 
 
-def test_gathering(tmp_path: Path) -> None:
-    # Two routings with different parameters, a whole number beside a fraction, one run with a series, one unfinished.
+def test_gather_collects_finished_runs(tmp_path: Path) -> None:
+    # Two routings with different parameters, an integer and a fraction, one run with a series, one unfinished run.
     configs = [{"routing": {"name": "minimal"}, "seed": 1}, {"routing": {"name": "par", "threshold": 2}, "seed": 2}]
     for k, config in enumerate(configs):
         result = {"hops_mean": [2, 2.5][k], "config": config, "facts": {"radix": 15}, "files": {}, "jobs": {}}
@@ -121,7 +121,7 @@ def test_gathering(tmp_path: Path) -> None:
     assert "facts" not in rows[0]
 
 
-def test_gathering_leaves_what_figures_were_drawn_from(tmp_path: Path) -> None:
+def test_gathering_does_not_overwrite_rows_of_figures(tmp_path: Path) -> None:
     result = {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}}
     write_json(tmp_path / "run" / "result.json", result)
     table = tmp_path / ROWS_FILE
@@ -138,7 +138,7 @@ def test_the_kind_of_a_table(tmp_path: Path, version: int | None, labelled: bool
     write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
     rows = [{"seed": 2, "policy": "par"} if labelled else {"seed": 2}]
     table = tmp_path / ROWS_FILE
-    if version is None:  # written before the metadata named the kind
+    if version is None:  # older tables do not name their kind in the metadata
         pq.write_table(pa.table({key: [value] for key, value in rows[0].items()}), table)
     else:
         write_rows(table, rows, "labelled" if labelled else "gathered")
@@ -146,16 +146,16 @@ def test_the_kind_of_a_table(tmp_path: Path, version: int | None, labelled: bool
     assert read_rows(table) == rows
     found, damaged = rows_in(tmp_path)
     assert not damaged
-    assert [row["seed"] for row in found] == [2 if labelled else 1]  # the table's, or the run's
+    assert [row["seed"] for row in found] == [2 if labelled else 1]  # the row of the table, or of the run
 
 
-def test_a_column_of_that_name_makes_no_labels(tmp_path: Path) -> None:
+def test_a_column_named_policy_does_not_label_a_table(tmp_path: Path) -> None:
     write_rows(tmp_path / ROWS_FILE, [{"policy": "par"}])
     write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
     assert gather(tmp_path) == (1, [])
 
 
-def test_a_table_of_a_newer_version_says_what_to_do(tmp_path: Path) -> None:
+def test_a_table_of_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
     write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
     table = tmp_path / ROWS_FILE
     pq.write_table(pa.table({"seed": [1]}).replace_schema_metadata({"flitgym.rows.version": "2"}), table)

@@ -1,4 +1,4 @@
-"""`flitgym-route` as users call it: what it writes, compares, refuses, and does not make again."""
+"""The command `flitgym-route`: its files, comparisons and errors, and the reuse of tables."""
 
 import html
 import json
@@ -31,7 +31,7 @@ FIELDS = (
 )
 HYPERX = ("topology=hyperx", "topology.widths=[4,3]", "topology.terminals_per_router=2")
 SMALL = (*HYPERX, "engine=min_hop", "patterns=50")
-# Two hosts at each of three switches in a row; ports from 1 on.
+# Two hosts at each of three switches in a row. Ports count from 1.
 CHAIN = """a,a_port,b,b_port,a_type,b_type
 h0,1,s0,1,host,switch
 h1,1,s0,2,host,switch
@@ -55,7 +55,7 @@ def chain(tmp_path: Path) -> tuple[str, ...]:
 
 
 def make(folder: Path, *words: str, refusals: bool = False) -> tuple[dict[str, Any], bool]:
-    """What the command would make in `folder`."""
+    """The result of the command in `folder`."""
     return obtain(compose_route(words), folder, no_report, keep_refusals=refusals)
 
 
@@ -83,13 +83,13 @@ def test_one_table(command: Command, tmp_path: Path) -> None:
     assert [row["bandwidth"] for row in read_rows(folder / "patterns.parquet")] == bisection.values.tolist()
     assert f"{quality.edge_forwarding_index:g}" in done.stdout
     assert (folder / "loads.png").stat().st_size > 10_000
-    # The same again is only read, unless it is damaged.
+    # The same command only reads the table, unless the table is damaged.
     assert make(folder, *SMALL) == (result, False)
     (folder / "table.npz").write_bytes(b"")
     again, made_now = make(folder, *SMALL)
     assert made_now
     assert again["edge_forwarding_index"] == result["edge_forwarding_index"]
-    # A table from a file is worth the same.
+    # A table from a file has the same quality.
     for name in ("table.npz", "lfts.dump"):
         other, _ = make(tmp_path / name, *HYPERX, f"file={folder / name}", "patterns=50")
         assert other["route_cpu_seconds"] is None
@@ -100,29 +100,29 @@ def test_one_table(command: Command, tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_the_numbers_of_a_chain_by_hand(chain: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_numbers_of_a_chain_match_hand_computed_values(chain: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "flows.csv").write_text("source,destination,weight\nh0,h2,1\nh1,h4,2\nh2,h4,1\nh5,h4,1\n")
     result, _ = make(tmp_path / "run", *chain, "engine=min_hop", f"flows={tmp_path / 'flows.csv'}", "patterns=20")
-    # Each of the four channels has two hosts on one side and four on the other.
+    # Each of the four channels separates two hosts from four.
     assert result["edge_forwarding_index"] == 8
     assert (result["load_mean"], result["load_deviation"], result["channels_unused"]) == (8, 0, 0)
     assert result["hops_mean"] == pytest.approx(32 / 30)
     assert (result["hops_max"], result["minimal"], result["acyclic"], result["layers"]) == (2, True, True, 1)
     flows = result["flows"]
     assert (flows["count"], flows["congestion_max"], flows["endpoint_congestion_max"]) == (4, 3, 4)
-    # By weight: 1 of 3 over the first cable, 2 of 3, 1 of 3 over the second, and nobody else.
+    # Weights divide the bandwidth: 1/3, 2/3 and 1/3 on the shared cables. The flow from h5 stays at its switch.
     assert flows["bandwidth_mean"] == pytest.approx((1 / 3 * 1 + 2 / 3 * 2 + 1 / 3 * 1 + 1 * 1) / 5)
     assert "4 flows: congestion" in "\n".join(remarks(result))
-    # Without patterns, and under a matrix that knows one pair alone.
+    # No patterns, and a demand with only one pair.
     (tmp_path / "demand.csv").write_text("source,destination\nh0,h5\n")
     words = (*chain, "engine=min_hop", f"demand={tmp_path / 'demand.csv'}", "patterns=0", "dump=never")
     alone, _ = make(tmp_path / "alone", *words)
     under = alone["under_demand"]
     assert (under["edge_forwarding_index"], under["hops_mean"], under["channels_unused"]) == (1, 2, 2)
-    assert alone["routes"] == 6 * 5  # the others are of all pairs, as ever
+    assert alone["routes"] == 6 * 5  # the other numbers cover all pairs, as without a demand
     assert (alone["ebb_mean"], alone["ebb_patterns"]) == (None, 0)
     assert "dump" not in alone["files"]
-    # An engine that balances does so for it.
+    # An engine that balances takes the demand into account.
     (tmp_path / "square.csv").write_text("a,b,a_type\ng,s,host\nh,t,host\ns,x,\ns,y,\nx,t,\ny,t,\ni,t,host\n")
     square = ("topology=graph", f"topology.file={tmp_path / 'square.csv'}", "engine=sssp", "patterns=0")
     (tmp_path / "two.csv").write_text("source,destination\ng,h\ng,i\n")
@@ -137,14 +137,14 @@ def test_sweep_compares_engines(command: Command, chain: tuple[str, ...], tmp_pa
     rows = read_rows(tmp_path / "results" / "routes" / "rows.parquet")
     assert [row["edge_forwarding_index"] for row in rows if row["routed"]] == [8, 8]
     assert all(len(row["patterns.bandwidth"]) == 20 for row in rows if row["routed"])
-    # Rows of those that make a table, and why the other one makes none.
+    # Each table has a row; the note explains why the other engine makes no table.
     assert done.stdout.count("6 terminals, 3 switches, 4 channels") == 1
     (refused,) = (row for row in rows if not row["routed"])
     assert done.stdout.count(refused["note"]) == 2
     assert (tmp_path / "results" / "routes" / "loads.png").exists()
 
 
-def test_a_sweep_shows_its_own_tables_alone(
+def test_a_sweep_shows_only_its_own_tables(
     tmp_path: Path, chain: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, words in {"one": (*chain, "failures.routers=[s2]"), "two": chain, "three": HYPERX}.items():
@@ -164,7 +164,7 @@ def test_a_sweep_shows_its_own_tables_alone(
         (["engine=min_hop", "topology.widths=[4,3],[1,1]", "-m"], ["topology.widths"]),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_a_line(
+def test_bad_arguments_are_refused_in_one_line(
     command: Command, words: list[str], parts: list[str], tmp_path: Path
 ) -> None:
     done = command("route", *HYPERX, *words)
@@ -196,7 +196,7 @@ def test_what_makes_no_sense_is_refused_in_a_line(
         (["flows="], ["flows: it names no file"]),
     ],
 )
-def test_configurations_that_make_no_sense_are_refused(words: list[str], parts: list[str], tmp_path: Path) -> None:
+def test_bad_configurations_are_refused(words: list[str], parts: list[str], tmp_path: Path) -> None:
     with pytest.raises((ConfigError, HydraException, OSError)) as error:
         make(tmp_path / "run", *HYPERX, *words)
     text = explain(error.value) if not isinstance(error.value, OSError) else str(error.value)
@@ -249,12 +249,12 @@ def test_report_shows_tables(tmp_path: Path, small: Sequence[str]) -> None:
     assert '<section id="tables">' in page
     assert page.count("data-table=") == 1
     assert "1 forwarding table" in page
-    assert re.findall(r'<section id="(\w+)">', page) == ["tables", "provenance"]  # nothing was simulated
+    assert re.findall(r'<section id="(\w+)">', page) == ["tables", "provenance"]  # the study has no simulation
     (again,) = re.findall(r"<code class='command'>(.*?)</code>", page)
     program, *words = shlex.split(html.unescape(again))
     assert program == "flitgym-route"
     assert route_hash(compose_route(words)) == made["config_hash"]
-    # And beside a simulation.
+    # The report of a study with a simulation includes tables, too.
     execute(compose(small), tmp_path / "simulation", no_report)
     page = write_page(tmp_path, None).read_text()
     assert page.count("data-table=") == page.count("data-run=") == 1

@@ -1,4 +1,4 @@
-"""What runs will take is known before they start, and no more go on at once than memory has room for."""
+"""The memory of runs is estimated before they start, and limits how many run at once."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,14 +21,14 @@ def test_larger_networks_and_learned_tables_take_more(tmp_path: Path) -> None:
     assert of[small, "minimal"] < of[large, "minimal"]
 
 
-def test_a_run_takes_less_than_was_said(small: Sequence[str], tmp_path: Path) -> None:
+def test_a_run_takes_less_memory_than_estimated(small: Sequence[str], tmp_path: Path) -> None:
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.9]}}], tmp_path)
     (need,) = memory.needs_of(runs, check=False)[0].values()
     (result,) = run_all(runs, "test", workers=1)
     assert 0 < result["peak_rss_mb"] * 2**20 < need
 
 
-def test_what_cannot_be_built_counts_as_a_process(small: Sequence[str], tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_built_counts_as_a_bare_process(small: Sequence[str], tmp_path: Path) -> None:
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [7.0]}}], tmp_path)
     (need,) = memory.needs_of(runs, check=False)[0].values()
     assert need == memory._PROCESS_BYTES
@@ -40,12 +40,14 @@ def test_what_cannot_be_built_counts_as_a_process(small: Sequence[str], tmp_path
     ("free", "workers", "fits"),
     [(100, 4, 4), (100, 3, 3), (60, 4, 2), (34, 4, 1), (1, 4, 1), (1e9, 64, 64)],
 )
-def test_so_many_fit_whichever_they_are(monkeypatch: pytest.MonkeyPatch, free: float, workers: int, fits: int) -> None:
+def test_any_of_the_runs_fit_together_in_memory(
+    monkeypatch: pytest.MonkeyPatch, free: float, workers: int, fits: int
+) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: free)
     assert memory.most_at_once([10, 30, 1, 15, 20], workers) == fits
 
 
-def test_a_machine_short_of_memory_says_so(
+def test_a_shortage_of_memory_is_reported(
     small: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: 2e8)

@@ -1,4 +1,4 @@
-"""The HyperX figure: its sweep covers what it says, and its numbers follow from the rows as they should."""
+"""The figure of SC19's synthetic traffic: the coverage of its sweep, and numbers computed from its rows."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -23,7 +23,7 @@ def runs(preset: str) -> Sequence[PlannedRun]:
 
 @cache
 def ideal_rows() -> Sequence[dict[str, Any]]:
-    """Rows of networks that carry their bound and queue nowhere; only UGAL stays minimal under URBy."""
+    """Rows of networks that reach their bound without queueing. Under URBy, only UGAL stays minimal."""
     return [ideal_row(run) for run in runs("quick")]
 
 
@@ -41,7 +41,7 @@ def ideal_row(run: PlannedRun) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
-def test_every_routing_meets_every_pattern_at_the_same_loads(preset: str) -> None:
+def test_all_routings_have_the_same_loads_for_each_pattern(preset: str) -> None:
     loads: dict[str, dict[str, list[float]]] = {}
     for run in runs(preset):
         pattern, name = (
@@ -54,13 +54,13 @@ def test_every_routing_meets_every_pattern_at_the_same_loads(preset: str) -> Non
     for pattern, curves in loads.items():
         assert set(curves) == STATIC
         (points,) = {tuple(sorted(points)) for points in curves.values()}
-        # From an idle network to beyond what any routing can carry, or all that can be offered.
+        # The loads range from an idle network to at least the bound of any routing.
         assert points[0] <= 0.05
         assert points[-1] >= plot.bound(pattern, "omni_war")
 
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
-def test_every_run_is_of_the_paper_s_system(preset: str) -> None:
+def test_every_run_has_the_paper_s_system(preset: str) -> None:
     for run in runs(preset):
         topology, router, traffic = (run.plain[key] for key in ("topology", "router", "traffic"))
         assert (topology["widths"], topology["terminals_per_router"]) == ([8, 8, 8], 8)
@@ -73,7 +73,7 @@ def test_the_learned_routing_is_in_the_paper_preset_alone() -> None:
     assert {run.plain["routing"]["name"] for run in runs("paper")} == STATIC | {"q_adaptive"}
 
 
-def test_an_ideal_network_meets_every_number() -> None:
+def test_ideal_rows_meet_every_expected_number() -> None:
     expected = OmegaConf.load(reproduce.FIGURES / FIGURE / "expected.yaml").numbers
     measured = plot.measured(ideal_rows())
     assert {key: measured[key] for key in measured if "over_ugal" not in key} == pytest.approx(
@@ -90,10 +90,10 @@ def test_a_curve_above_its_bound_is_noticed() -> None:
     assert plot.measured(rows)["highest_part_of_the_bound"] == pytest.approx(0.07 * 16)
 
 
-def test_a_latency_curve_ends_with_the_first_load_that_is_not_carried() -> None:
+def test_a_latency_curve_ends_at_the_first_saturated_load() -> None:
     kept = plot.until_saturated(ideal_rows(), "swap2")
     last = {name: max(entry["traffic.load"] for entry in kept if entry["routing.name"] == name) for name in STATIC}
-    assert last["dimension_order"] == 0.4  # 0.25 is carried
+    assert last["dimension_order"] == 0.4  # the bound is 0.25
     assert last["valiant"] == 0.7
     assert last["omni_war"] == 1.0
 
@@ -101,7 +101,7 @@ def test_a_latency_curve_ends_with_the_first_load_that_is_not_carried() -> None:
 def test_table_of_every_curve_holds_bounds_and_saturation() -> None:
     lines = plot.summary(ideal_rows()).splitlines()
     assert len([line for line in lines if line.startswith("|")]) == 2 + len(plot.PATTERNS) * len(STATIC)
-    # Offered 0.05, 0.1 and more; 1/16 is carried.
+    # Loads are 0.05, 0.1 and more; the bound is 1/16.
     (line,) = (line for line in lines if line.startswith("| DCR | DimWAR |"))
     assert line.endswith("| 0.062 | 2.62 | 0.062 | 100.0% |")
     (line,) = (line for line in lines if line.startswith("| S2 | OmniWAR |"))

@@ -1,4 +1,4 @@
-"""`flitgym-simulate` as users call it: what it writes, what it refuses, what it does not run again."""
+"""The command `flitgym-simulate`: the files that it writes, its errors, and the reuse of finished runs."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from flitgym.experiments.running.sweep import expand
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ConfigError, Simulation
 
-# What every result holds; docs/reference/results.md lists all of it.
+# Fields that every result holds. docs/reference/results.md lists all fields.
 FIELDS = (
     *("offered_load", "accepted_load", "hops_mean", "packets_delivered", "flits_delivered", "flit_hops", "cycles"),
     *("simulated_ns", "cpu_seconds", "wall_seconds", "build_cpu_seconds", "peak_rss_mb", "state_hash", "version"),
@@ -47,14 +47,14 @@ def test_result_holds_every_field(command: Command, small: Sequence[str], tmp_pa
     assert isinstance(result["packets_delivered"], int)
 
 
-def test_a_result_holds_what_the_core_validated(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+def test_a_result_holds_the_validated_configuration(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", *small, "traffic.load=0.3")
     assert done.returncode == 0, done.stderr
     (result,) = results(tmp_path)
     validated, composed = result["core_config"], result["config"]
     for section in ("topology", "router", "traffic", "seed"):
         assert validated[section] == composed[section]
-    # Without the parameters that the routing of this name has on other topologies.
+    # The core's copy lacks the parameters that this routing has only on other topologies.
     assert validated["routing"] == {key: composed["routing"][key] for key in validated["routing"]}
     again, direct = Simulation(validated), Simulation(core_sections(compose([*small, "traffic.load=0.3"])))
     for simulation in (again, direct):
@@ -84,7 +84,7 @@ def test_threads_change_no_result(command: Command, tmp_path: Path) -> None:
     for threads in (1, 2):
         done = command("simulate", *words, f"run.threads={threads}", "run.overwrite=true")
         assert done.returncode == 0, done.stderr
-        found += results(tmp_path)  # the same run: the second goes over the first
+        found += results(tmp_path)  # the same run: the second replaces the first
     one, two = found
     assert (one["config"]["run"]["threads"], two["config"]["run"]["threads"]) == (1, 2)
     assert one["facts"]["partitions"] > 1
@@ -100,12 +100,12 @@ def test_threads_change_no_result(command: Command, tmp_path: Path) -> None:
         ("run.max_memory_gb=nan", "run.max_memory_gb: nan"),
     ],
 )
-def test_what_could_not_run_is_refused_where_it_is_finished_too(
+def test_bad_values_are_refused_for_finished_runs_too(
     small: Sequence[str], tmp_path: Path, word: str, said: str
 ) -> None:
     config = compose([*small, "run.threads=1024"])
     assert obtain(config, tmp_path, no_report)[1]
-    assert not obtain(compose(small), tmp_path, no_report)[1]  # it is there
+    assert not obtain(compose(small), tmp_path, no_report)[1]  # the run is already there
     with pytest.raises(ConfigError, match=re.escape(said)):
         obtain(compose([*small, word]), tmp_path, no_report)
     with pytest.raises(ConfigError, match=re.escape(said)):
@@ -113,7 +113,7 @@ def test_what_could_not_run_is_refused_where_it_is_finished_too(
 
 
 @pytest.mark.parametrize(("name", "instead"), [("simulate", "add -m"), ("route", "add -m"), ("regret", "threads=<n>")])
-def test_a_launcher_without_use_is_refused(command: Command, tmp_path: Path, name: str, instead: str) -> None:
+def test_a_useless_launcher_is_refused(command: Command, tmp_path: Path, name: str, instead: str) -> None:
     done = command(name, "hydra/launcher=joblib")
     assert done.returncode == 2
     assert done.stderr.startswith(f"flitgym-{name}: hydra/launcher=joblib: ")
@@ -132,7 +132,7 @@ def test_series_and_channels_on_request(command: Command, small: Sequence[str], 
     assert all(0 <= channel["utilisation"] <= 1 for channel in channels)
 
 
-def test_draining_leaves_the_window_s_numbers_alone(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+def test_draining_does_not_change_the_window(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     assert command("simulate", *small, "run.drain=true").returncode == 0
     assert command("simulate", *small, "run.drain=false").returncode == 0
     drained, fixed = sorted(results(tmp_path), key=lambda result: result["drained"] is None)
@@ -142,7 +142,7 @@ def test_draining_leaves_the_window_s_numbers_alone(command: Command, small: Seq
     assert drained["packets_delivered"] == fixed["packets_delivered"]
 
 
-def test_a_learned_table_goes_from_run_to_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+def test_a_learned_table_can_be_saved_and_loaded(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     arguments = [*small, "routing=q_adaptive", "traffic=adversarial"]
     assert command("simulate", *arguments, "run.save_q_table=true").returncode == 0
     (table,) = tmp_path.glob("results/*/*/q_table.npz")
@@ -205,7 +205,7 @@ def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], t
     assert sorted(row["traffic.load"] for row in rows) == [0.1, 0.2, 0.3]
 
 
-def test_a_folder_in_the_place_of_the_table_is_an_error(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+def test_a_folder_instead_of_the_table_is_an_error(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     (tmp_path / "results" / "k" / "rows.parquet").mkdir(parents=True)
     done = command("simulate", "-m", *small, "study=k", "seed=1,2")
     assert done.returncode == 1
@@ -214,7 +214,7 @@ def test_a_folder_in_the_place_of_the_table_is_an_error(command: Command, small:
     assert len(results(tmp_path)) == 2
 
 
-def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+def test_the_command_gather_collects_runs(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     assert command("gather").returncode == 2
     assert command("simulate", *small).returncode == 0
     done = command("gather")
@@ -224,7 +224,7 @@ def test_gathering_by_hand(command: Command, small: Sequence[str], tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["gather", "report"])
-def test_what_is_no_folder_of_runs(command: Command, tmp_path: Path, name: str) -> None:
+def test_a_folder_without_runs_is_refused(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "results" / "mine").mkdir(parents=True)
     for word, said in (("study=mine", f"write flitgym-{name} results/mine\n"), ("mime", "here: results/mine\n")):
         done = command({"report": "report.__main__"}.get(name, name), word)
@@ -240,7 +240,7 @@ def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequ
     assert not results(tmp_path)
 
 
-def test_a_value_that_has_no_place_stops_a_sweep_before_its_first_run(
+def test_a_value_of_the_wrong_type_stops_a_sweep_before_its_first_run(
     command: Command, small: Sequence[str], tmp_path: Path
 ) -> None:
     done = command("simulate", "-m", *small, "traffic.load=0.1,high", "seed=1,2")
@@ -261,7 +261,7 @@ def test_a_run_of_a_sweep_that_cannot_start_is_named(
     assert not results(tmp_path)
 
 
-def test_a_run_of_a_sweep_that_fails_is_named_and_leaves_the_others_alone(command: Command, tmp_path: Path) -> None:
+def test_a_failed_run_of_a_sweep_is_named_and_the_others_continue(command: Command, tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=cosmoflow,halo3d"]
     done = command("simulate", "-m", *words, "workload.scale=0.1", "workload.max_ns=7000000")
     assert done.returncode == 1
@@ -298,7 +298,7 @@ def test_a_grid_refuses_an_interval(command: Command, small: Sequence[str]) -> N
         (["routing=dim_war,omni_war", "run.measure_ns=0,100"], ["run.measure_ns", "0"]),
     ],
 )
-def test_what_cannot_run_stops_a_sweep_before_its_first_run(
+def test_bad_values_stop_a_sweep_before_its_first_run(
     command: Command, tmp_path: Path, sweep: list[str], parts: list[str]
 ) -> None:
     done = command("simulate", "-m", "topology=hyperx_64", "router=sc19", *sweep)
@@ -332,7 +332,7 @@ def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
     process = subprocess.Popen(
         program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    # The run's folder appears when it starts; the first one is that of the finished run.
+    # A run creates its folder when it starts. The first folder belongs to the finished run.
     deadline = time.monotonic() + 60
     while len(list(tmp_path.glob("results/default/*/"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -346,7 +346,7 @@ def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Processes that work in a folder."""
+    """Processes whose working directory is this folder."""
     found = []
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with suppress(OSError):
@@ -377,7 +377,7 @@ def test_workers_end_when_their_command_is_killed(small: Sequence[str], tmp_path
     assert not results(tmp_path)
 
 
-# Ctrl-C at the moment at which a package is first looked for.
+# Sends Ctrl-C when Python first looks for a package.
 STOP = """
 import os, signal, sys
 class Stop:
@@ -399,7 +399,7 @@ def test_ctrl_c_while_the_command_starts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "may"), [("simulate", set()), ("reproduce", set()), ("evaluate", {"rich"}), ("benchmark", set())]
 )
-def test_a_command_starts_without_what_it_may_not_need(name: str, may: set[str]) -> None:
+def test_a_command_starts_without_heavy_packages(name: str, may: set[str]) -> None:
     program = f"import sys, flitgym.experiments.{name}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     heavy = {"matplotlib", "pandas", "pyarrow", "ray", "rich", "scipy", "torch"}
@@ -420,7 +420,7 @@ def test_a_command_starts_without_what_it_may_not_need(name: str, may: set[str])
         (["topology={name: " + "x" * 300 + "}"], ["topology", "xxx", "dragonfly"]),
     ],
 )
-def test_what_is_no_configuration_is_refused_in_one_line(
+def test_bad_configurations_are_refused_in_one_line(
     command: Command, small: Sequence[str], tmp_path: Path, arguments: list[str], parts: list[str]
 ) -> None:
     done = command("simulate", *small, *arguments)
@@ -438,7 +438,9 @@ def test_a_job_of_any_name_has_a_folder(command: Command, tmp_path: Path) -> Non
     assert len(results(tmp_path)[0]["jobs"]) == 4
 
 
-def test_a_learned_table_that_is_measured_cold_says_so(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+def test_measuring_an_untrained_table_triggers_a_warning(
+    command: Command, small: Sequence[str], tmp_path: Path
+) -> None:
     done = command("simulate", *small, "routing=q_adaptive")
     assert done.returncode == 0, done.stderr
     assert "warning: routing=q_adaptive learns" in done.stderr

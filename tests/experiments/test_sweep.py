@@ -1,4 +1,4 @@
-"""Sweeps in processes of their own: expanded, run, resumed, and stopped by the first failure."""
+"""Sweeps in worker processes: they expand, run, resume, and stop at the first failure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_runs_keep_their_order_and_are_not_run_twice(small: Sequence[str], tmp_p
     assert [(run.directory / "result.json").stat().st_mtime_ns for run in runs] == stamps
 
 
-def test_overwrite_runs_what_is_finished_again(small: Sequence[str], tmp_path: Path) -> None:
+def test_overwrite_repeats_finished_runs(small: Sequence[str], tmp_path: Path) -> None:
     stamps = []
     for words in ([], ["run.overwrite=true"]):
         (run,) = expand([*small, *words], [{"overrides": [], "sweep": {"seed": [1]}}], tmp_path)
@@ -33,7 +33,7 @@ def test_overwrite_runs_what_is_finished_again(small: Sequence[str], tmp_path: P
     assert stamps[0] < stamps[1]
 
 
-def test_what_failed_is_told_by_run_and_the_rest_can_be_collected(small: Sequence[str], tmp_path: Path) -> None:
+def test_failed_runs_are_named_and_the_others_can_be_collected(small: Sequence[str], tmp_path: Path) -> None:
     runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [7.0, 0.1]}}], tmp_path)
     with pytest.raises(RunFailedError) as failure:
         run_all(runs, "test", workers=1, keep_going=True)
@@ -52,12 +52,12 @@ def test_runs_of_jobs_are_ordered_by_their_bytes(tmp_path: Path) -> None:
     sweep = {"workload.target": ["cosmoflow", "halo3d"], "workload.background": ["none", "ur"]}
     runs = expand(overrides, [{"overrides": [], "sweep": sweep}], tmp_path)
     alone, beside_ur, halo, halo_beside_ur = (run.cost for run in runs)
-    # One allreduce, up and down a tree of 36 ranks.
+    # One allreduce: messages up and down a tree of 36 ranks.
     assert alone == 1 + 2 * 35 * 1_126_000
     assert alone < beside_ur < halo < halo_beside_ur
 
 
-def test_a_sweep_of_traffic_beside_jobs_is_refused(tmp_path: Path) -> None:
+def test_a_sweep_of_traffic_together_with_jobs_is_refused(tmp_path: Path) -> None:
     block = {"overrides": ["workload=pair"], "sweep": {"traffic.load": [0.1]}}
     with pytest.raises(ConfigError, match=r"traffic\.load"):
         expand([], [block], tmp_path)

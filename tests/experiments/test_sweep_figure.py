@@ -1,4 +1,4 @@
-"""The figure of a sweep: which keys were swept, and that the points drawn are the numbers of the rows."""
+"""The figure of a sweep: the swept keys are recognised, and the drawn points are the numbers of the rows."""
 
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,13 @@ GRID = [
 
 
 def drawn(ax: Axes) -> dict[str, list[tuple[float, float]]]:
-    """The points of every line by its label; the line of offered loads is left out."""
+    """The points of every line by label, without the line of offered loads."""
     lines = {str(line.get_label()): line.get_xydata() for line in ax.get_lines()}
     return {label: [(x, y) for x, y in np.asarray(data)] for label, data in lines.items() if label != "_offered"}
 
 
 def bars(ax: Axes) -> list[tuple[float, float, float]]:
-    """Every vertical bar: its position and its two ends."""
+    """The position and the two ends of every vertical bar."""
     found = [path.vertices for collection in ax.collections for path in collection.get_paths()]
     return [(a[0][0], a[0][1], a[1][1]) for a in found if len(a) == 2]  # type: ignore[index]
 
@@ -54,8 +54,9 @@ def legend_of(figure: Figure) -> list[str]:
         (GRID, ["routing", "traffic.load"]),
         ([traffic_row("par", 0.1, seed) for seed in SEEDS], []),
         ([traffic_row("par", 0.1, **{"router.vcs": vcs}) for vcs in (3, 4)], ["router.vcs"]),
-        ([traffic_row("par", 0.1, **{"run.threads": n}) for n in (1, 2)], []),  # changes no number
-        ([traffic_row("par", 0.1), traffic_row("minimal", 0.1, **{"run.warmup_ns": 5e5})], ["routing"]),  # follows
+        ([traffic_row("par", 0.1, **{"run.threads": n}) for n in (1, 2)], []),  # threads do not change results
+        # follows from the routing
+        ([traffic_row("par", 0.1), traffic_row("minimal", 0.1, **{"run.warmup_ns": 5e5})], ["routing"]),
         ([traffic_row("par", 0.1, **keys) for keys in DRAGONFLIES.values()], ["topology"]),
         ([traffic_row("par", 0.1, **{"topology.groups": n}) for n in (5, 9)], ["topology.groups"]),
         ([traffic_row("dqn", 0.1), traffic_row("dqn_priced", 0.1)], ["routing"]),
@@ -69,7 +70,7 @@ def test_the_keys_that_were_swept(rows: list[dict[str, Any]], keys: list[str]) -
     assert swept(named(rows)) == keys
 
 
-def test_components_have_the_words_of_the_command_line() -> None:
+def test_components_have_the_names_of_the_command_line() -> None:
     rows = named([traffic_row(name, 0.1) for name in ("ugal_l", "ugal_group", "dqn_priced", "minimal")])
     assert [row["routing"] for row in rows] == ["ugal_l", "ugal_group", "dqn_priced", "minimal"]
     assert {row["topology"] for row in rows} == {"dragonfly_72"}
@@ -88,7 +89,7 @@ def test_components_have_the_words_of_the_command_line() -> None:
         ("hops", "hops_mean"),
     ],
 )
-def test_words_for_columns(word: str, column: str) -> None:
+def test_short_words_name_columns(word: str, column: str) -> None:
     assert column_of(named(GRID), word, "x") == column
 
 
@@ -101,7 +102,7 @@ def test_an_unknown_column_is_refused_with_the_nearest() -> None:
         curves(GRID, "load", "arrangement")
 
 
-# --- What is drawn -------------------------------------------------------------------------------------------------
+# --- The drawing -----------------------------------------------------------------------------------------------------
 
 
 def test_a_curve_is_the_mean_of_the_seeds_with_its_interval() -> None:
@@ -151,7 +152,7 @@ def test_against_a_measured_column() -> None:
     assert all(y == 2 * x for line in points.values() for x, y in line)
 
 
-def test_a_saturated_point_is_hollow_and_a_missing_one_a_gap() -> None:
+def test_a_saturated_point_is_hollow_and_a_missing_point_is_a_gap() -> None:
     rows = [traffic_row("par", load, accepted_load=min(load, 0.3)) for load in LOADS]
     rows.append(traffic_row("par", 0.7, accepted_load=0.0, packet_latency_mean_ns=None))
     figure = sweep_figure(rows)
@@ -190,7 +191,7 @@ def test_the_figure_of_a_number_and_of_a_word() -> None:
     assert drawn(ax) == {"MIN": [(0, 500.0)], "PAR": [(1, 900.0)]}
 
 
-def test_no_run_is_left_out_for_a_key_that_it_lacks() -> None:
+def test_a_run_without_a_key_is_not_left_out() -> None:
     rows = [traffic_row("par", 0.3, latency=900.0, **{"routing.threshold": value}) for value in (1.0, 2.0)]
     rows.append(traffic_row("minimal", 0.3, latency=500.0))
     ax = by_label(sweep_figure(rows), "mean packet latency")
@@ -229,7 +230,7 @@ def test_the_figure_of_jobs() -> None:
     assert [y for _, y in lu["PAR"]] == [1500.0, 1500.0]
     assert [y for _, y in ur["MIN"]] == [5e6]
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["none", "ur"]
-    assert not [text for text in legend_of(figure) if "saturated" in text]  # what a job offers is no load
+    assert not [text for text in legend_of(figure) if "saturated" in text]  # jobs have no offered load
 
 
 def test_seeds_alone_and_a_single_run() -> None:
@@ -271,7 +272,7 @@ def test_axes_have_units(column: str, label: str) -> None:
     assert axis_label(column) == label
 
 
-def test_words_of_values() -> None:
+def test_values_have_readable_labels() -> None:
     assert value_label("routing", "ugal_l") == "UGAL-L"
     assert value_label("router.vcs", 4) == "vcs=4"
     assert value_label("router.vcs", 4, alone=True) == "4"

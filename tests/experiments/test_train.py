@@ -69,7 +69,7 @@ def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> N
 
 
 @pytest.mark.parametrize("agent", ["dqn", "ppo"])
-def test_killed_training_goes_on_to_the_same_result(tmp_path: Path, agent: str):
+def test_a_killed_training_resumes_to_the_same_result(tmp_path: Path, agent: str):
     words = [*SMALL, *OWN[agent], "rounds=24", "checkpoint_every=5"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir(), killed.mkdir()
@@ -85,7 +85,7 @@ def test_killed_training_goes_on_to_the_same_result(tmp_path: Path, agent: str):
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     run = only_run(killed)
-    # Killed on the way, or the test shows nothing.
+    # The training was killed before its end; otherwise the test checks nothing.
     assert 7 <= len(read_progress(run / "progress.jsonl")) < 24
     assert not (run / "policy.safetensors").exists()
 
@@ -118,12 +118,12 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     assert (run / "training.png").stat().st_size > 10_000
     layers, metadata = load_policy(run / "policy.safetensors")
     assert metadata["topology"] == "dragonfly"
-    # The command that trains it again; what decides nothing of what is learned is not in it.
+    # The command repeats the training, without keys that do not affect what is learned.
     learned = sorted((*SMALL[:-3], *OWN["dqn"], "rounds=4", SMALL[-1]), key=lambda word: word.partition("=")[0])
     assert metadata["trained_by"] == shlex.join(["flitgym-train", *learned])
     assert (metadata["training_hash"], metadata["version"]) == (result["training_hash"], __version__)
     assert [weight.shape[0] for weight, _ in layers] == [32, 32, 1]
-    # The policy runs in the core, by the command that the summary names.
+    # The policy runs in the core, with the command that the summary names.
     simulate = [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "routing=policy",
                 f"routing.path={run / 'policy.safetensors'}", "run.warmup_ns=1000", "run.measure_ns=2000"]  # fmt: skip
     used = subprocess.run(simulate, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -174,8 +174,8 @@ def test_wrong_argument_on_the_command_line(tmp_path: Path):
     assert done.returncode == 2
     assert "did you mean 'dqn'" in done.stderr
     assert "Traceback" not in done.stderr
-    # What Hydra has composed before it is refused: one line, as of all others.
-    for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a run alone")):
+    # Errors found after composition also take one line.
+    for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a single run")):
         done = train(tmp_path, *SMALL, "rounds=2", *words)
         assert done.returncode == 2
         assert done.stderr.startswith(f"flitgym-train: {said}"), done.stderr
@@ -215,7 +215,7 @@ def quick(directory: Path, *words: str, after_round: Callable[[int], None] = lam
     return run_training(config, directory, after_round)
 
 
-def test_a_finished_training_that_is_started_again_changes_nothing(tmp_path: Path):
+def test_restarting_a_finished_training_changes_nothing(tmp_path: Path):
     words = ["rounds=2", "evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]",
              "evaluation.warmup_ns=500", "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
     first = quick(tmp_path, *words)
@@ -240,7 +240,7 @@ def test_divergence_names_the_first_quantity_and_keeps_the_weights(tmp_path: Pat
     with pytest.raises(CoreError, match=r"diverged in round 3: the reward is not finite; .*agent\.reward"):
         quick(tmp_path, "rounds=5", "checkpoint_every=1")
     monkeypatch.undo()
-    # Going on would come to the same; it is said before the first round.
+    # Resuming would diverge again, so the error comes before the first round.
     rounds: list[int] = []
     with pytest.raises(CoreError, match=r"diverged in round 3: the reward.*overwrite=true"):
         quick(tmp_path, "rounds=5", "checkpoint_every=1", after_round=rounds.append)
@@ -272,7 +272,7 @@ def test_a_gradient_without_bound_is_named_though_the_loss_is_finite():
 
 
 def test_ppo_learns_from_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
-    # As many minibatches as there are rows, and one row that is left over: neither has a standard deviation.
+    # Two rows make minibatches of one row, and 17 leave one row over: one row has no standard deviation.
     learner = ppo.Agent(ppo.Config(networks=1, record_part=1.0, minibatch=16, epochs=1), SMALL_WORLD, rounds=9, seed=1)
     learner.rollouts.run(6000, learner.policy(), temperature=1.0)
     batch = learner.rollouts.take()
@@ -284,7 +284,7 @@ def test_ppo_learns_from_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
         assert all(np.isfinite(weight).all() and np.isfinite(bias).all() for weight, bias in learner.policy())
 
 
-def test_nothing_to_learn_from_is_an_error(tmp_path: Path):
+def test_a_training_without_decisions_is_an_error(tmp_path: Path):
     with pytest.raises(CoreError, match="nothing was learned"):
         quick(tmp_path, "rounds=2", "vary={traffic.load: [0.0]}")
     assert not (tmp_path / "policy.safetensors").exists()
@@ -309,7 +309,7 @@ def test_ctrl_c_saves_the_round(tmp_path: Path):
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
 
 
-def test_ctrl_c_gives_up_a_long_round_and_saves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_ctrl_c_abandons_a_long_round_and_saves_the_previous_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     play = policy_search.Agent._play
 
     begun: list[int] = []
@@ -317,10 +317,10 @@ def test_ctrl_c_gives_up_a_long_round_and_saves_the_one_before(tmp_path: Path, m
     def stuck(self: policy_search.Agent, logs: torch.Tensor, k: int) -> tuple[float, int]:
         if self.round == 2 and not begun:
             begun.append(k)
-            os.kill(os.getpid(), signal.SIGINT)  # once: a second one ends it at once
-        while self.round == 2:  # as if it took minutes, in which it looks up now and then
+            os.kill(os.getpid(), signal.SIGINT)  # only once: a second signal ends the process at once
+        while self.round == 2:  # simulates a long round that polls for interrupts
             time.sleep(0.05)
-            self._go_on()
+            self._check_abandoned()
         return play(self, logs, k)
 
     words = ["rounds=4", "checkpoint_every=100", "agent.population=3", "agent.elite=1", "agent.episode_ns=2000"]
@@ -350,8 +350,8 @@ def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):
 
 def test_every_agent_has_typed_hyperparameters():
     agents = trainable()
-    files = {path.stem for path in (Path(__file__).parents[2] / "agents").glob("*.py")}
-    assert {"dqn", "ppo", "rllib_dqn"} <= set(agents) <= files  # an agent is a file of its name
+    files = {path.stem for path in (Path(__file__).parents[2] / "agents").glob("*.py")} | {"rllib_dqn", "rllib_ppo"}
+    assert {"dqn", "ppo", "rllib_dqn"} <= set(agents) <= files  # every agent has a module of its name
     register_training(agents)
     for name, (hyperparameters, _) in agents.items():
         assert hyperparameters().name == name
@@ -372,7 +372,7 @@ def test_policy_file_is_finite_and_of_the_right_shape(tmp_path: Path):
     bad = [(np.full((4, 15), np.nan, np.float32), np.zeros(4, np.float32)), good[1]]
     with pytest.raises(ConfigError, match="diverged"):
         save_policy(tmp_path / "p.safetensors", bad, **kind)
-    assert np.array_equal(load_policy(tmp_path / "p.safetensors")[0][0][0], good[0][0])  # the old one is still there
+    assert np.array_equal(load_policy(tmp_path / "p.safetensors")[0][0][0], good[0][0])  # the earlier file is unchanged
     shutil.copy(tmp_path / "p.safetensors", tmp_path / "cut.safetensors")
     (tmp_path / "cut.safetensors").write_bytes((tmp_path / "p.safetensors").read_bytes()[:-8])
     with pytest.raises(ConfigError, match="policy file"):

@@ -1,4 +1,4 @@
-"""What a training finds in its folder may be damaged or a stranger's, another process at work there, the disk full."""
+"""Trainings with damaged or foreign files in the folder, with a second process, or on a full disk."""
 
 import fcntl
 import json
@@ -27,7 +27,7 @@ from training_scenes import OWN, SMALL, quick
 
 @pytest.fixture(scope="module", params=["dqn", "ppo"])
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """A training of six rounds that was interrupted behind the fourth."""
+    """A training of six rounds, interrupted after its fifth round, with a checkpoint of the fourth."""
     directory: Path = tmp_path_factory.mktemp("trained")
 
     def interrupt(done: int) -> None:
@@ -40,7 +40,7 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def rewritten(directory: Path, to: Path, change: Callable[[Any], Any]) -> Path:
-    """The training in `to`, its checkpoint changed by somebody who knows the format."""
+    """A copy of the training in `to`, with a valid but modified checkpoint."""
     to.mkdir(exist_ok=True)
     for name in ("checkpoint.pt", "progress.jsonl"):
         (to / name).write_bytes((directory / name).read_bytes())
@@ -88,7 +88,7 @@ DAMAGES: list[tuple[Callable[[Any], None], str]] = [
     (put("state", "agent", "rollouts", "read", 0, value=10**6), "agent.rollouts.read.0"),
     (put("state", "agent", "rollouts", "next_seed", value="2"), "agent.rollouts.next_seed is text"),
     (put("state", "agent", "rollouts", "snapshots", 0, value=torch.zeros(8, dtype=torch.uint8)), "snapshot"),
-    # A file of a few bytes that claims a terabyte.
+    # A small file that declares a tensor of a terabyte.
     (put("state", "agent", "rollouts", "snapshots", 0, value=torch.zeros(1, dtype=torch.uint8).expand(2**40)),
      "agent.rollouts.snapshots.0 is torch.uint8"),
     (put("format", value=9), "its format is 9"),
@@ -96,7 +96,7 @@ DAMAGES: list[tuple[Callable[[Any], None], str]] = [
 ]  # fmt: skip
 
 
-def test_what_a_stranger_changed_is_refused_by_name(trained: tuple[str, Path], tmp_path: Path) -> None:
+def test_a_modified_checkpoint_is_refused_by_name(trained: tuple[str, Path], tmp_path: Path) -> None:
     agent, directory = trained
     weights = {"dqn": "online", "ppo": "actor"}[agent]
     own: list[tuple[Callable[[Any], None], str]] = [
@@ -104,7 +104,7 @@ def test_what_a_stranger_changed_is_refused_by_name(trained: tuple[str, Path], t
         (lambda whole: next(iter(whole["state"]["agent"][weights].values())).fill_(NAN), "had diverged"),
         (lambda whole: whole["state"]["agent"].pop(weights), "agent holds"),
     ]
-    # What the two have in common is tried with one of them.
+    # Damage that is common to both agents is tried with one agent only.
     for change, said in [*(DAMAGES if agent == "dqn" else ()), *own]:
         changed = rewritten(directory, tmp_path / "changed", change)
         before = (changed / "checkpoint.pt").read_bytes()
@@ -117,7 +117,7 @@ def test_what_a_stranger_changed_is_refused_by_name(trained: tuple[str, Path], t
         assert "overwrite=true" in text
         assert rounds == []
         assert (changed / "checkpoint.pt").read_bytes() == before
-    # Unchanged, it goes on.
+    # An unchanged copy resumes.
     assert quick(rewritten(directory, tmp_path / "same", lambda whole: None), "rounds=6", agent=agent)["rounds"] == 6
 
 
@@ -176,7 +176,7 @@ DEEP = b"[" * 100_000 + b"\n"
      b'{"round": 1, "loss": 9.0}\n'],
     ids=["bytes", "number", "list", "no round", "round of a list", "text", "deep", "another's"],
 )  # fmt: skip
-def test_what_is_no_progress_is_set_aside_with_its_name(tmp_path: Path, capsys: Any, text: bytes) -> None:
+def test_invalid_progress_is_set_aside_by_name(tmp_path: Path, capsys: Any, text: bytes) -> None:
     path, lines = tmp_path / "progress.jsonl", ['{"round": 1, "loss": 0.5}', '{"round": 2, "loss": 0.25}']
     path.write_bytes(text)
     JsonLines(path, lines).close()
@@ -189,7 +189,7 @@ ROUNDS = [b'{"round": %d}\n' % number for number in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("rows", [b"", ROUNDS[0], ROUNDS[0] + b'{"ro', b"".join(ROUNDS)])
-def test_progress_before_or_behind_the_checkpoint_is_brought_to_it(tmp_path: Path, capsys: Any, rows: bytes) -> None:
+def test_progress_is_aligned_with_the_checkpoint(tmp_path: Path, capsys: Any, rows: bytes) -> None:
     path = tmp_path / "progress.jsonl"
     path.write_bytes(rows)
     log = JsonLines(path, ['{"round": 1}', '{"round": 2}'])
@@ -201,7 +201,7 @@ def test_progress_before_or_behind_the_checkpoint_is_brought_to_it(tmp_path: Pat
     assert not (tmp_path / "progress.jsonl.damaged").exists()
 
 
-def test_a_training_heals_progress_that_was_cut_short(tmp_path: Path) -> None:
+def test_truncated_progress_is_repaired(tmp_path: Path) -> None:
     first = quick(tmp_path, "rounds=4")
     path = tmp_path / "progress.jsonl"
     whole = path.read_bytes()
@@ -211,7 +211,7 @@ def test_a_training_heals_progress_that_was_cut_short(tmp_path: Path) -> None:
         assert path.read_bytes() == whole
 
 
-def test_what_is_finished_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_training_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = quick(tmp_path, "rounds=2")
     monkeypatch.setattr("flitgym.experiments.training.run.load_checkpoint", lambda *_: pytest.fail("it went on"))
     stamps = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
@@ -268,12 +268,12 @@ def another_owner(directory: Path) -> Iterator[Any]:
         process.join()
 
 
-def test_the_same_training_at_once_is_refused_and_says_who_has_it(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_with_the_owner_named(tmp_path: Path) -> None:
     with another_owner(tmp_path) as process:
         with pytest.raises(CommandError, match=rf"process {process.pid} on .* since .*; wait for its end"):
             quick(tmp_path, "rounds=2")
         assert not (tmp_path / "progress.jsonl").exists()
-        # The lock dies with its process, however it ends; the file it leaves behind says nothing.
+        # The operating system releases the lock when its process ends. The remaining file has no effect.
         process.kill()
         process.join()
         assert (tmp_path / LOCK_FILE).exists()
@@ -281,7 +281,7 @@ def test_the_same_training_at_once_is_refused_and_says_who_has_it(tmp_path: Path
     assert not (tmp_path / LOCK_FILE).exists()
 
 
-def test_a_lock_that_says_nothing_yet_is_a_lock(tmp_path: Path) -> None:
+def test_an_empty_lock_file_is_a_lock(tmp_path: Path) -> None:
     with (tmp_path / LOCK_FILE).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(CommandError, match="another process uses this folder"), sole_owner(tmp_path):
@@ -295,7 +295,7 @@ def _small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 
 
-def test_a_full_disk_is_one_line_and_the_training_goes_on_from_there(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_one_line_and_the_training_resumes(tmp_path: Path) -> None:
     words = [*SMALL, *OWN["dqn"], "rounds=4", "checkpoint_every=2"]
     command = [sys.executable, "-m", "flitgym.experiments.train", *words]
     full = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=_small_files, check=False)

@@ -1,4 +1,4 @@
-"""`flitgym-train -m`: a folder per configuration, finished ones kept, interrupted ones go on, a table and curves."""
+"""`flitgym-train -m`: a folder per configuration, finished trainings kept, others resumed, a table and curves."""
 
 import csv
 import json
@@ -31,9 +31,9 @@ def sweep(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=500)
 
 
-def test_a_sweep_is_a_study_and_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_sweep_is_a_study_and_resumes(tmp_path: Path) -> None:
     words = ["study=rates", "rounds=4", "checkpoint_every=2", *COMPARED]
-    # One of the sweep's trainings is there already, another was interrupted in its third round.
+    # One training of the sweep is finished, and another was interrupted in its third round.
     directory = tmp_path / "results" / "rates"
     finished, begun = (
         directory / train_id(_root_=composed(*words, f"seed={seed}", "agent.learning_rate=0.001")) for seed in (1, 2)
@@ -52,7 +52,7 @@ def test_a_sweep_is_a_study_and_goes_on_where_it_was(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert len([path for path in directory.iterdir() if path.is_dir()]) == 4
     assert all("dqn_dragonfly_mixed_seed" in path.name for path in directory.iterdir() if path.is_dir())
-    assert (finished / "checkpoint.pt").stat().st_mtime_ns == stamp  # not run again
+    assert (finished / "checkpoint.pt").stat().st_mtime_ns == stamp  # not repeated
     lines = [json.loads(line) for line in (begun / "progress.jsonl").read_text().splitlines()]
     assert [line["round"] for line in lines] == [1, 2, 3, 4]
     assert not (tmp_path / "multirun").exists()
@@ -89,7 +89,7 @@ def test_every_launcher_and_sweeper_is_a_choice(tmp_path: Path) -> None:
 
 def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
-    # Its storage takes the trials of a study that is started again.
+    # Its storage keeps the trials when the study restarts.
     words = ["hydra/sweeper=optuna", "hydra/launcher=basic", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1",
              "hydra.sweeper.study_name=rate", "hydra.sweeper.storage=sqlite:///trials.db",
              "agent.learning_rate=tag(log, interval(0.0001, 0.01))", "study=tuned", "rounds=2", *COMPARED]  # fmt: skip
@@ -105,9 +105,7 @@ def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     ("words", "said"),
     [(["agent.slots=99"], "agent.slots: 99"), (["agent.observation=queue"], "did you mean 'queues'")],
 )
-def test_what_cannot_be_trained_stops_a_sweep_before_its_first_training(
-    tmp_path: Path, words: list[str], said: str
-) -> None:
+def test_bad_values_stop_a_sweep_before_its_first_training(tmp_path: Path, words: list[str], said: str) -> None:
     register_training(trainable())
     composer = Composer(TRAININGS.root)
     runs = []
@@ -118,7 +116,7 @@ def test_what_cannot_be_trained_stops_a_sweep_before_its_first_training(
         needs_of(runs, check=True)
 
 
-def test_groups_are_trainings_that_differ_in_their_seed_alone(tmp_path: Path) -> None:
+def test_groups_are_trainings_that_differ_only_in_their_seed(tmp_path: Path) -> None:
     for agent, seed in (("dqn", 1), ("dqn", 2), ("ppo", 1)):
         quick(tmp_path / "study" / f"{agent}{seed}", "rounds=2", f"seed={seed}", agent=agent)
     (tmp_path / "study" / "damaged").mkdir()
@@ -140,8 +138,8 @@ def test_objective() -> None:
         "b": {"latency_ns@0.2": 1000.0, "latency_ns@0.4": 450.0},
     }
     assert objective(rows, baselines) == pytest.approx(math.sqrt(0.5 * 2.0))
-    assert objective(rows[:-1], baselines) == math.inf  # it delivered nothing at 0.4
-    # With nothing to compare with: the mean of the last tenth of the rounds.
+    assert objective(rows[:-1], baselines) == math.inf  # no packet was delivered at 0.4
+    # Without baselines, the objective is the negative mean reward of the last tenth of the rounds.
     assert objective(rows, {}) == pytest.approx(19.5)
     assert objective([{"round": 1, "reward": None}], {}) == math.inf
 
@@ -156,14 +154,14 @@ def test_objective() -> None:
         (["worlds=universal", "agent=policy_search"], "worlds=universal sets agent.networks.*agent=dqn or agent=ppo"),
     ],
 )
-def test_a_preset_of_worlds_for_other_agents_says_for_which(words: list[str], said: str) -> None:
+def test_a_preset_of_worlds_names_the_agents_that_it_is_for(words: list[str], said: str) -> None:
     register_training(trainable())
-    with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - Hydra chooses the type of the exception
         compose_root("train", words)
     assert re.search(said, explain(raised.value)), explain(raised.value)
 
 
-def test_the_agents_a_preset_of_worlds_is_said_to_be_for_take_it() -> None:
+def test_the_named_agents_accept_the_preset_of_worlds() -> None:
     register_training(trainable())
     for name, path in world_presets().items():
         fitting = agents_with(keys_of_agent(path))
@@ -172,10 +170,10 @@ def test_the_agents_a_preset_of_worlds_is_said_to_be_for_take_it() -> None:
             compose_root("train", [f"worlds={name}", f"agent={agent}"])
 
 
-def test_a_preset_of_worlds_that_adds_to_another_has_what_that_sets() -> None:
+def test_a_preset_of_worlds_includes_the_keys_of_its_base() -> None:
     register_training(trainable())
     keys = keys_of_agent(world_presets()["universal_prices"])
-    assert {"base", "references"} <= set(keys)  # its own, and one of universal_search
+    assert {"base", "references"} <= set(keys)  # its own key, and one of universal_search
     config, before = (
         compose_root("train", [f"worlds={name}", "agent=policy_search"])
         for name in ("universal_prices", "universal_search")
@@ -185,10 +183,10 @@ def test_a_preset_of_worlds_that_adds_to_another_has_what_that_sets() -> None:
 
 
 @pytest.mark.parametrize("defaults", ["", "[_self_, {override /agent: policy_search}]", "[no_preset]"])
-def test_what_else_stands_in_a_preset_s_defaults_is_hydra_s(tmp_path: Path, defaults: str) -> None:
+def test_other_defaults_of_a_preset_are_ignored(tmp_path: Path, defaults: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(f"defaults: {defaults}\nagent: {{harm_weight: 1}}\nrounds: 3\n")
     assert keys_of_agent(path) == ["harm_weight"]
-    # The folder of a plugin is another folder.
+    # A preset of a plugin lies in another folder.
     path.write_text("defaults: [universal_search, _self_]\nagent: {harm_weight: 1}\n")
     assert {"references", "harm_weight"} <= set(keys_of_agent(path))

@@ -1,4 +1,4 @@
-"""Workloads as users call them: what a run of jobs writes, what it refuses, what happens when its jobs do not end."""
+"""Workloads on the command line: the files of a run of jobs, its errors, and jobs that do not end."""
 
 import json
 import signal
@@ -94,7 +94,7 @@ def test_rows_hold_a_column_per_job_and_number(command: Command, tmp_path: Path)
     assert set(rows) == {"none", "lu"}
     assert rows["none"]["jobs.lu.comm_time_mean_ns"] is None
     assert rows["lu"]["jobs.lu.comm_time_mean_ns"] > 0
-    # Alone the target sends the same, and is no slower.
+    # Without a background, the target sends the same bytes and is not slower.
     assert rows["none"]["jobs.fft3d.bytes"] == rows["lu"]["jobs.fft3d.bytes"]
     assert rows["none"]["jobs.fft3d.comm_time_mean_ns"] <= rows["lu"]["jobs.fft3d.comm_time_mean_ns"]
 
@@ -120,7 +120,7 @@ def test_the_other_workloads(command: Command, tmp_path: Path) -> None:
     stencil = ["topology=hyperx_64", "router=sc19", "routing=omni_war", "workload=stencil27", "workload.scale=0.1"]
     goal = [*SMALL, "workload=goal", f"workload.file={GOAL / 'tree.goal'}"]
     for arguments in (
-        # The FFT's computation is of no interest here, and long on so few ranks.
+        # The computation of the FFT does not matter here and takes long on so few ranks.
         [*sizes, "workload=mixed", "workload.max_ns=200e6"],
         [*stencil, "workload.placement=random"],
         goal,
@@ -174,7 +174,7 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
             ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
             ["terminal 2", "twice"],
         ),
-        (["workload=jobs"], ["workload.jobs", "none"]),
+        (["workload=jobs"], ["workload.jobs", "empty"]),
         (["workload=jobs", "workload.jobs=[ur]"], ["'ur'", "mapping"]),
         (["workload=jobs", "workload.jobs=[{goal_file: x, scale: 2}]"], ["x"]),
         (["workload=pair", "workload.target=halo3"], ["'halo3'", "did you mean 'halo3d'"]),
@@ -201,7 +201,7 @@ def test_bad_input_is_refused_in_one_message(
     assert not list(tmp_path.glob("results/*/*/*"))
 
 
-def test_ranks_that_wait_for_ever(command: Command, tmp_path: Path) -> None:
+def test_a_deadlock_is_reported(command: Command, tmp_path: Path) -> None:
     (tmp_path / "deadlock.goal").write_text(DEADLOCK)
     jobs = "workload.jobs=[{goal_file: deadlock.goal}, {motif: ur, ranks: 4, iterations: 3}]"
     arguments = (*SMALL, "workload=jobs", jobs)
@@ -213,11 +213,11 @@ def test_ranks_that_wait_for_ever(command: Command, tmp_path: Path) -> None:
     (result,) = results(tmp_path)
     assert result["workload_finished"] is False
     assert "job 'deadlock' rank 0" in result["stuck"]
-    # What finished is there.
+    # The finished job has its results.
     assert result["jobs"]["deadlock"]["finish_ns"] is None
     assert result["jobs"]["ur"]["finish_ns"] > 0
     assert list(tmp_path.glob("results/*/*/ranks.parquet"))
-    # And the run does not count as finished.
+    # The run does not count as finished.
     again = command("simulate", *arguments)
     assert again.returncode == 1
     assert "finished before" not in again.stdout
@@ -255,7 +255,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("results/default/*"))
 
 
-def test_a_sweep_on_ray_says_what_it_needs(command: Command, tmp_path: Path) -> None:
+def test_a_sweep_on_ray_without_ray_is_refused_with_advice(command: Command, tmp_path: Path) -> None:
     try:
         import ray  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""Trainings of a second, for several test files."""
+"""Trainings of a second, used by several test files."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Mutated input for the readers written in Python; simcore/tests/support/fuzz.hpp is the same for those of the core."""
+"""Mutated input for the readers in Python, as simcore/tests/support/fuzz.hpp makes it for the readers of the core."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENDS = [0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63 - 1, 2*
 
 
 def mutated(corpus: Sequence[bytes], words: Sequence[bytes], seed: int) -> bytes:
-    """A file of the corpus after one to eight changes; the same seed makes the same."""
+    """A file of the corpus after one to eight changes. Equal seeds give equal files."""
     random = np.random.default_rng(seed)
 
     def pick(n: int) -> int:
@@ -52,9 +52,10 @@ def fuzz(
     read: Callable[[bytes], object],
     refusals: tuple[type[Exception], ...],
 ) -> None:
-    """Hand mutations to `read`, which returns or raises one of `refusals`; anything else fails.
+    """Pass mutations to `read`, which must return or raise one of `refusals`.
 
-    `runs` mutations, always the same; with FLITGYM_FUZZ_SECONDS (`make fuzz`) others for so many seconds.
+    The default is `runs` mutations, which never change. FLITGYM_FUZZ_SECONDS (`make fuzz`) asks for random mutations
+    for this time.
     """
     for whole in corpus:
         read(whole)

@@ -1,4 +1,4 @@
-"""Mutated checkpoints and progress files: read as they were written, or refused by name; never a traceback."""
+"""Mutated checkpoints and progress files are read as they were written or refused by name, without a traceback."""
 
 import io
 from pathlib import Path
@@ -45,15 +45,15 @@ def test_fuzz_checkpoint_file(agent: dqn.Agent, tmp_path: Path) -> None:
     )
 
 
-def test_fuzz_checkpoint_of_a_stranger(agent: dqn.Agent) -> None:
-    """Values replaced behind the check sums: whoever writes a checkpoint of their own has those right."""
+def test_fuzz_checkpoint_with_valid_checksums(agent: dqn.Agent) -> None:
+    """Replaces values in a checkpoint with correct checksums, as in a checkpoint from another program."""
     words: list[Any] = [None, True, -1, 10**9, 2**70, float("nan"), "x", [], {}, [[]], {"a": 1}, torch.zeros(3),
                         torch.zeros(1, dtype=torch.uint8).expand(2**40)]  # fmt: skip
     whole = io.BytesIO()
     torch.save(agent.state(), whole)
 
     def changed(state: Any, numbers: list[int]) -> Any:
-        # Walk down as the numbers say, and put a word in the place where they end.
+        # Descend along the keys that the numbers choose, and replace the value at the end.
         where = state
         while True:
             keys = list(where) if isinstance(where, dict) else list(range(len(where)))

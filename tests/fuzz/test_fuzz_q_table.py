@@ -1,4 +1,4 @@
-"""Files of Q-tables from strangers: loaded whole, or refused with their name, and the table stays as it was."""
+"""Q-table files from any source are loaded completely, or refused by name without a change of the table."""
 
 import io
 import zipfile
@@ -61,7 +61,7 @@ def test_mutated_tables(saved: tuple[Simulation, Path, dict[str, np.ndarray]]) -
 
 
 def odd_files(held: dict[str, np.ndarray]) -> dict[str, tuple[bytes, str]]:
-    """Files by what is wrong with them, and what the message says."""
+    """Odd files by kind of mistake, each with its expected message."""
     one = io.BytesIO()
     np.save(one, held["table"])
     bomb = io.BytesIO()
@@ -107,7 +107,7 @@ def test_odd_files_are_refused_by_name(saved: tuple[Simulation, Path, dict[str, 
         assert sim.state_hash() == before, what
 
 
-def test_numbers_of_another_width_are_taken(saved: tuple[Simulation, Path, dict[str, np.ndarray]]) -> None:
+def test_numbers_of_another_width_are_accepted(saved: tuple[Simulation, Path, dict[str, np.ndarray]]) -> None:
     _, path, held = saved
     path.write_bytes(archive(**{**held, "table": held["table"].astype(np.float64)}))
     other = Simulation(WORLD)

@@ -1,4 +1,4 @@
-"""Damaged files of a study: named and left out, or run again; never taken for whole, never in the way of others."""
+"""Damaged files of a study are named and skipped, or their run is repeated. They never affect other runs."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ WINDOWS = ("run.warmup_ns=100", "run.measure_ns=200", "run.series_interval_ns=50
 PAIR = ("workload=pair", "workload.target=halo3d", "workload.target_params={bytes: 500, iterations: 1}")
 JOBS = (*PAIR, "workload.background=ur", "workload.background_params={iterations: 2, bytes: 500}")
 RUNS = {"traffic": (*NETWORK, *WINDOWS), "whole": (*NETWORK, *WINDOWS, "seed=2"), "jobs": (*NETWORK, *JOBS)}
-PAGE_EVERY = 5  # damages; between them only the damaged run is looked at
+PAGE_EVERY = 5  # a page is written for every fifth damage; the others read only the damaged run
 WORDS = [
     *(b"null", b"true", b"-1", b"1e999", b"NaN", b"{}", b"[]", b'""', b'"\\ud800"', b'"x"', b"9" * 400, b"[" * 2000),
     *(b'"config"', b'"jobs"', b'"files"', b'"name"', b'"../result.json"', b'"seed"', b'"blame"', b"PAR1", b"\0"),
@@ -50,7 +50,7 @@ def hash_of(name: str) -> str:
 
 
 def without_checksums(folder: Path) -> None:
-    """Results as an earlier version wrote them."""
+    """Remove the checksums, as in results of an earlier version."""
     for path in folder.glob(f"*/{RESULT_FILE}"):
         result = json.loads(path.read_text())
         del result["checksum"], result["checksums"]
@@ -58,7 +58,7 @@ def without_checksums(folder: Path) -> None:
 
 
 def reader(folder: Path, path: Path, checked: bool) -> Callable[[bytes], None]:
-    """Everything that reads a study, with these bytes in the place of one of its files."""
+    """All readers of a study, run with one of its files replaced by these bytes."""
     run, original = path.parent, read_result(path.parent)
     names = sorted(RUNS)
     reads = 0
@@ -67,7 +67,7 @@ def reader(folder: Path, path: Path, checked: bool) -> Callable[[bytes], None]:
         path.write_bytes(data)
         known = finished(run, hash_of(run.name), __version__)
         if checked:
-            # Either whole or not there.
+            # The result is complete or absent.
             assert known is None or known == original
         count, damaged = gather(folder)
         left = {error.path.parent.name for error in damaged}
@@ -116,7 +116,7 @@ def read_or_none(path: Path) -> Any:
         return None
 
 
-def test_every_single_bit_counts(study: Path, copy: Path) -> None:
+def test_every_flipped_bit_is_detected(study: Path, copy: Path) -> None:
     path = copy / "traffic" / RESULT_FILE
     whole = bytearray(path.read_bytes())
     original = read_result(copy / "traffic")
@@ -150,19 +150,19 @@ def test_a_damaged_run_is_named_left_out_and_run_again(
     assert count == 2
     assert str(path) in str(error)
     assert finished(path.parent, hash_of("traffic"), __version__) is None
-    if content != b'{"config": 5}':  # which is whole, but of another run
+    if content != b'{"config": 5}':  # this file is valid but belongs to another run
         assert f"{path} is damaged" in capsys.readouterr().err
     execute(compose(RUNS["traffic"]), path.parent, no_report)
     assert finished(path.parent, hash_of("traffic"), __version__) is not None
 
 
-def test_a_missing_or_changed_file_beside_a_result_is_noticed(copy: Path) -> None:
+def test_a_missing_or_changed_file_of_a_result_is_detected(copy: Path) -> None:
     run, hash_ = copy / "traffic", hash_of("traffic")
     whole = (run / "channels.parquet").read_bytes()
     (run / "channels.parquet").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert finished(run, hash_, __version__) is None
     (run / "channels.parquet").unlink()
     assert finished(run, hash_, __version__) is None
-    assert gather(copy) == (3, [])  # which does not read it
+    assert gather(copy) == (3, [])  # gather does not read this file
     (run / "channels.parquet").write_bytes(whole)
     assert finished(run, hash_, __version__) is not None

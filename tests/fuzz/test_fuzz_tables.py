@@ -1,4 +1,4 @@
-"""Forwarding tables, demands and policies with changed bytes: read, or refused by the name of their file."""
+"""Forwarding tables, demands and policies with changed bytes are read, or refused by the name of their file."""
 
 import gzip
 import io
@@ -34,7 +34,7 @@ WORDS = [
 
 
 def one_bit_off(data: bytes, number: int) -> Iterator[bytes]:
-    """So many copies with one changed bit, spread over the whole."""
+    """`number` copies with one flipped bit each, spread over the file."""
     for k in range(number):
         copy = bytearray(data)
         copy[k * len(data) // number] ^= 1 << (k % 8)
@@ -83,7 +83,7 @@ def matrices() -> dict[str, bytes]:
 
 
 def reader(path: Path, read: Callable[[Path], object]) -> Callable[[bytes], None]:
-    """Writes bytes to a file and reads it; a refusal names the file."""
+    """Writes bytes to a file and reads it. A refusal must name the file."""
 
     def run(data: bytes) -> None:
         path.write_bytes(data)
@@ -134,7 +134,7 @@ def test_the_core_and_load_policy_refuse_the_same_policies(tmp_path: Path) -> No
         except ConfigError as error:
             assert str(path) in str(error) or "routing" in str(error), error  # noqa: PT017
             raise
-        layers, metadata = load_policy(path)  # which may refuse no policy that the core plays
+        layers, metadata = load_policy(path)  # load_policy must accept every policy that the core accepts
         assert layers
         assert metadata
 

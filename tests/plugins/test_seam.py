@@ -1,4 +1,4 @@
-"""The discovery of plugins and the errors of wrong ones, with packages that need no compiler."""
+"""Discovery of plugins and errors about wrong plugins, with packages that need no compiler."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 
 
 def written(folder: Path, **files: str) -> Path:
-    """A package with these files; `__` is a slash, `_yaml` and `_py` are endings."""
+    """A package with these files. `__` stands for a slash, `_yaml` and `_py` for file suffixes."""
     for name, text in files.items():
         path = folder / name.replace("__", "/").replace("_yaml", ".yaml").replace("_py", ".py")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def written(folder: Path, **files: str) -> Path:
 
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch):
-    """Set FLITGYM_PLUGINS to some paths instead of the installed plugins."""
+    """Set FLITGYM_PLUGINS to the given paths, which replace the installed plugins."""
 
     def use(*paths: object) -> None:
         monkeypatch.setenv("FLITGYM_PLUGINS", os.pathsep.join(["none", *map(str, paths)]))
@@ -63,7 +63,7 @@ class Agent:
 """
 
 
-def test_paths_that_are_none(use) -> None:
+def test_invalid_paths_are_refused(use) -> None:
     for wrong in ("/nowhere/x.so", __file__):
         use(wrong)
         with pytest.raises(ConfigError, match=r"FLITGYM_PLUGINS: '.*' is neither a library \(\*\.so\) nor the folder"):
@@ -72,8 +72,8 @@ def test_paths_that_are_none(use) -> None:
     assert plugins.installed() == ()
 
 
-def test_a_folder_that_is_no_package_of_a_plugin(use, tmp_path: Path) -> None:
-    """The folder of the project instead of its package is a natural mistake."""
+def test_a_folder_without_a_plugin_package_is_refused(use, tmp_path: Path) -> None:
+    """A natural mistake is to give the folder of the project instead of its package."""
     written(tmp_path / "project" / "my_plugin", agents__x_py="")
     for folder, near in (("project", r"; did you mean '.*/project/my_plugin'\?"), ("empty", "$")):
         (tmp_path / folder).mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ def test_a_folder_that_is_no_package_of_a_plugin(use, tmp_path: Path) -> None:
             plugins.installed()
 
 
-def test_two_of_one_name(use, tmp_path: Path) -> None:
+def test_two_plugins_with_one_name_are_refused(use, tmp_path: Path) -> None:
     first, second = (written(tmp_path / k / "twin_plugin", agents__x_py="") for k in "ab")
     use(first, second)
     with pytest.raises(ConfigError, match=r"'twin_plugin' \(FLITGYM_PLUGINS=.*/b/twin_plugin\): the name is taken by "):
@@ -92,7 +92,7 @@ def test_two_of_one_name(use, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["yaml", "json", "flitgym", "sys", "this"])
-def test_a_folder_with_the_name_of_another_package(use, tmp_path: Path, name: str) -> None:
+def test_a_folder_named_like_another_package_is_refused(use, tmp_path: Path, name: str) -> None:
     use(written(tmp_path / name, agents__x_py=""))
     with pytest.raises(
         ConfigError, match=rf"/{name}': '{name}' is the name of another package \(.*\); rename the folder"
@@ -123,7 +123,7 @@ def test_agents_of_plugins(use, tmp_path: Path) -> None:
         trainable()
 
 
-def test_blocks_are_imported_when_they_are_asked_for(use, tmp_path: Path) -> None:
+def test_blocks_are_imported_on_request(use, tmp_path: Path) -> None:
     text = "from flitgym.env import Feature, blocks\n@blocks.observation('ones', general=[Feature('one', 1, 1, '')])\n"
     use(
         written(
@@ -171,7 +171,7 @@ def test_presets_of_plugins(tmp_path: Path) -> None:
     word = "topology=mime"
     said = simulate(word, FLITGYM_PLUGINS=f"none:{mine}").stderr
     assert said.startswith("flitgym-simulate: topology: unknown name 'mime'; did you mean 'mine'?")
-    for option in ("topology/dragonfly_72", "routing/par"):  # a preset, and a component of the core
+    for option in ("topology/dragonfly_72", "routing/par"):  # a preset, and a registered component of the core
         other = written(tmp_path / "other_plugin", **{f"configs/{option}.yaml": preset})
         done = simulate("--help", FLITGYM_PLUGINS=f"none:{other}")
         assert done.returncode == 2
@@ -182,21 +182,20 @@ def test_presets_of_plugins(tmp_path: Path) -> None:
     assert "configs/topology/mine.yaml: the name is taken by plugin 'preset_plugin'" in done.stderr
 
 
-def test_an_installed_package_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_installed_package_is_named(tmp_path: Path) -> None:
     about = tmp_path / "gone-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: gone\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[flitgym.plugins]\nlost = lost_package\n")
     done = simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="")
     assert done.returncode == 2
-    assert done.stderr == (
-        "flitgym-simulate: plugin 'lost' (gone 1.0): its package 'lost_package' does not exist; FLITGYM_PLUGINS=none "
-        "ignores installed plugins\n"
-    )
+    (line,) = done.stderr.splitlines()
+    for part in ("'lost'", "gone 1.0", "'lost_package'", "FLITGYM_PLUGINS=none"):
+        assert part in line
     assert simulate("--help", PYTHONPATH=str(tmp_path), FLITGYM_PLUGINS="none").returncode == 0
 
 
-def test_the_seam_alone_is_light() -> None:
+def test_importing_the_plugins_module_is_light() -> None:
     code = "import sys, flitgym.plugins as p; p.get_cmake_dir(); print({'numpy', 'flitgym.simcore'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "set()\n", done.stderr
@@ -228,14 +227,14 @@ class Agent(Dqn):
 """
 
 
-def test_the_python_of_an_agent_is_part_of_its_training(use, tmp_path: Path) -> None:
+def test_a_changed_agent_changes_the_identity_of_a_training(use, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     config = agent_config(use)
     alone = training_hash(config)
-    assert identity(config) == alone  # the same as without plugins
+    assert identity(config) == alone  # without plugins, the identity equals the hash of the training
     mine = written(tmp_path / "learning_plugin", agents__mine_py=LEARNING, step_py="STEP = 1\n", figures__x__plot_py="")
     use(mine)
-    assert identity(config) == alone  # the agent of another plugin does not take part
+    assert identity(config) == alone  # a plugin whose agent is not used has no effect
     config.agent.name = "mine"
     seen = [identity(config)]
     assert seen[0].startswith(f"{training_hash(config)} learning_plugin=0+")
@@ -255,13 +254,13 @@ def agent_config(use) -> DictConfig:
 
 
 def identity(config: DictConfig) -> str:
-    """The identity of a training, as another process would compute it."""
+    """The identity of a training as a new process would compute it."""
     plugins.installed.__globals__["_installed"].cache_clear()
     plain: Any = OmegaConf.to_container(config, resolve=True)
     return _identity(config, plain)
 
 
-def test_what_a_world_s_words_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugins_named_by_a_world_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(plugins.brought, "own", {"topology": ["ring_of_rings"]})
     assert plugins.mentioned({"worlds": {"a": {"overrides": ["topology=ring_of_rings", "router=sc22"]}}}) == ["own"]
     assert plugins.mentioned(["topology=torus_512"]) == []

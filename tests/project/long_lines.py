@@ -1,4 +1,4 @@
-"""Lines of Markdown, CMake and YAML beyond 120 columns: `make lint` refuses them.
+"""Finds lines of Markdown, CMake and YAML beyond 120 columns (`make lint`).
 
 Rows of tables and lines with a URL may be longer.
 """
@@ -13,14 +13,14 @@ _PATTERNS = ("*.md", "*CMakeLists.txt", "*.cmake", "*.yaml", "*.yml", "*.cff")
 
 
 def long_lines(path: Path) -> Iterator[int]:
-    """The numbers of those of a file."""
+    """The numbers of the long lines of a file."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if len(line) > COLUMNS and "://" not in line and not line.lstrip().startswith("|"):
             yield number
 
 
 def main(names: list[str]) -> int:
-    """Tell of the files named, or of all that git has."""
+    """Report the long lines of the named files, or of all files in git."""
     if not names:
         listed = subprocess.run(["git", "ls-files", "-z", "--", *_PATTERNS], check=True, capture_output=True, text=True)
         names = [name for name in listed.stdout.split("\0") if name and Path(name).exists()]

@@ -1,4 +1,4 @@
-"""The build of the core, as CMake plans it: nothing is compiled here."""
+"""The build of the core as planned by CMake, without compiling."""
 
 import json
 import re
@@ -15,7 +15,7 @@ COMPONENT = ROOT / "docs" / "extending" / "examples" / "two_choices.cpp"
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Compile commands by the source file under simcore/src, of a copy of the sources with one more routing."""
+    """Compile commands by source file under simcore/src, for a copy of the sources with an additional routing."""
     folder = tmp_path_factory.mktemp("sources")
     sources, build = folder / "simcore", folder / "build"
     shutil.copytree(ROOT / "simcore", sources, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
@@ -34,7 +34,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 def level(command: str) -> str:
-    """The last level of optimisation, the one that counts."""
+    """The last optimisation level on the command line, which takes effect."""
     return re.findall(r" (-O\w)", command)[-1]
 
 
@@ -47,7 +47,7 @@ def test_every_source_is_compiled_once(commands: dict[str, list[str]]) -> None:
     assert Counter(len(of_a_source) for of_a_source in commands.values()) == {1: len(expected)}
 
 
-def test_a_new_component_is_compiled_as_the_others_of_its_folder(commands: dict[str, list[str]]) -> None:
+def test_a_new_component_is_compiled_like_its_neighbours(commands: dict[str, list[str]]) -> None:
     assert (
         level(commands["routing/graph/two_choices.cpp"][0]) == level(commands["routing/dragonfly/par.cpp"][0]) == "-O3"
     )

@@ -21,7 +21,7 @@ def imported(path: Path, root: Path) -> Iterator[Path]:
 
 
 def cycle(root: Path) -> list[str]:
-    """The modules of a cycle of imports; empty without one."""
+    """The modules of an import cycle, or an empty list."""
     graph = {path: set(imported(path, root)) for path in root.rglob("*.py")}
     while graph:
         leaves = {path for path, others in graph.items() if not others & graph.keys()}
@@ -36,7 +36,7 @@ def test_imports_go_in_one_direction(folder: str) -> None:
     assert cycle(ROOT / folder) == []
 
 
-def test_experience_knows_neither_environments_nor_agents() -> None:
+def test_experience_imports_neither_environments_nor_agents() -> None:
     experience = ROOT / "env" / "experience"
     for path in experience.glob("*.py"):
         others = {file for file in imported(path, ROOT) if not file.is_relative_to(experience)}

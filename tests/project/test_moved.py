@@ -27,7 +27,7 @@ def test_an_old_path_is_another_name_of_the_new_module(old: str) -> None:
         "import flitgym; World, Ring = flitgym.experience.World, flitgym.experience.Ring",
     ],
 )
-def test_old_paths_as_users_wrote_them(code: str) -> None:
+def test_common_imports_of_old_paths_work(code: str) -> None:
     check = "import flitgym.env.experience as new; assert new.World is World and new.Ring is Ring"
     words = [sys.executable, "-W", "always", "-c", f"{code}\n{check}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)

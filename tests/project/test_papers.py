@@ -1,4 +1,4 @@
-"""What the files at the top of the repository say of each other."""
+"""The metadata files at the top of the repository agree with each other."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONSTRAINTS = dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
 
 
-def test_hooks_run_the_releases_that_are_pinned():
+def test_hooks_run_the_pinned_releases():
     hooks = [
         hook
         for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
@@ -24,7 +24,7 @@ def test_hooks_run_the_releases_that_are_pinned():
     assert f"clang-format=={CONSTRAINTS['clang-format']}" in PROJECT["optional-dependencies"]["dev"]
 
 
-def test_every_file_of_c_plus_plus_is_formatted_by_its_hook():
+def test_every_c_plus_plus_file_is_formatted_by_its_hook():
     hooks = [
         hook
         for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]

@@ -1,4 +1,4 @@
-"""The workflows of the hosted CI, held against the files that they rely on."""
+"""The workflows of the hosted CI agree with the files that they use."""
 
 import os
 import re
@@ -30,13 +30,13 @@ def actions(job: dict[str, Any]) -> list[str]:
     return [step["uses"].split("@")[0] for step in job["steps"] if "uses" in step]
 
 
-def test_wheels_begin_at_the_oldest_python_that_is_supported():
+def test_wheels_begin_at_the_oldest_supported_python():
     oldest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
     assert INTERPRETERS[0] == "cp" + oldest.replace(".", "")
     assert len(INTERPRETERS) > 1
 
 
-def test_the_checks_are_those_that_run_here():
+def test_the_workflows_run_the_local_checks():
     checks = jobs("ci.yml")["checks"]
     assert commands(checks) == [".ci/run"]
     assert os.access(ROOT / ".ci" / "run", os.X_OK)

@@ -1,4 +1,4 @@
-"""Configurations that the core's Python tests share; router presets come from the YAML files that users choose."""
+"""Configurations shared by the core's Python tests. Router presets come from the YAML files of the package."""
 
 import csv
 from pathlib import Path
@@ -13,20 +13,20 @@ DATA = Path(__file__).parent / "data"
 
 
 def peer_rows(name: str) -> list[dict[str, str]]:
-    """Rows of a table in data/, comments left out."""
+    """Rows of a table in data/, without comments."""
     with (DATA / name).open() as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def router(preset: str, **changes: Any) -> Section:
-    """Preset of configs/router as a section of the core's configuration."""
+    """A preset of configs/router as a section of the core's configuration."""
     values = yaml.safe_load((Path(flitgym.configs.__path__[0]) / "router" / f"{preset}.yaml").read_text())
     del values["defaults"]
     return {**values, **changes}
 
 
 def dragonfly(p: int, a: int, h: int, g: int, **more: Any) -> Section:
-    """Section of a Dragonfly."""
+    """The section of a Dragonfly."""
     return {
         "name": "dragonfly",
         "terminals_per_router": p,
@@ -42,7 +42,7 @@ SYSTEM = dragonfly(4, 8, 4, 33)  # 1,056 terminals
 
 
 def config(routing: str | Section = "minimal", traffic: str | Section = "uniform", **sections: Any) -> dict[str, Any]:
-    """A complete configuration: 72 terminals, hpdc21, seed 1 unless `sections` say otherwise."""
+    """A complete configuration: 72 terminals, hpdc21 and seed 1 unless `sections` differ."""
     return {
         "topology": SMALL,
         "router": router("hpdc21"),
@@ -54,7 +54,7 @@ def config(routing: str | Section = "minimal", traffic: str | Section = "uniform
 
 
 def traffic(name: str, load: float, **more: Any) -> Section:
-    """Section of a traffic pattern."""
+    """The section of a traffic pattern."""
     return {"name": name, "load": load, **more}
 
 

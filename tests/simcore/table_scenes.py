@@ -12,12 +12,12 @@ TOPOLOGIES = (HYPERX, DRAGONFLY, TORUS, IRREGULAR)
 
 
 def hyperx_table() -> ForwardingTable:
-    """Shortest paths on the HyperX."""
+    """Shortest paths on a HyperX."""
     return ForwardingTable.route(ChannelGraph(HYPERX), "min_hop")
 
 
 def paths(table: ForwardingTable) -> Iterator[tuple[int, int, list[int]]]:
-    """Source, destination address and channels of every route between different terminals, followed port by port."""
+    """Source, destination address and channels of the routes between all pairs of terminals, followed port by port."""
     graph, arrays = table.graph, table.graph.arrays()
     lmc = int(table.arrays()["lmc"])
     at = {(int(s), int(p)): c for c, (s, p) in enumerate(zip(arrays["from"], arrays["port"], strict=True))}

@@ -1,4 +1,4 @@
-# What can be said of the benchmark's scripts without timing anything.
+# Tests of the benchmark's scripts that need no timing.
 import json
 import os
 import signal
@@ -38,8 +38,8 @@ def test_a_row_is_one_line_of_json():
             programs.parse_row(text, "simcore_bench")
 
 
-def test_the_ratio_is_taken_pair_by_pair():
-    # A machine that becomes twice as fast after the first pair: the ratio stays, and the median of it is exact.
+def test_the_ratio_is_computed_per_pair():
+    # The machine doubles its speed after the first pair. The ratios stay, and so does their median.
     rows = [row(speed=10.0), row(speed=20.0), row(speed=24.0)]
     found = programs.medians(rows, [20.0, 40.0, 40.0])
     assert found["ratio_to_yardstick"] == 0.5
@@ -48,17 +48,17 @@ def test_the_ratio_is_taken_pair_by_pair():
     assert found["repeats"] == 3
 
 
-def test_runs_of_a_scene_that_end_differently_are_an_error():
+def test_different_final_states_of_a_scene_are_an_error():
     with pytest.raises(programs.BenchError, match="a ends in different states"):
         programs.medians([row(), row(state_hash="1")], [1.0, 1.0])
 
 
-def test_an_unknown_scene_is_named_with_those_that_begin_alike():
+def test_an_unknown_scene_is_named_with_similar_scenes():
     with pytest.raises(programs.BenchError, match=r"unknown scene hpdc21_minima; valid scenes: hpdc21_minimal$"):
         programs.check_scenes(["hpdc21_minima"], ["hpdc21_minimal", "torus"])
 
 
-def test_a_goal_is_a_number_times_something():
+def test_a_goal_is_a_multiple_of_a_reference():
     before, now = {"a": 0.3}, {"a": 0.7, "b": 0.8}
     assert goals.Goal(1.5).ratio("a", before, now) == 1.5
     assert goals.Goal(2, goals.BEFORE).ratio("a", before, now) == pytest.approx(0.6)
@@ -70,22 +70,22 @@ def test_a_goal_is_a_number_times_something():
     assert goals.verdict(0.4, None) == "not known"
 
 
-def test_what_a_goal_is_measured_by_is_measured_first():
+def test_the_reference_of_a_goal_is_measured_first():
     large = "input_queued_minimal_uniform_0.3_100352_terminals"
     assert goals.with_needed([large]) == ["input_queued_minimal_uniform_0.3", large]
     assert goals.with_needed([large, "input_queued_minimal_uniform_0.3"]).count("input_queued_minimal_uniform_0.3") == 1
 
 
-def test_every_goal_that_rests_on_what_was_before_has_it():
+def test_every_goal_with_a_recorded_reference_has_a_record():
     known = goals.before()
     for scene, goal in goals.GOALS.items():
         if goal.of == goals.BEFORE:
             assert known[scene] > 0
 
 
-def test_two_threads_have_to_pay_or_to_come_near_what_the_machine_gives():
+def test_two_threads_must_scale_or_approach_the_machine_s_limit():
     assert goals.threads_verdict(2, 1.7, 2.0) == "met"
-    assert goals.threads_verdict(2, 1.35, 1.5) == "met"  # memory allows no more
+    assert goals.threads_verdict(2, 1.35, 1.5) == "met"  # memory bandwidth limits the speed
     assert goals.threads_verdict(2, 1.6, 1.9) == "missed"
     assert goals.threads_verdict(4, 1.6, 1.9) == ""
 
@@ -102,7 +102,7 @@ def test_the_interval_of_the_median_is_that_of_the_binomial_distribution():
 
 
 @pytest.mark.parametrize("pairs", [5, 7, 12])
-def test_the_interval_holds_the_median_as_often_as_it_says(pairs):
+def test_the_interval_has_its_stated_coverage(pairs):
     rng = np.random.default_rng(pairs)
     samples = rng.lognormal(0.0, 0.5, size=(4000, pairs))  # skewed, with median 1
     found = [noise.compare(list(sample)) for sample in samples]
@@ -111,16 +111,16 @@ def test_the_interval_holds_the_median_as_often_as_it_says(pairs):
     assert held == pytest.approx(found[0].confidence, abs=0.015)
 
 
-def test_slower_is_what_all_pairs_agree_in():
+def test_a_change_is_slower_if_all_pairs_agree():
     def verdict(*ratios):
         return noise.compare(ratios).verdict
 
     assert verdict(0.95, 0.96, 0.94, 0.97, 0.93) == "SLOWER"
     assert verdict(1.05, 1.06, 1.04, 1.07, 1.03) == "faster"
     assert verdict(0.95, 0.96, 0.94, 0.97, 1.01) == "same"  # one pair disagrees
-    assert verdict(0.995, 0.996, 0.994, 0.997, 0.993) == "same"  # less than a move of code is worth
+    assert verdict(0.995, 0.996, 0.994, 0.997, 0.993) == "same"  # within the effect of moving code in memory
     assert verdict(0.5, 0.5, 0.5, 0.5) == "too few pairs"
-    # With nine pairs, one may be disturbed.
+    # With nine pairs, one pair may be an outlier.
     assert verdict(0.95, 0.96, 0.94, 0.97, 0.93, 0.95, 0.96, 0.95, 1.4) == "SLOWER"
 
 
@@ -133,7 +133,7 @@ def test_threads_double_up_to_the_cores():
     assert series.thread_counts(7) == [1, 2, 4]
 
 
-def test_speed_over_threads_is_taken_round_by_round():
+def test_speed_over_threads_is_computed_per_round():
     found = series.threads_row("a", 2, [(10.0, 18.0, 19.0), (20.0, 34.0, 40.0), (10.0, 17.5, 19.0)])
     assert found["speedup"] == 1.75
     assert (found["speedup_min"], found["speedup_max"]) == (1.7, 1.8)
@@ -220,8 +220,8 @@ def test_saved_results_become_tables():
 
 # --- instructions
 
-# Names in full once, then by number; a line below `calls=` is the call's; `fi` and `fe` say where a line was inlined
-# from, and the function stays the same.
+# A full name appears once, then only its number. The line after `calls=` belongs to the call. `fi` and `fe` name the
+# file of an inlined line; the function stays the same.
 CALLGRIND = """\
 # callgrind format
 events: Ir Dr
@@ -265,7 +265,7 @@ totals: 550 10
 """
 
 
-def test_callgrind_is_read_with_its_short_names_and_inlined_lines():
+def test_callgrind_names_and_inlined_lines_are_read():
     found = instructions.parse(CALLGRIND.splitlines())
     assert found.events == ["Ir", "Dr"]
     assert found.own["flitgym::arrivals(flitgym::Frame&)"] == [125, 8]
@@ -274,21 +274,21 @@ def test_callgrind_is_read_with_its_short_names_and_inlined_lines():
     assert found.files["flitgym::eject(flitgym::Frame&, unsigned int, unsigned int)"] == "/x/src/stage/ejection.cpp"
 
 
-def test_what_belongs_to_no_stage_counts_for_those_that_called_it():
+def test_functions_without_stage_count_for_their_callers():
     stages = instructions.by_stage(instructions.parse(CALLGRIND.splitlines()))
-    # memmove and its helper (85 together, though they call each other) by calls of 30 and 60.
+    # memmove and its helper call each other and take 85 together. The callers share them as 30 to 60.
     assert stages["arrivals"] == pytest.approx([125 + 85 / 3, 8])
     assert stages["ejection"] == pytest.approx([340 + 85 * 2 / 3, 2])
     assert sum(counts[0] for counts in stages.values()) == pytest.approx(550)
     found = instructions.per_flit_hop(instructions.parse(CALLGRIND.splitlines()), 10)
-    assert found["all"] == {"instructions": pytest.approx(55)}  # no caches and branches were simulated
+    assert found["all"] == {"instructions": pytest.approx(55)}  # without a simulation of caches and branches
 
 
-def test_every_stage_has_its_place_in_the_table():
+def test_every_stage_has_a_place_in_the_table():
     assert {stage for stage, _ in instructions.STAGES} == set(instructions.ORDER)
 
 
-def test_the_table_leaves_out_stages_in_which_nothing_happens():
+def test_the_table_leaves_out_stages_without_instructions():
     counted = {"instructions": 100.4, "L1_misses": 2.0, "L2_misses": 1.0, "mispredicted": 0.25}
     nothing = dict.fromkeys(counted, 0.0)
     figures = {"all": counted, **dict.fromkeys(instructions.ORDER, nothing), "routing": counted}
@@ -311,11 +311,11 @@ def test_the_table_leaves_out_stages_in_which_nothing_happens():
         ("operator new(unsigned long)", "???", None),
     ],
 )
-def test_functions_find_their_stage(function, file, stage):
+def test_functions_are_assigned_to_their_stage(function, file, stage):
     assert instructions.stage_of(function, file) == stage
 
 
-# --- the whole of run.py, on programs that print what they are told
+# --- run.py as a whole, with programs that print a given row
 
 
 @pytest.fixture
@@ -359,7 +359,7 @@ def test_a_scene_is_printed_with_its_goal(fake):
     ]
 
 
-def test_threads_are_measured_beside_runs_side_by_side_and_end_alike(fake):
+def test_threads_and_parallel_runs_are_measured(fake):
     built = programs.Programs(fake)
     with terminal.Steps(2) as steps:
         (found,) = series.over_threads(built, ["input_queued_minimal_uniform_0.6"], [1, 2], 2, steps)
@@ -375,13 +375,13 @@ def test_an_unknown_scene_ends_run_with_one_line(fake):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_what_is_not_built_is_said(tmp_path):
+def test_a_missing_program_is_named(tmp_path):
     done = subprocess.run(command(tmp_path), capture_output=True, text=True)
     assert done.returncode == 2
     assert "simcore_bench is missing: build it with `make bench-build`" in done.stderr
 
 
-def test_ctrl_c_is_no_traceback(fake):
+def test_ctrl_c_prints_no_traceback(fake):
     words = ["input_queued_minimal_uniform_0.6", "sc22_par_fft3d_and_halo3d", "--repeats", "1"]
     running = subprocess.Popen(command(fake, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stdout

@@ -1,11 +1,11 @@
-"""Fat tree against BookSim2, whose settings the data file names."""
+"""Fat trees compared with BookSim2. The data file names the settings."""
 
 import pytest
 from core_scenes import Section, config, measure, peer_rows, router, traffic
 from flitgym.simcore import Simulation
 
 TREE: Section = {"name": "fat_tree", "children": [4, 4, 4], "parents": [1, 4, 4]}
-# As on its HyperX (test_core_hyperx_peers.py): without queueing 3 h + 5 of its cycles of 1 ns over h channels.
+# As on HyperX (test_core_hyperx_peers.py): 3 h + 5 cycles of 1 ns over h channels without queueing.
 BOOKSIM: Section = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
     "output_latency_ns": 1.0, "output_buffer_flits": 64, "input_buffer_flits": 16, "vc_allocation": "before_switch",
@@ -27,7 +27,7 @@ def test_booksim(row: Row) -> None:
     result = ours(ASCENTS[row["curve"]], load)
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
     assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.01)  # BookSim2 counts routers
-    if load < 0.95:  # queues grow without bound at saturation, and so do their differences
+    if load < 0.95:  # queueing times diverge near saturation, and so do their differences
         margin = 0.02 if load < 0.35 else 0.06 if load < 0.65 else 0.15
         assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)
 
@@ -36,13 +36,13 @@ def test_booksim(row: Row) -> None:
 def test_booksim_zero_load(ascent: str) -> None:
     hops = 2 * 12 / 64 + 4 * 48 / 64
     result = ours(ascent, 0.001, 1000, 40000)
-    deviation = 1.2 / result["packets_delivered"] ** 0.5  # of the hops of a packet
+    deviation = 1.2 / result["packets_delivered"] ** 0.5  # the standard deviation of a packet's hops is below 1.2
     assert result["hops_mean"] == pytest.approx(hops, abs=4 * deviation)
-    # Packets hardly ever meet, and each takes 3 h + 5 to the cycle.
+    # Packets hardly ever meet, so the mean is 3 h + 5 cycles.
     assert result["packet_latency_mean_ns"] == pytest.approx(3 * result["hops_mean"] + 5, abs=0.02)
 
 
 @pytest.mark.parametrize("ascent", ["adaptive", "d_mod_k"])
 def test_full_bisection_carries_uniform_traffic(ascent: str) -> None:
-    """The other two ascents carry as much as BookSim2's near 1.0: no channel has more than its share."""
+    """The other two ascents carry as much as BookSim2's near 1.0, because no channel is overloaded."""
     assert ours(ascent, 0.9)["accepted_load"] == pytest.approx(0.9, rel=0.02)

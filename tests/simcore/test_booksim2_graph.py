@@ -1,4 +1,4 @@
-"""Graphs against BookSim2's anynet, whose settings the data file names."""
+"""Graphs compared with BookSim2's anynet. The data file names the settings."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ GRAPHS: dict[str, Section] = {
     "triangle": {"name": "graph", "links": [(0, 1), (1, 2), (2, 0)], "terminals_per_router": 3},
     "petersen": {"name": "graph", "links": PETERSEN, "terminals_per_router": 2},
 }
-# As on its HyperX (test_core_hyperx_peers.py): without queueing 3 h + 5 of its cycles of 1 ns over h channels.
+# As on HyperX (test_core_hyperx_peers.py): 3 h + 5 cycles of 1 ns over h channels without queueing.
 BOOKSIM: Section = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
     "output_latency_ns": 1.0, "output_buffer_flits": 64, "input_buffer_flits": 16, "vc_allocation": "before_switch",
@@ -34,8 +34,9 @@ def test_booksim(row: dict[str, str]) -> None:
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
     assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.015)  # BookSim2 counts routers
     if load < 0.85:
-        # Wider than on HyperX (6 and 15 %): with three terminals at a router ours queues longer before their channels,
-        # by 7 % at 0.6, 16 % at 0.8 and 23 % at 0.9, whatever the arbiter. Why is not known.
+        # The margins are wider than for HyperX (6 and 15 %). With three terminals per router, packets queue longer in
+        # flitgym.
+        # The difference is 7 % at 0.6, 16 % at 0.8 and 23 % at 0.9 with every arbiter. The reason is unknown.
         margin = 0.02 if load < 0.35 else 0.08 if load < 0.65 else 0.17
         assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)
 
@@ -43,5 +44,5 @@ def test_booksim(row: dict[str, str]) -> None:
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_booksim_zero_load(graph: str) -> None:
     result = ours(graph, 0.002, 1000, 100_000)
-    # Packets hardly ever meet, and each takes 3 h + 5 to the cycle.
+    # Packets hardly ever meet, so the mean is 3 h + 5 cycles.
     assert result["packet_latency_mean_ns"] == pytest.approx(3 * result["hops_mean"] + 5, abs=0.02)

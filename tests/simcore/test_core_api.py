@@ -1,4 +1,4 @@
-"""The Python face: statistics, zero-copy views, the GIL, Ctrl-C, forks and snapshots."""
+"""The Python interface: statistics, zero-copy views, the GIL, Ctrl-C, forks and snapshots."""
 
 import gc
 import json
@@ -32,7 +32,8 @@ def test_statistics_fields() -> None:
     assert result["offered_load"] == pytest.approx(0.3)
     assert result["accepted_load"] == pytest.approx(0.3, rel=0.05)
     assert result["packets_delivered"] == result["flits_delivered"]
-    # Every delivered flit crosses hops + 1 channels, up to what is on its way at the window's edges.
+    # Every delivered flit crosses hops + 1 channels. The tolerance covers flits in the network at the edges of the
+    # window.
     assert result["flit_hops"] == pytest.approx(result["flits_delivered"] * (result["hops_mean"] + 1), rel=0.02)
     for what in ("network", "generation"):
         parts = [result[f"{what}_latency_{part}_ns"] for part in ("p50", "p95", "p99", "max")]
@@ -53,7 +54,7 @@ def test_the_validated_configuration_is_complete_and_gives_the_same_simulation()
         known = one.configuration()
         assert known["topology"] == {"name": "hyperx", "widths": [3, 4], "links": [1], **known["topology"]}
         assert set(known["topology"]) == {"name", *registered("topology")["hyperx"]["params"]}
-        # A routing of one name may have further parameters on other topologies.
+        # A routing may have further parameters on other topologies.
         assert set(known["routing"]) <= {"name", *registered("routing")[known["routing"]["name"]]["params"]}
         assert all(isinstance(item, int) for item in known["topology"]["widths"])
         again = Simulation(json.loads(json.dumps(known)))
@@ -66,7 +67,7 @@ def test_the_validated_configuration_is_complete_and_gives_the_same_simulation()
     assert second["lattice"] == registered("motif")["lqcd"]["params"]["lattice"]["default"]
 
 
-def test_latency_counts_from_where_the_preset_says() -> None:
+def test_latency_counts_from_the_event_that_the_preset_names() -> None:
     sim = Simulation(config(router=router("input_queued"), traffic=traffic("uniform", 0.9)))
     result = measure(sim, 2000, 2000)
     assert result["packet_latency_mean_ns"] == result["generation_latency_mean_ns"]
@@ -104,11 +105,11 @@ def test_views_share_memory() -> None:
     table[3, 2, 1] = 123
     assert sim.q_table[3, 2, 1] == 123
     assert (same == 123).sum() == 1
-    # And the core's own writes show in an old view.
+    # Writes by the core are visible in an old view.
     before = table.copy()
     sim.run(5000)
     assert (table != before).any()
-    # What Python writes decides what the core does.
+    # Values that Python writes affect the decisions of the core.
     sim.q_frozen = True
     fork = sim.fork()
     fork.q_table[...] = 1.0
@@ -122,7 +123,7 @@ def test_view_keeps_the_simulation_alive() -> None:
     copy = table.copy()
     del sim
     gc.collect()
-    _ = [np.full(table.shape, 7.0, np.float32) for _ in range(50)]  # would land in memory given back
+    _ = [np.full(table.shape, 7.0, np.float32) for _ in range(50)]  # would overwrite freed memory
     np.testing.assert_array_equal(table, copy)
     assert ports["flits"].sum() == 0
 
@@ -161,7 +162,7 @@ def test_ctrl_c_ends_a_run() -> None:
     with pytest.raises(KeyboardInterrupt):
         sim.run(100_000_000)
     assert time.monotonic() - begin < 10
-    sim.check_conservation()  # whole, and able to go on
+    sim.check_conservation()  # intact and able to continue
     sim.run(10)
 
 
@@ -212,7 +213,7 @@ PATTERNS = {
     topology: [name for name, entry in registered("traffic").items() if topology in entry["facts"]["topologies"]]
     for topology in NETWORKS
 }
-# All of them on the two that have most of both, each once on the others.
+# All combinations on two topologies with many routings and patterns; on the others, each component once.
 PAIRS = [
     (topology, r, t)
     for topology in NETWORKS
@@ -222,16 +223,16 @@ PAIRS = [
 ]
 
 
-def test_every_topology_is_tried() -> None:
+def test_every_topology_is_covered() -> None:
     assert set(NETWORKS) == set(registered("topology"))
 
 
 @pytest.mark.parametrize(("topology", "routing", "pattern"), PAIRS)
-def test_registered_pairs_run_and_agree_with_themselves(topology: str, routing: str, pattern: str) -> None:
+def test_registered_combinations_run_reproducibly(topology: str, routing: str, pattern: str) -> None:
     given_config = config(routing, traffic(pattern, 0.4), topology=NETWORKS[topology], seed=9)
     try:
         one, two = Simulation(given_config), Simulation(given_config)
-    except ConfigError as error:  # a pattern says what it needs and is not there, such as coordinates
+    except ConfigError as error:  # a pattern names what it misses, such as coordinates
         assert str(error).startswith(f"traffic.{pattern}")  # noqa: PT017
         return
     for sim in (one, two):
@@ -259,7 +260,7 @@ def test_any_network_delivers_everything(
     sim = Simulation(
         {
             "topology": dragonfly(p, a, h, min(groups, a * h + 1), arrangement=arrangement),
-            # Packets that keep together at the crossbar need virtual cut-through.
+            # Keeping the flits of a packet together at the crossbar needs virtual cut-through.
             "router": router(
                 preset,
                 **(

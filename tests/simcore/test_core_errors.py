@@ -1,4 +1,4 @@
-"""What cannot be built is refused before cycle 0, with key, value and what would be right."""
+"""Invalid configurations are refused before cycle 0, with the key, the value and the valid choices."""
 
 import pytest
 from core_scenes import SMALL, config, dragonfly, router, traffic
@@ -99,6 +99,6 @@ def test_everything_registered_is_described(kind: str) -> None:
                 assert spec["default"] in spec["choices"]
 
 
-def test_watch_of_a_terminal_that_is_not_there() -> None:
+def test_watching_an_unknown_terminal_is_refused() -> None:
     with pytest.raises(ConfigError, match="72"):
         Simulation(config(topology=SMALL)).watch(72, 0)

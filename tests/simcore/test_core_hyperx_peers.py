@@ -1,4 +1,4 @@
-"""HyperX against other simulators: BookSim2 and CAMINOS. The data files name their settings."""
+"""HyperX compared with other simulators: BookSim2 and CAMINOS. The data files name the settings."""
 
 import pytest
 from core_scenes import Section, config, measure, peer_rows, router, traffic
@@ -17,9 +17,9 @@ def ours(
 
 
 # ---- BookSim2 ----
-# Steps of 0.5 ns, two per router and flit (internal speedup 2); the output VC is won a step before the switch. Without
-# queueing a packet over h channels takes 3 h + 5 of its cycles of 1 ns: two per router, one per channel, three at the
-# ends.
+# Steps of 0.5 ns, two per router and flit (internal speedup 2). The output VC is allocated a step before the switch.
+# Without queueing, a packet over h channels takes 3 h + 5 of BookSim2's cycles of 1 ns.
+# These are two cycles per router, one per channel and three at the ends.
 BOOKSIM: Section = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
     "output_latency_ns": 1.0, "output_buffer_flits": 54, "input_buffer_flits": 32, "vc_allocation": "before_switch",
@@ -45,12 +45,13 @@ BOOKSIM_ROWS = peer_rows("booksim2_hyperx_512.csv")
 def test_booksim(row: Row) -> None:
     load = float(row["load"])
     result = booksim(row, load)
-    # Beyond saturation its Valiant falls to 0.464, ours stays: half its VCs, allocated input first in one iteration.
+    # Beyond saturation, BookSim2's Valiant drops to 0.464, and flitgym's does not.
+    # There, BookSim2's Valiant uses half of its VCs, with input-first allocation in one iteration.
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
     assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.01)  # BookSim2 counts routers
     if row["status"] == "stable":
         saturation = {"bitcomp_ran_min": 0.125, "bitcomp_valiant": 0.5}.get(row["curve"], 1.0)
-        # Queues grow without bound at saturation, and so do their differences.
+        # Queueing times diverge near saturation, and so do their differences.
         margin = 0.02 if load < 0.35 * saturation else 0.06 if load < 0.65 * saturation else 0.15
         assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)
 
@@ -63,16 +64,17 @@ def test_booksim_zero_load() -> None:
 
 
 # ---- CAMINOS ----
-# Its router takes no time: a packet of 16 phits over h links takes h + 17 cycles of 1 ns from its creation. Here a link
-# takes 0.5 ns and the crossbar 0.5. Every VC has its own crossbar ports there, and a link is held to a packet's end.
+# Its router takes no time: a packet of 16 phits over h links takes h + 17 cycles of 1 ns from its creation.
+# In flitgym, a link takes 0.5 ns and the crossbar 0.5 ns.
+# In CAMINOS, every VC has its own crossbar ports, and a packet holds a link until its end.
 CAMINOS: Section = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 0.75, "link_latency_ns_local": 0.5,
     "output_latency_ns": 0.0, "output_buffer_flits": 32, "input_buffer_flits": 64, "nic_buffer_flits": 320,
     "vcs": 4, "injection_vcs": 0, "arbiter": "least_recently_served", "crossbar_ports": "per_vc",
     "credit_granularity": "packet",
 }  # fmt: skip
-# The policy behind its OMNI curves is not known; they keep to minimal links longer than OmniWAR without a bias does. A
-# bias of one packet comes near; above 0.3 only throughput is compared.
+# The policy behind the OMNI curves is unknown. It stays on minimal links longer than OmniWAR without a bias.
+# A bias of one packet comes close. Above a load of 0.3, only throughput is compared.
 ROUTINGS: dict[str, str | Section] = {
     "DOR": "dimension_order",
     "VAL": "valiant",
@@ -99,7 +101,7 @@ def test_caminos(row: Row) -> None:
 
 
 def test_caminos_zero_load() -> None:
-    hops = 2 * 7 / 8 * 512 / 511  # nobody sends to itself
+    hops = 2 * 7 / 8 * 512 / 511  # excludes packets to the source itself
     result = ours(
         HX88, CAMINOS, "dimension_order", traffic("uniform", 0.002, packet_flits=16, self=False), 1000, 100000
     )

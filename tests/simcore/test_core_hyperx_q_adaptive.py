@@ -1,4 +1,4 @@
-"""The numbers that docs/simulate.md gives for Q-adaptive on HyperX, with the windows and the seed named there."""
+"""The numbers that docs/simulate.md gives for Q-adaptive on HyperX, with the same windows and seed."""
 
 import pytest
 from core_scenes import Section, config, measure, router, traffic

@@ -1,4 +1,4 @@
-"""Nothing hangs or eats the machine: Ctrl-C gets in wherever time goes, and memory is counted before it is taken."""
+"""Long operations can be interrupted with Ctrl-C, and memory is estimated before it is allocated."""
 
 import itertools
 import signal
@@ -18,12 +18,12 @@ from flitgym.simcore import CALC, ConfigError, Program, Simulation, _core
 
 HYPERCUBE = {"name": "hyperx", "terminals_per_router": 1}
 LOGGOPS = {"host": "loggops", "network": "none"}
-NOTHING_TAKES_SO_LONG = 15  # s, on a machine that others use too
+NOTHING_TAKES_SO_LONG = 15  # s, on a busy machine
 
 
 @contextmanager
 def ctrl_c(after: float = 0.3) -> Iterator[None]:
-    """Ctrl-C arrives while the body runs, which must end by it and soon."""
+    """Sends Ctrl-C while the body runs. The body must end by it, and soon."""
     old = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, after)
     begin = time.monotonic()
@@ -44,8 +44,8 @@ def jobs(*given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
     "sections",
     [
         {"topology": {"name": "dragonfly", "routers_per_group": 32, "global_ports": 32, "groups": 1025}},
-        # A second, and 1.3 GB: the first touch of new memory is not interrupted, and where a virtual machine has to be
-        # given it that took 13 s for 3 GB.
+        # Takes 1 s and 1.3 GB. The first write to new memory cannot be interrupted, and it may be slow:
+        # a virtual machine that had to obtain memory took 13 s for 3 GB.
         {"topology": {**HYPERCUBE, "widths": [16, 16, 10]}, "routing": "agent"},
         {"topology": {**HYPERCUBE, "widths": [16, 16, 8]}, "routing": "q_routing"},
     ],
@@ -74,7 +74,7 @@ def test_a_program_that_takes_long_is_interrupted(work: str) -> None:
 def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> None:
     program = Program(1, op_rank=[0], op_kind=[CALC], op_size=[0], repeats={(0, 0): 2**32 - 1})
     simulation = Simulation(jobs({"name": "a", "program": program}, **host))
-    for _ in range(2):  # and goes on where it was
+    for _ in range(2):  # and can continue
         done = simulation.workload_progress
         with ctrl_c():
             simulation.run_workload(1000)
@@ -86,7 +86,7 @@ def test_a_wide_policy_is_interrupted() -> None:
     simulation = Simulation(config(routing=routing, traffic={"name": "uniform", "load": 1.0}))
     seam = simulation.seam()
     sizes = [len(seam["general"]) + len(seam["per_slot"]), *[4096] * 8, 1]
-    ones = np.float32(1)  # units that are 0 would be passed over
+    ones = np.float32(1)  # zero units would be skipped
     simulation.set_policy(
         [(np.broadcast_to(ones, (m, n)), np.broadcast_to(ones, (m,))) for n, m in itertools.pairwise(sizes)]
     )
@@ -126,7 +126,7 @@ def test_chains_of_starts_may_be_long() -> None:
         ({"routing": {"name": "policy", "hidden": [4096] * 16}}, ["weights", "max_memory_gb"]),
     ],
 )
-def test_what_needs_more_memory_than_it_may_is_refused(sections: dict[str, Any], names: list[str]) -> None:
+def test_a_configuration_above_the_memory_limit_is_refused(sections: dict[str, Any], names: list[str]) -> None:
     given = {**config(routing="minimal", traffic="uniform"), **sections, "max_memory_gb": 0.9}
     if "topology" in sections and sections.get("routing") != "agent":
         given["routing"] = "dimension_order"
@@ -136,7 +136,7 @@ def test_what_needs_more_memory_than_it_may_is_refused(sections: dict[str, Any],
         assert name in str(refusal.value)
 
 
-def test_the_machine_s_own_memory_is_a_bound() -> None:
+def test_the_memory_of_the_machine_is_a_limit() -> None:
     assert 1e8 < _core.available_memory() < 1e15
     with pytest.raises(ConfigError, match="free"):
         Simulation({"topology": {**HYPERCUBE, "widths": [2] * 20}, "routing": "agent", "traffic": "uniform"})
@@ -172,7 +172,7 @@ print(simulation.facts()["memory_estimate_bytes"] / (resident() - before))
         ["topology=dragonfly_1056", "routing=dqn_dragonfly", "traffic.load=0.5"],
     ],
 )
-def test_the_estimate_fits_what_the_process_takes(words: list[str]) -> None:
+def test_the_estimate_fits_the_memory_of_the_process(words: list[str]) -> None:
     run = subprocess.run([sys.executable, "-c", _MEASURE, *words], capture_output=True, text=True, check=True)
     assert 1 / 1.6 < float(run.stdout) < 1.6, f"{words}: estimate / resident = {run.stdout}"
 
@@ -246,7 +246,7 @@ def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
     assert "interrupted" in said
 
 
-def test_the_command_refuses_what_is_too_large(tmp_path: Path) -> None:
+def test_the_command_refuses_a_configuration_that_is_too_large(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-5"],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -1,4 +1,4 @@
-"""What components keep: by name, as views or copies; and two learned tables side by side."""
+"""Arrays that components keep: by name, as views or copies, and two learned tables together."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def biased(observation: str = "progress+q_values") -> Simulation:
     return Simulation(config({"name": "biased", "observation": observation}, BUSY))
 
 
-def test_what_is_kept_is_told() -> None:
+def test_kept_arrays_are_listed() -> None:
     par = Simulation(config("par", BUSY))
     par.run(500)
     (told,) = par.memories().items()
@@ -33,7 +33,7 @@ def test_what_is_kept_is_told() -> None:
     assert learning.memories()["q_table"]["meaning"] == learning.facts()["table_layout"]
 
 
-def test_what_packets_carry_is_a_copy() -> None:
+def test_arrays_of_packets_are_copies() -> None:
     par = Simulation(config("par", BUSY))
     par.run(500)
     before, seen = par.state_hash(), par.memory("intermediate")
@@ -49,21 +49,21 @@ def test_an_unknown_name_is_refused() -> None:
         Simulation(config("minimal")).memory("q_table")
 
 
-def test_two_tables_side_by_side() -> None:
+def test_two_learned_tables_are_independent() -> None:
     sim = biased()
     assert [name for name, told in sim.memories().items() if told["learned"]] == ["biases", "q_values"]
     biases, values = sim.memory("biases"), sim.memory("q_values")
-    assert sim.q_table is None  # whatever a routing learns goes by its own name
+    assert sim.q_table is None  # q_table is only for Q-tables; other learned tables have their own names
     assert biases.shape[2] == 1
     sim.run(3000)
     assert not biases.any()
     assert values.max() > 10
-    # Without the observation it would have gone the same way: nobody heeds it here.
+    # The table of this observation does not affect the run, because no decision reads it.
     alone = biased("progress")
     alone.run(3000)
     same = ("packets_delivered", "packet_latency_mean_ns", "hops_mean")
     assert [sim.statistics()[name] for name in same] == [alone.statistics()[name] for name in same]
-    # The biases are heeded, and both go with a snapshot.
+    # The biases affect decisions, and a snapshot includes both tables.
     biases[...] = -50
     taken = sim.snapshot()
     sim.run(1000)
@@ -76,7 +76,7 @@ def test_two_tables_side_by_side() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("biases", np.nan), ("q_values", np.inf), ("q_values", -1.0)])
-def test_nonsense_is_named_in_either_table(name: str, value: float) -> None:
+def test_bad_values_are_named_in_either_table(name: str, value: float) -> None:
     sim = biased()
     sim.memory(name)[3, 2, 0] = value
     with pytest.raises(ConfigError, match=rf"{name}\[3, 2, 0\].*valid are finite"):

@@ -1,4 +1,4 @@
-"""Against other simulators: SST/Merlin with the papers' own code, and BookSim2. The data files name their sources."""
+"""Comparison with other simulators: SST/Merlin with the papers' code, and BookSim2. The data files name the sources."""
 
 import pytest
 from core_scenes import SYSTEM, Section, config, measure, peer_rows, router, traffic
@@ -21,16 +21,22 @@ def test_merlin(row: dict[str, str]) -> None:
 
 
 # ---- BookSim2 ----
-# Without queueing a packet takes n (k + 1) + D + 3 of its cycles (1 ns): n routers on the path, D the latencies of the
-# channels between them, k = 1 with lookahead routing (s2), 3 by default (def). Ours takes two host channels, and per
-# router pipeline + output latency (+ one cycle behind an output buffer).
-#   def  The next packet of a VC starts its route computation when the one before has won the switch: one packet
-#        per 3 cycles and VC, a pipeline of 2. Then output latency 4 - 2 = 2; host channels 2 * 1.5 = 3.
-#   s2   Steps of 0.5 ns (internal speedup 2), two of them per packet: the output VC is won a step before the switch
-#        and held until the tail has won that; 0.5 ns in the output buffer, output latency 1.
+# Without queueing, a packet takes n (k + 1) + D + 3 of BookSim2's cycles (1 ns).
+# n is the number of routers on the path, and D the sum of the latencies of the channels between them.
+# k is 1 with lookahead routing (S2) and 3 by default (DEF).
+# A packet in flitgym takes two host channels, and pipeline + output latency per router.
+# An output buffer adds one cycle.
+#
+# DEF: the next packet of a VC starts its route computation when the previous packet has won the switch.
+# This allows one packet per 3 cycles and VC, which is a pipeline of 2 cycles.
+# The output latency is then 4 - 2 = 2, and the host channels take 2 * 1.5 = 3.
+#
+# S2: steps of 0.5 ns (internal speedup 2), two of them per packet.
+# The output VC is allocated a step before the switch and held until the tail has won the switch.
+# A packet takes 0.5 ns in the output buffer, and the output latency is 1.
 DEF = {"link_latency_ns_host": 1.5, "pipeline_ns": 2.0, "output_latency_ns": 2.0}
-# BookSim2 takes the downstream credit when the switch is won, so its output queue on a global channel holds at most
-# 256 credits less the 202 cycles that a credit is away.
+# BookSim2 takes the downstream credit when a packet wins the switch.
+# Its output queue on a global channel therefore holds at most 256 credits less the credit round trip of 202 cycles.
 S2 = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "pipeline_ns": 0.0,
     "output_latency_ns": 1.0, "output_buffer_flits": 54, "vc_allocation": "before_switch",
@@ -54,7 +60,7 @@ def ours(
     return measure(Simulation(config(routing, pattern, **sections)), warmup_ns, measure_ns)
 
 
-# Uniform traffic, self included: n = 1 + 7/264 + 32/33 * 2.75, D = 10 (7/264 + 32/33 * 1.75) + 100 * 32/33.
+# Uniform traffic including self: n = 1 + 7/264 + 32/33 * 2.75, D = 10 (7/264 + 32/33 * 1.75) + 100 * 32/33.
 @pytest.mark.parametrize(("changes", "k", "mean"), [(DEF, 3, 131.98), (S2, 1, 124.59)], ids=["def", "s2"])
 def test_booksim_zero_load(changes: Section, k: int, mean: float) -> None:
     routers, channels = 1 + 7 / 264 + 32 / 33 * 2.75, 10 * (7 / 264 + 32 / 33 * 1.75) + 100 * 32 / 33
@@ -89,7 +95,7 @@ def test_booksim_packets_of_four(load: float) -> None:
     changes = {**S2, "flow_control": "wormhole", "output_buffer_flits": 256}
     result = ours(changes, "minimal", traffic("uniform", load, packet_flits=4))
     assert result["accepted_load"] == pytest.approx(row["accepted"], rel=0.10)
-    if load < 0.9:  # beyond, BookSim2 itself accepts less than offered and its mean depends on the length of the run
+    if load < 0.9:  # at higher loads, BookSim2 accepts less than offered, and its mean depends on the length of the run
         assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.05)
 
 
@@ -102,9 +108,11 @@ def test_booksim_bad_dragon_minimal_saturation() -> None:
 
 
 # BookSim2's rule: minimal if q_min <= 2 q_nonmin + 30, by used credits of the local outputs, through a random router.
-# Shares and hops agree while both are stable. Its saturation (0.2 accepted of 0.3, here still 0.3) is not reproduced:
-# with its three VCs (fewer than the four that keep ugal_router free of deadlock) and an intermediate that may lie in
-# the destination group, throughput falls after saturation as BookSim2's does, but saturation itself stays above 0.3.
+# Shares and hops agree while both simulators are stable.
+# BookSim2 saturates earlier: it accepts 0.2 of 0.3, where flitgym still accepts 0.3.
+# BookSim2 has three VCs, fewer than the four that keep ugal_router free of deadlock.
+# Its intermediate router may also lie in the destination group.
+# With these two settings, throughput falls after saturation as in BookSim2, but saturation stays above 0.3.
 @pytest.mark.parametrize("load", [0.05, 0.1, 0.2])
 def test_booksim_bad_dragon_ugal_hops(load: float) -> None:
     rule = {"name": "ugal_router", "threshold": 2, "bias_flits": 30, "congestion": "both"}

@@ -10,7 +10,7 @@ def run(routing, pattern, warmup_ns: float, measure_ns: float, **sections) -> di
 
 
 def test_uniform_minimal_mean_hops() -> None:
-    # Of 264 routers 8 are in the own group (7 one hop away); a pair of groups is 1 + 2 * 7/8 hops apart.
+    # The source's group has 8 of the 264 routers, 7 of them one hop away. Other groups are 1 + 2 * 7/8 hops away.
     result = run("minimal", traffic("uniform", 0.2), 5000, 40000)
     deviation = 0.53 / result["packets_delivered"] ** 0.5
     assert result["hops_mean"] == pytest.approx(7 / 264 + 32 / 33 * 2.75, abs=5 * deviation)
@@ -18,7 +18,8 @@ def test_uniform_minimal_mean_hops() -> None:
 
 
 def test_adversarial_minimal_saturates_at_one_link_per_group() -> None:
-    # One global link for 32 terminals. A credit is away for 2 * 200 cycles and more, 20 flit times: 64 flits do.
+    # One global link serves 32 terminals. The credit round trip exceeds 2 * 200 cycles, or 20 flit times, so 64 flits
+    # suffice.
     deep = router("hpdc21", input_buffer_flits=64, output_buffer_flits=64)
     result = run("minimal", traffic("adversarial", 0.5), 30000, 40000, router=deep)
     assert result["accepted_load"] == pytest.approx(1 / 32, rel=0.005)
@@ -28,13 +29,15 @@ def test_adversarial_minimal_saturates_at_one_link_per_group() -> None:
     "routing", ["valiant_group", "valiant_router", "ugal_group", "ugal_router", "ugal_global", "par", "q_adaptive"]
 )
 def test_adversarial_bounds(routing: str) -> None:
-    # Minimal packets of a group share a link; others cross two global links: (1 + 1/32) / 2, or 1/2 without minimal.
+    # Minimal packets of a group share one link, and the others cross two global links.
+    # The bound is (1 + 1/32) / 2, or 1/2 without minimal packets.
     result = run(routing, traffic("adversarial", 1.0), 20000, 15000)
     assert 0.03 < result["accepted_load"] <= (0.5 if routing.startswith("valiant") else 0.516)
 
 
-# ADV+4: the four global links of a router in the intermediate group all lead on to one other router (absolute
-# arrangement, h = 4), so without a detour inside that group (31/4 + 1) / 32 = 27 % is the most.
+# ADV+4: all four global links of a router in the intermediate group lead to the same router (absolute arrangement, h =
+# 4).
+# Without a detour within that group, the bound is (31/4 + 1) / 32 = 27 %.
 NO_DETOUR = {"name": "q_adaptive", "q_thld2": 1e9}
 
 
@@ -46,7 +49,7 @@ def test_adversarial_4_without_local_detour(routing) -> None:
     assert result["accepted_load"] <= 0.275
 
 
-# ugal_router accepts less again when offered more than it can carry, so it is asked for 0.4.
+# ugal_router accepts less when overloaded, so its load is 0.4.
 @pytest.mark.parametrize(("routing", "load"), [("valiant_router", 0.6), ("par", 0.6), ("ugal_router", 0.4)])
 def test_adversarial_4_with_local_detour(routing: str, load: float) -> None:
     result = run(routing, traffic("adversarial", load, shift=4), 20000, 20000)
@@ -55,7 +58,7 @@ def test_adversarial_4_with_local_detour(routing: str, load: float) -> None:
 
 
 def test_adversarial_4_q_adaptive_learns_the_local_detour() -> None:
-    # From an untrained table; 0.37 after 300 us, and still rising.
+    # Starts from an untrained table. Accepted load reaches 0.37 after 300 us and still rises.
     result = run("q_adaptive", traffic("adversarial", 0.6, shift=4), 360000, 15000)
     assert result["accepted_load"] > 0.35
     assert result["hops_mean"] > 3.8
@@ -63,7 +66,8 @@ def test_adversarial_4_q_adaptive_learns_the_local_detour() -> None:
 
 @pytest.mark.parametrize(("routing", "hops"), [("valiant_router", 5.5), ("valiant_group", 4.0)])
 def test_adversarial_1_mean_hops(routing: str, hops: float) -> None:
-    # VALn: two minimal paths of 2.75. VALg: 3 times in 4 the second group is entered at the owner of the onward link.
+    # VALn: two minimal paths of 2.75 hops. VALg enters the second group at the router with the onward link in 3 of 4
+    # cases.
     result = run(routing, traffic("adversarial", 0.4), 20000, 15000)
     assert result["hops_mean"] == pytest.approx(hops, rel=0.02)
 

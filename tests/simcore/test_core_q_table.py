@@ -1,4 +1,4 @@
-"""Q-tables: saved, loaded, frozen, and refused where they do not belong."""
+"""Q-tables can be saved, loaded and frozen, and are refused by other networks."""
 
 from pathlib import Path
 
@@ -80,14 +80,14 @@ def test_values_that_cannot_be_times_are_refused(tmp_path: Path) -> None:
             fresh.load_q_table(path)
 
 
-def test_nothing_is_left_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_a_failed_save_leaves_no_file(tmp_path: Path) -> None:
     sim = learned()
     with pytest.raises(OSError, match="nowhere"):
         sim.save_q_table(tmp_path / "nowhere" / "table.npz")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "file").touch()
     with pytest.raises(OSError, match="folder"):
-        sim.save_q_table(tmp_path / "folder")  # a folder stands where the file should
+        sim.save_q_table(tmp_path / "folder")  # a folder has the name of the file
     assert sorted(file.name for file in tmp_path.iterdir()) == ["folder"]
     with pytest.raises(OSError, match="absent"):
         sim.load_q_table(tmp_path / "absent.npz")

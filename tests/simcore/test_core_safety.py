@@ -1,4 +1,4 @@
-"""Misuse that must end in an error: half-made objects, arrays written to, threads and forks, numbers out of range."""
+"""Misuse that must raise an error: uninitialised objects, writes to arrays, threads and forks, numbers out of range."""
 
 import contextlib
 import gc
@@ -52,7 +52,7 @@ BATCH_ARGUMENTS: dict[str, tuple[object, ...]] = {"collect": (1,), "apply": (np.
 
 
 def use(owner: object, name: str) -> object:
-    """Read the member of an object, or call it."""
+    """Read the member of an object, or call it if it is a method."""
     given = (
         BATCH_ARGUMENTS
         if isinstance(owner, SimulationBatch)
@@ -81,7 +81,7 @@ def test_an_object_that_was_never_initialised_is_refused(kind: type, name: str) 
         hollow.cycles(*arguments) if arguments else use(hollow, name)
 
 
-def test_half_made_objects_as_arguments_are_refused() -> None:
+def test_uninitialised_objects_as_arguments_are_refused() -> None:
     hollow = Simulation.__new__(Simulation)
     with pytest.raises(CoreError, match=r"simulation 1.*never initialised"):
         SimulationBatch([agent(), hollow])
@@ -95,7 +95,7 @@ def test_half_made_objects_as_arguments_are_refused() -> None:
 
 
 @pytest.mark.parametrize("program", [None, 7, "file.goal", object()])
-def test_a_program_that_is_none_is_refused(program: object) -> None:
+def test_an_invalid_program_is_refused(program: object) -> None:
     with pytest.raises(ConfigError, match=r"workload.jobs.program"):
         workload(jobs=[{"name": "a", "program": program}])
 
@@ -129,7 +129,7 @@ def test_views_cannot_be_written_to() -> None:
     seen = 0
     for name, array in views():
         if array.base is None:
-            continue  # the caller's own copy
+            continue  # a copy that belongs to the caller
         seen += 1
         assert not array.flags.writeable, name
         with pytest.raises(ValueError, match="WRITEABLE"):
@@ -142,7 +142,7 @@ def test_views_cannot_be_written_to() -> None:
 
 @pytest.mark.parametrize("routing", ["q_routing", "q_adaptive"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1.0])
-def test_a_table_of_nonsense_is_named_before_the_next_cycle(routing: str, value: float) -> None:
+def test_bad_values_in_a_table_are_named_before_the_next_cycle(routing: str, value: float) -> None:
     sim = Simulation(config(routing, traffic("adversarial", 0.6)))
     sim.run(500)
     table = sim.q_table
@@ -154,19 +154,19 @@ def test_a_table_of_nonsense_is_named_before_the_next_cycle(routing: str, value:
             go_on()
     table[router, row, column] = kept
     sim.run(500)
-    table[router, row, column] = value  # by a view from before
+    table[router, row, column] = value  # through a view made earlier
     with pytest.raises(ConfigError, match=r"q_table\["):
         sim.run(5000)
 
 
-def test_entries_behind_which_there_is_no_channel_stay_infinite() -> None:
+def test_entries_without_a_channel_stay_infinite() -> None:
     sim = Simulation(config("q_routing", topology=dragonfly(2, 4, 2, 5, links_per_group_pair=1)))
     sim.q_table[...] = 0
     with pytest.raises(ConfigError, match=r"q_table\[\d+, \d+, \d+\].*must stay infinite"):
         sim.run(1)
 
 
-def test_a_table_that_is_written_to_while_it_is_used_ends_in_an_error() -> None:
+def test_writing_to_a_table_in_use_is_an_error() -> None:
     sim = Simulation(config("q_adaptive", traffic("adversarial", 0.9)))
     table = sim.q_table
     stop = threading.Event()
@@ -204,10 +204,10 @@ def test_rows_of_decisions_outlive_their_batch_and_their_simulation() -> None:
         else:
             del sim
         gc.collect()
-        _ = [np.full(rows.shape, 7.0, np.float32) for _ in range(50)]  # would land in memory given back
+        _ = [np.full(rows.shape, 7.0, np.float32) for _ in range(50)]  # would overwrite freed memory
         np.testing.assert_array_equal(rows, kept)
         np.testing.assert_array_equal(own[: len(kept)], kept)
-    # Rows from before there were SimulationBatch stay where they are, too.
+    # Rows of a single Simulation stay valid, too.
     sim = agent()
     while not sim.collect():
         sim.apply()
@@ -230,7 +230,7 @@ PROGRESS = ("now", "time_ns", "cycle_ns", "cycles", "packets_in_network", "workl
 GUARDED = [name for name in dir(Simulation) if not name.startswith("_") and name not in PROGRESS]
 
 
-def test_everything_else_is_refused_while_another_thread_runs() -> None:
+def test_other_calls_are_refused_while_a_thread_runs() -> None:
     sim = Simulation(config(topology=SYSTEM, traffic=traffic("uniform", 0.5)))
     thread = threading.Thread(target=lambda: sim.run(9000))
     thread.start()
@@ -244,7 +244,7 @@ def test_everything_else_is_refused_while_another_thread_runs() -> None:
             except CoreError as error:
                 refused |= {name} if "another thread" in str(error) else set()
             except ConfigError:
-                break  # it had come to its end just then
+                break  # the thread has just ended
     thread.join()
     assert seen == sorted(seen, key=lambda row: row[0])
     assert refused == set(GUARDED)
@@ -285,9 +285,9 @@ def test_a_process_forked_while_a_thread_runs() -> None:
     thread.start()
     time.sleep(0.1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that such a fork may deadlock
+        warnings.simplefilter("ignore", DeprecationWarning)  # warns that such a fork may deadlock
         child = os.fork()
-    if child == 0:  # leave without pytest's own end
+    if child == 0:  # exit without the shutdown of pytest
         code = 1
         try:
             try:
@@ -316,7 +316,7 @@ def test_ctrl_c_ends_a_collect_that_finds_nothing() -> None:
     with pytest.raises(KeyboardInterrupt):
         batch.collect(2**40)
     assert time.monotonic() - begin < 10
-    # The first one's decisions stand, and are what the next call finds.
+    # The decisions of the first simulation remain, and the next call returns them.
     first = batch.simulations[0]
     asked = first.decisions()["observation"]
     assert batch.collect(10) == len(asked) > 0
@@ -325,14 +325,14 @@ def test_ctrl_c_ends_a_collect_that_finds_nothing() -> None:
     first.check_conservation()
 
 
-def test_a_batch_goes_on_after_one_of_them_has_raised() -> None:
+def test_a_batch_continues_after_an_error_of_a_member() -> None:
     sims = [agent(seed=k) for k in range(3)]
     batch = SimulationBatch(sims)
     for _ in range(20):
         batch.apply(np.zeros(batch.collect(1000), np.int64))
     kept = sims[1].snapshot()
     count = batch.collect(1000)
-    sims[1].restore(kept)  # behind its back
+    sims[1].restore(kept)  # changes a member without the batch
     with pytest.raises(CoreError, match=r"network 1 .*collect"):
         batch.apply(np.zeros(count, np.int64))
     for _ in range(20):
@@ -346,7 +346,7 @@ def test_a_batch_goes_on_after_one_of_them_has_raised() -> None:
         sim.check_conservation()
 
 
-def test_a_member_that_runs_elsewhere_leaves_the_others_untouched() -> None:
+def test_a_busy_member_leaves_the_others_unchanged() -> None:
     other, silent = agent(seed=2), agent(0.0)
     batch, alone = SimulationBatch([other, silent]), SimulationBatch([silent])
     thread = threading.Thread(target=lambda: alone.collect(400_000))
@@ -379,7 +379,7 @@ def asked() -> tuple[Simulation, int]:
 
 
 @pytest.mark.parametrize("choice", [2**32, -1, 0.9, np.inf, np.nan, 2**63, 2**64 - 1, True, "0", None])
-def test_a_choice_is_a_whole_number_in_range(asked: tuple[Simulation, int], choice: object) -> None:
+def test_a_choice_is_an_integer_in_range(asked: tuple[Simulation, int], choice: object) -> None:
     sim, count = asked
     if choice is None:
         with pytest.raises(ConfigError, match="choices"):
@@ -387,7 +387,7 @@ def test_a_choice_is_a_whole_number_in_range(asked: tuple[Simulation, int], choi
     else:
         with pytest.raises(ConfigError, match=r"apply\(\)"):
             sim.apply([choice] * count)
-    sim.apply([0] * count)  # nothing has happened
+    sim.apply([0] * count)  # the refused call had no effect
     assert sim.now > 0
 
 
@@ -407,7 +407,7 @@ def test_estimates_that_do_not_fit_are_refused() -> None:
     sim.apply([0] * count, [1.0] * count, [0] * count)
 
 
-def test_the_largest_bounds_are_bounds() -> None:
+def test_the_largest_limits_are_accepted() -> None:
     sim = Simulation(config(traffic=traffic("uniform", 0.3)))
     sim.run(500)
     assert sim.drain(2**64 - 1)
@@ -420,7 +420,7 @@ def test_the_largest_bounds_are_bounds() -> None:
 # ---- Messages ----
 
 
-def test_a_header_that_is_no_utf8_is_shown_as_bytes(tmp_path) -> None:
+def test_an_invalid_utf8_header_is_shown_as_bytes(tmp_path) -> None:
     path = tmp_path / "odd.policy"
     header = b'{"\xff\xfe": {"dtype": "F64", "shape": [1], "data_offsets": [0, 4]}}'
     path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
@@ -433,16 +433,16 @@ def test_a_header_that_is_no_utf8_is_shown_as_bytes(tmp_path) -> None:
 LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uniform", "load": 0.3}, "seed": 1}
 
 
-def test_threads_come_to_the_same_state_also_in_a_fork_of_the_process() -> None:
+def test_threads_give_the_same_state_also_in_a_forked_process() -> None:
     one, two = Simulation(LARGE), Simulation(LARGE)
     two.threads = 2
     assert one.facts()["partitions"] > 1
     for simulation in (one, two):
         simulation.run(300)
     assert two.state_hash() == one.state_hash()
-    # The threads stay behind in the parent; the child makes its own, and ends without waiting for the others.
+    # The threads stay in the parent. The child starts its own threads, and ends without waiting for the parent's.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork with threads
         child = os.fork()
     if child == 0:
         status = 1
@@ -460,7 +460,7 @@ def test_threads_come_to_the_same_state_also_in_a_fork_of_the_process() -> None:
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, "2", 2.5, None, 5000, 1 << 40])
-def test_threads_that_are_no_number_of_threads(threads: object) -> None:
+def test_bad_numbers_of_threads_are_refused(threads: object) -> None:
     simulation = Simulation(LARGE)
     with pytest.raises(ConfigError, match="threads"):
         simulation.threads = threads  # type: ignore[assignment]

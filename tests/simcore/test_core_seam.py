@@ -1,4 +1,4 @@
-"""The seam: decisions from outside, one batch a cycle."""
+"""The seam: a caller makes the decisions, in one batch per cycle."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from flitgym.simcore import ConfigError, CoreError, Simulation
 
 
 def drive(sim: Simulation, cycles: int, choose) -> None:
-    """Run with `choose(offsets)` deciding every request."""
+    """Run with `choose(offsets)`, which answers every request."""
     for _ in range(cycles):
         n = sim.collect()
         sim.apply(choose(sim.requests()["offsets"]) if n else None)
@@ -24,7 +24,7 @@ def test_first_choice_is_minimal_routing() -> None:
     minimal.begin_window()
     drive(external, 6000, first)
     minimal.run(6000)
-    # The same packets are generated; up to the few still on their way they took the same number of hops.
+    # The generated packets are equal, and so are their hops, except for the few still in the network.
     ours, theirs = external.statistics(), minimal.statistics()
     assert ours["packets_injected"] == theirs["packets_injected"]
     assert ours["nonminimal_fraction"] == 0
@@ -74,7 +74,7 @@ def test_requests_describe_the_batch() -> None:
     assert seen > 500
 
 
-def test_bad_choices_are_refused_and_can_be_mended() -> None:
+def test_bad_choices_are_refused_and_can_be_corrected() -> None:
     sim = Simulation(config("external", traffic("uniform", 0.5)))
     while sim.collect() == 0:
         sim.apply()
@@ -91,14 +91,14 @@ def test_bad_choices_are_refused_and_can_be_mended() -> None:
         sim.apply(counts)
 
 
-def test_run_needs_a_decider() -> None:
+def test_run_needs_a_routing_that_decides() -> None:
     sim = Simulation(config("external", traffic("uniform", 0.5)))
     with pytest.raises(CoreError, match="external"):
         sim.run(1000)
 
 
 @pytest.mark.parametrize("routing", ["ugal_router", "q_adaptive"])
-def test_two_halves_equal_a_run(routing: str) -> None:
+def test_collect_and_apply_equal_a_run(routing: str) -> None:
     halves, whole = (Simulation(config(routing, traffic("adversarial", 0.4))) for _ in range(2))
     for _ in range(2000):
         halves.collect()

@@ -1,4 +1,4 @@
-"""The types of the compiled module (`_core.pyi`) against the module: names, kinds, parameters and their defaults."""
+"""The stub (`_core.pyi`) matches the compiled module in names, kinds, parameters and defaults."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ Parameters = list[tuple[str, str | None]]  # name, default as text
 
 
 def functions() -> Iterator[tuple[str, type | ModuleType, ast.FunctionDef]]:
-    """Every function and method of the stub, with whom it belongs to."""
+    """Every function and method of the stub, with its class or module."""
     for node in STUB.body:
         if isinstance(node, ast.FunctionDef):
             yield node.name, _core, node
@@ -31,14 +31,14 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 
 def declared(node: ast.FunctionDef) -> Parameters:
-    """The parameters in the stub, less `self`; `...` stands for a default that is not told."""
+    """The parameters in the stub without `self`. `...` stands for a default that the stub does not show."""
     names = [argument.arg for argument in node.args.args]
     defaults = [None] * (len(names) - len(node.args.defaults)) + [ast.unparse(value) for value in node.args.defaults]
     return [pair for pair in zip(names, defaults, strict=True) if pair[0] != "self"]
 
 
 def compiled(signature: str) -> Parameters:
-    """The parameters of one line that pybind11 writes: `name(self: X, key: dict[str, int] = 3) -> None`."""
+    """The parameters of a signature line of pybind11: `name(self: X, key: dict[str, int] = 3) -> None`."""
     inner = signature[signature.index("(") + 1 : signature.rindex(") ->")]
     pieces, depth = [""], 0
     for letter in inner:

@@ -1,4 +1,4 @@
-"""Tori and meshes against BookSim2. The data file names its settings."""
+"""Tori and meshes compared with BookSim2. The data file names the settings."""
 
 import pytest
 from core_scenes import Section, config, measure, peer_rows, router, traffic
@@ -6,9 +6,9 @@ from flitgym.simcore import Simulation
 
 Row = dict[str, str]
 
-# Steps of 0.5 ns, two per router and flit (internal speedup 2); the output VC is won a step before the switch. Without
-# queueing a packet that visits R routers takes 3 R + 2 of its cycles of 1 ns on a mesh, and 4 R + 1 on a torus, whose
-# channels take two cycles.
+# Steps of 0.5 ns, two per router and flit (internal speedup 2). The output VC is allocated a step before the switch.
+# Without queueing, a packet through R routers takes 3 R + 2 of BookSim2's cycles of 1 ns on a mesh.
+# On a torus it takes 4 R + 1 cycles, because a channel takes two cycles.
 BOOKSIM: Section = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
     "output_latency_ns": 1.0, "output_buffer_flits": 54, "input_buffer_flits": 16, "vc_allocation": "before_switch",
@@ -20,13 +20,14 @@ SYSTEMS: dict[str, tuple[Section, Section]] = {
     "torus444": ({"name": "torus", "sizes": [4, 4, 4]}, FOLDED),
     "mesh88": ({"name": "mesh", "sizes": [8, 8]}, {**BOOKSIM, "vcs": 4}),
 }
-# Loads at which BookSim2 saturates; its latencies from 95 % of them on still grow with the length of its run.
+# Loads at which BookSim2 saturates. From 95 % of these loads on, its latencies still grow with the length of the run.
 SATURATION = {
     ("torus88_uniform", "1"): 0.98, ("torus88_uniform", "4"): 0.93, ("torus88_transpose", "1"): 0.28,
     ("torus444_uniform", "1"): 1.0,
     ("mesh88_uniform", "1"): 0.5, ("mesh88_uniform", "4"): 0.49, ("mesh88_transpose", "1"): 0.15,
 }  # fmt: skip
-# Beyond saturation its 8x8 torus falls back under uniform traffic, ours stays: there the peaks are compared.
+# Beyond saturation under uniform traffic, BookSim2's throughput on the 8x8 torus drops, and flitgym's does not.
+# At these loads, the peak throughputs are compared.
 FALLS_BACK = {("torus88_uniform", "1", "1.0"), ("torus88_uniform", "4", "0.95")}
 ROWS = peer_rows("booksim2_torus_mesh.csv")
 
@@ -50,8 +51,8 @@ def test_booksim(row: Row) -> None:
     saturation = SATURATION[row["curve"], row["packet_flits"]]
     if load < 0.95 * saturation:
         assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.02)  # BookSim2 counts routers
-        # Queues grow without bound at saturation, and so do their differences. Packets of four flits are fewer, and
-        # also wait for each other's tails, in which allocators differ.
+        # Queueing times diverge near saturation, and so do their differences.
+        # There are fewer packets of four flits. They also wait for each other's tails, where the allocators differ.
         low = 0.02 if flits == 1 else 0.03
         margin = low if load < 0.35 * saturation else 0.06 if load < 0.65 * saturation else 0.15
         assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)

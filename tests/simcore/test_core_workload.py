@@ -1,4 +1,4 @@
-"""Workloads from Python: programs from arrays and GOAL files, closed forms, what the core tells of jobs."""
+"""Workloads from Python: programs from arrays and GOAL files, closed forms, and the core's statistics of jobs."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ def finished(sim: Simulation) -> list[dict[str, Any]]:
 
 
 def ring(ranks: int, size: int, rounds: int) -> Program:
-    """Every rank sends to the next and receives from the one before, `rounds` times, then computes for 1 us."""
+    """Each rank sends to the next and receives from the previous one, `rounds` times, then computes for 1 us."""
     rank = np.arange(ranks)
     return Program(
         ranks,
@@ -47,16 +47,16 @@ def ring(ranks: int, size: int, rounds: int) -> Program:
     )
 
 
-def test_program_from_arrays_takes_what_loggops_says() -> None:
+def test_a_program_from_arrays_takes_the_time_of_loggops() -> None:
     (job,) = finished(workload([{"name": "ring", "program": ring(5, 1001, 4)}], **LOGGOPS))
-    # Per round: o, L, o and 1,000 bytes behind the first, then the computation; NICs are free again long before.
+    # A round takes o + L + o, G for each byte after the first, and the computation. The NICs are never the limit.
     assert job["rank_finish_ns"] == pytest.approx(np.full(5, 4 * (1500 + 2500 + 1500 + 6000 + 1000)))
     assert job["rank_compute_ns"] == pytest.approx(np.full(5, 4000))
     assert job["rank_comm_time_ns"] == pytest.approx(np.full(5, 4 * 11500))
     assert (job["messages"], job["bytes"], job["bytes_received"]) == (20, 20 * 1001, 20 * 1001)
 
 
-def test_program_is_what_its_goal_text_says() -> None:
+def test_a_program_equals_its_goal_text() -> None:
     program = ring(5, 1001, 4)
     again = Program.goal(program.to_goal())
     direct, read = (finished(workload([{"name": "x", "program": p}]))[0] for p in (program, again))
@@ -75,12 +75,12 @@ def test_program_is_what_its_goal_text_says() -> None:
         ({"op_size": [8]}, ("op_size",)),
         ({"op_size": [-8, 8]}, ("op_size[0]", "-8")),
         ({"op_rank": [0, 2]}, ("op_rank[1]", "2")),
-        ({"op_tag": [0, 1]}, ("tag",)),  # nobody takes the message
+        ({"op_tag": [0, 1]}, ("tag",)),  # no rank receives the message
         ({"before": [0], "after": [3]}, ("3",)),
         ({"before": [0], "after": [0]}, ("0",)),
     ],
 )
-def test_arrays_that_are_no_program_are_refused(change: dict[str, Any], words: tuple[str, ...]) -> None:
+def test_invalid_arrays_of_a_program_are_refused(change: dict[str, Any], words: tuple[str, ...]) -> None:
     arrays: dict[str, Any] = {"op_rank": [0, 1], "op_kind": [SEND, RECEIVE], "op_size": [8, 8], "op_peer": [1, 0]}
     Program(2, **arrays)
     with pytest.raises(ConfigError) as caught:
@@ -96,7 +96,7 @@ def test_goal_files_run_to_their_end(path: Path) -> None:
         assert job["bytes"] == job["bytes_received"] == Program.goal(path.read_text()).totals()["bytes"]
 
 
-def test_goal_example_takes_what_loggopsim_says() -> None:
+def test_the_goal_example_takes_the_time_of_loggopsim() -> None:
     (job,) = finished(workload([{"name": "goal", "goal_file": str(GOAL / "ping_pong.goal")}], **LOGGOPS))
     assert list(job["rank_finish_ns"]) == [27488, 17494]
 
@@ -124,7 +124,7 @@ def test_an_agent_decides_for_the_packets_of_a_job() -> None:
     assert job["nonminimal_fraction"] > 0.1
 
 
-def test_job_numbers_belong_together() -> None:
+def test_numbers_of_jobs_are_consistent() -> None:
     sim = workload(
         [
             {"name": "halo", "motif": "halo3d", "ranks": 36, "iterations": 2, "bytes": 30000},
@@ -148,6 +148,6 @@ def test_job_numbers_belong_together() -> None:
     assert (blame["flits"].sum(axis=1) == channels["flits"]).all()
     assert (blame["stall_ns"].max(axis=1) <= channels["stall_ns"] + 1e-6).all()
     assert (blame["wait_packet_ns"] >= 0).all()
-    # A channel that carried nothing of a job cannot have made others wait for it.
+    # A channel that carried no flits of a job delayed no other job on its behalf.
     unused = blame["flits"] == 0
     assert not blame["wait_packet_ns"].swapaxes(1, 2)[unused].any()

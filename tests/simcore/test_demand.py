@@ -1,4 +1,4 @@
-"""Demands of engines: matrices, motifs, schedules in every form, what is refused, and that balancing for them helps."""
+"""Demands of engines: matrices, motifs and schedules in every form, invalid demands, and the benefit of balancing."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def table(graph: ChannelGraph) -> ForwardingTable:
 
 
 def exchange(ranks: int) -> NDArray[np.float64]:
-    """A ring and a few long ways, in bytes."""
+    """A ring and a few long-distance flows, in bytes."""
     matrix = np.zeros((ranks, ranks))
     for rank in range(ranks):
         matrix[rank, (rank + 1) % ranks] = 100
@@ -65,7 +65,7 @@ def test_one_matrix_in_every_form(graph: ChannelGraph, table: ForwardingTable, t
         np.testing.assert_allclose(loads(table, form), wanted, err_msg=str(type(form)))
 
 
-def test_ranks_stand_on_the_terminals_in_order(table: ForwardingTable, tmp_path: Path) -> None:
+def test_ranks_are_placed_on_the_terminals_in_order(table: ForwardingTable, tmp_path: Path) -> None:
     few = np.zeros((32, 32))
     few[:5, :5] = exchange(5)
     np.testing.assert_allclose(loads(table, Program.exchange(exchange(5))), loads(table, few))
@@ -92,7 +92,7 @@ def test_motifs_by_name(graph: ChannelGraph, table: ForwardingTable) -> None:
             read_demand(name, graph)
 
 
-def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> None:
+def test_invalid_demands_are_refused(graph: ChannelGraph, tmp_path: Path) -> None:
     wrong = exchange(32)
     wrong[7, 3] = -2
     missing = exchange(32)
@@ -128,7 +128,7 @@ def test_what_is_no_demand_is_refused(graph: ChannelGraph, tmp_path: Path) -> No
         ("3,3,5\n", "no terminal sends to another"),
     ],
 )
-def test_a_list_of_flows_that_says_nothing_is_no_demand(
+def test_an_empty_list_of_flows_is_refused(
     graph: ChannelGraph, table: ForwardingTable, tmp_path: Path, lines: str, words: str
 ) -> None:
     path = tmp_path / "demand.csv"
@@ -156,12 +156,12 @@ def test_engines_that_balance_are_better_under_their_demand(graph: ChannelGraph,
     assert aware < 0.97 * oblivious
 
 
-def test_a_demand_does_not_go_with_an_engine_that_ignores_it(graph: ChannelGraph) -> None:
+def test_an_engine_without_demand_refuses_one(graph: ChannelGraph) -> None:
     with pytest.raises(ConfigError, match=r"demand.*min_hop"):
         ForwardingTable.route(graph, "min_hop", {}, exchange(32))
 
 
-def test_the_simulation_takes_them_all(table: ForwardingTable) -> None:
+def test_the_simulation_accepts_all_forms(table: ForwardingTable) -> None:
     def played(demand: Any) -> str:
         simulation = Simulation(
             {

@@ -1,4 +1,4 @@
-"""Whatever is written keeps what was there before, if it cannot be written whole."""
+"""A file that cannot be written completely leaves the previous file unchanged."""
 
 import os
 from collections.abc import Callable
@@ -47,4 +47,4 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
         write(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-    assert path.stat().st_mode & 0o777 == 0o644  # as any other file, not for its maker alone
+    assert path.stat().st_mode & 0o777 == 0o644  # default permissions, not only those of the owner

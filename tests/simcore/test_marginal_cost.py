@@ -1,4 +1,4 @@
-"""`MarginalCost` against replays by hand: restore, force a slot, run until all has arrived, sum all delays."""
+"""`MarginalCost` equals replays by hand: restore, force a slot, run until all packets arrive, and sum all delays."""
 
 import itertools
 import os
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flitgym.simcore import ConfigError, MarginalCost, Simulation
 
-# 12 terminals on 6 routers in 3 groups. Packets come for 3 us; then the network runs empty.
+# 12 terminals on 6 routers in 3 groups. Packets are generated for 3 us; then the network drains.
 _NETWORK = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 2, "global_ports": 1, "groups": 3}
 _ROUTER = {
     "name": "vc_router", "cycle_ns": 1.6, "flit_bytes": 128.0, "link_bandwidth_gb_per_s_host": 4.0,
@@ -27,7 +27,7 @@ def _simulation(routing: dict[str, Any], traffic: dict[str, Any] = _BURST) -> Si
 
 
 def _policy() -> tuple[Simulation, Simulation]:
-    """A network whose decisions are made by weights drawn at random, and one in which a caller makes them."""
+    """A network with decisions by random weights, and the same network with decisions by the caller."""
     policy = _simulation({"name": "policy", "observation": "progress+router+queues", "hidden": [8]})
     layers = policy.seam()["layers"]
     rng = np.random.default_rng(5)
@@ -42,7 +42,7 @@ def _choices(judge: Simulation, agent: Simulation) -> np.ndarray:
 
 
 def _all_delays_us(judge: Simulation, agent: Simulation, forced: tuple[int, int, int] | None = None) -> float:
-    """Run until all has arrived. `forced`: router, packet's source and slot, of a decision of the present cycle."""
+    """Run until all packets arrive. `forced` holds the router, source and slot of a decision of this cycle."""
     first = True
     while agent.time_ns < _DRAINED_NS and (agent.packets_in_network or agent.time_ns < 3000):
         if not agent.collect():
@@ -83,8 +83,8 @@ def test_agrees_with_exhaustive_replays() -> None:
 
 
 @pytest.mark.parametrize("reroute", [False, True])
-def test_whatever_follows_is_in_the_cost_once_all_has_arrived(reroute: bool) -> None:
-    """A longer horizon adds nothing, and what others pay is in it: costs are more than one packet's own delay."""
+def test_costs_are_complete_once_all_packets_have_arrived(reroute: bool) -> None:
+    """A longer horizon adds nothing. Costs include delays of other packets and so exceed the own delay."""
     costs = []
     for horizon in (_DRAINED_NS, 1.5 * _DRAINED_NS):
         simulation = _simulation({"name": "par"})
@@ -94,7 +94,7 @@ def test_whatever_follows_is_in_the_cost_once_all_has_arrived(reroute: bool) -> 
     assert np.nanmax(np.abs(costs[0])) > 700
 
 
-def test_labels_have_the_shapes_that_are_promised() -> None:
+def test_labels_have_the_documented_shapes() -> None:
     simulation = _simulation({"name": "policy"})
     labels = MarginalCost(simulation, threads=1).label(10, part=1)
     seam = simulation.seam()
@@ -116,7 +116,7 @@ def test_no_more_threads_are_started_than_there_are_cores() -> None:
     assert len(list(Path("/proc/self/task").iterdir())) - before < len(os.sched_getaffinity(0))
 
 
-def test_refuses_what_cannot_be_tried() -> None:
+def test_invalid_requests_are_refused() -> None:
     par = _simulation({"name": "par"})
     for given, message in [
         ({"horizon_ns": 0}, "horizon_ns: 0"),
@@ -139,7 +139,7 @@ def test_refuses_what_cannot_be_tried() -> None:
         MarginalCost(par).label(0)
 
 
-def test_more_forks_than_memory_says_how_many_fit() -> None:
+def test_too_many_forks_report_how_many_fit() -> None:
     large = {"name": "dragonfly", "terminals_per_router": 8, "routers_per_group": 16, "global_ports": 8, "groups": 65}
     simulation = Simulation(
         {"topology": large, "router": _ROUTER, "routing": {"name": "par"}, "traffic": {"name": "uniform"}, "seed": 1}

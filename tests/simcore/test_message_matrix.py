@@ -8,14 +8,14 @@ from core_scenes import router
 from flitgym.simcore import RECEIVE, SEND, ConfigError, Program, Simulation
 from numpy.typing import NDArray
 
-# Nothing at the hosts takes time; a flit of 128 bytes takes a cycle of 1 ns on every link.
+# The hosts take no time. A flit of 128 bytes takes a cycle of 1 ns on every link.
 FREE = {"host": "loggops", "loggops_o_ns": 0.0, "loggops_g_ns": 0.0, "loggops_S_bytes": 1 << 30, "placement": "linear"}
 FLIT = 128
 MATRICES = ("message_bytes", "message_count", "message_time_ns", "message_busy_ns")
 
 
 def switches(count: int | list[int], terminals: int, jobs: list[dict[str, Any]], **parameters: Any) -> Simulation:
-    """Jobs on a HyperX, of one dimension or several: switches of so many terminals, one link between two of a line."""
+    """Jobs on a HyperX with `count` switches per dimension and `terminals` per switch; links are single."""
     widths = [count] if isinstance(count, int) else count
     topology = {"name": "hyperx", "widths": widths, "links": [1] * len(widths), "terminals_per_router": terminals}
     return Simulation(
@@ -37,7 +37,7 @@ def finish(sim: Simulation) -> Simulation:
 
 
 def messages(ranks: int, *sent: tuple[int, int, int]) -> Program:
-    """Messages (from, to, bytes), all at once."""
+    """Messages (from, to, bytes), all sent at once."""
     source, destination, size = (np.array(values) for values in zip(*sent, strict=True))
     kinds = np.repeat([SEND, RECEIVE], len(sent))
     return Program(
@@ -56,7 +56,7 @@ def matrices(sim: Simulation, job: int = 0) -> tuple[NDArray[Any], ...]:
 
 
 def alone(flits: int) -> float:
-    """Time in ns of a message of so many flits from one switch to the next."""
+    """The time in ns of a message of this many flits from one switch to the next."""
     sim = finish(switches(2, 2, [{"name": "one", "program": messages(4, (0, 2, flits * FLIT))}]))
     size, count, time, busy = matrices(sim)
     expected = np.zeros((4, 4))
@@ -68,9 +68,9 @@ def alone(flits: int) -> float:
     return float(time[0, 2])
 
 
-def test_one_message_takes_its_way_and_its_flits() -> None:
-    # 1 ns for the link to the switch, 10 between switches, 1 to the terminal, and the output latency of 1 ns each: the
-    # way of the head. Each flit more is one cycle more.
+def test_one_message_takes_its_path_and_its_flits() -> None:
+    # The head takes 1 ns on the link to the switch, 10 between switches and 1 to the terminal.
+    # Each output latency adds 1 ns, and each further flit one cycle.
     assert alone(512) - alone(256) == 256
     assert 12 <= alone(256) - 256 <= 20
 
@@ -80,12 +80,12 @@ def test_two_messages_share_a_link() -> None:
     pair = messages(4, (0, 2, flits * FLIT), (1, 3, flits * FLIT))
     _, count, time, busy = matrices(finish(switches(2, 2, [{"name": "two", "program": pair}])))
     assert count[0, 2] == count[1, 3] == 1
-    # Flit by flit or packet by packet, both are there when twice the flits have gone over the link.
+    # Whether flits or packets alternate, both messages have arrived when the link has carried twice the flits.
     assert time[[0, 1], [2, 3]] == pytest.approx(alone(flits) + flits, rel=0.02)
     np.testing.assert_array_equal(time, busy)
 
 
-def test_messages_one_behind_the_other_are_busy_once() -> None:
+def test_back_to_back_messages_count_busy_time_once() -> None:
     flits = 512
     three = messages(4, *[(0, 2, flits * FLIT)] * 3)
     _, count, time, busy = matrices(finish(switches(2, 2, [{"name": "three", "program": three}])))
@@ -113,7 +113,7 @@ def test_a_large_message_counts_from_its_request_on(host: str) -> None:
     assert time.sum() / 3 == pytest.approx(job["message_latency_mean_ns"])
 
 
-def test_jobs_have_tables_of_their_own() -> None:
+def test_each_job_has_its_own_matrices() -> None:
     jobs = [
         {"name": "small", "motif": "ur", "ranks": 5, "iterations": 40, "bytes": 300},
         {"name": "halo", "motif": "halo3d", "ranks": 8, "iterations": 2, "bytes": 4000},
@@ -130,7 +130,7 @@ def test_jobs_have_tables_of_their_own() -> None:
     assert ((sim.memory("message_count")[0, :5, :5]).sum(axis=1) == 40).all()
 
 
-def test_it_costs_nothing_else_where_it_is_not_asked_for() -> None:
+def test_without_the_option_runs_are_unchanged() -> None:
     jobs = [{"name": "halo", "motif": "halo3d", "ranks": 16, "iterations": 2, "bytes": 4000}]
     told, silent = (finish(switches(4, 4, jobs, message_matrix=asked)) for asked in (True, False))
     assert silent.memories() == {}
@@ -138,7 +138,7 @@ def test_it_costs_nothing_else_where_it_is_not_asked_for() -> None:
     np.testing.assert_array_equal(told.jobs()[0]["rank_finish_ns"], silent.jobs()[0]["rank_finish_ns"])
 
 
-def test_a_snapshot_takes_it_along() -> None:
+def test_a_snapshot_includes_the_matrices() -> None:
     jobs = [{"name": "all", "motif": "mpigraph", "ranks": 16, "bytes": 4096}]
     sim, other = switches(4, 4, jobs), switches(4, 4, jobs)
     sim.begin_window()
@@ -156,16 +156,16 @@ def test_too_many_ranks_are_refused() -> None:
 
 
 def rates(sim: Simulation) -> NDArray[Any]:
-    """Bytes per ns of every pair; NaN where nothing was sent."""
+    """Bytes per ns of every pair; NaN without bytes."""
     size, _, _, busy = matrices(sim)
     return np.divide(size, busy, out=np.full(size.shape, np.nan), where=busy > 0)
 
 
-def test_mpigraph_meets_every_pair() -> None:
+def test_mpigraph_measures_every_pair() -> None:
     job = {"name": "all", "motif": "mpigraph", "ranks": 12, "bytes": 256, "window": 3, "iterations": 2}
     _, count, _, _ = matrices(finish(switches(4, 4, [job])))
     np.testing.assert_array_equal(count, 6 * (1 - np.eye(12)))
-    # Shifts by 1, 5 and 9 alone.
+    # Only shifts by 1, 5 and 9.
     _, count, _, _ = matrices(finish(switches(4, 4, [{**job, "shift_step": 4, "barrier": False}])))
     shift = np.subtract.outer(np.arange(12), np.arange(12)) * -1 % 12
     np.testing.assert_array_equal(count, 6 * (shift % 4 == 1))
@@ -174,7 +174,7 @@ def test_mpigraph_meets_every_pair() -> None:
 def test_mpigraph_of_28_nodes_on_four_switches() -> None:
     """The mean bandwidth of a pair is 3/7 of a link's.
 
-    Those of a switch that a shift takes to the same other switch share one link.
+    Ranks of a switch share one link if the shift maps them to the same other switch.
     """
     size = 512 * FLIT
     found = rates(finish(switches(4, 7, [{"name": "all", "motif": "mpigraph", "ranks": 28, "bytes": size}]))) / (
@@ -194,7 +194,7 @@ def test_mpigraph_of_28_nodes_on_four_switches() -> None:
 
 
 @pytest.mark.parametrize(("ranks", "both"), [(16, False), (16, True), (7, False)])
-def test_bisections_pair_everybody_once(ranks: int, both: bool) -> None:
+def test_bisections_pair_every_rank_once(ranks: int, both: bool) -> None:
     job = {"name": "half", "motif": "bisection", "ranks": ranks, "bytes": 1000, "iterations": 30, "both": both}
     _, count, _, _ = matrices(finish(switches(4, 4, [job])))
     assert count.sum() == 30 * (ranks // 2) * (1 + both)
@@ -203,12 +203,12 @@ def test_bisections_pair_everybody_once(ranks: int, both: bool) -> None:
     if both:
         np.testing.assert_array_equal(count, count.T)
     if ranks == 16:
-        # Each of 15 partners twice on average: four deviations.
+        # Each of the 15 partners occurs twice on average. The bound allows four standard deviations.
         assert (count + count.T).max() <= (2 + 4 * np.sqrt(2)) * (1 + both)
         assert len(np.unique(count)) > 2
 
 
-def test_bisections_of_one_switch_have_all_of_the_bandwidth() -> None:
+def test_bisections_within_one_switch_have_the_full_bandwidth() -> None:
     job = {"name": "half", "motif": "bisection", "ranks": 8, "bytes": 512 * FLIT, "iterations": 20}
-    found = rates(finish(switches(2, 8, [job])))  # the other switch has no ranks
+    found = rates(finish(switches(2, 8, [job])))  # the second switch has no ranks
     assert np.nanmin(found) == pytest.approx(FLIT, rel=0.05)

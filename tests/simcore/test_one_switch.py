@@ -1,4 +1,4 @@
-"""A network of one switch: no link joins switches, and packets go from one terminal to another through it."""
+"""A network with one switch: no link joins switches, and all packets pass through this switch."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable, Simulation
 
-# Four terminals at one switch; ports by the order of the lines.
+# Four terminals at one switch. The order of the lines determines the ports.
 CABLES = "a,b,a_type,b_type\n" + "".join(f"s0,h{k},switch,host\n" for k in range(4))
 
 

@@ -1,8 +1,9 @@
-"""Forwarding tables against those of OpenSM, a real subnet manager, on 15 fabrics (tests/data/opensm/README.md).
+"""Forwarding tables compared with those of OpenSM on 15 fabrics (tests/data/opensm/README.md).
 
-Where its rule leaves no choice, or is known, the tables are the same, entry by entry. Elsewhere ours must be as good:
-no more routes on the fullest channel, and no less effective bisection bandwidth, than OpenSM's beyond what its own
-results vary by when nodes are numbered in another way; no more layers. Run as a program it prints all side by side.
+Where OpenSM's rule leaves no choice, or is known, the tables must be equal. Elsewhere flitgym's table must be as good:
+it needs no more layers and has no higher edge forwarding index (EFI). Its effective bisection bandwidth (eBB) must not
+be lower. Both bounds allow the variation of OpenSM's own results under other numbers of nodes. As a program, this file
+prints all results side by side.
 """
 
 import csv
@@ -25,7 +26,7 @@ Ints = NDArray[np.int64]
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """Of a csv file of the data, or its gzipped form."""
+    """Rows of a csv file of the data, which may be gzipped."""
     zipped = DATA / f"{name}.gz"
     text = gzip.decompress(zipped.read_bytes()).decode() if zipped.exists() else (DATA / name).read_text()
     return list(csv.DictReader(io.StringIO(text)))
@@ -43,7 +44,7 @@ LATTICES: dict[str, dict[str, Any]] = {
     "hyperx_4x4_h4": {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4},
     "hyperx_12x8_h7": {"name": "hyperx", "widths": [12, 8], "terminals_per_router": 7},
 }
-"""The same fabrics as topologies of ours: switches and hosts in the same order, ports numbered otherwise."""
+"""The same fabrics as built-in topologies: switches and hosts in the same order, with other port numbers."""
 
 
 def number(name: str) -> int:
@@ -69,7 +70,7 @@ def lattice(fabric: str) -> ChannelGraph:
 
 @functools.cache
 def recorded(fabric: str, engine: str) -> Ints:
-    """[switches, hosts] output port, OpenSM's."""
+    """OpenSM's output ports, [switches, hosts]."""
     engine = SUMMARY[fabric, engine]["table_of"] or engine
     table = [[int(p) for p in r["ports"].split()] for r in rows(f"{fabric}.tables.csv") if r["engine"] == engine]
     return np.array(table)
@@ -77,7 +78,7 @@ def recorded(fabric: str, engine: str) -> Ints:
 
 @functools.cache
 def patterns(hosts: int) -> list[tuple[Ints, Ints]]:
-    """Sources and destinations of random bisections: half of the hosts send to the other half, one to one."""
+    """Sources and destinations of random bisections: each host of one half sends to its own host of the other."""
     rng = np.random.default_rng(SEED)
     orders = [rng.permutation(hosts) for _ in range(PATTERNS)]
     return [(order[: hosts // 2], order[hosts // 2 : 2 * (hosts // 2)]) for order in orders]
@@ -85,17 +86,17 @@ def patterns(hosts: int) -> list[tuple[Ints, Ints]]:
 
 @dataclass
 class Quality:
-    """What a table is worth, as tests/data/opensm counts it: between hosts, over channels between switches."""
+    """Measures of a table as in tests/data/opensm: routes between hosts, over channels between switches."""
 
     graph: ChannelGraph
     port: Ints
-    """[switches, hosts] output port."""
+    """Output ports, [switches, hosts]."""
     paths: Ints = field(init=False)
-    """[switches, hosts, steps] channels of the route from a switch to a host, -1 beyond its end."""
+    """Channels of the route from a switch to a host, [switches, hosts, steps]; -1 after its end."""
     loads: Ints = field(init=False)
-    """[channels] routes between hosts."""
+    """Routes between hosts over each channel, [channels]."""
     hops: Ints = field(init=False)
-    """[hosts, hosts] channels of the route."""
+    """Number of channels of each route, [hosts, hosts]."""
 
     def __post_init__(self) -> None:
         arrays = self.graph.arrays()
@@ -106,7 +107,7 @@ class Quality:
         source = np.repeat(np.arange(switches), np.diff(first))
         channel[source, out] = np.arange(len(out))
         at = np.repeat(np.arange(switches)[:, None], hosts, axis=1)
-        used = np.bincount(home, minlength=switches)[:, None] > 0  # who has no host need not have a way
+        used = np.bincount(home, minlength=switches)[:, None] > 0  # a switch without hosts may lack routes
         steps: list[Ints] = []
         while ((at != home) & used).any():
             assert len(steps) < switches, "a loop"
@@ -136,7 +137,8 @@ class Quality:
     def ebb(self) -> float:
         """Effective bisection bandwidth (ORCS: Schneider, Hoefler, Lumsdaine 2009; pattern bisect, hist_acc_band).
 
-        A pair's bandwidth is one part of its route's fullest channel, whole where the route has none.
+        A pair gets an equal share of the fullest channel on its route, or the full bandwidth if the route has no
+        channel.
         """
         home = self.graph.arrays()["terminal_switch"].astype(int)
         total = 0.0
@@ -150,23 +152,23 @@ class Quality:
 
 @dataclass(frozen=True)
 class Row:
-    """How an engine of ours is held against OpenSM's."""
+    """The rules by which one engine is compared with OpenSM's."""
 
     opensm: str
-    """The engine there."""
+    """OpenSM's engine."""
     same: tuple[str, ...] = ()
     """Fabrics on which the tables must be equal."""
     params: dict[str, Any] = field(default_factory=dict)
     roots: bool = False
-    """It gets OpenSM's roots."""
+    """Whether the engine gets OpenSM's roots."""
     minimal: bool = True
     deadlock_free: bool = True
     spread: str = ""
-    """The engine whose spread under other numbers of nodes is allowed (sensitivity.csv); empty: no worse at all."""
+    """The engine whose variation under shuffled numbers of nodes (sensitivity.csv) is tolerated; empty for none."""
 
 
 TREES = ("tree_4ary2", "tree_4ary3", "tree_4ary3_failed3", "leafspine_18x18", "fattree_672", "moench")
-# Every engine that OpenSM has too.
+# Every engine that OpenSM also has.
 ENGINES = {
     "min_hop": Row("minhop", same=tuple(FABRICS), deadlock_free=False),
     "up_down": Row("updn_roots", same=tuple(FABRICS), roots=True, minimal=False),
@@ -182,19 +184,19 @@ ENGINES = {
 
 @functools.cache
 def shuffled(fabric: str, engine: str) -> tuple[list[float], list[float]]:
-    """EFI and eBB of OpenSM's engine on the fabric with its nodes numbered in other ways; nothing where none tried."""
+    """EFI and eBB of OpenSM's engine with shuffled numbers of nodes; empty if the data lack the fabric."""
     found = [r for r in rows("sensitivity.csv") if (r["fabric"], r["engine"]) == (fabric, engine)]
     return [float(r["efi"]) for r in found], [float(r["ebb"]) for r in found]
 
 
 def bounds(fabric: str, engine: str, them: dict[str, str]) -> tuple[float, float]:
-    """The highest EFI and the lowest eBB that count as no worse than recorded, as far as numbers of nodes matter.
+    """The highest EFI and the lowest eBB that count as no worse than recorded.
 
-    The worst of OpenSM's own where they were tried on the fabric, else what they did elsewhere at most.
+    The bounds are OpenSM's worst results with shuffled numbers on this fabric, or its largest changes on other fabrics.
     """
     if shuffled(fabric, engine)[0]:
         efis, ebbs = shuffled(fabric, engine)
-        return max(efis), min(ebbs) - 1e-4  # four digits
+        return max(efis), min(ebbs) - 1e-4  # recorded with four digits
     tried = [shuffled(f, engine) for f in FABRICS if shuffled(f, engine)[0]]
     efi = max([max(efis) / min(efis) for efis, _ in tried], default=1.0)
     ebb = max([max(ebbs) / min(ebbs) for _, ebbs in tried], default=1.0)
@@ -214,7 +216,7 @@ def quality(fabric: str, engine: str) -> Quality:
 
 
 def classes(table: ForwardingTable) -> int:
-    """Virtual channels it needs."""
+    """The number of virtual channels that the table needs."""
     arrays = table.arrays()
     return int(arrays.get("lanes", 0)) or table.layers
 
@@ -225,8 +227,8 @@ def pairs() -> list[Any]:
     return [pytest.param(f, e, marks=marks[e], id=f"{f}-{e}") for e in ENGINES for f in FABRICS]
 
 
-def test_patterns_and_counts_are_those_of_the_data() -> None:
-    """The yardstick itself: OpenSM's own tables have, by the functions above, the values recorded with them."""
+def test_the_measures_reproduce_the_recorded_values() -> None:
+    """The functions above give the recorded values for OpenSM's own tables."""
     for (fabric, engine), row in SUMMARY.items():
         if row["routed"] != "True" or row["table_of"]:
             continue
@@ -240,14 +242,15 @@ def test_patterns_and_counts_are_those_of_the_data() -> None:
 def test_as_good_as_opensm(fabric: str, engine: str) -> None:
     row = ENGINES[engine]
     if engine == "ftree" and fabric not in TREES:
-        assert SUMMARY[fabric, "ftree"]["routed"] == "False"  # as the real one
+        assert SUMMARY[fabric, "ftree"]["routed"] == "False"  # OpenSM refuses it, too
         with pytest.raises(ConfigError, match=r"engine ftree: .*different levels"):
             ours(fabric, engine)
         return
     them = SUMMARY[fabric, row.opensm]
-    if them["routed"] != "True":  # dfsssp on a torus: it needs more lanes than there are
+    if them["routed"] != "True":  # dfsssp on a torus needs more lanes than exist
         them = {**SUMMARY[fabric, "sssp"], "layers_needed": them["layers_needed"]}
-    elif engine == "down_up" and them["acyclic"] == "False":  # channels within a level go both ways: no match for ours
+    # OpenSM allows both directions within a level, which `down_up` does not
+    elif engine == "down_up" and them["acyclic"] == "False":
         them = SUMMARY[fabric, "updn_roots"]
     table, us = ours(fabric, engine), quality(fabric, engine)
     if fabric in row.same:
@@ -268,13 +271,13 @@ def test_as_good_as_opensm(fabric: str, engine: str) -> None:
 
 
 def masked(port: Ints) -> Ints:
-    """OpenSM's table with our mark where there is no way."""
+    """OpenSM's table with flitgym's mark for missing routes."""
     return np.where(port == 255, 0xFFFF, port)
 
 
 @pytest.mark.parametrize("fabric", FABRICS)
-def test_roots_that_are_found_are_no_worse_than_given(fabric: str) -> None:
-    """OpenSM's up/down finds its roots on trees alone, and not all of them where cables are missing."""
+def test_found_roots_are_no_worse_than_given_roots(fabric: str) -> None:
+    """OpenSM's up/down finds roots only on trees, and not all roots if cables are missing."""
     table = ForwardingTable.route(graph(fabric), "up_down")
     found = Quality(graph(fabric), table.port.astype(int))
     routed = SUMMARY[fabric, "updn"]["routed"] == "True"
@@ -286,15 +289,15 @@ def test_roots_that_are_found_are_no_worse_than_given(fabric: str) -> None:
 
 @pytest.mark.parametrize("fabric", TREES)
 def test_ftree_finds_the_levels(fabric: str) -> None:
-    """OpenSM's does on full trees alone."""
+    """OpenSM's ftree finds the levels only on full trees."""
     table = ForwardingTable.route(graph(fabric), "ftree")
     np.testing.assert_array_equal(table.port, masked(recorded(fabric, "ftree_roots")))
 
 
 @pytest.mark.parametrize("fabric", LATTICES)
 @pytest.mark.parametrize("engine", ["dor", "torus_2qos"])
-def test_by_coordinates(fabric: str, engine: str) -> None:
-    """The same on topologies of ours, whose ports are numbered otherwise: the same next switch everywhere."""
+def test_tables_by_coordinates_lead_to_the_same_switches(fabric: str, engine: str) -> None:
+    """On built-in topologies, whose ports have other numbers, the next switch is the same everywhere."""
     if fabric.startswith("hyperx") and engine == "torus_2qos":
         with pytest.raises(ConfigError, match=r"torus_2qos .*topology 'hyperx'.*torus, mesh"):
             ForwardingTable.route(lattice(fabric), engine)
@@ -311,7 +314,7 @@ def test_by_coordinates(fabric: str, engine: str) -> None:
 
 
 def report() -> None:
-    """Ours and OpenSM's side by side."""
+    """Print flitgym's and OpenSM's results side by side."""
     print("fabric engine | EFI ours OpenSM | eBB ours OpenSM | mean load ours OpenSM | layers ours OpenSM")
     for fabric in FABRICS:
         for engine, row in ENGINES.items():

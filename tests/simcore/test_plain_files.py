@@ -1,4 +1,4 @@
-"""Every reader refuses a device, a pipe, a folder and a name that no file can have, and none of them waits."""
+"""Every reader refuses devices, pipes, folders and invalid names without waiting."""
 
 import gzip
 import os
@@ -47,7 +47,7 @@ def demand(ending: str) -> Callable[[str], object]:
 
 
 def link(path: str, ending: str) -> str:
-    """The same file by a name with this ending, by which a reader chooses the format."""
+    """A link to the file whose name has this suffix, by which a reader chooses the format."""
     if "\0" in path:
         return path + ending
     other = f"{path}{ending}" if not path.startswith("/dev/") else f"{os.environ['PLAIN_FILES']}/device{ending}"
@@ -79,7 +79,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 @pytest.fixture(autouse=True)
 def in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Ends a reader that waits for a pipe."""
+    """Fails a reader that waits for a pipe."""
 
     def late(*_: object) -> None:
         raise TimeoutError("it waits")
@@ -93,22 +93,22 @@ def in_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_what_is_no_plain_file_is_refused(reader: str, tmp_path: Path) -> None:
+def test_a_device_pipe_or_folder_is_refused(reader: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "folder", tmp_path / "pipe", "/dev/null"):  # /dev/zero is refused in the same place
+    for path in (tmp_path / "folder", tmp_path / "pipe", "/dev/null"):  # /dev/zero is refused by the same check
         with pytest.raises(REFUSALS, match="not a plain file"):
             READERS[reader](str(path))
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_name_that_no_file_can_have_is_refused(reader: str) -> None:
+def test_an_impossible_file_name_is_refused(reader: str) -> None:
     for name in ("\0", "a\0b"):
         with pytest.raises(REFUSALS, match=r"zero byte|null byte|null character"):
             READERS[reader](name)
 
 
-def test_commands_name_the_key_of_a_file_that_is_none() -> None:
+def test_commands_name_the_key_of_an_unreadable_file() -> None:
     for words, key in (
         (["routing=table", "routing.file=/dev/zero"], "routing.file"),
         (["routing=policy", "routing.path=/dev/zero"], "routing.path"),

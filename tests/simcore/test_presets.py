@@ -1,4 +1,4 @@
-"""A `Simulation` takes the presets of the commands, to the same state as the command's configuration."""
+"""`Simulation` accepts the presets of the commands, and reaches the same state as the command's configuration."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def test_presets_run_as_in_the_command(routing: str, router: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["topology", "router", "routing", "traffic"])
-def test_every_preset_says_what_hydra_makes_of_it(kind: str) -> None:
+def test_every_preset_equals_hydra_s_composition(kind: str) -> None:
     names = sorted(path.stem for path in (Path(flitgym.configs.__path__[0]) / kind).glob("*.yaml"))
     assert names
     for name in names:
@@ -43,7 +43,7 @@ def test_every_preset_says_what_hydra_makes_of_it(kind: str) -> None:
         assert {key: composed[key] for key in left} == {key: registered[key]["default"] for key in left}, name
 
 
-def test_values_beside_the_name_replace_those_of_the_preset() -> None:
+def test_values_next_to_the_name_replace_those_of_the_preset() -> None:
     def terminals(topology: Any) -> int:
         sections = {"topology": topology, "routing": "minimal", "traffic": "uniform"}
         return int(Simulation(sections).facts()["terminals"])
@@ -54,7 +54,7 @@ def test_values_beside_the_name_replace_those_of_the_preset() -> None:
     assert ChannelGraph("fat_tree_64").terminals == 64
 
 
-def test_presets_of_plugins_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_presets_of_plugins_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     example = Path(__file__).parents[2] / "docs" / "extending" / "example_plugin" / "flitgym_example"
     monkeypatch.setenv("FLITGYM_PLUGINS", f"none{os.pathsep}{example}")
     assert ChannelGraph("fat_tree_16").terminals == 16
@@ -63,7 +63,7 @@ def test_presets_of_plugins_count(monkeypatch: pytest.MonkeyPatch) -> None:
         ChannelGraph("fat_tree_16")
 
 
-def test_an_unknown_name_is_not_taken_for_another_network() -> None:
+def test_an_unknown_name_is_refused() -> None:
     sections = {"topology": "dragonfly_73", "routing": "minimal", "traffic": "uniform"}
     with pytest.raises(ConfigError, match=r"unknown name 'dragonfly_73' \(did you mean 'dragonfly_72'\?\)") as e:
         Simulation(sections)
@@ -73,7 +73,7 @@ def test_an_unknown_name_is_not_taken_for_another_network() -> None:
         Simulation({**sections, "topology": "dragonfly_72", "router": "sc2"})
 
 
-def test_a_preset_that_needs_hydra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preset_that_needs_hydra_is_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "configs" / "routing"
     folder.mkdir(parents=True)
     shutil.copy(Path(flitgym.configs.__path__[0]) / "routing" / "ugal_l.yaml", folder / "own.yaml")
@@ -87,7 +87,7 @@ def test_a_preset_that_needs_hydra_says_how_to_get_it(tmp_path: Path, monkeypatc
         _presets.section("routing", "own")
 
 
-def test_a_simulation_tells_what_it_is() -> None:
+def test_the_text_of_a_simulation_describes_it() -> None:
     simulation = Simulation(
         {
             "topology": "dragonfly_72",
@@ -97,10 +97,9 @@ def test_a_simulation_tells_what_it_is() -> None:
         }
     )
     simulation.run(1000)
-    assert repr(simulation) == (
-        "<Simulation of dragonfly (36 routers, 72 terminals): routing ugal_group, traffic adversarial at load 0.25, "
-        "at 1,600 ns (cycle 1,000)>"
-    )
+    text = repr(simulation)
+    for part in ("dragonfly", "36 routers", "72 terminals", "ugal_group", "adversarial", "0.25", "1,600 ns", "1,000"):
+        assert part in text
     assert "traffic uniform at load 0.5" in repr(
         Simulation({"topology": "dragonfly_72", "routing": "minimal", "traffic": "uniform"})
     )

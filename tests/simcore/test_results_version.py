@@ -1,4 +1,4 @@
-"""When results of another commit count: the rule in simcore/CMakeLists.txt, tried on a small repository of its own."""
+"""The name that identifies the core's results (simcore/CMakeLists.txt), tested in a small repository."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 SIMCORE = Path(flitgym.simcore.__file__).parent
 LISTS = (SIMCORE / "CMakeLists.txt").read_text()
-# The part of CMakeLists.txt that makes the name, as a script.
+# The part of CMakeLists.txt that computes the name, run as a script.
 RULE = LISTS[LISTS.index("set(FLITGYM_RESULTS_VERSION") : LISTS.index("# Compiler options of all sources")]
 
 
@@ -19,7 +19,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def name(folder: Path) -> str:
-    # A script has no source directory of its own: it says where it runs.
+    # A CMake script has no source directory, so the test sets it.
     (folder / "rule.cmake").write_text(
         "set(CMAKE_CURRENT_SOURCE_DIR .)\n" + RULE + 'message(STATUS "name=${FLITGYM_RESULTS}.")\n'
     )
@@ -47,12 +47,12 @@ def commit(folder: Path, file: str, text: str) -> str:
     return name(folder)
 
 
-def test_an_edit_that_is_committed_keeps_the_name(tree: Path) -> None:
+def test_a_committed_edit_keeps_the_name(tree: Path) -> None:
     assert re.fullmatch(r"\d+\.[0-9a-f]{8}", name(tree))
     assert commit(tree, "src/a.cpp", "int a;  // a comment\n") == name(tree)
 
 
-def test_a_tree_that_is_not_committed_has_no_name(tree: Path) -> None:
+def test_uncommitted_changes_give_no_name(tree: Path) -> None:
     (tree / "src" / "a.cpp").write_text("int b;\n")
     assert name(tree) == ""
     (tree / "src" / "a.cpp").write_text("int a;\n")
@@ -61,7 +61,7 @@ def test_a_tree_that_is_not_committed_has_no_name(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["traces", "recorded"])
-def test_a_recorded_result_that_changes_gives_another_name(tree: Path, file: str) -> None:
+def test_a_changed_recorded_result_changes_the_name(tree: Path, file: str) -> None:
     before = name(tree)
     path = f"tests/{file}.inc"
     with_more = commit(tree, path, '{"a", 1},\n// later\n{"b", 2},\n')

@@ -1,4 +1,4 @@
-"""Forwarding tables, matrices and flows from files: what is written is read again, and what is none is refused."""
+"""Forwarding tables, matrices and flows from files: written files are read back, and invalid files are refused."""
 
 import csv
 import gzip
@@ -28,7 +28,7 @@ def test_saved_and_loaded_again(hyperx: ForwardingTable, tmp_path: Path) -> None
     assert not list(tmp_path.glob(".*"))
 
 
-def test_files_that_are_no_table_are_refused(hyperx: ForwardingTable, tmp_path: Path) -> None:
+def test_files_that_are_not_tables_are_refused(hyperx: ForwardingTable, tmp_path: Path) -> None:
     whole = tmp_path / "whole.npz"
     hyperx.save(whole)
 
@@ -66,7 +66,7 @@ def test_files_that_are_no_table_are_refused(hyperx: ForwardingTable, tmp_path: 
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology["name"])
-def test_dump_comes_back(topology: dict[str, Any], tmp_path: Path) -> None:
+def test_a_dump_can_be_read_back(topology: dict[str, Any], tmp_path: Path) -> None:
     graph = ChannelGraph(topology)
     table = ForwardingTable.route(graph, "min_hop")
     table.save_dump(tmp_path / "lfts.dump")
@@ -78,7 +78,7 @@ def test_dump_comes_back(topology: dict[str, Any], tmp_path: Path) -> None:
     again = ForwardingTable.load(tmp_path / "lmc.dump", graph)
     assert int(again.arrays()["lmc"]) == 2
     np.testing.assert_array_equal(again.port, several.port)
-    # ibroute names a host at its first LID alone.
+    # ibroute shows only the first LID of a host.
     text = (tmp_path / "lmc.dump").read_text()
     later = re.compile(r"(0x[0-9a-f]{3}[1-35-79-bd-f] \d+) # Channel Adapter (portguid 0x[0-9a-f]+): '.*'")
     (tmp_path / "paths.dump").write_text(later.sub(r"\1 : (path #2 out of 4: \2)", text))
@@ -87,7 +87,7 @@ def test_dump_comes_back(topology: dict[str, Any], tmp_path: Path) -> None:
 
 
 def ring_of_three(tmp_path: Path) -> ChannelGraph:
-    """Three switches in a ring, a host each, ports from 1 on as InfiniBand counts them."""
+    """Three switches in a ring with a host each. Ports count from 1, as in InfiniBand."""
     path = tmp_path / "ring.csv"
     path.write_text(
         "node_a,port_a,node_b,port_b\nhost a,1,left,1\nhost b,1,right,1\nhost c,1,top,1\n"
@@ -121,7 +121,7 @@ Unicast lids [0-6] of switch Lid 3 guid 0x0000000000010002 ('top'):
 6 lids dumped
 """
 PORTS = [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
-# The same by `ibroute`, one switch by its path and nodes called by the diagnostic's own words.
+# The same table in the format of `ibroute`. One switch has a path as its address.
 IBROUTE = """Unicast lids [0x0-0x6] of switch Lid 1 guid 0x0000000000010000 (left):
   Lid  Out   Destination
        Port     Info
@@ -180,7 +180,7 @@ def test_dumps_of_a_subnet_manager(text: str, tmp_path: Path) -> None:
     order = [graph.switch_names.index(name) for name in ("left", "right", "top")]
     np.testing.assert_array_equal(table.port[order], PORTS)
     assert table.quality().edge_forwarding_index == 1
-    # Written again, it says the same.
+    # The written dump gives the same table.
     table.save_dump(tmp_path / "again")
     written = (tmp_path / "again").read_text()
     assert all(line in written for line in DUMP.splitlines() if "Channel Adapter" in line)
@@ -198,7 +198,7 @@ def test_dumps_of_a_subnet_manager(text: str, tmp_path: Path) -> None:
         (DUMP[DUMP.rindex("0x0005") :], "", ["top", "LID 0x0004", "cut short"]),
         ("0x0005 001 # Channel Adapter portguid 0x0000000000200003: 'host b'\n", "", ["right", "no line", "host b"]),
         ("('top')", "('bottom')", ["another network", "bottom", "left"]),
-        ("'host c'", "'host d'", []),  # told by where it hangs
+        ("'host c'", "'host d'", []),  # identified by the switch that it is connected to
         ("0x0004 001", "0x0004 002", ["another network", "host a", "left"]),
         ("0x0004 002", "0x0004 009", ["top", "port 9"]),
         ("0x0006 003", "0x0005 003", ["left", "0x0005 twice"]),
@@ -220,7 +220,7 @@ def test_a_dump_with_a_loop_is_refused(tmp_path: Path) -> None:
     graph = ring_of_three(tmp_path)
     swapped = DUMP.replace("0x0006 003", "0x0006 *").replace("0x0006 002", "0x0006 003").replace("*", "002")
     (tmp_path / "dump").write_text(DUMP.replace("0x0006 003", "0x0006 002"))
-    ForwardingTable.load(tmp_path / "dump", graph)  # the long way round is one, too
+    ForwardingTable.load(tmp_path / "dump", graph)  # the longer direction around the ring is a loop, too
     (tmp_path / "dump").write_text(swapped)
     with pytest.raises(ConfigError, match=r"host c .*loop: left -> right -> left"):
         ForwardingTable.load(tmp_path / "dump", graph)
@@ -276,7 +276,7 @@ def test_a_table_from_a_file_runs(hyperx: ForwardingTable, tmp_path: Path) -> No
     assert len(hashes) == 1
 
 
-def test_more_ports_than_infiniband_has(tmp_path: Path) -> None:
+def test_more_ports_than_infiniband_allows_are_refused(tmp_path: Path) -> None:
     links = [end for leaf in range(1, 261) for end in (0, leaf)]
     graph = ChannelGraph({"name": "graph", "links": links, "terminals_per_router": 1})
     with pytest.raises(ConfigError, match="254"):
@@ -341,7 +341,7 @@ def test_flows_of_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "٣", "1e3", "nan", "-1", ""])
-def test_a_number_that_is_none_is_refused_with_its_line(tmp_path: Path, number: str) -> None:
+def test_an_invalid_number_is_refused_with_its_line(tmp_path: Path, number: str) -> None:
     graph = ChannelGraph({"name": "torus", "sizes": [4], "terminals_per_router": 1})
     table = ForwardingTable.route(graph, "min_hop")
     rows = [f"{s},{t},{port}" for s, ports in enumerate(table.port) for t, port in enumerate(ports)]
@@ -354,7 +354,7 @@ def test_a_number_that_is_none_is_refused_with_its_line(tmp_path: Path, number: 
     lanes = "switch,input_port,output_port,lane_per_service_level\n0,{},1,0000000000000000\n"
     (tmp_path / "table.sl2vl.csv").write_text(lanes.format("0"))
     ForwardingTable.load(path, graph)
-    if number != "9" * 5000:  # a port that the network does not use
+    if number != "9" * 5000:  # a port number that the network does not use
         (tmp_path / "table.sl2vl.csv").write_text(lanes.format(number))
         with pytest.raises(ConfigError, match=r"table\.sl2vl\.csv, line 2: .*switch,input_port"):
             ForwardingTable.load(path, graph)

@@ -1,4 +1,4 @@
-"""Nue, PARX and local search from Python, on the fabrics of a real subnet manager."""
+"""Nue, PARX and local search from Python, on the fabrics of the OpenSM data."""
 
 import csv
 import gzip
@@ -31,8 +31,8 @@ def recorded(name: str, engine: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [*IRREGULAR, *OTHERS])
-def test_nue_in_one_lane_is_no_worse_than_the_real_one(name: str, tmp_path: Path) -> None:
-    """Within 3 %; node numbers alone move the real one by a factor of up to 3 (sensitivity.csv)."""
+def test_nue_in_one_lane_is_no_worse_than_opensm_s(name: str, tmp_path: Path) -> None:
+    """Within 3 %; shuffled numbers of nodes alone change OpenSM's results by a factor of up to 3 (sensitivity.csv)."""
     graph, real = fabric(name, tmp_path), recorded(name, "nue")
     table = ForwardingTable.route(graph, "nue", {"layers": 1})
     quality, bisection = table.quality(), table.effective_bisection(patterns=200)
@@ -46,7 +46,7 @@ def test_nue_in_one_lane_is_no_worse_than_the_real_one(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("name", IRREGULAR)
 def test_local_search_is_better_on_irregular_fabrics(name: str, tmp_path: Path) -> None:
-    """Lower index, or wider bisection with no higher index, in the layers of DFSSSP; and than the real one."""
+    """In the layers of DFSSSP: a lower EFI, or a wider bisection at the same EFI. It also beats OpenSM's table."""
     graph = fabric(name, tmp_path)
     start = ForwardingTable.route(graph, "dfsssp")
     before, wide = start.quality(), start.effective_bisection(patterns=200)
@@ -59,10 +59,10 @@ def test_local_search_is_better_on_irregular_fabrics(name: str, tmp_path: Path) 
         assert quality.minimal
         assert quality.edge_forwarding_index <= before.edge_forwarding_index
         np.testing.assert_array_equal(table.arrays().get("layer", []), start.arrays().get("layer", []))
-    real = recorded(name, "sssp")  # dfsssp's table is sssp's
+    real = recorded(name, "sssp")  # OpenSM's dfsssp has the same table as its sssp
     index = even.quality().edge_forwarding_index
     assert index < float(real["efi"])
-    if name == "mesh_8x8":  # DFSSSP gives dimension order there, which is the optimum
+    if name == "mesh_8x8":  # on a mesh, DFSSSP gives dimension order, which is optimal
         assert index == before.edge_forwarding_index == 128
         return
     assert index < before.edge_forwarding_index
@@ -75,7 +75,8 @@ def test_search_by_time_and_by_steps(tmp_path: Path) -> None:
     graph = fabric("dragonfly_72", tmp_path)
     same = [ForwardingTable.route(graph, "local_search", {"steps": 3000}).port for _ in range(2)]
     np.testing.assert_array_equal(*same)
-    timed = ForwardingTable.route(graph, "local_search", {"steps": 10**12, "time_s": 0.2})  # ends by its time
+    # the time limit ends this search
+    timed = ForwardingTable.route(graph, "local_search", {"steps": 10**12, "time_s": 0.2})
     index = timed.quality().edge_forwarding_index
     assert index <= ForwardingTable.route(graph, "dfsssp").quality().edge_forwarding_index
     with pytest.raises(ConfigError, match=r"start: local_search needs the table of another engine"):
@@ -112,6 +113,6 @@ def test_parx_runs_in_the_simulator(addresses: str) -> None:
         window = simulation.statistics()
         hops.append(window["hops_mean"])
     if addresses == "by_size":
-        assert hops[0] < hops[1] - 0.2  # packets of 1024 bytes make the detours, those of 128 do not
+        assert hops[0] < hops[1] - 0.2  # packets of 1024 bytes take detours, packets of 128 bytes do not
     else:
         assert abs(hops[0] - hops[1]) < 0.1

@@ -1,4 +1,4 @@
-"""How good forwarding tables are, against NumPy's own count and the numbers of a real subnet manager."""
+"""Measures of forwarding tables against counts in NumPy and the numbers of OpenSM."""
 
 import csv
 import gzip
@@ -26,11 +26,11 @@ def hyperx() -> ForwardingTable:
     return hyperx_table()
 
 
-# --- How good a table is -------------------------------------------------------------------------------------------
+# --- Measures --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology["name"])
-def test_quality_against_routes_followed_one_by_one(topology: dict[str, Any]) -> None:
+def test_quality_matches_routes_followed_one_by_one(topology: dict[str, Any]) -> None:
     table = ForwardingTable.route(ChannelGraph(topology), "min_hop")
     every = list(paths(table))
     load = np.bincount([c for _, _, channels in every for c in channels], minlength=table.graph.channels)
@@ -55,7 +55,7 @@ def test_quality_against_routes_followed_one_by_one(topology: dict[str, Any]) ->
 
 
 def bisection_value(table: ForwardingTable, order: NDArray[Any], both_ways: bool) -> float:
-    """A pattern's value by the definition: over dictionaries, and slow."""
+    """The value of a pattern by its definition, with slow dictionaries."""
     routes = {(source, destination): channels for source, destination, channels in paths(table)}
     half = len(order) // 2
     pairs = [(int(order[k]), int(order[half + k])) for k in range(half)]
@@ -67,7 +67,7 @@ def bisection_value(table: ForwardingTable, order: NDArray[Any], both_ways: bool
 
 @pytest.mark.parametrize("both_ways", [False, True])
 @pytest.mark.parametrize("topology", [TORUS, IRREGULAR], ids=lambda topology: topology["name"])
-def test_effective_bisection_bandwidth_by_its_definition(topology: dict[str, Any], both_ways: bool) -> None:
+def test_effective_bisection_bandwidth_matches_its_definition(topology: dict[str, Any], both_ways: bool) -> None:
     table = ForwardingTable.route(ChannelGraph(topology), "min_hop")
     rng = np.random.default_rng(4)
     orders = np.array([rng.permutation(table.graph.terminals) for _ in range(6)])
@@ -77,7 +77,7 @@ def test_effective_bisection_bandwidth_by_its_definition(topology: dict[str, Any
     assert bisection.standard_error == pytest.approx(bisection.values.std(ddof=1) / np.sqrt(6))
 
 
-def test_patterns_are_the_same_whatever_their_number(hyperx: ForwardingTable) -> None:
+def test_patterns_do_not_depend_on_their_number(hyperx: ForwardingTable) -> None:
     some, more = hyperx.effective_bisection(20, 3), hyperx.effective_bisection(50, 3)
     np.testing.assert_array_equal(more.values[:20], some.values)
     assert (hyperx.effective_bisection(20, 4).values != some.values).any()
@@ -91,12 +91,12 @@ def test_patterns_are_the_same_whatever_their_number(hyperx: ForwardingTable) ->
 
 
 def test_the_bound_of_minimal_routes_holds_for_any_routing() -> None:
-    """Multicommodity flow on a small fabric: no routing, split or not, has a lower fullest channel than its optimum."""
+    """Multicommodity flow on a small fabric: its optimum is the least load of the fullest channel for any routing."""
     optimize = pytest.importorskip("scipy.optimize")
     sparse = pytest.importorskip("scipy.sparse")
     graph = ChannelGraph({"name": "random_regular", "routers": 8, "degree": 3, "terminals_per_router": 1})
     arrays, n, m = graph.arrays(), graph.switches, graph.channels
-    # Flow of each destination over each channel, and the load of the fullest; conservation at every other switch.
+    # Variables: flow of each destination over each channel, and the highest load. Other switches conserve flow.
     rows, columns, values, right = [], [], [], []
     for d in range(n):
         for s in range(n):
@@ -159,13 +159,13 @@ def test_several_addresses_count_in_equal_parts() -> None:
         (np.arange(24)[None] - 1, ["orders", "from 0"]),
     ],
 )
-def test_orders_that_are_none_are_refused(hyperx: ForwardingTable, orders: Any, words: list[str]) -> None:
+def test_invalid_orders_are_refused(hyperx: ForwardingTable, orders: Any, words: list[str]) -> None:
     with pytest.raises(ConfigError) as error:
         hyperx.effective_bisection(orders=orders)
     assert all(word in str(error.value) for word in words)
 
 
-def test_flows_that_are_none_are_refused(hyperx: ForwardingTable) -> None:
+def test_invalid_flows_are_refused(hyperx: ForwardingTable) -> None:
     for given, words in (
         (([0], [24]), "0 to 23"),
         (([0, 1], [1, 1]), "sends to itself"),
@@ -181,7 +181,7 @@ def test_flows_that_are_none_are_refused(hyperx: ForwardingTable) -> None:
         hyperx.effective_bisection(0)
 
 
-# --- A real subnet manager -----------------------------------------------------------------------------------------
+# --- OpenSM ----------------------------------------------------------------------------------------------------------
 
 needs_opensm = pytest.mark.skipif(not OPENSM.exists(), reason="tests/data/opensm is not here")
 
@@ -198,8 +198,8 @@ def opensm_fabric(name: str, folder: Path) -> ChannelGraph:
 
 @needs_opensm
 @pytest.mark.parametrize("fabric", ["ring5", "tree_4ary3_failed3", "leafspine_18x18", "moench"])
-def test_numbers_of_real_tables_are_met_exactly(fabric: str, tmp_path: Path) -> None:
-    """Loads, lengths and eBB of OpenSM's tables, with the permutations they were first measured with."""
+def test_numbers_of_opensm_s_tables_are_reproduced_exactly(fabric: str, tmp_path: Path) -> None:
+    """Loads, lengths and eBB of OpenSM's tables, with the permutations of the original measurement."""
     graph = opensm_fabric(fabric, tmp_path)
     with (OPENSM / "summary.csv").open(newline="") as file:
         known = {row["engine"]: row for row in csv.DictReader(file) if row["fabric"] == fabric}
@@ -230,7 +230,7 @@ def test_numbers_of_real_tables_are_met_exactly(fabric: str, tmp_path: Path) -> 
         assert str(quality.acyclic) == wanted["acyclic"], engine
 
 
-def test_quality_says_what_it_is(hyperx: ForwardingTable) -> None:
+def test_the_text_of_a_quality_describes_it(hyperx: ForwardingTable) -> None:
     quality = hyperx.quality()
     assert "loads" not in repr(quality)
     assert json.dumps(quality.edge_forwarding_index)

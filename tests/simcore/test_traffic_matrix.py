@@ -1,4 +1,4 @@
-"""Traffic by a matrix: files and arrays, its rates, what is refused, and its part in the identity of a run."""
+"""Traffic by a matrix: files and arrays, rates, invalid matrices, and the matrix in the identity of a run."""
 
 import copy
 import pickle
@@ -84,7 +84,7 @@ def test_rates_are_those_of_the_matrix(matrix: Matrix) -> None:
     wanted = small[pairs] * sent.sum() / small.sum()
     assert sent.sum() > 10000
     assert sent[~pairs].sum() == 0
-    # 49 pairs: 48 degrees of freedom, exceeded with a probability of 1e-5.
+    # 49 pairs have 48 degrees of freedom. The probability of exceeding the bound is 1e-5.
     assert ((sent[pairs] - wanted) ** 2 / wanted).sum() < 101.7
 
 
@@ -96,7 +96,7 @@ def test_load_is_that_of_the_busiest_source(matrix: Matrix) -> None:
     shares = matrix.sum(axis=1) / matrix.sum(axis=1).max()
     numbers = sim.statistics()
     assert numbers["offered_load"] == pytest.approx(0.4 * shares.mean(), rel=1e-12)
-    # Bernoulli trials of all sources, and what is on its way at the end.
+    # Bernoulli trials of all sources, and packets in the network at the end.
     packets = 20000 * (0.4 * shares)
     deviation = np.sqrt((packets * (1 - 0.4 * shares)).sum())
     assert numbers["packets_generated"] == pytest.approx(packets.sum(), abs=5 * deviation)
@@ -121,7 +121,7 @@ def test_a_uniform_matrix_is_uniform_traffic() -> None:
     assert error < 0.01 * uniform.mean()
 
 
-def test_a_permutation_does_what_flows_do() -> None:
+def test_a_permutation_equals_flows() -> None:
     to = np.roll(np.arange(N), 5)
     rates = np.zeros((N, N))
     rates[np.arange(N), to] = 0.25
@@ -150,7 +150,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
     assert hashes[0] == hashes[1]
 
 
-def test_copies_and_pickles_go_on_alike(matrix: Matrix, tmp_path: Path) -> None:
+def test_copies_and_pickles_continue_alike(matrix: Matrix, tmp_path: Path) -> None:
     np.save(tmp_path / "rates.npy", matrix)
     sim = simulation(file=str(tmp_path / "rates.npy"))
     sim.run(500)
@@ -159,7 +159,7 @@ def test_copies_and_pickles_go_on_alike(matrix: Matrix, tmp_path: Path) -> None:
     copies = [copy.deepcopy(sim), pickle.loads(pickled)]
     hashes = {hash_of(one) for one in (sim, *copies)}
     assert len(hashes) == 1
-    # A snapshot belongs to its matrix.
+    # A snapshot fits only its own matrix.
     other = simulation(matrix.T.copy())
     with pytest.raises(ValueError, match="snapshot"):
         other.restore(sim.snapshot())
@@ -171,7 +171,7 @@ def changed(matrix: Matrix, row: int, column: int, value: float) -> Matrix:
     return wrong
 
 
-def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -> None:
+def test_invalid_matrices_are_refused(matrix: Matrix, tmp_path: Path) -> None:
     for wrong, message in (
         (changed(matrix, 3, 4, -1), r"traffic\.matrix: row 3, column 4 is -1\.0.*finite numbers from 0"),
         (changed(matrix, 3, 4, np.nan), r"row 3, column 4 is nan"),
@@ -203,9 +203,9 @@ def test_what_is_no_matrix_of_rates_is_refused(matrix: Matrix, tmp_path: Path) -
         with pytest.raises(ConfigError, match=message):
             simulation(file=str(tmp_path / "wrong.csv"))
     (tmp_path / "wrong.npz").write_bytes(b"PK\x03\x04 no archive")
-    with pytest.raises(ConfigError, match=r"wrong\.npz: .*no arrays, or is damaged"):
+    with pytest.raises(ConfigError, match=r"wrong\.npz: the file holds no arrays, or is damaged"):
         simulation(file=str(tmp_path / "wrong.npz"))
-    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' .*\.csv"):
+    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' is neither a \.csv"):
         simulation(file=str(tmp_path / "rates.txt"))
 
 
@@ -222,7 +222,7 @@ def test_terminals_that_fail_are_left_out_of_the_matrix(matrix: Matrix) -> None:
     assert sim.facts()["terminals"] == 70
 
 
-def test_a_file_counts_by_its_content(matrix: Matrix, tmp_path: Path) -> None:
+def test_a_file_is_identified_by_its_content(matrix: Matrix, tmp_path: Path) -> None:
     def identity(name: str) -> str:
         config = compose(["topology=dragonfly_72", "traffic=matrix", f"traffic.file={tmp_path / name}"])
         assert f"_matrix-{Path(name).stem}_load0.5_" in run_id(_root_=config)
@@ -236,7 +236,7 @@ def test_a_file_counts_by_its_content(matrix: Matrix, tmp_path: Path) -> None:
         identity("four.npy")
 
 
-def test_arrays_of_a_program_are_files_beside_the_results(matrix: Matrix, tmp_path: Path) -> None:
+def test_arrays_of_a_program_become_files_of_the_results(matrix: Matrix, tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic=matrix"]
     short: dict[str, Any] = {"run.warmup_ns": 0, "run.measure_ns": 1500, "traffic.load": 0.3, "seed": 3}
     alone = flitgym.simulate(*words, **short, **{"traffic.file": matrix})
