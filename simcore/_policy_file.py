@@ -1,6 +1,6 @@
 """Policy files in the safetensors format: the length of a header in eight bytes, the header as JSON, and the numbers.
 
-Such a file cannot contain code. The core reads the same files (simcore/src/learning/policy_file.cpp).
+The format cannot contain code. The core reads the same files (simcore/src/learning/policy_file.cpp).
 """
 
 from __future__ import annotations

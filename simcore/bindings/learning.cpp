@@ -131,8 +131,8 @@ Raises:
     CoreError: Called before `collect()`.
 )";
 
-// The decisions between collect() and apply(). Rows keep their memory from cycle to cycle. Rows in the memory of a
-// SimulationBatch are copied, because the batch may be destroyed before the simulation.
+// The decisions between collect() and apply(), as views. Rows in the memory of a SimulationBatch are copied, because
+// the batch may be destroyed before the simulation.
 py::dict decisions(const Live<Simulation>& live) {
   const Exclusive held(*live);
   Simulation& sim = *live;

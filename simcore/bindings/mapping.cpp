@@ -85,7 +85,7 @@ workload::CommunicationMatrix matrix_from(u32 terminals, const WholeNumbers& fir
                                           const Real& bytes) {
   workload::CommunicationMatrix matrix;
   if (first.size() < 1 || static_cast<u64>(first.size()) > u64{terminals} + 1)
-    throw ConfigError("matrix: it has " + std::to_string(first.size() - 1) + " ranks, but the network has only " +
+    throw ConfigError("matrix: " + std::to_string(first.size() - 1) + " ranks, but the network has only " +
                       std::to_string(terminals) + " terminals");
   matrix.ranks = static_cast<u32>(first.size() - 1);
   if (first.at(0) != 0 || first.at(matrix.ranks) != peer.size() || peer.size() != bytes.size())

@@ -1,4 +1,4 @@
-// Watches a packet: its course as text, a line per event.
+// Logs the course of a watched packet as text, one line per event.
 #include <cstdio>
 
 #include "stage/stage.hpp"

@@ -263,5 +263,5 @@ TEST(hosts_stay_in_their_partition) {
         for (PacketPayload& load : s.payloads) load.number++;
       },
       "");
-  refused([](State& s) { s.hosts[1].totals.pairs++; }, "sent to whom");
+  refused([](State& s) { s.hosts[1].totals.pairs++; }, "the table of sending and receiving ranks");
 }

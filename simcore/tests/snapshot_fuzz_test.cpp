@@ -267,7 +267,7 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   refused(plain, [](State& s) { s.outputs_asked[0] ^= 1; }, "requests");
   refused(plain, [](State& s) { s.part.totals.packets_in_network++; }, "packets in the network");
   refused(plain, [](State& s) { s.terminals[0].step = 1; }, "load of a source");
-  refused(learned, [](State& s) { s.ports[3].next_vc = 31; }, "turns of a port");
+  refused(learned, [](State& s) { s.ports[3].next_vc = 31; }, "round-robin positions of a port");
   refused(agent, [](State& s) { s.open_decisions.emplace_back(); }, "open decisions");
   refused(agent, [](State& s) { s.part.learning.temperature = -1; }, "exploration");
   refused(jobs, [](State& s) { s.hosts.at(0).events.at(0).id = 1u << 30; }, "");
@@ -277,7 +277,7 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
     return *std::ranges::find_if(pairs, [](const Pair& pair) { return pair.sender != kNone; });
   };
   refused(jobs, [&](State& s) { some_pair(s).sent++; }, "the order of transfers");
-  refused(jobs, [&](State& s) { some_pair(s).receiver ^= 1; }, "sent to whom");
+  refused(jobs, [&](State& s) { some_pair(s).receiver ^= 1; }, "the table of sending and receiving ranks");
 }
 
 // A table with invalid values is refused with the place of the value, in a snapshot and when a user writes it.

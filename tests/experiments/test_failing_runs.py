@@ -65,7 +65,7 @@ def test_an_evaluation_on_a_damaged_network(command: Command, tmp_path: Path) ->
     run = ["router=input_queued", "run.warmup_ns=200", "run.measure_ns=600", "workers=1", "failures.links=3"]
     done = command("evaluate", *words, *run)
     # The evaluation excludes and names policies that do not support failures, and compares the others.
-    assert "left out: par, pattern uniform: routing.par: it goes by what topology" in done.stderr
+    assert "left out: par, pattern uniform: routing.par: it needs the whole topology" in done.stderr
     assert done.returncode == 1
     assert "failures.links=3" in (tmp_path / "results" / "evaluation" / "evaluation.md").read_text()
     wrong = command("evaluate", *words, "failures.link=3")

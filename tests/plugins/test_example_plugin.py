@@ -177,7 +177,7 @@ def test_a_library_of_another_core_is_refused(environment: Environment, tmp_path
     said = refused(environment, built(environment, tmp_path, "ends.cpp"))
     own = environment.ask("from flitgym.simcore._core import core_described; print(core_described())")
     assert "was built against flitgym 9.9.9+other (headers 0123456789ab, " in said
-    assert f"and this is {own}; build it anew" in said
+    assert f"but this is {own}; rebuild it" in said
     assert "FLITGYM_PLUGINS=none" in said
 
 
@@ -198,7 +198,7 @@ def test_names_that_are_taken_and_what_is_incomplete(environment: Environment, l
     specs = {
         "RoutingSpec": ('{"par", "", {}, {}, setup, route}', "routing 'par': the name is taken by flitgym"),
         "MotifSpec": ('{"nothing", "", {}, nullptr}', "motif 'nothing': a function that every motif has is missing"),
-        "RewardSpec": ('{"a b", "", true, pay}', "reward 'a b': names are letters, digits and _"),
+        "RewardSpec": ('{"a b", "", true, pay}', "reward 'a b': a name consists of letters, digits and _"),
         "RelationSpec": (
             '[] { RelationSpec s{"own", "", {}, {}, setup, route}; s.widest = true; return s; }()',
             "relation 'own': widest = true would change",
@@ -208,7 +208,7 @@ def test_names_that_are_taken_and_what_is_incomplete(environment: Environment, l
         (tmp_path / f"{kind}.cpp").write_text(SOURCE.replace("KIND", kind).replace("SPEC", spec))
         assert says in refused(environment, built(environment, tmp_path, f"{kind}.cpp")), kind
     (tmp_path / "none.so").write_bytes(b"\x7fELF" + bytes(1000))
-    assert "is no plugin of flitgym" in refused(environment, tmp_path / "none.so")
+    assert "is not a plugin of flitgym" in refused(environment, tmp_path / "none.so")
     (tmp_path / "empty.cpp").write_text("")
     assert "registers nothing" in refused(environment, built(environment, tmp_path, "empty.cpp"))
 

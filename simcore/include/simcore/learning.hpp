@@ -15,7 +15,7 @@
 
 namespace flitgym {
 
-// A number that an agent sees. The writer keeps it within [low, high].
+// A feature of an observation. Its writer keeps it within [low, high].
 struct Feature {
   std::string name;
   float low, high;
@@ -90,7 +90,7 @@ struct Seam {
   const RewardSpec* reward = nullptr;
   std::shared_ptr<const ComponentData> reward_data;
   float toll = 0;  // weight of queueing time, for rewards that use one
-  // with more candidates than slots: whether the best by estimate (seam.cpp) get slots, instead of random ones
+  // if there are more candidates than slots: whether the best by estimate (seam.cpp) get slots, or random ones
   bool by_estimate = false;
   u32 capacity = 0;                     // transitions kept; 0: none
   double record_part = 1;               // fraction of the packets that are recorded

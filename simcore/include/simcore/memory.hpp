@@ -30,7 +30,7 @@ struct LineAllocator {
 using AlignedFloats = std::vector<float, LineAllocator<float>>;
 using AlignedBytes = std::vector<u8, LineAllocator<u8>>;
 
-// The kind of object that has an entry each.
+// The kind of object that each entry belongs to.
 enum class Per : u8 {
   kNetwork,  // one entry in all
   kRouter,   // [routers]

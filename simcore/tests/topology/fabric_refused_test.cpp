@@ -88,7 +88,7 @@ TEST(fabric_checks_refuse) {
 
 TEST(fabric_in_parts) {
   refused("a,b\nw,x\ny,z\nz,v\n", "csv", "2", {"'w'", "'y' (line 3)", "2 parts", "3 nodes", "smallest with 2"});
-  refused("graph { a -- b; c -- d\ne }", "dot", "2", {"'e'", "'a' (line 1)", "3 parts", "the smallest of 1"});
+  refused("graph { a -- b; c -- d\ne }", "dot", "2", {"'e'", "'a' (line 1)", "3 parts", "smallest with 1"});
   Fabric f;
   f.nodes = {{"x", false, 0, 0}, {"y", false, 0, 0}};
   CHECK_THROWS(ConfigError, check_connected(f, "arrays"), "arrays: 'y'", "'x'", "2 parts");
@@ -99,7 +99,7 @@ TEST(fabric_dot_refuses) {
   refused("graph {\na -- b\n", "dot", "3", {"file ends", "line 1"});
   refused("graph { a -- b }\ngraph { }", "dot", "2", {"'graph'"});
   refused("graph {\n}\n", "dot", "", {"no node"});
-  refused("graph { a }\n", "dot", "", {"no cable in it"});
+  refused("graph { a }\n", "dot", "", {"no cable"});
   refused("graph {\na -> b }", "dot", "2", {"unexpected '->' in a graph; expected --"});
   refused("digraph { a -- b }", "dot", "1", {"unexpected '--' in a digraph; expected ->"});
   refused("graph { a - b }", "dot", "1", {"unexpected '-'"});
@@ -124,9 +124,9 @@ TEST(fabric_dot_refuses) {
   refused("graph { \"a\" + b }", "dot", "1", {"string", "+"});
   refused("graph { 1a -- b }", "dot", "1", {"'1a'... begins with a digit"});
   refused("graph { \"a\nb\" -- c }", "dot", "1", {"line break"});
-  refused("graph { \"\" -- c }", "dot", "1", {"without a name"});
+  refused("graph { \"\" -- c }", "dot", "1", {"no name"});
   refused("graph " + std::string(200, '{') + std::string(200, '}'), "dot", "1", {"64"});
-  refused("strict graph { a -- b; b -- c;\nb -- a }", "dot", "2", {"'b' -- 'a' is there twice (line 1)", "strict"});
+  refused("strict graph { a -- b; b -- c;\nb -- a }", "dot", "2", {"'b' -- 'a'", "twice", "line 1", "strict"});
   refused("digraph { a -> b; b -> a;\nb -> c }", "dot", "2",
           {"'b' -> 'c' has no edge back", "'a' -> 'b' (line 1) has", "both directions"});
   refused("digraph { a -> b; b -> a; a\n-> b }", "dot", "2", {"'a' -> 'b' has no edge back"});
