@@ -19,7 +19,7 @@ Deviations:
 | invalid actions | none | masked slots are never chosen | |
 | batch | from all transitions, each as likely | an equal part from each network's episode | `replay=transitions` |
 | decisions open at an episode's end | their rewards are awaited | discarded | `tail_ns` |
-| loss | squared error | Huber loss, linear above 1 us | `huber_us` |
+| unit in which errors are clipped at 1 | a reward, clipped to -1 .. 1 | us (Huber loss, `huber_us`) | |
 
 `reward=relative_delay` measures delays in the network's mean hops and adds `toll` times the time lost to queues, since
 a waiting packet makes others wait. See docs/agents/dqn.md for results.

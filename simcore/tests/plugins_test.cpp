@@ -50,7 +50,7 @@ TEST(libraries_without_a_complete_mark_are_no_plugins) {
                             "ELF",
                             "flitgym-plugin|", "flitgym-plugin|a|b", "flitgym-plugin|a\n|b|c\n"}) {
     const std::string said = refused(bytes);
-    CHECK(has(said, *bytes ? "is not a flitgym plugin" : "is empty"));
+    CHECK(has(said, *bytes ? "is not a plugin of flitgym" : "is empty"));
   }
 }
 

@@ -198,7 +198,7 @@ TEST(broken_policy_files_are_refused) {
   for (const std::string& behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
     refused(with_header(header + behind), {"brace"});
   refused(with_header(" " + header), {"brace"});
-  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 are needed"});
+  refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 outputs are needed"});
   refused(with([](auto& t) { t.erase(t.begin()); }), {"layers.0.weight"});
   refused(with([](auto& t) { t.clear(); }), {"0 layers"});
   refused(safetensors(kMetadata, tensors_of(Weights({9, 6, 2}, 1))), {"2 outputs"});

@@ -129,7 +129,7 @@ TEST(sizes_that_do_not_fit_are_refused) {
     return build(line_of_two(merge(sc19(), router), {"uniform", sizes}));
   };
   CHECK_THROWS(ConfigError, make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{4}}}),
-               "traffic.uniform.packet_flits_max", "4 flits", "packet_flits = 8");
+               "traffic.uniform.packet_flits_max", ": 4 ", "packet_flits = 8");
   CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{15}}}, kSizes), "packet_flits_max", "16 flits",
                "router.input_buffer_flits = 15");
   CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{12}}}, kSizes), "packet_flits_max", "16 flits",

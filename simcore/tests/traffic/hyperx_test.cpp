@@ -206,7 +206,7 @@ TEST(impossible_patterns_are_refused) {
     CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", dimension}}}, {4, 4}, 1),
                  "traffic.uniform_random_bisection.dimension", "'" + dimension + "'", "2 dimensions");
   CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", i64{1}}}}, {4, 4}, 1), "dimension", "1",
-               "a word");
+               "is not text");
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 3}}}}),
                "traffic.tornado.dimensions", "3", "3 dimensions");
   CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{-1}}}}),
