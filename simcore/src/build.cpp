@@ -1,4 +1,5 @@
-// Builds an immutable Network from parameters. All validation is here: every network that passes can run.
+// Builds an immutable Network from parameters. Every network that passes build() can run. Most checks are called from
+// here.
 #include <algorithm>
 #include <cmath>
 #include <limits>

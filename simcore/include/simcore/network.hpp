@@ -104,7 +104,7 @@ struct RoutingFacts {
 // For a routing that compares many outputs per decision, State keeps their occupancies in consecutive cells of a memory
 // (memory.hpp). The stages update it when flits and credits come and go. A row holds one VC of all ports of a router.
 struct Sensed {
-  // A vector register holds eight signed 16-bit values, and so must sums over VCs.
+  // A vector register holds eight signed 16-bit values, so a sum over VCs must not exceed kMost.
   static constexpr u32 kLeastColumns = 8, kMost = 32766;
 
   Kept<u16> memory;                       // [routers, vcs, columns] flits
@@ -112,8 +112,9 @@ struct Sensed {
   u32 column_shift = 0, radix_shift = 0, vcs = 0;
   bool kept() const { return parts != Occupancy::kNothing; }
   static u32 columns(u32 radix_shift) { return std::max(1u << radix_shift, kLeastColumns); }
-  // 1 if flits in the output queue, or used downstream slots, count.
+  // 1 if flits in the output queue count.
   u16 queue() const { return parts == Occupancy::kBoth || parts == Occupancy::kOutputQueue; }
+  // 1 if used downstream slots count.
   u16 slots() const { return parts == Occupancy::kBoth || parts == Occupancy::kCredits; }
   std::size_t row(u32 router, u32 vc) const { return (std::size_t{router} * vcs + vc) << column_shift; }
   std::size_t at(u32 port, u32 vc) const { return row(port >> radix_shift, vc) + (port & ((1u << radix_shift) - 1)); }
@@ -237,7 +238,8 @@ struct Network {
   std::vector<u16> ring_of_output, ring_of_input;
   std::vector<MemoryShape> memories, scratch;  // data of components in State, and scratch data in a cycle (memory.hpp)
   std::vector<u32> packet_memories;            // numbers of the memories per packet
-  Kept<u32> followers[2];                      // router.packet_stepping=flit: positions of flits (src/stage/follow.cpp)
+  Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
+                           // src/stage/follow.cpp)
   Sensed sensed;
   u32 table = kNone;      // memory with the routing's learned table; the first table that was declared
   bool learns = false;    // packets cause feedback to the upstream router
@@ -248,7 +250,7 @@ struct Network {
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
-  // Stores the data of a choice; null: there are none.
+  // Updates the packet after an outside choice; null: the relation keeps no such data.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1

@@ -47,18 +47,19 @@ struct TopologySpec {
 
 // Several files may register the same name, one per topology: `minimal` on a Dragonfly and on any graph. The file that
 // names the topology has priority, unless links are missing that it cannot route around. Parameters with the same key
-// have the same default in all of them. A choice without a list of words stays open.
+// have the same default in all of them. If one file of that name accepts any text for a parameter, all text is valid in
+// the merged list.
 struct RoutingSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
   std::vector<ParamSpec> params = {};
-  // Reads the parameters into its ComponentData, returns its requirements and declares its memory (memory.hpp). A
+  // Fills the routing's ComponentData, declares its memory (memory.hpp) and returns the routing's requirements. A
   // routing that learns sets network.learns and network.feedback.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*route)(const Network&, State&, Batch&);
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
-  // Updates the routing's memory after a choice among them.
+  // Updates the packet after an outside agent has chosen a candidate.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   bool agent_can_choose = true;  // whether an agent may choose among them
   Decider decider = Decider::kRouting;
@@ -119,7 +120,7 @@ struct Register {
 template <class Spec>
 std::vector<std::string> registered_names();
 
-const std::vector<ParamSpec>& router_params();          // parameters of the router model, src/build.cpp
+const std::vector<ParamSpec>& router_params();          // parameters of the router model, src/router_setup.cpp
 const std::vector<ParamSpec>& common_traffic_params();  // load, injection, packet size, load steps
 
 }  // namespace flitgym
