@@ -5,9 +5,11 @@ namespace flitgym {
 
 namespace {
 
-constexpr u32 kAhead = 6;  // events; each touches cache lines at random, which are prefetched this early
+// Each event touches random cache lines. They are prefetched this many events in advance.
+constexpr u32 kAhead = 6;
 
-// The template parameters are facts of a run: it is plain, every packet has one flit, the routing learns.
+// The template parameters are facts of a run. kPlain: no watched packet and no accounts of jobs (stage.hpp).
+// kSingleFlit: every packet has one flit. kLearns: the routing learns.
 template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
@@ -63,7 +65,7 @@ void arrive_all(Frame& f) {
     if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
 }
 
-// kPlain: the run is plain and no occupancies are sensed.
+// kPlain: no watched packet, no accounts of jobs (stage.hpp) and no sensed occupancies.
 template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;

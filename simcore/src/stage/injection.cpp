@@ -74,7 +74,8 @@ u32 new_packet(Frame& f) {
   return static_cast<u32>(s.packets.size()) - 1;
 }
 
-// A packet enters the NIC of `terminal`, whose clock is x. kPlain: the run is plain.
+// A packet enters the NIC of `terminal`, whose clock is x. kPlain: no watched packet and no accounts of jobs
+// (stage.hpp).
 template <bool kPlain>
 inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
                                                  Cycle generated, u32 job) {

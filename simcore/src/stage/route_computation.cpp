@@ -30,7 +30,7 @@ u32 roomiest(const Network& net, const OutputVc* own, u32 first, u32 step) {
   }
   return best;
 }
-// The same for routers whose occupancies State keeps (Network::sensed) and whose VCs no packet holds.
+// The same for routers whose occupancies State keeps (Network::sensed). No packet holds an output VC there.
 inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
   u32 best = first, least = own[first << net.sensed.column_shift];
   for (u32 vc = first + step; vc < net.vcs; vc += step) {
@@ -193,8 +193,8 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 
 namespace {
 
-// kPlain: the run is plain. kOneWord: a router's input VCs fit one mask word. kBusyPorts: switch allocation reads how
-// long ports are busy.
+// kPlain: no watched packet and no accounts of jobs (stage.hpp). kOneWord: a router's input VCs fit one mask word.
+// kBusyPorts: switch allocation reads how long ports are busy.
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
 void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;

@@ -58,7 +58,7 @@ void stop_sources(const Network& net, State& s);  // for good; packets that wait
 // src/watch.cpp: adds a line to the log of a watched packet.
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
-// A plain run has no watched packet and no account of the channels' use by jobs.
+// A plain run has no watched packet and keeps no accounts of the jobs that use a channel.
 inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
 
 // Run-time facts as compile-time constants: calls work(std::true_type or std::false_type, one per fact), so that each

@@ -97,7 +97,7 @@ void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes) {
   else f.hosts().outstanding.push_back({when, bytes, f.now, job});
 }
 
-// Applies changes in the order of time. Arrivals of a cycle precede the actions of its hosts. At equal times,
+// Applies changes in the order of time. In each cycle, arrivals count before what hosts send. At equal times,
 // partitions follow in their order.
 void settle_outstanding(State& s) {
   if (s.hosts.size() < 2) return;
