@@ -40,7 +40,8 @@ class QAdaptive:
 
     Args:
         simulation: a Dragonfly with `QAdaptive.ROUTING`.
-        seed: of the exploration and of the random local port. The seed of the simulation gives the core's bits.
+        seed: of the exploration and of the random local port. With the simulation's seed, results equal the core's bit
+            for bit.
         alpha: learning rate of good news (the path was faster than estimated).
         beta: learning rate of bad news.
         epsilon: probability of a random port where the table is consulted.

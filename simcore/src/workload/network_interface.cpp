@@ -1,6 +1,6 @@
-// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which it was given them.
-// The receiver hands them on in the same order, whatever routes their packets took (as Merlin's ReorderLinkControl
-// does).
+// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which it was given them,
+// except that fetches go first. The receiver hands them on in the same order, whatever routes their packets took (as
+// Merlin's ReorderLinkControl does).
 //
 // The two ends share only the packets. Each packet carries the data that its receiver needs, and the sender keeps its
 // record until the last packet has entered the network. A message may therefore cross from one partition to another.
