@@ -67,7 +67,8 @@ class QAdaptive:
         facts = simulation.facts()
         if facts["topology"] != "dragonfly":
             raise ConfigError(
-                f"QAdaptive: its table has a row per group; use a dragonfly instead of {facts['topology']}"
+                f"QAdaptive: its table has a row per group and source slot; "
+                f"use a dragonfly instead of {facts['topology']}"
             )
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
         # The links of a Dragonfly's router follow the ports of its terminals. A terminal may be missing.

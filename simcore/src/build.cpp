@@ -190,6 +190,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   net.load_from = {0};
   net.gap_scale = {0};
   net.gap_fixed = {~u64{0}};
+  // Without a simulated network, other jobs cause no delay.
   net.accounted_jobs = workload->blame && workload->host.network ? workload->job_count() : 0;
   net.workload = workload;
 }

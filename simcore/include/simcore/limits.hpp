@@ -54,7 +54,7 @@ class Uninterrupted {
   LimitScope* const scope_;
 };
 
-inline constexpr u64 kPatience = 1 << 16;  // steps (about a nanosecond each) between two looks at the clock
+inline constexpr u64 kPatience = 1 << 16;  // steps (about a nanosecond each) between two readings of the clock
 
 // Reports elementary steps of work. May throw what `keep_going` throws.
 inline void worked(u64 steps = 1) {

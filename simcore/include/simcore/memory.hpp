@@ -30,9 +30,9 @@ struct LineAllocator {
 using AlignedFloats = std::vector<float, LineAllocator<float>>;
 using AlignedBytes = std::vector<u8, LineAllocator<u8>>;
 
-// The kind of object that has an entry each.
+// A component's memory has one entry for each object of this kind.
 enum class Per : u8 {
-  kNetwork,  // one entry in all
+  kNetwork,  // one entry in total
   kRouter,   // [routers]
   kPort,     // [router_ports]
   kVcClass,  // [router_ports, VC classes]; only for scratch memory

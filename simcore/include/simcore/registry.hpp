@@ -23,7 +23,7 @@ struct Wiring {
   std::vector<PortKind> kind;      // [ports]
   std::map<u32, Link> own;         // by port: links with individual latency or bandwidth
   std::vector<u32> terminal_port;  // [terminals] router port of each terminal
-  std::vector<std::string> router_names, terminal_names;  // names; empty: numbers
+  std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
   std::shared_ptr<const Topology> data;
   // hash of a topology file, for the network's fingerprint; 0: the parameters define the network
   u64 digest = 0;
@@ -61,7 +61,7 @@ struct RoutingSpec {
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
   // Updates the packet after an outside agent has chosen a candidate.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
-  bool agent_can_choose = true;  // whether an agent may choose among them
+  bool agent_can_choose = true;  // whether an agent may choose among the candidates
   Decider decider = Decider::kRouting;
   bool graph = false;                                 // uses the present graph, so it routes around missing links
   bool widest = false;                                // relation=widest selects it on its topologies
@@ -71,9 +71,9 @@ struct RoutingSpec {
 
 std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all parameters
 
-// A relation: the list of candidates of a packet, which are free of deadlock and livelock for every choice. It does not
-// choose. Routings that list candidates are relations of the same name. These specs are relations that do not belong to
-// a routing.
+// A relation lists the candidates of a packet. Every choice among them is free of deadlock and livelock. A relation
+// does not choose. Routings that list candidates are relations of the same name. These specs are relations that do not
+// belong to a routing.
 struct RelationSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
@@ -107,7 +107,8 @@ struct MotifSpec {
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// Defined in src/registry.cpp for every kind of Spec, so that files that register components do not compile it.
+// Defined in src/registry.cpp for every kind of Spec, so files that register components need not compile these
+// functions.
 // Libraries that are loaded later (plugins.hpp) register in the same way.
 template <class Spec>
 std::multimap<std::string, Spec>& registry();

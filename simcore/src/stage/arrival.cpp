@@ -25,10 +25,12 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const bool still_requests = net.router.crossbar_per_vc;  // a packet requests its output until its tail has gone
 
   for (u32 n = line.first; n != due; n++) {
-    const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an older one, which does no harm
+    // After the last event, `ahead` is an older event. Prefetching its data is harmless.
+    const FlitEvent& ahead = items[(n + kAhead) & mask];
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (kLearns) __builtin_prefetch(&details[packet_of(ahead.flit)], 1);
-    __builtin_prefetch(&input_vcs[ahead.vc], 1);  // for a terminal: an address outside the array, which does no harm
+    // For a terminal, the address lies outside the array. Prefetching it is harmless.
+    __builtin_prefetch(&input_vcs[ahead.vc], 1);
 
     const FlitEvent e = items[n & mask];
     if (e.vc >= router_vcs) {
@@ -104,8 +106,8 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
       if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + wake);
       else schedule_when_free(f, o, port);
     } else if (passed(o.busy_until, f.now)) {
-      // An idle port that gets a credit starts its wake-up time, as in Merlin (portControl.cc). A flit that comes
-      // before it ends waits only for the rest.
+      // An idle port that gets a credit starts its wake-up time, as in Merlin (portControl.cc). A flit that arrives
+      // during the wake-up waits only for the remaining time.
       o.busy_until = f.now + wake;
     }
   }

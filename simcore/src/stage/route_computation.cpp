@@ -1,6 +1,6 @@
 // Route computation. The first half of a cycle puts every head that has come to the front of an input VC into one
-// batch. The routing or an agent outside chooses an output port and a VC class for each. The second half turns the
-// choices into routes, and the packets request the switch.
+// batch. The routing or an agent outside chooses an output port and a VC class for each head. The second half turns
+// the choices into routes, and the packets request the switch.
 #include "stage/route_computation.hpp"
 
 #include <algorithm>
@@ -162,8 +162,8 @@ void decide(const Network& net, State& s, Batch& b, const u32* choices, const fl
   }
 }
 
-// Built-in routings make valid choices as long as packets have obeyed their rules and tables have the values that they
-// wrote. A restored snapshot or a table that a user wrote may violate this.
+// Built-in routings make valid choices if packets have obeyed the rules of the routing and tables hold the values that
+// the routing wrote. A restored snapshot or a table that a user wrote may violate this.
 void verify_routes(const Frame& f) {
   const Network& net = f.net;
   const Batch& b = f.w.batch;

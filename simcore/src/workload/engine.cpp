@@ -389,7 +389,6 @@ class Engine {
     push(take_cpu(destination, m.cpu, work) + work + h_.nic_send, HostAction::kHandOver, id);
   }
 
-  // Without a simulated network, other jobs cause no delay.
   void count_sent(u32 id) {
     const Message& m = own_.messages[id];
     JobTotals& job = own_.job_totals[w_.rank_job[m.source]];
