@@ -1,6 +1,6 @@
 // Limits of long work outside the cycle loop: it can be interrupted, and its memory is checked before it is allocated.
-// Such work (building a simulation, reading or checking a schedule) opens a LimitScope for its thread. Its loops call
-// worked(), and code that is about to allocate calls claim_memory(). Without a scope both do nothing.
+// A long function (one that builds a simulation, or reads or checks a schedule) opens a LimitScope for its thread. Its
+// loops call worked(), and code that is about to allocate calls claim_memory(). Without a scope both do nothing.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,7 @@
-// Memory of components. A routing, observation or reward declares at setup which data it keeps per router, port, packet
-// or job: a name, a shape, a type, an initial value and a valid range. State then allocates, hashes and saves the data,
-// checks them in a loaded snapshot, and shows them to Python by name. State itself needs no change for a new component.
+// Memory of components. At setup, a routing, observation or reward declares the data that it keeps per router, port,
+// packet or job. A declaration has a name, a shape, a type, an initial value and a valid range. State allocates, hashes
+// and saves the data, checks them in a loaded snapshot, and shows them to Python by name. State itself needs no change
+// for a new component.
 #pragma once
 
 #include <limits>

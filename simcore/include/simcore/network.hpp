@@ -165,8 +165,8 @@ struct RouterParams {
                                 // won
   bool packet_credits;          // credits return per packet instead of per flit
   bool packet_links;            // flits of different packets do not interleave on a link
-  bool packet_crossbar;  // flits of different packets do not interleave in the crossbar, so packets keep together
-  // (src/stage/train.hpp)
+  // Flits of different packets do not interleave in the crossbar, so packets keep together (src/stage/train.hpp).
+  bool packet_crossbar;
   bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
   u32 injection_vcs;        // a NIC uses the VCs below this number
   bool latency_from_nic;    // packet latency starts at the NIC; false: at generation

@@ -57,7 +57,7 @@ class Simulation {
   u32 collect();
   // `log_probability` has a value per choice of a seam's decisions, for the transitions; null: they store NaN.
   void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);
-  // Sets the feedback of each request, with routing=external and routing.feedback=true, before apply(). `values` are
+  // Sets the feedback of each request before apply(), with routing=external and routing.feedback=true. `values` are
   // estimates in ns for the upstream router (negative: none). `rows` are the rows of its table that they update.
   void answer(const float* values, const u32* rows, std::size_t count);
 

@@ -44,16 +44,17 @@ struct Packet {             // 32 bytes that every hop reads
 static_assert(sizeof(Packet) == 32);
 
 struct PacketDetail {  // 16 bytes that only learning routings touch
-  Cycle arrived;  // arrival of the head in the present input buffer; a routing may set it to the time of its decision
-  u32 reward;     // cycles from the `arrived` of the previous router to the head's arrival in this input buffer
-  float value;    // estimate of this router for the upstream router, in ns; negative: none is sent
-  u32 row;        // row of the upstream router's table that the estimate updates
+  // Arrival of the head in the present input buffer. A routing may set it to the time of its decision.
+  Cycle arrived;
+  u32 reward;   // cycles from the `arrived` of the previous router to the head's arrival in this input buffer
+  float value;  // estimate of this router for the upstream router, in ns; negative: none is sent
+  u32 row;      // row of the upstream router's table that the estimate updates
 };
 static_assert(sizeof(PacketDetail) == 16);
 
 // A buffer is a queue of packets that counts flits. The flits of a packet pass through it in order, so single flits are
-// not stored. `next` links the packets. If the flits of a packet are in several buffers, other packets can be behind it
-// only in the buffer that is farthest upstream, so one link per packet is enough.
+// not stored. `next` links the packets. The flits of a packet may be in several buffers. Other packets can then be
+// behind it only in the buffer that is farthest upstream, so one link per packet is enough.
 struct InputVc {
   Flit front, back;      // first and last packet (id and watched flag), kNone if empty
   u16 count;             // flits in this buffer
@@ -269,8 +270,8 @@ using Memories = std::vector<AlignedBytes>;
 // State of a workload; empty without one.
 #define FLITGYM_STATE_WORKLOAD_FIXED(X)                                                                                \
   X(std::vector<Rank>, ranks)                  /* [ranks] */                                                           \
-  X(std::vector<u64>, cpu_free)                /* [ranks, cpus] time from which it is free, ps */                      \
-  X(std::vector<u64>, nic_free)                /* [ranks, nics, 2] the same to send and to receive (LogGOPS) */        \
+  X(std::vector<u64>, cpu_free)                /* [ranks, cpus] time from which the processor is free, ps */           \
+  X(std::vector<u64>, nic_free)                /* [ranks, nics, 2] the same for sending and receiving (LogGOPS) */     \
   X(std::vector<Outbox>, outboxes)             /* [terminals] */                                                       \
   X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                    \
   X(std::vector<u64>, job_flits)  /* [router_ports, jobs] flits sent on the channel; see job_flits() in stats.hpp */   \

@@ -4,9 +4,9 @@
 //   - The head of a packet claims and returns room and credits for all flits. It wins the switch if its output VC has
 //     room for the whole packet. In that cycle its input VC returns all credits, and the packet behind comes to the
 //     front. The packet leaves the output queue when its head starts on the channel.
-//   - The other flits may still be in the buffer. At an input, the early credits are safe: the rest leaves the buffer
-//     at least as fast as new flits can arrive, if the crossbar is not slower than the links. At an output they act
-//     like flits in an extra register for the packet that is being sent.
+//   - The other flits may still be in the buffer. At an input, the early credits are safe if the crossbar is not
+//     slower than the links. The rest then leaves the buffer at least as fast as new flits can arrive. At an output,
+//     these flits act like flits in an extra register for the packet that is being sent.
 //   - An input and an output of the crossbar, and a channel, stay with a packet until its tail has passed. Each flit
 //     takes its flit time there, and passes after it has arrived. A fast place after a slow one has gaps between flits,
 //     and no other packet uses them.
