@@ -45,9 +45,8 @@ bool one_heap_of_events(const Workload& w) {
 }
 
 // Whether the network must stay in one piece. The decisions of an agent form one batch. A routing with remote knowledge
-// sees all queues. Memory kept once per network or per job (e.g. of message_matrix) is shared by all
-// partitions. flit_by_flit serves only
-// tests, so it is not cut.
+// sees all queues. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions.
+// flit_by_flit serves only tests, so it is not cut.
 bool whole(const Network& net) {
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(),
                                   [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });

@@ -255,7 +255,7 @@ struct Network {
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
-  // Updates the packet after an outside choice; null: the relation keeps no such data.
+  // Updates the packet's data after an agent's choice; null: the relation keeps no such data.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1

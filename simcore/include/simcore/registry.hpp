@@ -59,7 +59,7 @@ struct RoutingSpec {
   void (*route)(const Network&, State&, Batch&);
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
-  // Updates the packet after an outside agent has chosen a candidate.
+  // Updates the packet's data after an agent has chosen a candidate.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   bool agent_can_choose = true;  // whether an agent may choose among the candidates
   Decider decider = Decider::kRouting;
