@@ -7,7 +7,7 @@ and the router takes the slot with the highest value.
     Mnih et al., Nature 518 (2015)      Q-learning with a replay buffer and a target network
     van Hasselt et al., AAAI 2016       Double: the online network picks the next action, the target network values it
     Wang et al., ICML 2016              Dueling: Q = V + A - mean A
-    Matignon et al., IROS 2007          Hysteretic: bad news weigh less, since other routers explore, too
+    Matignon et al., IROS 2007          Hysteretic, optional (`hysteresis` < 1): bad news weighs less
     Boyan and Littman, NIPS 1993        the packet's delay as the reward, in a table (Q-routing)
 
 Deviations:
@@ -155,9 +155,8 @@ class Agent:
             draw = self.replay.sample
         else:
             draw = self.rollouts.sample
-        for (
-            group
-        ) in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little from each other
+        # The learning rate falls to a tenth, so the last policies differ little from each other.
+        for group in self.optimiser.param_groups:
             group["lr"] = config.learning_rate * (1 - 0.9 * done)
         losses, rewards = [], []
         for _ in range(config.updates):

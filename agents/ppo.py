@@ -5,7 +5,8 @@
     Huang and Ontanon, FLAIRS 2022              invalid actions masked out of the distribution
 
 The routers draw their slots inside the core, which also records the log-probability of each. Numbers link the
-decisions of a packet. If the next decision of a packet is not recorded yet, the critic's estimate replaces it.
+decisions of a packet. If the next decision of a packet is not recorded yet, the advantage sum ends there with the
+critic's value of the next observation.
 
 Deviations from Schulman et al. (2017): the discount is 1 instead of 0.99, since every packet arrives; the critic has a
 Huber loss instead of a squared error. See docs/agents/ppo.md for results.

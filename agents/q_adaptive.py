@@ -40,7 +40,8 @@ class QAdaptive:
 
     Args:
         simulation: a Dragonfly with `QAdaptive.ROUTING`.
-        seed: of the exploration and of the random local port. The seed of the simulation gives the core's bits.
+        seed: of the exploration and of the random local port. With the simulation's seed, results equal the core's bit
+            for bit.
         alpha: learning rate of good news (the path was faster than estimated).
         beta: learning rate of bad news.
         epsilon: probability of a random port where the table is consulted.
@@ -66,7 +67,7 @@ class QAdaptive:
         facts = simulation.facts()
         if facts["topology"] != "dragonfly":
             raise ConfigError(
-                "QAdaptive: its table has a row per group and source slot; "
+                f"QAdaptive: its table has a row per group and source slot; "
                 f"use a dragonfly instead of {facts['topology']}"
             )
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)

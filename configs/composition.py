@@ -34,7 +34,7 @@ CONFIG_DIR = Path(__file__).parent.resolve()
 # Errors of a configuration that cannot be composed (Hydra, OmegaConf) or cannot run (flitgym).
 WRONG = (HydraException, OmegaConfBaseException, ConfigError)
 
-# The resolvers in flitgym's options: from the argument and the whole configuration to the value.
+# The resolvers in flitgym's options. Each is a function (argument, whole configuration) -> value.
 _RESOLVERS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
     "shipped_policy": lambda name, whole: shipped_policy(name),
     "warmup_ns": lambda _, whole: warmup_ns(_root_=whole),
@@ -59,7 +59,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
     """A primary configuration composed by Hydra, on the search path of the running command if there is one.
 
     Args:
-        name: Of the file, without `.yaml`.
+        name: Name of the file, without `.yaml`.
         overrides: As on the command line.
         hydra: Whether to include Hydra's own section.
 
@@ -90,7 +90,7 @@ class Root:
     """The primary configuration of a command.
 
     Args:
-        name: Of its file, without `.yaml`.
+        name: Name of the file, without `.yaml`.
         groups: Each has a section of the same name, and its options set only this section.
         check: Refuses configurations that Hydra accepts; it gets a configuration and its overrides or keys.
     """
@@ -122,7 +122,7 @@ class Composer:
     """Composes the configurations of many runs, and remembers the options.
 
     Args:
-        root: Of the command.
+        root: The primary configuration of the command.
     """
 
     def __init__(self, root: Root) -> None:
@@ -229,7 +229,7 @@ class Composer:
         return self._defaults
 
     def _bare(self) -> DictConfig:
-        """The root without the sections of groups, as far as its types allow this."""
+        """The root. Sections of groups are set to None, except those with a typed schema."""
         if self._without_options is None:
             config = self._default().copy()
             kind = OmegaConf.get_type(config)

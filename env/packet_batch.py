@@ -61,8 +61,8 @@ class PacketBatch:
     Args:
         num_envs: K.
         **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of
-            `PacketOptions`. A ring holds `record` transitions, which must be more than come between two `take()`. The
-            other options concern single packets and episodes.
+            `PacketOptions`. A ring holds `record` transitions: at least as many as are recorded between two `take()`.
+            The other options concern single packets and episodes.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
@@ -124,8 +124,9 @@ class PacketBatch:
             The number of decisions; 0 if no network had one in that time.
 
         Raises:
-            ConfigError: a ring overflowed in this step; names the size it needs. Or a block from Python wrote an
-                invalid value; names the block, the feature and the value. Then only `reset()` continues.
+            ConfigError: a ring overflowed in this step. The message names the size that the ring needs.
+                A block from Python wrote an invalid value. The message names the block, the feature and the value.
+                After this error, only `reset()` continues.
         """
         batch = self._built()
         self._count = batch.collect(max_cycles)

@@ -44,9 +44,10 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     `packet`: an episode is a packet, from its first decision to its delivery, which terminates it. `background` decides
     for all other packets. The reward is minus the packet's own true delay until its next decision or its delivery. The
-    network continues from one packet to the next. When its `episode_ns` are over, the present packet is charged up to
-    that time, truncated, and shows its last observation. The next episode then draws a new network, as does a `reset`
-    with a seed. The agent learns the best response to the background, which may be a bad routing for all packets.
+    network continues from one packet to the next. When its `episode_ns` are over, the episode is truncated: its reward
+    counts the delay up to that time, and the last observation is returned again. The next episode then draws a new
+    network, as does a `reset` with a seed. The agent learns the best response to the background, which may be a bad
+    routing for all packets.
 
     info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (of this network, replaced by slot 0)
 
@@ -59,7 +60,8 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     Version history:
         v0: the first version; the reward of a decision came with its feedback, and stuck packets had none.
-        v1: `control="decision"` is the new default; `all` is charged for all packets that are due and not delivered.
+        v1: `control="decision"` is the new default; with `control="all"` the reward counts all packets that are due
+            and not delivered.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so

@@ -43,7 +43,7 @@ class Simulation(_core.Simulation):
             parameters (`registered("motif")`), a `goal_file` or a `program`.
 
             `failures` lists the links, routers and terminals out of use; `registered("failures")` lists its keys.
-            Names can be given as lists.
+            A key that takes several names accepts a comma-separated string or a list.
 
             `routing={"name": "table"}` accepts a `ForwardingTable` as `table` and a `Demand` as `demand`.
 
@@ -76,7 +76,7 @@ class Simulation(_core.Simulation):
         super().__init__(_table.in_routing(own) if isinstance(own, Mapping) else own)
         self._config = own._config if isinstance(own, Simulation) else own
         if isinstance(own, dict) and self.mapping() is not None:
-            # The pickle pins the mapping: a mapper with a time limit, or another version of its library, may differ.
+            # A pickle stores the computed mapping. Mapping again could give another result.
             for job, done in zip(own["workload"]["jobs"], self.jobs(), strict=True):
                 job["terminals"] = done["rank_terminal"].tolist()
 
@@ -175,9 +175,9 @@ class Simulation(_core.Simulation):
 
                 bytes                   total traffic
                 dilation                router-to-router hops, averaged over bytes
-                worst_congestion_bytes  largest load of a channel between routers, relative to its bandwidth (scaled to
-                                        the bandwidth of a terminal)
-                mean_congestion_bytes   the same load, averaged over all channels between routers
+                worst_congestion_bytes  bytes on the most loaded channel between routers x (bandwidth of a terminal /
+                                        bandwidth of the channel)
+                mean_congestion_bytes   the same product, averaged over all channels between routers
                 worst_channel           (router, port) of the most loaded channel, or None
 
         Raises:

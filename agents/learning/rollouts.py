@@ -26,8 +26,8 @@ class Rollouts:
     An episode begins with an empty network and ends after `episode_ns`. The first episodes have different lengths, so
     that the networks do not all restart at the same time.
 
-    The networks take the worlds of a mixture in turn. If there are more worlds than networks, the episodes of a network
-    take further worlds in turn.
+    The networks take the worlds of a mixture in turn. Each new episode of a network moves on by K worlds, modulo their
+    number.
 
     Args:
         world: the source of episodes.
@@ -37,8 +37,8 @@ class Rollouts:
         capacity: transitions kept of each network.
         record_part: fraction of the packets whose decisions are recorded.
         seed: of the first episode; every further episode takes the next seed.
-        tail_ns: how long an episode continues after its end, for the rewards of decisions made before the end. Without
-            it the decisions that are open at the end, which are the slow ones, are lost.
+        tail_ns: simulated time after the end of an episode, in which rewards of decisions made before the end arrive.
+            Without it the decisions that are open at the end are lost. These are the slow ones.
     """
 
     def __init__(
@@ -164,9 +164,9 @@ class Rollouts:
         return {name: column[:count] for name, column in _joined(parts).items()}
 
     def take(self) -> dict[str, Tensor]:
-        """The transitions recorded since the last call, in order, network by network; `network` [n] is their number.
+        """The transitions recorded since the last call, in order, network by network.
 
-        Transitions of finished episodes have numbers from K on.
+        `network` [n] is the number of the network. K + k marks finished episodes of network k.
 
         Raises:
             ConfigError: the ring overflowed.

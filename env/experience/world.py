@@ -26,8 +26,8 @@ class World:
     Args:
         sections: `topology`, `router`, `traffic` or `workload`, and `failures` if there are any, as
             `flitgym.simcore.Simulation` takes them.
-        vary: keys that are drawn for each episode (domain randomisation). A dotted key of `sections`, e.g. `traffic` or
-            `traffic.load`, has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
+        vary: keys that are drawn for each episode (domain randomisation). A section (`traffic`) or a dotted key in it
+            (`traffic.load`) has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
             are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.
             `failures.links` from [0, 0.02, 0.05], each episode has its own `failures.seed`, unless `sections` or `vary`
             have one. Failures that cannot be routed are drawn again.

@@ -18,7 +18,7 @@ ROWS_FILE = "rows.parquet"
 # Version of the schema of `rows.parquet`, an integer in its metadata.
 # 1: the metadata names the kind. Files without metadata are older; a column `policy` marks their kind as "labelled".
 ROWS_VERSION = 1
-# "gathered": the finished runs below a folder, and nothing that their results do not hold.
+# "gathered": the finished runs below a folder; rows that can be made again from the results.
 # "labelled": rows with labels of a command, such as `policy` and `task`, from which it draws its figures.
 Kind = Literal["gathered", "labelled"]
 
@@ -131,7 +131,7 @@ def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _kind(path: Path) -> Kind | None:
-    """The kind of a table; None where there is none, or it is damaged and may be replaced.
+    """The kind of a table; None if there is no table, or if it is damaged (it may then be replaced).
 
     Raises:
         ConfigError: it is of a newer version.

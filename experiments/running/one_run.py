@@ -86,7 +86,7 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
 def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, Any]:
     """Run `config`, and write `result.json` and the tables that the configuration requests into `directory`.
 
-    Returns and raises as `obtain`.
+    Returns the result. Unfinished jobs and exceptions are as in `obtain`.
     """
     began = time.process_time()
     simulation = prepare(config)

@@ -47,7 +47,7 @@ py::dict seam_facts(const Simulation& sim) {
   d["observation"] = observation;
   d["reward"] = seam.reward->name;
   d["capacity"] = seam.capacity;
-  // the same formula as in send_news()
+  // an upper bound of the delay in send_news(), for the first graph
   d["news_cycles"] = 2 + static_cast<u64>(sim.network().graphs[0]->longest_flight_ns / sim.network().cycle_ns);
   d["network"] = seam.policy.layers.empty() ? "" : seam.policy.per_slot ? "slots" : "flat";
   d["layers"] = seam.policy.layers;
@@ -231,7 +231,8 @@ void bind_learning(py::class_<Simulation>& simulation) {
                              alone([](Simulation& s) { return s.state().part.learning.transitions; }))
       .def_property_readonly("decision_count", alone([](Simulation& s) { return s.state().part.learning.decisions; }))
       .def("accrued_delay_us", alone([](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); }),
-           "Delay accrued up to now, in packet-us. It counts from the cycle in which a packet is due to its delivery.\n"
+           "Delay accrued up to now, in packet-us. A packet counts from the cycle in which it should be\n"
+           "generated until it is delivered.\n"
            "Packets under way and packets waiting for a full NIC are included. For a workload, all data still to be\n"
            "received counts, in packets of full size.")
       .def("accrued_delay_by_router_us", alone([](Simulation& s) {

@@ -1,4 +1,5 @@
-// Builds an immutable Network from parameters. All validation is here: every network that passes can run.
+// Builds an immutable Network from parameters. Every network that passes build() can run. Most checks are called from
+// here.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -189,6 +190,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   net.load_from = {0};
   net.gap_scale = {0};
   net.gap_fixed = {~u64{0}};
+  // Without a simulated network, other jobs cause no delay.
   net.accounted_jobs = workload->blame && workload->host.network ? workload->job_count() : 0;
   net.workload = workload;
 }

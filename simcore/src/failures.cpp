@@ -206,7 +206,7 @@ class FailureReader {
     const auto count = static_cast<u32>(std::lround(part * n));
     if (count == 0 && part > 0)
       throw ConfigError("failures." + key + ": " + to_string(Value{part}) + " of " + std::to_string(n) +
-                        " is less than one of them; one is " + to_string(Value{1.0 / n}));
+                        " rounds to none; " + to_string(Value{1.0 / n}) + " is one of them");
     return sample(count, n, stream);
   }
   template <class Named>

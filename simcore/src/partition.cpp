@@ -38,15 +38,15 @@ u32 unit_of(const Network& net) {
   return size == net.routers ? 1 : size;
 }
 
-// Whether the host events cannot be divided among partitions. Messages that only take a latency do not use routers. If
+// Whether the host events cannot be divided among partitions. With host.network=false, messages bypass the routers. If
 // hosts need no time for a message, a single window may have infinitely many events and could not be interrupted.
 bool one_heap_of_events(const Workload& w) {
   return !w.host.network || workload::send_work(w.host, 0) + workload::nic_work(w.host, 0) == 0;
 }
 
 // Whether the network must stay in one piece. The decisions of an agent form one batch. A routing with remote knowledge
-// sees all queues. Every router writes memory per network or per job (as of message_matrix). flit_by_flit serves only
-// tests, so it is not cut.
+// sees all queues. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions.
+// flit_by_flit serves only tests, so it is not cut.
 bool whole(const Network& net) {
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(),
                                   [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });

@@ -1,6 +1,6 @@
 // Preprocessor constants that a plugin library and the core must have in common. They are the hash of the headers
-// (version.hpp) and everything that changes the layout of standard library classes. Other flags and compilers may
-// differ, because names and calls follow the common C++ ABI.
+// (version.hpp) and everything that changes the layout of standard library classes. The library and the core may use
+// different compilers and different other flags, because names and calls follow the common C++ ABI.
 #pragma once
 
 #include <version>

@@ -1,4 +1,4 @@
-// A delay line: an event that enters at cycle t comes out at t + delay, in order. Channels of equal delay share one.
+// A delay line: an event that enters at cycle t comes out at t + delay, in order. Channels of equal delay share a line.
 // An event costs a store to put in and a load to take out. The arrays hold no pointers, so a copy of them is a copy of
 // the line.
 #pragma once
@@ -41,7 +41,8 @@ struct DelayLine {
 
   // Must be called for every line at the end of every cycle.
   void close(Cycle now) { marks[now & (marks.size() - 1)] = end; }
-  // The same for all cycles from `from` to `until`-1. Earlier ones than a turn of `marks` are overwritten anyway.
+  // The same for all cycles from `from` to `until`-1. Entries of `marks` older than its size would be overwritten, so
+  // they are left out.
   void close(Cycle from, Cycle until) {
     const Cycle slots = static_cast<Cycle>(marks.size());
     for (Cycle t = until - from > slots ? until - slots : from; t != until; t++) close(t);

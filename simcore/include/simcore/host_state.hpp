@@ -8,12 +8,12 @@ namespace flitgym {
 struct Rank {
   u64 block;              // present block of its program
   u64 started, finished;  // ps
-  u64 calc, calc_since;   // computing time so far, and its last start while `calculating` > 0, ps
+  u64 calc, calc_since;   // finished computing time; start of the present one while `calculating` > 0; ps
   u64 bytes_sent, bytes_received;
   u32 calculating;                  // computations in progress
   u32 ops, left;                    // operations of the block, and unfinished operations
   u32 first_op, first_edge;         // position in Hosts::ops and Hosts::edges of its partition
-  u32 op_class, edge_class;         // log2 of the room there
+  u32 op_class, edge_class;         // log2 of the room reserved in Hosts::ops and Hosts::edges
   u32 posted, last_posted;          // list of receives that wait for a message, in order; kNone
   u32 unexpected, last_unexpected;  // list of messages that wait for a receive
   u32 done;                         // 1: the program has ended
@@ -23,10 +23,10 @@ struct ActiveOp {
   u64 size;  // as in Op
   u32 peer;  // rank of the workload, or kAnySource
   i32 tag;
-  u32 waits;              // number of operations that it waits for
-  u32 first_edge, edges;  // operations that wait for it, in Hosts::edges
+  u32 waits;              // number of operations that this operation waits for
+  u32 first_edge, edges;  // operations that wait for this operation, in Hosts::edges
   u32 rank;
-  u32 next;  // next one in the list of posted receives
+  u32 next;  // next operation in the list of posted receives
   u16 kind;  // OpKind
   u8 cpu, nic;
   u16 running, reserved;
@@ -47,7 +47,7 @@ struct Message {
   u32 send_op, receive_op;  // in Hosts::ops of its source and of its destination; kNone: none, or finished
   u32 packets;              // of the present transfer: not in the network yet (sender), not received yet (receiver)
   Cycle handed;             // time at which the NIC got the present transfer
-  u32 next;                 // next one in an outbox, among incoming messages of a pair, or among unexpected ones
+  u32 next;                 // next message: in an outbox, of a pair's incoming messages, or of the unexpected messages
   u32 number;               // number of the present transfer; see Pair
   u8 transfer, reserved, cpu, nic;  // cpu, nic: those of the send; the receiver uses the same numbers
 };
@@ -67,9 +67,9 @@ static_assert(sizeof(PacketPayload) == 40);
 // that order, whatever paths their packets took. Fetches are numbered separately and handled at once.
 struct Pair {
   u32 sender, receiver;  // ranks; kNone: a free entry of the table
-  u32 sent, fetches;     // at the sender: numbers given so far
-  u32 handed_on;         // at the receiver: transfers handled so far
-  u32 incoming;          // at the receiver: first message of those with packets that have arrived; kNone
+  u32 sent, fetches;     // at the sender: numbers assigned up to now
+  u32 handed_on;         // at the receiver: transfers handled up to now
+  u32 incoming;          // at the receiver: first message in the list of messages that have begun to arrive; kNone
 };
 
 struct Outbox {  // transfers of a NIC that still have packets to inject

@@ -15,7 +15,7 @@
 
 namespace flitgym {
 
-// A feature of an observation. Its writer keeps it within [low, high].
+// A number that an agent sees. The writer keeps it within [low, high].
 struct Feature {
   std::string name;
   float low, high;
@@ -36,8 +36,8 @@ struct Asked {
 struct ObservationSpec {
   std::string name, summary;
   std::vector<Feature> general = {}, per_slot = {};
-  // Writes `general` values, and `per_slot` values for each slot of `asked`; those of slot k start at slots + k *
-  // stride.
+  // Writes `general` values, and `per_slot` values for each slot of `asked`; the values of slot k start at
+  // slots + k * stride.
   void (*write)(const Network&, const State&, const Asked&, float* general, float* slots, u32 stride);
   // Called once at build. Declares the block's memory (memory.hpp). A block that learns sets network.learns and
   // network.feedback.
@@ -54,7 +54,7 @@ struct ObservationSpec {
 struct Closing {
   const Packet& packet;
   Cycle decided, now;
-  float way_ns;  // with RewardSpec::tolled: time of the path since the decision without queueing
+  float way_ns;  // with RewardSpec::tolled: time without queueing on the path since the decision
 };
 inline double delay_us(const Network& net, const Closing& c) { return (c.now - c.decided) * net.cycle_ns * 0.001; }
 struct RewardSpec {
@@ -70,8 +70,8 @@ struct RewardSpec {
 };
 
 // Multi-layer perceptron with rectified linear units. `slots`: the same network scores every slot from the general
-// features and those of the slot. `flat`: the network sees the whole row and has an output per slot. The policy takes
-// the slot with the highest score.
+// features and the features of that slot. `flat`: the network sees the whole row and has an output per slot. The policy
+// takes the slot with the highest score.
 struct PolicyShape {
   bool per_slot = true;
   std::vector<u32> layers;  // inputs, hidden ..., outputs
@@ -90,7 +90,8 @@ struct Seam {
   const RewardSpec* reward = nullptr;
   std::shared_ptr<const ComponentData> reward_data;
   float toll = 0;  // weight of queueing time, for rewards that use one
-  // if there are more candidates than slots: whether the best by estimate (seam.cpp) get slots, or random ones
+  // If there are more candidates than slots: whether the candidates with the best estimates (seam.cpp) get slots,
+  // instead of random candidates.
   bool by_estimate = false;
   u32 capacity = 0;                     // transitions kept; 0: none
   double record_part = 1;               // fraction of the packets that are recorded

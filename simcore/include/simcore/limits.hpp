@@ -1,6 +1,6 @@
 // Limits of long work outside the cycle loop: it can be interrupted, and its memory is checked before it is allocated.
-// Building a simulation, or reading or checking a schedule, opens a LimitScope for its thread. The loops call worked(),
-// and code that is about to allocate calls claim_memory(). Without a scope both do nothing.
+// A long function (one that builds a simulation, or reads or checks a schedule) opens a LimitScope for its thread. Its
+// loops call worked(), and code that is about to allocate calls claim_memory(). Without a scope both do nothing.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ class Uninterrupted {
   LimitScope* const scope_;
 };
 
-inline constexpr u64 kPatience = 1 << 16;  // steps (about a nanosecond each) between two looks at the clock
+inline constexpr u64 kPatience = 1 << 16;  // steps (about a nanosecond each) between two readings of the clock
 
 // Reports elementary steps of work. May throw what `keep_going` throws.
 inline void worked(u64 steps = 1) {

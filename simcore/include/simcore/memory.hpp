@@ -1,6 +1,7 @@
-// Memory of components. A routing, observation or reward declares at setup which data it keeps per router, port, packet
-// or job: a name, a shape, a type, an initial value and a valid range. State then allocates, hashes and saves the data,
-// checks them in a loaded snapshot, and shows them to Python by name. State itself needs no change for a new component.
+// Memory of components. At setup, a routing, observation or reward declares the data that it keeps per router, port,
+// packet or job. A declaration has a name, a shape, a type, an initial value and a valid range. State allocates, hashes
+// and saves the data, checks them in a loaded snapshot, and shows them to Python by name. State itself needs no change
+// for a new component.
 #pragma once
 
 #include <limits>
@@ -30,9 +31,9 @@ struct LineAllocator {
 using AlignedFloats = std::vector<float, LineAllocator<float>>;
 using AlignedBytes = std::vector<u8, LineAllocator<u8>>;
 
-// The kind of object that each entry belongs to.
+// A component's memory has one entry for each object of this kind.
 enum class Per : u8 {
-  kNetwork,  // one entry in all
+  kNetwork,  // one entry in total
   kRouter,   // [routers]
   kPort,     // [router_ports]
   kVcClass,  // [router_ports, VC classes]; only for scratch memory

@@ -8,8 +8,8 @@
 //   vc id    port << vc_shift | vc, for input VCs and for output VCs of this node. The low radix_shift + vc_shift bits
 //            number the VC within its router.
 //   channel  has the id of the port that it leaves from
-// The radix and the number of VCs are rounded up to powers of two in ids, so that shifts take an id apart. The entries
-// in the gaps are unused.
+// In ids, the radix and the number of VCs are rounded up to powers of two, so shifts split an id into its parts. Array
+// entries in the gaps are unused.
 #pragma once
 
 #include <algorithm>
@@ -44,10 +44,11 @@ enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
 // The occupancy of an output that an adaptive routing senses: flits in its queue, used downstream slots, or their sum.
 enum class Occupancy : u8 { kBoth, kOutputQueue, kCredits, kNothing };
 
-// A cable. It has the latency and the bandwidth of its kind in the router model unless it has individual ones.
+// A cable. It has the latency and the bandwidth of its kind in the router model unless it has values given for this
+// cable.
 struct Link {
   PortKind kind = PortKind::kLocal;
-  double latency_ns = -1, bandwidth_gb_per_s = -1;  // negative: those of its kind
+  double latency_ns = -1, bandwidth_gb_per_s = -1;  // negative: the value of its kind
 };
 
 // Base class for the constant data of a topology, a routing or a traffic pattern.
@@ -58,7 +59,7 @@ struct ComponentData {
 // The network from a cycle on, without the links that are down. It holds the distances that have no closed form.
 struct Graph {
   Cycle from = 0;
-  std::vector<u8> down;  // [router_ports] 1: the channel from this port is down; empty: none is
+  std::vector<u8> down;  // [router_ports] 1: the channel from this port is down; empty: no channel is down
   std::vector<u8> hops;  // [to, from] router-to-router hops; empty: the topology has a closed form
   u32 diameter = 0;      // hops of the longest minimal path
   // [to, from] least time of a minimal path without queueing, ns; empty: hops x one_hop_ns
@@ -96,7 +97,8 @@ struct RoutingFacts {
   bool minimal = false;   // all its paths are minimal
   bool marks = false;     // it sets Packet::nonminimal itself
   bool remote = false;    // it reads the queues of other routers
-  // Bubble flow control: a packet enters a ring of channels only if one more would fit (Network::ring_of_output).
+  // Bubble flow control: a packet enters a ring of channels only if another packet would still fit after it
+  // (Network::ring_of_output).
   bool bubble = false;
   Occupancy senses = Occupancy::kNothing;  // occupancy that it compares at many outputs (Network::sensed)
 };
@@ -104,7 +106,7 @@ struct RoutingFacts {
 // For a routing that compares many outputs per decision, State keeps their occupancies in consecutive cells of a memory
 // (memory.hpp). The stages update it when flits and credits come and go. A row holds one VC of all ports of a router.
 struct Sensed {
-  // A vector register holds eight signed 16-bit values, and so must sums over VCs.
+  // A vector register holds eight signed 16-bit values, so a sum over VCs must not exceed kMost.
   static constexpr u32 kLeastColumns = 8, kMost = 32766;
 
   Kept<u16> memory;                       // [routers, vcs, columns] flits
@@ -112,8 +114,9 @@ struct Sensed {
   u32 column_shift = 0, radix_shift = 0, vcs = 0;
   bool kept() const { return parts != Occupancy::kNothing; }
   static u32 columns(u32 radix_shift) { return std::max(1u << radix_shift, kLeastColumns); }
-  // 1 if flits in the output queue, or used downstream slots, count.
+  // 1 if flits in the output queue count.
   u16 queue() const { return parts == Occupancy::kBoth || parts == Occupancy::kOutputQueue; }
+  // 1 if used downstream slots count.
   u16 slots() const { return parts == Occupancy::kBoth || parts == Occupancy::kCredits; }
   std::size_t row(u32 router, u32 vc) const { return (std::size_t{router} * vcs + vc) << column_shift; }
   std::size_t at(u32 port, u32 vc) const { return row(port >> radix_shift, vc) + (port & ((1u << radix_shift) - 1)); }
@@ -162,18 +165,19 @@ struct RouterParams {
                                 // won
   bool packet_credits;          // credits return per packet instead of per flit
   bool packet_links;            // flits of different packets do not interleave on a link
-  bool packet_crossbar;         // nor in the crossbar, so packets keep together (src/stage/train.hpp)
-  bool flit_by_flit;            // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
-  u32 injection_vcs;            // a NIC uses the VCs below this number
-  bool latency_from_nic;        // packet latency starts at the NIC; false: at generation
-  bool keep_backlog;            // a full NIC delays generations; false: it loses them
-  bool multi_cycle_switch;      // a crossbar port or (without output buffers) a channel is busy for more than one cycle
+  // Flits of different packets do not interleave in the crossbar, so packets keep together (src/stage/train.hpp).
+  bool packet_crossbar;
+  bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
+  u32 injection_vcs;        // a NIC uses the VCs below this number
+  bool latency_from_nic;    // packet latency starts at the NIC; false: at generation
+  bool keep_backlog;        // a full NIC delays generations; false: it loses them
+  bool multi_cycle_switch;  // a crossbar port or (without output buffers) a channel is busy for more than one cycle
   u32 watchdog_cycles;
 };
 
 struct Network {
   u32 routers = 0, terminals = 0, radix = 0, vcs = 0, groups = 0;
-  u32 router_ports = 0, port_count = 0;  // routers << radix_shift; + terminals
+  u32 router_ports = 0, port_count = 0;  // routers << radix_shift; router_ports + terminals
   double cycle_ns = 0;
   double flit_bytes = 0;
   u32 flit_cycles_host = 0;            // the flit time, the unit of loads
@@ -188,7 +192,7 @@ struct Network {
   std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
   std::vector<u16> first_link;       // [routers] lowest router-local port to another router
   u32 link_span = 0;                 // largest number of ports from a router's first link to its last
-  std::vector<std::string> router_names, terminal_names;  // empty: they have only numbers
+  std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
 
   // [lines] the distinct channel delays, cycles. With several partitions there are more lines: first local_lines within
   // a partition, then far_lines for events from other partitions, then as many for events to other partitions.
@@ -213,13 +217,15 @@ struct Network {
   std::vector<Rounding> rounding;
 
   std::shared_ptr<const Topology> topology;
-  std::vector<std::shared_ptr<const Graph>> graphs;  // in the order of time; Totals::epoch: index of the present one
+  // Graphs in the order of time. Totals::epoch is the index of the present graph.
+  std::vector<std::shared_ptr<const Graph>> graphs;
   bool damaged = false;                   // links fail from the start or later, so closed forms are not valid
   std::string failed_link;                // one of these links, "A-B"
   std::vector<std::string> failed_links;  // links that are missing from cycle 0 on
   bool replaced = false;                  // because of failures, the routing for graphs replaces that of the topology
   std::shared_ptr<const ComponentData> routing, traffic;
-  std::shared_ptr<const ComponentData> relation;  // data for `candidates`; the routing's unless it uses a relation
+  // Data for `candidates`: of the relation if the routing uses one, else of the routing.
+  std::shared_ptr<const ComponentData> relation;
   std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table (src/tables)
   std::shared_ptr<const tables::Demand> given_demand;
   std::shared_ptr<const tables::Demand> given_traffic;  // from the configuration, for traffic=matrix
@@ -237,18 +243,19 @@ struct Network {
   std::vector<u16> ring_of_output, ring_of_input;
   std::vector<MemoryShape> memories, scratch;  // data of components in State, and scratch data in a cycle (memory.hpp)
   std::vector<u32> packet_memories;            // numbers of the memories per packet
-  Kept<u32> followers[2];                      // router.packet_stepping=flit: positions of flits (src/stage/follow.cpp)
+  Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
+                           // src/stage/follow.cpp)
   Sensed sensed;
   u32 table = kNone;      // memory with the routing's learned table; the first table that was declared
   bool learns = false;    // packets cause feedback to the upstream router
-  LearnedTable feedback;  // table that learns from it; no rows: none in the core
+  LearnedTable feedback;  // table that learns from this feedback; without rows: no table in the core
   Decider decider = Decider::kRouting;
 
   // Functions of the routing and the traffic pattern (registry.hpp). `route` is called once per cycle.
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
-  // Stores the data of a choice; null: there are none.
+  // Updates the packet's data after an agent's choice; null: the relation keeps no such data.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1

@@ -47,7 +47,8 @@ struct Config {
   double max_memory_gb = 0;                                   // 0: the free memory of the machine
   Values failures = {};                                       // src/failures.hpp
   std::shared_ptr<const tables::ForwardingTable> table = {};  // for routing=table: used instead of an engine
-  u32 partitions = 0;                                         // their number (src/partition.hpp); 0: by cache size
+  // number of partitions (src/partition.hpp); 0: chosen from state size, terminals and flits per cycle
+  u32 partitions = 0;
   std::shared_ptr<const tables::Demand> demand = {};          // for routing=table: traffic that the engine balances for
   std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
 };

@@ -53,8 +53,8 @@ struct Program {
   virtual u64 blocks(u32 rank) const = 0;
   // Fills `out`, which is empty. The same arguments always give the same block.
   virtual void block(u32 rank, u64 index, Block& out) const = 0;
-  // The number of blocks from `index` on, including itself, that differ only in their peers. Code that counts
-  // operations and bytes looks at one of them.
+  // The number of successive blocks, starting with block `index`, that differ only in their peers. Code that counts
+  // operations and bytes looks only at the first of these blocks.
   virtual u64 repeats(u32 rank, u64 index) const { return (void)rank, (void)index, 1; }
   // Source position of an operation for messages, such as "tree.goal:12", or "".
   virtual std::string where(u32 rank, u64 block, u32 op) const {

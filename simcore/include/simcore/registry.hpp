@@ -23,7 +23,7 @@ struct Wiring {
   std::vector<PortKind> kind;      // [ports]
   std::map<u32, Link> own;         // by port: links with individual latency or bandwidth
   std::vector<u32> terminal_port;  // [terminals] router port of each terminal
-  std::vector<std::string> router_names, terminal_names;  // names; empty: numbers
+  std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
   std::shared_ptr<const Topology> data;
   // hash of a topology file, for the network's fingerprint; 0: the parameters define the network
   u64 digest = 0;
@@ -47,20 +47,21 @@ struct TopologySpec {
 
 // Several files may register the same name, one per topology: `minimal` on a Dragonfly and on any graph. The file that
 // names the topology has priority, unless links are missing that it cannot route around. Parameters with the same key
-// have the same default in all of them. A choice without a list of words stays open.
+// have the same default in all of them. If one file of that name accepts any text for a parameter, all text is valid in
+// the merged list.
 struct RoutingSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
   std::vector<ParamSpec> params = {};
-  // Reads the parameters into its ComponentData, returns its requirements and declares its memory (memory.hpp). A
+  // Fills the routing's ComponentData, declares its memory (memory.hpp) and returns the routing's requirements. A
   // routing that learns sets network.learns and network.feedback.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*route)(const Network&, State&, Batch&);
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
-  // Updates the routing's memory after a choice among them.
+  // Updates the packet's data after an agent has chosen a candidate.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
-  bool agent_can_choose = true;  // whether an agent may choose among them
+  bool agent_can_choose = true;  // whether an agent may choose among the candidates
   Decider decider = Decider::kRouting;
   bool graph = false;                                 // uses the present graph, so it routes around missing links
   bool widest = false;                                // relation=widest selects it on its topologies
@@ -70,9 +71,9 @@ struct RoutingSpec {
 
 std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all parameters
 
-// A relation: the list of candidates of a packet, which are free of deadlock and livelock for every choice. It does not
-// choose. Routings that list candidates are relations of the same name. These specs are relations that do not belong to
-// a routing.
+// A relation lists the candidates of a packet. Every choice among them is free of deadlock and livelock. A relation
+// does not choose. Routings that list candidates are relations of the same name. These specs are relations that do not
+// belong to a routing.
 struct RelationSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
@@ -106,7 +107,8 @@ struct MotifSpec {
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// Defined in src/registry.cpp for every kind of Spec, so that files that register components do not compile it.
+// Defined in src/registry.cpp for every kind of Spec, so files that register components need not compile these
+// functions.
 // Libraries that are loaded later (plugins.hpp) register in the same way.
 template <class Spec>
 std::multimap<std::string, Spec>& registry();
@@ -119,7 +121,7 @@ struct Register {
 template <class Spec>
 std::vector<std::string> registered_names();
 
-const std::vector<ParamSpec>& router_params();          // parameters of the router model, src/build.cpp
+const std::vector<ParamSpec>& router_params();          // parameters of the router model, src/router_setup.cpp
 const std::vector<ParamSpec>& common_traffic_params();  // load, injection, packet size, load steps
 
 }  // namespace flitgym

@@ -57,7 +57,7 @@ class Simulation {
   u32 collect();
   // `log_probability` has a value per choice of a seam's decisions, for the transitions; null: they store NaN.
   void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);
-  // Sets the feedback of each request, with routing=external and routing.feedback=true, before apply(). `values` are
+  // Sets the feedback of each request before apply(), with routing=external and routing.feedback=true. `values` are
   // estimates in ns for the upstream router (negative: none). `rows` are the rows of its table that they update.
   void answer(const float* values, const u32* rows, std::size_t count);
 
@@ -75,8 +75,8 @@ class Simulation {
   // the network or is inconsistent (src/verify). `asking` are the input VCs whose heads request a route, for a state
   // between collect() and apply().
   void restore(const std::string& bytes, const std::vector<u32>* asking = nullptr);
-  // Between collect() and apply(), the state of a simulation is State and this list of input VCs whose heads request a
-  // route. The batch follows from both.
+  // Between collect() and apply(), the complete state of a simulation consists of State and the input VCs whose heads
+  // request a route. The batch can be computed from both.
   const std::vector<u32>& asking() const { return workspace_.routes; }
   void resume(const std::vector<u32>& asking);  // continues after the collect() of another simulation
 
@@ -108,7 +108,7 @@ class Simulation {
   Workspace workspace_;
   std::atomic<u32> holder_{0};
   Progress progress_;
-  std::unique_ptr<learning::DemandArea> demand_;  // counts so far; not part of the state
+  std::unique_ptr<learning::DemandArea> demand_;  // counts up to now; not part of the state
   u32 threads_ = 1;
   std::unique_ptr<PartitionRunner> partition_runner_;  // made when it is first needed
   Watchdog watchdog_;

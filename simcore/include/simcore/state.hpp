@@ -37,21 +37,24 @@ struct Packet {             // 32 bytes that every hop reads
   u8 nonminimal;  // 1: has taken or takes a non-minimal path
   u8 job;         // number of the job in a workload
   u16 reserved;   // explicit padding, because every byte is hashed
-  Cycle tail;     // packets that keep together (src/stage/train.hpp): arrival of the tail at the place of the head
+  // For packets that keep together (src/stage/train.hpp): cycle in which the tail reaches the buffer that the head is
+  // in now.
+  Cycle tail;
 };
 static_assert(sizeof(Packet) == 32);
 
 struct PacketDetail {  // 16 bytes that only learning routings touch
-  Cycle arrived;  // arrival of the head in the present input buffer; a routing may set it to the time of its decision
-  u32 reward;     // cycles from the `arrived` of the previous router to the head's arrival in this input buffer
-  float value;    // estimate of this router for the upstream router, in ns; negative: none is sent
-  u32 row;        // row of the upstream router's table that the estimate updates
+  // Arrival of the head in the present input buffer. A routing may set it to the time of its decision.
+  Cycle arrived;
+  u32 reward;   // cycles from the `arrived` of the previous router to the head's arrival in this input buffer
+  float value;  // estimate of this router for the upstream router, in ns; negative: none is sent
+  u32 row;      // row of the upstream router's table that the estimate updates
 };
 static_assert(sizeof(PacketDetail) == 16);
 
 // A buffer is a queue of packets that counts flits. The flits of a packet pass through it in order, so single flits are
-// not stored. `next` links the packets. If the flits of a packet are in several buffers, other packets can be behind it
-// only in the buffer that is farthest upstream, so one link per packet is enough.
+// not stored. `next` links the packets. The flits of a packet may be in several buffers. Other packets can then be
+// behind it only in the buffer that is farthest upstream, so one link per packet is enough.
 struct InputVc {
   Flit front, back;      // first and last packet (id and watched flag), kNone if empty
   u16 count;             // flits in this buffer
@@ -60,7 +63,8 @@ struct InputVc {
   u16 routed;            // 1: the front packet has a route
   u16 parked;            // 1: it waits in the list of its output VC
   u32 park_next;         // next input VC in that list
-  u32 served;  // rank, the least is served first: stamp of the last grant, or (age) generation of the front packet
+  u32 served;  // the least is served first: stamp of the last grant, or (age) time at which the front packet was
+               // generated
 };
 static_assert(sizeof(InputVc) == 28);
 
@@ -96,9 +100,10 @@ struct alignas(64) Port {
 };
 static_assert(sizeof(Port) == 64);
 
+// A round is the group of packets that a source generates at one tick of its clock (Network::round_size).
 struct Terminal {
   u64 next_tick;     // time of the next generation, cycles in 32.32 fixed point
-  Cycle tick;        // time at which the present round was generated
+  Cycle tick;        // time of the tick of the present round
   u32 sequence;      // packets accepted so far
   u32 round, index;  // rounds begun; accepted packets of the present round
   u32 left;          // packets of the present round that are not yet accepted
@@ -157,14 +162,15 @@ struct LearningTotals {
 
 // Packets of a terminal that were delivered or given up.
 struct Delivered {
-  double packets = 0, moment = 0;  // their number, and the sum of the cycles in which this happened
-  double most_due = std::numeric_limits<double>::infinity();  // limit on the packets due, after the source has stopped
+  double packets = 0, moment = 0;  // number of these packets; sum of the cycles of their delivery or abandonment
+  // After the source has stopped: upper bound on the packets that count as due. Infinite before.
+  double most_due = std::numeric_limits<double>::infinity();
 };
 
 // A decision whose reward is not known yet.
 struct OpenDecision {
   u64 number;          // number of decisions before it in this network, recorded or not
-  u64 next;            // number of the packet's next decision if that decision closed this one; ~0: none
+  u64 next;            // number of the packet's next decision; ~0 if the packet was delivered without one
   Cycle decided, due;  // due: cycle in which the feedback is back at the router
   u32 router;
   u32 previous;  // earlier open decision of the same packet, kNone
@@ -199,7 +205,7 @@ static_assert(sizeof(OpenDecision) == 48);
   X(Wheel<u32>, routes_due)                    /* heads inside the router pipeline */                                 \
   X(std::vector<FeedbackEvent>, heard)         /* feedback of this cycle, for an agent outside (routing=external) */  \
   X(std::vector<u32>, free_decisions)          /* entries of the pool of open decisions not in use */                 \
-  X(Wheel<u32>, news)                          /* closed decisions, by the cycle in which their router has the news */
+  X(Wheel<u32>, news) /* decisions with known reward, by the cycle in which the feedback reaches their router */
 
 #define FLITGYM_PARTITION(X) FLITGYM_PARTITION_FIXED(X) FLITGYM_PARTITION_GROWING(X)
 
@@ -210,24 +216,25 @@ struct Partition {
 };
 
 // The hosts of a partition's terminals: their events, operations and messages, and sums. Empty without a workload.
-#define FLITGYM_HOSTS_FIXED(X)                                                                                 \
-  X(HostTotals, totals)                  /* scalars */                                                         \
-  X(std::vector<JobTotals>, job_totals)  /* [jobs] */                                                          \
-  X(std::vector<u32>, job_histogram)     /* [jobs, bins] packet latency, cycles */                             \
-  X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                \
-  X(std::vector<u32>, free_ops)          /* [32] first free piece of `ops` by size, linked by `next`; kNone */ \
-  X(std::vector<u32>, free_edges)        /* [32] the same for `edges`, linked by the first entry */
+#define FLITGYM_HOSTS_FIXED(X)                                                                                         \
+  X(HostTotals, totals)                  /* scalars */                                                                 \
+  X(std::vector<JobTotals>, job_totals)  /* [jobs] */                                                                  \
+  X(std::vector<u32>, job_histogram)     /* [jobs, bins] packet latency, cycles */                                     \
+  X(std::vector<u32>, message_histogram) /* [jobs, bins] message latency, ns */                                        \
+  X(std::vector<u32>, free_ops) /* [32] by power of two: first free piece of `ops` of that size; kNone if none. Pieces \
+                                   are linked by `next`. */                                                            \
+  X(std::vector<u32>, free_edges) /* [32] the same for `edges`. The first entry of a piece is the link. */
 
-#define FLITGYM_HOSTS_GROWING(X)                                                                                  \
-  X(std::vector<HostEvent>, events)  /* binary heap, earliest first */                                            \
-  X(std::vector<ActiveOp>, ops)      /* operations of the present blocks, in pieces of powers of two */           \
-  X(std::vector<u32>, edges)         /* operations that wait for another; top bit: for its start */               \
-  X(std::vector<Message>, messages)  /* [pool] */                                                                 \
-  X(std::vector<u32>, free_messages) /* ids not in use */                                                         \
-  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (src/workload/pairs.hpp) */ \
-  X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                            \
-  X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                            \
-  X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                             \
+#define FLITGYM_HOSTS_GROWING(X)                                                                                       \
+  X(std::vector<HostEvent>, events)  /* binary heap, earliest first */                                                 \
+  X(std::vector<ActiveOp>, ops)      /* operations of the present blocks, in pieces of powers of two */                \
+  X(std::vector<u32>, edges)         /* operations that wait for another operation; top bit set: only for its start */ \
+  X(std::vector<Message>, messages)  /* [pool] */                                                                      \
+  X(std::vector<u32>, free_messages) /* ids not in use */                                                              \
+  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (src/workload/pairs.hpp) */      \
+  X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                                 \
+  X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                                 \
+  X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                                  \
   X(std::vector<OutstandingChange>, outstanding) /* since the present window of cycles began */
 
 #define FLITGYM_HOSTS(X) FLITGYM_HOSTS_FIXED(X) FLITGYM_HOSTS_GROWING(X)
@@ -263,15 +270,16 @@ using Memories = std::vector<AlignedBytes>;
 // State of a workload; empty without one.
 #define FLITGYM_STATE_WORKLOAD_FIXED(X)                                                                                \
   X(std::vector<Rank>, ranks)                  /* [ranks] */                                                           \
-  X(std::vector<u64>, cpu_free)                /* [ranks, cpus] time from which it is free, ps */                      \
-  X(std::vector<u64>, nic_free)                /* [ranks, nics, 2] the same to send and to receive (LogGOPS) */        \
+  X(std::vector<u64>, cpu_free)                /* [ranks, cpus] time from which the processor is free, ps */           \
+  X(std::vector<u64>, nic_free)                /* [ranks, nics, 2] the same for sending and receiving (LogGOPS) */     \
   X(std::vector<Outbox>, outboxes)             /* [terminals] */                                                       \
   X(std::vector<ChannelAccount>, job_channels) /* [router_ports] */                                                    \
   X(std::vector<u64>, job_flits)  /* [router_ports, jobs] flits sent on the channel; see job_flits() in stats.hpp */   \
-  X(std::vector<u32>, job_queued) /* [router_ports << vc_shift, jobs] packets in the input VC and the NIC before it */ \
+  X(std::vector<u32>, job_queued) /* [router_ports << vc_shift, jobs] packets in this input VC, and in the NIC that    \
+                                     feeds it */                                                                       \
   X(std::vector<u32>,                                                                                                  \
-    job_waiting) /* [router_ports, jobs] packets not sent, routed there or behind a packet that is */                  \
-  X(std::vector<u16>, job_downstream) /* [router_ports << vc_shift, jobs] downstream slots that they hold */           \
+    job_waiting) /* [router_ports, jobs] unsent packets whose output is this port, or queued behind such a packet */   \
+  X(std::vector<u16>, job_downstream) /* [router_ports << vc_shift, jobs] downstream slots that the job holds */       \
   X(std::vector<u64>, job_stall)      /* [router_ports, jobs] cycles without credit while the job had packets there */ \
   X(std::vector<u32>, stall_charged)  /* [router_ports] cycle up to which the present stall is accounted */            \
   X(std::vector<u64>, wait_blame)     /* [router_ports, jobs, jobs] packet-cycles of waiting while flits of the        \
@@ -380,7 +388,7 @@ struct Batch {
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
   std::vector<AlignedBytes> scratch;  // [Network::scratch] declared by components; all 0 between two cycles
-  Decisions decisions;                // those of a learning seam
+  Decisions decisions;                // the decisions of a learning seam
 };
 
 template <class T>
@@ -443,7 +451,8 @@ void begin_cycle(const Network& network, State& state, Workspace& workspace);
 // One cycle, as a whole or in two halves with the decisions between them.
 void step(const Network& network, State& state, Workspace& workspace);
 void collect(const Network& network, State& state, Workspace& workspace);
-void resume(const Network& network, State& state, Workspace& workspace);  // end of collect(): `routes` to batch
+// Second part of collect(): turns Workspace::routes into the batch.
+void resume(const Network& network, State& state, Workspace& workspace);
 void apply(const Network& network, State& state, Workspace& workspace);
 
 }  // namespace flitgym

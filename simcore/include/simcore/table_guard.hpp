@@ -24,7 +24,7 @@ class TableGuard {
   // Each throws ConfigError with the first bad entry.
   void check_due(const Network& net, const State& s, u64 cycles);  // tables whose check is due within `cycles` cycles
   void check_exposed(const Network& net, const State& s);
-  void check_all(const Network& net, const State& s);  // of a state from elsewhere
+  void check_all(const Network& net, const State& s);  // of a state that was loaded
   void restart(Cycle now);                             // after such a state has been taken over
 
  private:

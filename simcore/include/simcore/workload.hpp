@@ -41,7 +41,7 @@ struct HostModel {
 struct MappingFacts {
   std::string mapper;
   double start_dilation = 0;  // hops between routers, averaged over bytes, before the refinement
-  double dilation = 0;        // and after
+  double dilation = 0;        // the same after the refinement
   // largest number of bytes on a channel between routers, on minimal paths (src/mapping/quality.hpp)
   double worst_congestion = 0;
   double mean_congestion = 0;
@@ -67,11 +67,12 @@ struct Workload {
   u32 packet_bytes, flit_bytes;
   // by Transfer: header bytes in its first packet; requests, fetches and acknowledgements consist only of a header
   u32 header_bytes[5];
-  bool interleave;  // the NIC takes packets from its messages in turn; otherwise it sends one message after the other
+  bool interleave;  // the NIC takes packets from its messages in turn; false: it completes a message before it starts
+                    // the next
   bool blame;       // account for delays between jobs on every channel
   MessageMatrix matrix;
   u32 cpus = 1, nics = 1;                       // per rank
-  u64 memory_bytes = 0;                         // sum over ranks of the largest block of each
+  u64 memory_bytes = 0;                         // sum over ranks of the size of the rank's largest block
   std::shared_ptr<const MappingFacts> mapping;  // null unless the placement is mapped
 
   u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }

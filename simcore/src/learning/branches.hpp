@@ -7,9 +7,9 @@
 // than the shortest delay between two routers. Everything that arrives from another router during a block was therefore
 // sent before it began (the lookahead of Chandy and Misra, CACM 24(4), 1981). At the beginning of a block, the events
 // that a branch sends to a router that is not apart are compared with those of the trunk. If they differ, the router is
-// apart from then on and is copied from the trunk. It is returned once it is equal to the trunk again. Within the block
-// a branch runs alone. Events come from the branch itself if their sender was apart when it sent them, else from the
-// log of the trunk. Terminals belong to their router.
+// apart from then on and is copied from the trunk. A branch gives up its copy as soon as the router equals that of the
+// trunk again. Within the block a branch runs alone. Events come from the branch itself if their sender was apart when
+// it sent them, else from the log of the trunk. Terminals belong to their router.
 //
 // Under least-recently-served arbitration, a router that differs only in the order of its input VCs is asleep. It
 // behaves as in the trunk until two requests meet whose order differs. It is then copied again for that block.
@@ -89,8 +89,9 @@ class Branches {
   const Ways& ways_;
   const u32 horizon_;
   u32 words_, ring_, ports_span_, routes_span_, packet_bytes_ = 0;
-  u32 block_ = kNone;                            // length of a block in cycles
-  bool sleeps_;                                  // routers may differ in the order of their VCs alone
+  u32 block_ = kNone;  // length of a block in cycles
+  // Least-recently-served arbitration: a router can differ in nothing but the order of its VCs, and then sleeps.
+  bool sleeps_;
   std::vector<u32> first_terminal_, terminals_;  // terminals per router
   State trunk_;                                  // at the end of the block
   State begin_;                                  // at the beginning of the block

@@ -37,7 +37,7 @@ const Spec& named(const std::string& where, const std::string& name) {
   return noted(found->second);
 }
 
-// Measures the time and the next router of every port.
+// Computes, for every port, the hop time without queueing and the router at its end, and the mean time of a hop.
 void measure_hops(const Network& net, Seam& seam) {
   seam.hop_ns.assign(net.router_ports, 0);
   seam.next_router.assign(net.router_ports, kNone);

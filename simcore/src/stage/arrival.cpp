@@ -5,9 +5,11 @@ namespace flitgym {
 
 namespace {
 
-constexpr u32 kAhead = 6;  // events; each touches cache lines at random, which are prefetched this early
+// Each event touches random cache lines. They are prefetched this many events in advance.
+constexpr u32 kAhead = 6;
 
-// The template parameters are facts of a run: it is plain, every packet has one flit, the routing learns.
+// The template parameters are facts of a run. kPlain: no watched packet and no accounts of jobs (stage.hpp).
+// kSingleFlit: every packet has one flit. kLearns: the routing learns.
 template <bool kPlain, bool kSingleFlit, bool kLearns>
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
@@ -23,10 +25,12 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const bool still_requests = net.router.crossbar_per_vc;  // a packet requests its output until its tail has gone
 
   for (u32 n = line.first; n != due; n++) {
-    const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an older one, which does no harm
+    // After the last event, `ahead` is an older event. Prefetching its data is harmless.
+    const FlitEvent& ahead = items[(n + kAhead) & mask];
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (kLearns) __builtin_prefetch(&details[packet_of(ahead.flit)], 1);
-    __builtin_prefetch(&input_vcs[ahead.vc], 1);  // for a terminal: an address outside the array, which does no harm
+    // For a terminal, the address lies outside the array. Prefetching it is harmless.
+    __builtin_prefetch(&input_vcs[ahead.vc], 1);
 
     const FlitEvent e = items[n & mask];
     if (e.vc >= router_vcs) {
@@ -63,7 +67,7 @@ void arrive_all(Frame& f) {
     if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
 }
 
-// kPlain: the run is plain and no occupancies are sensed.
+// kPlain: no watched packet, no accounts of jobs (stage.hpp) and no sensed occupancies.
 template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;
@@ -102,8 +106,8 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
       if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + wake);
       else schedule_when_free(f, o, port);
     } else if (passed(o.busy_until, f.now)) {
-      // An idle port that gets a credit starts its wake-up time, as in Merlin (portControl.cc). A flit that comes
-      // before it ends waits only for the rest.
+      // An idle port that gets a credit starts its wake-up time, as in Merlin (portControl.cc). A flit that arrives
+      // during the wake-up waits only for the remaining time.
       o.busy_until = f.now + wake;
     }
   }

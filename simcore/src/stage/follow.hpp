@@ -1,6 +1,7 @@
 // Moves packets that keep together flit by flit (router.packet_stepping=flit). The heads move as in train.hpp, and the
-// functions here move the flits that follow. The model is the same, but it does not calculate when a tail passes. Every
-// port and VC is visited in every cycle, so it is slow. It is the reference that trains are tested against.
+// functions here move the flits that follow. The model is the same, but the time at which a tail passes is not
+// calculated. Every port and VC is visited in every cycle, so this implementation is slow. It is the reference for
+// tests of trains.
 #pragma once
 
 #include "simcore/state.hpp"

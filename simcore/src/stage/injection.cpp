@@ -1,5 +1,6 @@
 // Injection: each source has a generation clock and a bounded NIC buffer. An open-loop source needs no memory for its
-// infinite queue. While the NIC is full the clock waits, and each packet keeps the time at which it was due.
+// infinite queue. While the NIC is full the clock waits, and each packet keeps the time at which it should have been
+// generated.
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
 #include "stage/generation.hpp"
@@ -44,7 +45,7 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (f.part.window.open) f.part.window.generated += x.left;
 }
 
-// The VC of the NIC with the most room for another packet; the lowest of several equal ones.
+// The VC of the NIC with the most room for another packet. If several VCs have the same room, the lowest of them.
 u32 injection_vc(const Network& net, const State& s, u32 nic) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(nic, 0)];
   u32 best = 0;
@@ -74,7 +75,8 @@ u32 new_packet(Frame& f) {
   return static_cast<u32>(s.packets.size()) - 1;
 }
 
-// A packet enters the NIC of `terminal`, whose clock is x. kPlain: the run is plain.
+// A packet enters the NIC of `terminal`, whose clock is x. kPlain: no watched packet and no accounts of jobs
+// (stage.hpp).
 template <bool kPlain>
 inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 terminal, u32 destination, u32 flits,
                                                  Cycle generated, u32 job) {
@@ -144,7 +146,8 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
       if (!backlogged) f.part.totals.backlogged++;
       return;
     }
-    // The round is complete. With a lost backlog the clock starts again now. With a kept one the next round may be due.
+    // The round is complete. If the backlog is lost, the clock starts again now. If it is kept, the next round may be
+    // due.
     u64 from = x.next_tick;
     if (backlogged && !net.router.keep_backlog) {
       from = u64{f.now} << 32;

@@ -1,6 +1,6 @@
 // Route computation. The first half of a cycle puts every head that has come to the front of an input VC into one
-// batch. The routing or an agent outside chooses an output port and a VC class for each. The second half turns the
-// choices into routes, and the packets request the switch.
+// batch. The routing or an agent outside chooses an output port and a VC class for each head. The second half turns
+// the choices into routes, and the packets request the switch.
 #include "stage/route_computation.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ u32 roomiest(const Network& net, const OutputVc* own, u32 first, u32 step) {
   }
   return best;
 }
-// The same for routers whose occupancies State keeps (Network::sensed) and whose VCs no packet holds.
+// The same for routers whose occupancies State keeps (Network::sensed). No packet holds an output VC there.
 inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
   u32 best = first, least = own[first << net.sensed.column_shift];
   for (u32 vc = first + step; vc < net.vcs; vc += step) {
@@ -162,8 +162,8 @@ void decide(const Network& net, State& s, Batch& b, const u32* choices, const fl
   }
 }
 
-// Built-in routings make valid choices as long as packets have obeyed their rules and tables have the values that they
-// wrote. A restored snapshot or a table that a user wrote may violate this.
+// Built-in routings make valid choices if packets have obeyed the rules of the routing and tables hold the values that
+// the routing wrote. A restored snapshot or a table that a user wrote may violate this.
 void verify_routes(const Frame& f) {
   const Network& net = f.net;
   const Batch& b = f.w.batch;
@@ -193,8 +193,8 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 
 namespace {
 
-// kPlain: the run is plain. kOneWord: a router's input VCs fit one mask word. kBusyPorts: switch allocation reads how
-// long ports are busy.
+// kPlain: no watched packet and no accounts of jobs (stage.hpp). kOneWord: a router's input VCs fit one mask word.
+// kBusyPorts: switch allocation reads how long ports are busy.
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
 void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;

@@ -9,7 +9,7 @@ namespace flitgym {
 void ask_outside(const Network&, State&, Batch&);   // lists the candidates of each request for an agent outside
 u32 decisions_asked(const Network&, const Batch&);  // number of choices that the agent must make
 
-// Throws ConfigError if the number of choices is wrong or a choice is not one of its candidates.
+// Throws ConfigError if the number of choices is wrong or a choice is not a candidate of its request.
 void check_choices(const Network&, const Batch&, const u32* choices, std::size_t count);
 // Throws ConfigError unless each of these input VCs has a packet that needs a route, in the order of the partitions.
 void check_asking(const Network&, const State&, const std::vector<u32>& asking);

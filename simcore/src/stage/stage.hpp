@@ -53,16 +53,16 @@ void fill_nic(Frame& f, u32 terminal, bool backlogged);
 // injection.cpp: a packet enters the NIC, which has room for it. Returns its id.
 u32 inject_packet(Frame& f, u32 terminal, u32 destination, u32 flits, Cycle generated, u32 job);
 void start_sources(Frame& f);
-void stop_sources(const Network& net, State& s);  // for good; packets that wait outside the NICs are given up
+void stop_sources(const Network& net, State& s);  // permanently; packets that wait outside the NICs are given up
 
 // src/watch.cpp: adds a line to the log of a watched packet.
 void watch(Frame& f, Flit flit, const char* what, u32 port, u32 vc);
 
-// A plain run has no watched packet and no account of the channels' use by jobs.
+// A plain run has no watched packet and keeps no accounts of the jobs that use a channel.
 inline bool plain(const Frame& f) { return f.s.watched.empty() && f.net.accounted_jobs == 0; }
 
-// Run-time facts as compile-time constants: calls work(std::true_type or std::false_type, one per fact), so that each
-// combination of facts gets its own code.
+// Passes run-time facts as compile-time constants: calls work() with std::true_type or std::false_type for each fact.
+// The compiler generates separate code for each combination of facts.
 template <class Work>
 void specialise(Work work) {
   work();
@@ -102,8 +102,9 @@ inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
   *link = input_vc;
 }
 
-// An output VC has room again, so the requests in its list are made again. With the age arbiter only the first one is,
-// because it would win. With bubble flow control all are, because a later one may need less room.
+// An output VC has room again, so the requests in its list are made again. With the age arbiter only the first request
+// is made again, because it would win. With bubble flow control all requests are, because a later request may need less
+// room.
 inline void wake_parked(const Frame& f, OutputVc& out) {
   const Network& net = f.net;
   State& s = f.s;
@@ -146,8 +147,8 @@ inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
 }
 
 // Feedback to the upstream router when the head of a packet wins the switch here: the time of the hop plus this
-// router's estimate of the remaining time. It goes with the head, because the next router may overwrite the packet's
-// details before the tail wins.
+// router's estimate of the remaining time. It is sent when the head wins, because the next router may overwrite the
+// packet's details before the tail wins.
 inline void answer(Frame& f, const Channel& back, u32 packet) {
   if (back.kind == PortKind::kTerminal) return;
   const PacketDetail& d = f.s.details[packet];
@@ -208,7 +209,7 @@ inline u32 slots_needed(const Frame& f, const Vc& vc) {
   return f.s.packets[packet_of(vc.front)].flits;
 }
 
-// A flit enters the queue of an output VC. It can leave after `delay` cycles, which is 1 behind a crossbar.
+// A flit enters the queue of an output VC. It can leave after `delay` cycles (1 after a crossbar).
 template <bool kSingleFlit = false>
 inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 port, u32 vc, Flit flit, u32 delay) {
   push_flit<kSingleFlit>(out, next, flit);

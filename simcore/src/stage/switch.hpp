@@ -1,5 +1,6 @@
-// The switch of a router as its allocation sees it: the requests for each output, the room at that output, and what a
-// grant moves. Only switch_allocation.cpp includes this file; it decides the order in which requests are considered.
+// Data and functions of switch allocation in a router: the requests for each output, the room at that output, and the
+// grant of a request. Only switch_allocation.cpp includes this file; it decides the order in which requests are
+// considered.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +10,18 @@
 
 namespace flitgym::switching {
 
-// Facts about a router and a run that are known to the compiler. Each shape in use gets its own straight code.
+// Facts about a router and a run that are known to the compiler. The compiler generates separate code for each shape in
+// use.
 struct Shape {
-  bool plain = false;           // plain(f), no sensed occupancies, no head that routes again; false: asked at run time
+  bool plain = false;  // no watched packet and no accounts of jobs (stage.hpp), no sensed occupancies, no head that
+                       // is routed again; false: read at run time
   bool output_buffers = false;  // false: the crossbar drives the channels
   bool single_flit = false;     // every packet has one flit, and no packet holds an output VC
-  bool one_cycle = false;       // crossbar ports are busy for one cycle per flit; false: asked at run time
+  bool one_cycle = false;       // crossbar ports are busy for one cycle per flit; false: read at run time
   bool few_ports = false;       // the mask of output ports is one word (up to 64 ports); false: any number of words
   bool bubble = false;          // bubble flow control; false: packets enter no rings
   bool whole_packets = false;   // packets keep together (train.hpp)
-  u32 mask_words = 0;           // 64-bit words of the mask of input VCs; 0: asked at run time
+  u32 mask_words = 0;           // 64-bit words of the mask of input VCs; 0: read at run time
 };
 
 // A request as one number: bit of the input VC within its router, output port.
@@ -54,7 +57,7 @@ struct Fabric {
   const bool by_age, learns, multi_cycle;
 };
 
-// A router's part of these arrays. `bit` numbers its input VCs, as the request masks do.
+// A router's part of these arrays. `bit` is the number of an input VC in the router, as in the request masks.
 template <Shape kShape>
 struct Router {
   Router(const Fabric& fabric, u32 router)
@@ -96,7 +99,8 @@ struct Router {
   }
   __attribute__((always_inline)) void clear_request(u32 out_port, u32 bit) const {
     u64* const own = mask(out_port);
-    if constexpr (kShape.mask_words == 1) {  // so the mask of output ports has one word, too
+    // With one word of input VCs, there are at most 64 ports. So the mask of ports has one word, too.
+    if constexpr (kShape.mask_words == 1) {
       if (!(own[0] &= ~(u64{1} << bit))) *asked &= ~(u64{1} << out_port);
     } else {
       u64 left = own[bit / 64] &= ~(u64{1} << (bit % 64));
@@ -105,7 +109,7 @@ struct Router {
     }
   }
 
-  // Whether crossbar ports stay busy after a grant. With bubble flow control, State holds the times in any case.
+  // Whether crossbar ports stay busy after a grant. For bubble flow control the busy times are always kept.
   __attribute__((always_inline)) bool timed() const { return !kShape.one_cycle && (kShape.bubble || x.multi_cycle); }
   __attribute__((always_inline)) bool busy(Cycle until) const { return timed() && !passed(until, x.now); }
 };
@@ -121,7 +125,7 @@ struct Request {
 };
 
 // Bubble flow control (Puente et al., ICPP 1999): a packet that enters a ring, from a terminal or from another ring,
-// must leave room for one more packet. So a ring never fills up, and the packets in it can always move on
+// must leave room for one more packet. So a ring never fills up, and its packets can always advance
 // (see routing/torus/dimension_order.cpp). All packets have the same size.
 inline u32 slots_to_spare(const Fabric& x, const InputVc& in, u32 in_port, u32 out_port) {
   const u16 ring = x.net.ring_of_output[out_port];
@@ -269,7 +273,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     if (!kShape.single_flit) {
       const bool owned = !head || net.router.separate_vc_allocation;
       if (owned) out.owner = kNone;
-      // With the age arbiter one request is woken at a time, and there may be room for the next.
+      // The age arbiter wakes one request at a time, and there may be room for the next request.
       if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
     }
   } else {

@@ -1,7 +1,7 @@
 // Switch allocation: selects the input VCs that move a flit through the crossbar in this cycle.
 //
 // A head wins its output VC and the switch in the same grant. The input VC then owns the output VC until the tail has
-// followed. A request without room downstream is parked at its output VC and costs nothing until room appears.
+// followed. A request without room downstream is parked at its output VC and causes no work until there is room again.
 #include <algorithm>
 #include <bit>
 
@@ -23,8 +23,8 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
   const u32 words = at.words(), start = kShape.few_ports ? x.now & 63 : x.now % (x.asked_words * 64);
   u64 used[kShape.mask_words ? kShape.mask_words : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
-  // A grant does not affect the choice of another output. Multi-flit and observed runs touch more memory per grant, so
-  // they grant after all choices, when the queues are in the cache.
+  // A grant does not affect the choice of another output. Runs that are not plain, or have packets of several flits,
+  // touch more memory per grant. They therefore grant after all choices, when the queues are in the cache.
   constexpr bool kAtOnce = kShape.plain && kShape.single_flit;
   u32 winners[kAtOnce ? 1 : kMaxRadix], count = 0;
 
@@ -34,7 +34,7 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
     const u64* const mask = at.mask(out_port);
     const u32 from = o.next_request;
 
-    // The requests from next_request on, then those before it, a word at a time.
+    // First the requests from next_request on, then the requests before it, a word at a time.
     u32 bit = kNone;
     if constexpr (kShape.mask_words == 1 && kShape.one_cycle) {
       for (u64 m = mask[0] & ~used[0]; m;) {
@@ -76,8 +76,8 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
   for (u32 k = 0; k < count; k++) grant(at, Request(at, winners[k] & kPortMask, winners[k] >> kPortBits));
 }
 
-// Most routers have a single request in most cycles, and it needs no sorting. Returns its bit and sets `out_port`, or
-// returns kNone.
+// Most routers have a single request in most cycles, and it needs no sorting. Returns the bit of a single request and
+// sets `out_port`, or returns kNone.
 template <Shape kShape>
 inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at, u32& out_port) {
   if (!std::has_single_bit(*at.asked)) return kNone;
@@ -137,9 +137,10 @@ inline __attribute__((always_inline)) u32 without_conflicts(const Fabric& x, u64
   return left;
 }
 
-// Grants the requests of the whole router in order of priority, each if its input and its output are still free. Least
-// recently served is the rule of Merlin's hr_router (xbar_arb_lru.h). It keeps one list of (input, VC) pairs. Pairs
-// that are served go to the end of the list, and the first one served in a cycle goes last.
+// Grants the requests of the whole router in order of priority. A request is granted if its input and its output are
+// still free. Least-recently-served arbitration is the rule of Merlin's hr_router (xbar_arb_lru.h), which keeps one
+// list of (input, VC) pairs. Pairs that are served go to the end of the list, and the first pair served in a cycle goes
+// last.
 template <Shape kShape>
 inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at) {
   const Fabric& x = at.x;
@@ -178,9 +179,10 @@ void allocate(Frame& f) {
   else allocate_all<kShape, false>(f);
 }
 
-// The functions below choose the shape that serves a network. Each instance takes the compiler 0.1 s or more, so only
-// the routers of most studies have code that knows all their facts. These are plain runs with one mask word, or with
-// two mask words and packets of one flit. All other routers share shapes that ask at run time.
+// The functions below choose the shape for a network. Compiling an instance takes 0.1 s or more, so only the routers of
+// most studies have code that is specialised for all their facts. These are plain runs with one mask word, or with
+// two mask words and packets of one flit. All other routers share shapes that read
+// the facts at run time.
 constexpr Shape few_ports(Shape shape, u32 mask_words = 0) {
   shape.few_ports = true;
   shape.mask_words = mask_words;

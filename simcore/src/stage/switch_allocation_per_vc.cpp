@@ -1,7 +1,7 @@
 // Switch allocation for routers in which every input VC and every output VC has a crossbar port (crossbar_ports:
-// per_vc). There is no contention for crossbar ports. Heads contend only for output VCs. The oldest head wins, or the
-// least recently served input VC, and the other flits of its packet follow without contention. So a router has one mask
-// of requests. A packet stays in it from its head to its tail, even while its next flit has not arrived.
+// per_vc). There is no contention for crossbar ports. Heads contend only for output VCs. The winner is the oldest head
+// or the least recently served input VC, and the other flits of its packet follow without contention. So a router has
+// one mask of requests. A packet stays in it from its head to its tail, even while its next flit has not arrived.
 #include <algorithm>
 #include <bit>
 
@@ -49,7 +49,7 @@ void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
 }
 
 // Whether the head in front can go to its output VC now. If there is no room, or another packet holds the VC, the
-// request is put off.
+// request is put off: it waits at its output VC, or its head is routed again.
 bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, OutputVc& out) {
   const Network& net = x.net;
   const u32 v = x.first_vc(router) | bit;
@@ -112,7 +112,7 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
     if (!kSingleFlit) {
       const bool owned = !head || net.router.separate_vc_allocation;
       if (owned) out.owner = kNone;
-      // With the age arbiter one request is woken at a time, and there may be room for the next.
+      // The age arbiter wakes one request at a time, and there may be room for the next request.
       if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(f, out);
     }
   } else if (head) {
@@ -173,7 +173,7 @@ void allocate(const Crossbar& x, u32 router) {
   for (u32 k = 0; k < n; k++, moves++) grant<kSingleFlit>(x, router, static_cast<u32>(keys[k]) >> kPortBits);
   x.f.part.totals.moves += moves;
   if (x.net.router.arbiter != Arbiter::kLeastRecentlyServed) return;
-  u32 stamp = x.s.stamps[router] += n;  // served VCs go to the end of the list, the first one served last
+  u32 stamp = x.s.stamps[router] += n;  // served VCs go to the end of the list, and the first VC served goes last
   for (u32 k = 0; k < n; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
 }
 

@@ -7,7 +7,8 @@ namespace flitgym {
 
 namespace {
 
-constexpr u32 kAhead = 6;  // packets; each touches cache lines at random, which are prefetched this early
+// Each packet touches random cache lines. They are prefetched this many packets in advance.
+constexpr u32 kAhead = 6;
 
 void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Network& net = f.net;
@@ -20,7 +21,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const bool learns = net.learns, follows = net.router.flit_by_flit;
 
   for (u32 n = line.first; n != due; n++) {
-    const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an older one, which does no harm
+    const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an old event, harmless
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (learns) __builtin_prefetch(&s.details[packet_of(ahead.flit)], 1);
     if (ahead.vc < net.input_vc_count()) __builtin_prefetch(&input_vcs[ahead.vc], 1);

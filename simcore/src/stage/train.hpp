@@ -4,20 +4,21 @@
 //   - The head of a packet claims and returns room and credits for all flits. It wins the switch if its output VC has
 //     room for the whole packet. In that cycle its input VC returns all credits, and the packet behind comes to the
 //     front. The packet leaves the output queue when its head starts on the channel.
-//   - The other flits may still be in the buffer. At an input they leave as fast as the returned credits can bring in
-//     other flits, if the crossbar is not slower than the links. At an output they act like flits in an extra register
-//     for the packet that is being sent.
+//   - The other flits may still be in the buffer. At an input, the early credits are safe if the crossbar is not
+//     slower than the links. The rest then leaves the buffer at least as fast as new flits can arrive. At an output,
+//     these flits act like flits in an extra register for the packet that is being sent.
 //   - An input and an output of the crossbar, and a channel, stay with a packet until its tail has passed. Each flit
 //     takes its flit time there, and passes after it has arrived. A fast place after a slow one has gaps between flits,
-//     which no other packet uses.
+//     and no other packet uses them.
 //   - A packet is delivered, and its flits are counted, when its tail reaches the terminal.
 //
-// Flit k passes a place when it has arrived and a flit time after flit k - 1, whichever is later. If the arrival times
-// are convex in k, the passing times are convex, too. In a NIC all flits arrive at once. So, for any rates of links and
-// crossbar, the last of n flits passes at
+// A place is a buffer, the crossbar or a channel. Flit k passes a place when it has arrived, but not earlier than a
+// flit time after flit k - 1. If the arrival times are convex in k, the passing times are convex, too. In a NIC all
+// flits arrive at once. So, for any rates of links and crossbar, the last of n flits passes at
 //   max(time of the first + (n - 1) flit times, its own arrival).
 // No result depends on the flits between head and tail. Therefore a packet can move as a train. A train is one entry
-// per place with the time at which its tail arrives (Packet::tail). follow.cpp implements the same model flit by flit.
+// per place with the time at which the packet's tail arrives (Packet::tail). follow.cpp implements the same model flit
+// by flit.
 #pragma once
 
 #include <algorithm>

@@ -122,10 +122,11 @@ class Search {
  private:
   struct Level {
     u32 channel, lane;  // of the node; `channel` is the representative
-    u32 member, k;      // current channel of the node (0: the representative, else members_[member - 1] ...) and its
-                        // current successor
-    u64 left;           // lanes of successor k that were not visited yet
-    u32 by;             // channel through which the search entered the node
+    // member: current channel of the node; 0: the representative, else members_[first_member(channel) + member - 1].
+    // k: current successor of that channel.
+    u32 member, k;
+    u64 left;  // lanes of successor k that were not visited yet
+    u32 by;    // channel through which the search entered the node
   };
   std::size_t node(u32 c, u32 lane) const { return std::size_t{c} * lanes_ + lane; }
   std::size_t first_member(u32 whole) const {

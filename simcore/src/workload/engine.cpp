@@ -12,7 +12,8 @@ namespace flitgym::workload {
 
 namespace {
 
-constexpr u32 kOnStart = 0x80000000u;  // marks an edge to an operation that waits for the start only
+// Marks an edge whose successor may begin when the operation starts, not when it ends.
+constexpr u32 kOnStart = 0x80000000u;
 
 constexpr auto later = [](const HostEvent& a, const HostEvent& b) {
   return a.when != b.when ? a.when > b.when : a.order > b.order;
@@ -388,7 +389,6 @@ class Engine {
     push(take_cpu(destination, m.cpu, work) + work + h_.nic_send, HostAction::kHandOver, id);
   }
 
-  // Without a simulated network, other jobs cause no delay.
   void count_sent(u32 id) {
     const Message& m = own_.messages[id];
     JobTotals& job = own_.job_totals[w_.rank_job[m.source]];

@@ -1,6 +1,6 @@
-// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which it was given them.
-// The receiver hands them on in the same order, whatever routes their packets took (as Merlin's ReorderLinkControl
-// does).
+// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which it was given them,
+// except that fetches go first. The receiver hands them on in the same order, whatever routes their packets took (as
+// Merlin's ReorderLinkControl does).
 //
 // The two ends share only the packets. Each packet carries the data that its receiver needs, and the sender keeps its
 // record until the last packet has entered the network. A message may therefore cross from one partition to another.
@@ -97,7 +97,7 @@ void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes) {
   else f.hosts().outstanding.push_back({when, bytes, f.now, job});
 }
 
-// Applies changes in the order of time. Arrivals of a cycle precede the actions of its hosts. At equal times,
+// Applies changes in the order of time. In each cycle, arrivals count before what hosts send. At equal times,
 // partitions follow in their order.
 void settle_outstanding(State& s) {
   if (s.hosts.size() < 2) return;

@@ -49,7 +49,7 @@ bool decides(const Dragonfly& df, const Packet& p, u32 router, const Ends& e) {
                                    e.source_group != e.destination_group);
 }
 
-// The intermediate router that the packet drew at the source router, also at the second router.
+// At the source router: draws the intermediate router. At the second router: the one drawn before.
 u32 drawn(const Network& net, const Dragonfly& df, const Packet& p, u32 intermediate, const Ends& e) {
   if (df.g < 3) return kNone;
   return p.phase == kUndecided

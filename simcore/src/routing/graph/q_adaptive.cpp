@@ -1,13 +1,13 @@
-// Q-adaptive on any graph. It keeps what made the Dragonfly version work (Kang, Wang, Lan, HPDC 2021). Hops are
+// Q-adaptive on any graph. It keeps the principles of the Dragonfly version (Kang, Wang, Lan, HPDC 2021). Hops are
 // bounded, off-policy estimates travel back over each link, and learning is hysteretic. The minimal port is kept unless
 // another port is better by a threshold. A general graph has no groups that a table could exploit. So a row of a
 // router's table is a destination router, and a column is a port. A value is the estimated time in ns from the decision
 // here to arrival there.
 //
-// A packet may take `deroutes` hops more than the minimal path from its source has, at any router. VC class = hops
-// done. As on a HyperX (q_adaptive_hyperx.cpp), the clock starts with the decision, and the queue of a port is added to
-// the table's value. The router sees this queue itself, while feedback takes a round trip. Without the queue all
-// packets would rush to the port that was best a round trip ago.
+// A packet's path may have up to `deroutes` hops more than the minimal path. It may spend them at any router. VC class
+// = hops done. As on a HyperX (routing/hyperx/q_adaptive.cpp), the clock starts with the decision, and the queue of a
+// port is added to the table's value. The router sees this queue itself, while feedback takes a round trip. Without the
+// queue all packets would rush to the port that was best a round trip ago.
 #include "routing/graph/paths.hpp"
 #include "routing/q_table.hpp"
 

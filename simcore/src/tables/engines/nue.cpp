@@ -55,8 +55,8 @@ u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) 
   return order[rank % g.switches];
 }
 
-// The routes of one layer. Per destination, each dependency is counted once for each switch whose channel leads into
-// it.
+// The routes of one layer. A dependency (c, d) is counted once for each destination whose routes take c and then d, and
+// once more for a tree route.
 class Layer {
  public:
   Layer(const ChannelGraph& g, const DependencyIndex& index);
@@ -106,13 +106,14 @@ class Layer {
   std::vector<u32> next;  // [switches] channel; kNone at the destination and where no path exists
 
  private:
-  // [switches] channel to the parent in the tree; order from the root down; next hop in the tree towards the
-  // destination
+  // up_: [switches] channel to the parent in the tree. order_: [switches] from the root down.
+  // tree_: [switches] next hop in the tree towards the destination.
   std::vector<u32> up_, order_, tree_;
-  std::vector<u32> component_;           // [switches] connected component
-  std::vector<double> distance_, best_;  // [switches] below 0: not reached; least cost in the queue
-  std::vector<u8> fixed_;                // [switches] uses the tree
-  std::vector<u32> tried_;               // [channels] last search in which it was refused
+  std::vector<u32> component_;  // [switches] connected component
+  // distance_: [switches] cost to the destination; below 0: not reached. best_: [switches] least cost in the queue.
+  std::vector<double> distance_, best_;
+  std::vector<u8> fixed_;   // [switches] uses the tree
+  std::vector<u32> tried_;  // [channels] last search in which it was refused
   u32 searches_ = 0;
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue_;
 };
