@@ -5,7 +5,7 @@
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
-namespace flitgym::routing::local_detours {
+namespace flitgym::routing::graph::local_detours {
 
 namespace {
 
@@ -39,4 +39,4 @@ const Register<RelationSpec> entry(
 
 }  // namespace
 
-}  // namespace flitgym::routing::local_detours
+}  // namespace flitgym::routing::graph::local_detours

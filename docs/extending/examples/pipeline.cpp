@@ -5,7 +5,7 @@
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
 
-namespace flitgym::workload::pipeline {
+namespace flitgym::workload::motifs::pipeline {
 
 namespace {
 
@@ -53,4 +53,4 @@ const Register<MotifSpec> registration{
 
 }  // namespace
 
-}  // namespace flitgym::workload::pipeline
+}  // namespace flitgym::workload::motifs::pipeline
