@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from torch.optim import Adam
 
 from ...simcore import ConfigError
 
-Part = nn.Module | Adam | torch.Generator
+Part: TypeAlias = "nn.Module | Adam | torch.Generator"
 
 
 def state_of(parts: Mapping[str, Part]) -> dict[str, Any]:
