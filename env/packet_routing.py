@@ -60,8 +60,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     Version history:
         v0: the first version; the reward of a decision came with its feedback, and stuck packets had none.
-        v1: `control="decision"` is the new default; with `control="all"` the reward counts all packets that are due
-            and not delivered.
+        v1: `control="decision"` is the new default. With `control="all"` the reward counts all packets that are due.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
