@@ -13,7 +13,7 @@ _SMALL: dict[str, Any] = {
     "networks": 2,
     "warmup_ns": 1000,
     "decisions": 8,
-    "part": 0.1,
+    "sample_fraction": 0.1,
     "horizon_ns": 600,
     "updates": 4,
 }
@@ -76,9 +76,9 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World)
     ("given", "message"),
     [
         ({"horizon_ns": 0}, r"agent\.horizon_ns: 0"),
-        ({"part": 0}, r"agent\.part: 0"),
+        ({"sample_fraction": 0}, r"agent\.sample_fraction: 0"),
         ({"decisions": 0}, r"agent\.decisions: 0"),
-        ({"others": "keptt"}, "did you mean 'kept'"),
+        ({"other_packets": "keptt"}, "did you mean 'kept'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:

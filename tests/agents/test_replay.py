@@ -103,7 +103,7 @@ def test_dqn_learns_from_the_whole_memory() -> None:
         assert np.isfinite(learner.train_round()["loss"])
         assert len(learner.replay) > filed  # the transitions of a finished episode remain
         filed = len(learner.replay)
-    with pytest.raises(ConfigError, match=r"agent\.tail_ns: 5 takes agent\.replay=transitions"):
+    with pytest.raises(ConfigError, match=r"agent\.tail_ns: 5 needs agent\.replay=transitions"):
         dqn.Config(tail_ns=5)
     with pytest.raises(ConfigError, match="did you mean 'transitions'"):
         dqn.Config(replay="transition")

@@ -44,7 +44,7 @@ def test_values_are_checked() -> None:
 
     assert collect_with((-1, 2)) > 0
     for values, words in (
-        (((-1.5, 1),), r"'checked': feature 'one' is -1.5 in row 0 \(network 0, router \d\); .* lie in -1 .. 1"),
+        (((-1.5, 1),), r"'checked': feature 'one' is -1.5 in row 0 \(network 0, router \d\); .*bounds are -1 .. 1"),
         (((0, 0.25),), r"feature 'two' is 0.25 .* 0.5 .. 2"),
         (((0, np.nan),), r"feature 'two' is nan .*not written, or 0/0"),
         (((np.inf, 1),), r"feature 'one' is inf"),
@@ -107,7 +107,7 @@ def test_names_are_checked() -> None:
         (lambda: blocks.observation("none"), "it has no features"),
         (lambda: blocks.observation("twice", one, one), "two features are named 'one'"),
         (lambda: blocks.observation("numpy_link", one)(print), r"'numpy_link' is taken by .*env_blocks\.numpy_link"),
-        (lambda: blocks.reward("hop_delay"), "'hop_delay' is the core's"),
+        (lambda: blocks.reward("hop_delay"), "the core has 'hop_delay'"),
         (lambda: blocks.reward("other", base="hop_dely"), "did you mean 'hop_delay'"),
         (lambda: Feature("x", 2, 1, ""), r"'x' has low=2 and high=1"),
         (lambda: Feature("x", np.nan, 1, ""), "low <= high"),

@@ -37,7 +37,7 @@ def test_idle_threads_trigger_a_warning() -> None:
     assert said(1, 1) is None
     assert said(4, 4) is None
     assert said(0, 1) is None  # 0 means one thread per core where partitions allow it
-    assert "has 4 partitions" in str(said(8, 4))
+    assert "only 4 partitions" in str(said(8, 4))
     assert "is one partition" in str(said(2, 1))
 
 

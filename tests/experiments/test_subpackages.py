@@ -12,7 +12,7 @@ PACKAGE = Path(experiments.__path__[0])
 # The folder `flitgym` is the package itself.
 SUBPACKAGES = {path.parent.name: path for path in PACKAGE.glob("*/__init__.py") if path.parent.name != "flitgym"}
 # Modules next to the commands that every subpackage may import.
-OPEN = {"metrics", "presets", "listing"}
+OPEN = {"metrics", "presets", "listing", "templates"}
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -83,10 +83,10 @@ def odd_files(held: dict[str, np.ndarray]) -> dict[str, tuple[bytes, str]]:
     huge = held["table"].astype(np.float64)
     huge[np.isfinite(huge)] = 1e300
     return {
-        "one array": (one.getvalue(), "no Q-table"),
-        "nothing": (b"", "no Q-table"),
+        "one array": (one.getvalue(), "not a Q-table"),
+        "nothing": (b"", "not a Q-table"),
         "8 GB": (bomb.getvalue(), "2000000000"),
-        "no arrays": (inner.getvalue(), "no Q-table"),
+        "no arrays": (inner.getvalue(), "not a Q-table"),
         "without a layout": (archive(table=held["table"], topology=held["topology"]), "layout"),
         "numbers for words": (archive(table=held["table"], layout=np.zeros(3), topology=held["topology"]), "no text"),
         "words for numbers": (archive(**{**held, "table": np.full(held["table"].shape, "x")}), "type <U1"),

@@ -197,7 +197,10 @@ def test_names_that_are_taken_and_what_is_incomplete(environment: Environment, l
     assert "registers routing 'spray': the name is taken by plugin" in done.stderr
     specs = {
         "RoutingSpec": ('{"par", "", {}, {}, setup, route}', "routing 'par': the name is taken by flitgym"),
-        "MotifSpec": ('{"nothing", "", {}, nullptr}', "motif 'nothing': a function that every motif has is missing"),
+        "MotifSpec": (
+            '{"nothing", "", {}, nullptr}',
+            "motif 'nothing': a function that every motif must have is missing",
+        ),
         "RewardSpec": ('{"a b", "", true, pay}', "reward 'a b': a name consists of letters, digits and _"),
         "RelationSpec": (
             '[] { RelationSpec s{"own", "", {}, {}, setup, route}; s.widest = true; return s; }()',
