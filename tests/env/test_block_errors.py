@@ -110,7 +110,7 @@ def test_names_are_checked() -> None:
         (lambda: blocks.reward("hop_delay"), "the core has 'hop_delay'"),
         (lambda: blocks.reward("other", base="hop_dely"), "did you mean 'hop_delay'"),
         (lambda: Feature("x", 2, 1, ""), r"'x' has low=2 and high=1"),
-        (lambda: Feature("x", np.nan, 1, ""), "low <= high"),
+        (lambda: Feature("x", np.nan, 1, ""), "low must be at most high"),
         (lambda: Feature("a b", 0, 1, ""), "'a b' is not a valid name"),
     ):
         with pytest.raises(ConfigError, match=words):

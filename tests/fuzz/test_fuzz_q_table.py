@@ -88,7 +88,7 @@ def odd_files(held: dict[str, np.ndarray]) -> dict[str, tuple[bytes, str]]:
         "8 GB": (bomb.getvalue(), "2000000000"),
         "no arrays": (inner.getvalue(), "not a Q-table"),
         "without a layout": (archive(table=held["table"], topology=held["topology"]), "layout"),
-        "numbers for words": (archive(table=held["table"], layout=np.zeros(3), topology=held["topology"]), "no text"),
+        "numbers for words": (archive(table=held["table"], layout=np.zeros(3), topology=held["topology"]), "not text"),
         "words for numbers": (archive(**{**held, "table": np.full(held["table"].shape, "x")}), "type <U1"),
         "dates": (archive(**{**held, "table": np.zeros(held["table"].shape, "datetime64[s]")}), "type datetime64"),
         "beyond 32 bits": (archive(**{**held, "table": huge}), r"q_table\[0, 0, .*not finite"),

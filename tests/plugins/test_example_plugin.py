@@ -199,7 +199,7 @@ def test_names_that_are_taken_and_what_is_incomplete(environment: Environment, l
         "RoutingSpec": ('{"par", "", {}, {}, setup, route}', "routing 'par': the name is taken by flitgym"),
         "MotifSpec": (
             '{"nothing", "", {}, nullptr}',
-            "motif 'nothing': a function that every motif must have is missing",
+            "motif 'nothing': a function that every motif must have",
         ),
         "RewardSpec": ('{"a b", "", true, pay}', "reward 'a b': a name consists of letters, digits and _"),
         "RelationSpec": (
