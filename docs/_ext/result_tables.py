@@ -7,8 +7,8 @@ Two comments mark the place of a table on a page. The first comment names a func
     <!-- end of table -->
 
 `make reference` writes the tables between the comments, and tests/docs/test_result_tables.py compares them. The
-benchmark's own code scores the results of its suites. The other sources are the headers of shipped policies, the READMEs
-of figures and studies, and the saved figures of the core's speed.
+benchmark's own code scores the results of its suites. The other sources are the headers of shipped policies, the
+READMEs of figures and studies, and the saved figures of the core's speed.
 """
 
 from __future__ import annotations
