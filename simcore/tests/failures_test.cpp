@@ -205,6 +205,6 @@ TEST(packets_that_wait_for_a_failed_link_are_routed_again) {
   sim.run(2000);
   CHECK_EQ(sim.state().part.window.delivered, 4u);
   sim.check_conservation();
-  // The first packet uses the link and the others go around it: 1 + 3 * 4 hops.
+  // The first packet uses the link and the others take the other direction: 1 + 3 * 4 hops.
   CHECK_EQ(sim.state().part.window.hops, 13u);
 }

@@ -64,7 +64,7 @@ TEST(a_network_twice_as_slow_looks_the_same) {
   }
 }
 
-// hpdc21: a flit takes 32 ns. A local hop takes 52 cycles of 1.6 ns and a global hop 221: 20 + 1 + 31 or 200.
+// hpdc21: a flit takes 32 ns. A local hop takes 20 + 1 + 31 = 52 cycles of 1.6 ns, a global hop 20 + 1 + 200 = 221.
 TEST(relative_features_by_hand) {
   Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", relative_seam()}, {"uniform", {}})));
   const Seam& seam = *x.net.seam;
