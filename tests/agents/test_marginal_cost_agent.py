@@ -81,6 +81,6 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World)
         ({"other_packets": "keptt"}, "did you mean 'kept'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Config(**given)

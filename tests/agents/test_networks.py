@@ -166,7 +166,7 @@ def test_a_policy_runs_on_another_topology_than_it_was_trained_on():
     assert all(row["packets_delivered"] > 100 for row in rows.values())
 
 
-def test_what_contradicts_a_policy_file_is_refused(tmp_path: Path):
+def test_settings_that_contradict_a_policy_file_are_refused(tmp_path: Path):
     path = str(tmp_path / "p.safetensors")
     seam = world(SMALL).simulation("agent", 1).seam()
     layers = SlotScores(seam, [8]).export()

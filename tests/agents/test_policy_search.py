@@ -178,7 +178,7 @@ def test_a_toll_on_what_may_be_below_0_is_refused(mixture: Mixture) -> None:
 
 
 @pytest.mark.parametrize(("harm", "low", "high"), [(0.0, -20, -2), (4.0, -0.4, 0.4)])
-def test_what_one_world_gains_does_not_pay_for_what_another_loses(
+def test_a_gain_in_one_world_does_not_offset_a_loss_in_another(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch, harm: float, low: float, high: float
 ) -> None:
     """Two worlds need opposite values of one cost; with `harm_weight` the second loses nothing to its reference."""
@@ -280,7 +280,7 @@ def test_costs_say_where_it_starts(mixture: Mixture) -> None:
         ({"population": 1}, r"agent\.population: 1"),
     ],
 )
-def test_what_it_cannot_search_with_is_refused(mixture: Mixture, change: dict[str, Any], words: str) -> None:
+def test_invalid_search_settings_are_refused(mixture: Mixture, change: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         Agent(Config(**{**_SMALL, **change}), mixture, rounds=1, seed=1)
 

@@ -126,13 +126,13 @@ def test_a_network_without_its_relation_is_named():
         Simulation(sections)
 
 
-def test_what_was_searched_for_jobs_still_goes_around_under_adversarial_traffic():
+def test_search_jobs_takes_detours_under_adversarial_traffic():
     adversarial = ("topology=dragonfly_342", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
     statistics = measured("search_jobs", *adversarial, "traffic.load=0.25", warmup_ns=20_000)
     assert statistics["accepted_load"] == pytest.approx(0.25, rel=0.05)  # minimal paths carry 1 / 18
 
 
-def test_what_was_searched_for_jobs_costs_light_adversarial_traffic_no_more_than_par():
+def test_search_jobs_matches_par_under_light_adversarial_traffic():
     adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
     own, par = (measured(name, *adversarial, "traffic.load=0.25", warmup_ns=100_000) for name in ("search_jobs", "par"))
     assert own["generation_latency_mean_ns"] < par["generation_latency_mean_ns"]

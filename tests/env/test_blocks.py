@@ -55,7 +55,7 @@ def test_the_cores_features_in_numpy_are_the_same_to_the_bit(topology: str) -> N
     play(batch, 30, see)
 
 
-def test_what_is_added_changes_nothing_of_the_core() -> None:
+def test_added_blocks_change_no_value_of_the_core() -> None:
     mine, core = (
         PacketBatch(2, overrides=HPDC21, observation=names)
         for names in ("progress+numpy_path+queues+counted", "progress+queues")
@@ -286,7 +286,7 @@ def test_a_pickle_brings_the_module_of_its_blocks(tmp_path: Path, monkeypatch: p
 # ---- Inputs of a block ----
 
 
-def test_what_is_asked_is_what_the_core_says() -> None:
+def test_requested_facts_equal_the_core() -> None:
     checked = []
 
     @blocks.observation("checking", general=[Feature("zero", 0, 0, "")])

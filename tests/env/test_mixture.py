@@ -94,7 +94,7 @@ def test_composed_as_in_a_configuration():
         ({"a": {"vary": {"traffic.load": "x"}}}, ["worlds.a", "traffic.load"]),
     ],
 )
-def test_what_is_refused(members: dict[str, Any], words: list[str]):
+def test_invalid_mixtures_are_refused(members: dict[str, Any], words: list[str]):
     with pytest.raises(ConfigError) as refused:
         Mixture.composed(members)
     for word in words:

@@ -191,7 +191,7 @@ def test_transitions_come_back_with_what_was_noted(reward: str, every: int) -> N
     assert len(set(zip(rows["network"], rows["decision"], strict=True))) == len(rows["action"])  # each once
 
 
-def test_what_is_noted_is_forgotten_once_filed() -> None:
+def test_notes_are_dropped_after_the_transition_is_stored() -> None:
     batch = PacketBatch(2, overrides=DRAGONFLY)
     batch.reset(seed=1)
     held = []

@@ -89,11 +89,6 @@ inline bool is_column(const Network& net, u32 router, u32 column) {
   return k < net.radix && net.is_link(net.port(router, k));
 }
 
-// Is anything connected to the port? A table written from outside may hold its least value in any column.
-inline bool is_used(const Network& net, u32 router, u32 port) {
-  return port < net.radix && net.channels[net.port(router, port)].peer != kNone;
-}
-
 // Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
                         void (*initialise)(const Network&, State&)) {

@@ -13,7 +13,7 @@ def simulation(record: int) -> Simulation:
     return world.simulation({"name": "random", "record": record}, 3)
 
 
-def test_what_is_read_is_what_a_larger_ring_holds() -> None:
+def test_reader_returns_the_rows_of_a_larger_ring() -> None:
     small, large = simulation(64), simulation(1 << 14)
     reader, rows_alone, pieces, turns = Ring(small, without=["mask"]), Ring(small), [], 0
     while small.transition_count < 500:
@@ -37,7 +37,7 @@ def test_what_is_read_is_what_a_larger_ring_holds() -> None:
     np.testing.assert_array_equal(picked["decision"], whole["decision"][numbers])
 
 
-def test_what_was_outrun_is_said_once() -> None:
+def test_lost_rows_are_reported_once() -> None:
     one = simulation(16)
     reader = Ring(one)
     assert reader.kept == range(0)
