@@ -104,7 +104,7 @@ demo: venv ## a first picture within a minute, then the two figures of the HPDC'
 test: ## run every check: lint, types, C++ tests with sanitizers, Python tests
 	@$(MAKE) --no-print-directory -j2 test-cpp one-definition lint types test-python
 
-lint: dev
+lint: dev ## check the format of the sources, line lengths and words
 	@echo "== ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -117,14 +117,14 @@ lint: dev
 
 # mypy checks the packages under the names that users import. Links in build/types replace the mapping of the build. The
 # scripts of the benchmark import each other from their folder, as at run time.
-types: dev
+types: dev ## run mypy in strict mode
 	@echo "== mypy"
 	@mkdir -p build/types/flitgym
 	@for package in simcore env agents configs experiments; do ln -sfn ../../../$$package build/types/flitgym/$$package; done
 	@for file in experiments/flitgym/*.py; do ln -sfn ../../../$$file build/types/flitgym/; done
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
-test-cpp:
+test-cpp: ## build and run the C++ tests with sanitizers
 	@echo "== C++ tests with address and undefined-behaviour sanitizers"
 	@mkdir -p build
 	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > build/test.log \
@@ -144,24 +144,24 @@ one-definition: ## check that no type of the core has two definitions (needs GCC
 		|| ! grep -q "violates the C++ One Definition Rule" build/two_definitions.log; then \
 		echo "the check did not find the type with two definitions:"; cat build/two_definitions.log; exit 1; fi
 
-test-python: dev
+test-python: dev ## run the Python tests
 	@echo "== pytest"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 cluster-test: venv ## test a Ray cluster of two nodes, and jobs by submitit, on this machine (15 minutes)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
-# `make test` fuzzes every reader with a fixed budget. Here each runs for FUZZ_SECONDS.
+# `make test` fuzzes every file parser with a small fixed budget. Here each fuzz test runs for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
 FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
-fuzz: dev ## test every reader with mutated files and sanitizers: FUZZ_SECONDS=120 each
+fuzz: dev ## test every file parser with mutated files and sanitizers: FUZZ_SECONDS=120 each
 	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > /dev/null
 	@cmake --build build/test -j $(JOBS) > /dev/null
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
 	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 
-bench-build:
+bench-build: ## build the benchmark of the core for this machine
 	@echo "== building the benchmark for this machine"
 	@cmake -S simcore -B build/bench -DCMAKE_BUILD_TYPE=Release -DFLITGYM_BENCH=ON -DFLITGYM_NATIVE=ON \
 		-DFLITGYM_WERROR=$(WERROR) > /dev/null

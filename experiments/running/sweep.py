@@ -206,7 +206,7 @@ def _announce(
     elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
     text = f"{description}: {len(runs)} runs, {len(known) - len(todo)} finished before"
     if elsewhere:
-        text += f" ({elsewhere} by another commit with the same recorded results)"
+        text += f" ({elsewhere} by another version whose results are identical)"
     if todo and (workers or not launcher.kind):
         text += f", {most} at a time"
     if todo and max(needs.values()):
