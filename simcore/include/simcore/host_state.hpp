@@ -8,7 +8,8 @@ namespace flitgym {
 struct Rank {
   u64 block;              // present block of its program
   u64 started, finished;  // ps
-  u64 calc, calc_since;   // finished computing time; start of the present one while `calculating` > 0; ps
+  // Time computed so far, and start of the computation in progress (valid while `calculating` > 0), ps.
+  u64 calc, calc_since;
   u64 bytes_sent, bytes_received;
   u32 calculating;                  // computations in progress
   u32 ops, left;                    // operations of the block, and unfinished operations
@@ -41,14 +42,14 @@ enum class Transfer : u8 { kEager, kRequest, kFetch, kData, kAcknowledge };
 // A message. The sender keeps it until all packets are in the network, the receiver from the first packet on.
 struct Message {
   u64 bytes, begun;         // begun: start of the send, ps
-  u64 served;               // time at which the receiver has handled it (without a network), ps
+  u64 served;               // without a simulated network: time at which the receiver has handled it, ps
   u32 source, destination;  // ranks of the workload
   i32 tag;
   u32 send_op, receive_op;  // in Hosts::ops of its source and of its destination; kNone: none, or finished
-  u32 packets;              // of the present transfer: not in the network yet (sender), not received yet (receiver)
-  Cycle handed;             // time at which the NIC got the present transfer
-  u32 next;                 // next message: in an outbox, of a pair's incoming messages, or of the unexpected messages
-  u32 number;               // number of the present transfer; see Pair
+  u32 packets;   // of the present transfer; at the sender: not yet in the network; at the receiver: not yet received
+  Cycle handed;  // time at which the NIC got the present transfer
+  u32 next;      // next message in its list: an outbox, incoming messages of a pair, or unexpected messages
+  u32 number;    // number of the present transfer; see Pair
   u8 transfer, reserved, cpu, nic;  // cpu, nic: those of the send; the receiver uses the same numbers
 };
 static_assert(sizeof(Message) == 64);
@@ -84,12 +85,12 @@ struct HostEvent {
 };
 
 // LogGOPS: the queue of a processor or of one direction of an interface, sorted by `order`. The front entry has a host
-// event at the time when the resource is free. The next entry gets its event after that.
+// event at the time at which the resource becomes free. The next entry gets its event after this event.
 struct HostQueue {
   u64 order = ~u64{0};         // order of the front entry
   u32 front = kNone;           // operation or message of the front entry, kNone: none
   u32 waiting = kNone;         // root of a pairing heap of the other entries, in Hosts::waiting
-  u32 came = 0, reserved = 0;  // entries so far; the first of equal orders goes first
+  u32 came = 0, reserved = 0;  // entries so far; among entries with equal order, the earlier one goes first
 };
 struct HostWaiting {
   u64 order;
@@ -119,9 +120,9 @@ struct JobTotals {
   u32 ranks_done = 0, reserved = 0;
 };
 
-// A change of JobTotals::outstanding within a window of cycles, with several partitions.
+// With several partitions: a change of JobTotals::outstanding within a partition window.
 struct OutstandingChange {
-  u64 when;  // ps; 0: caused by a packet that arrived before the host events of the cycle
+  u64 when;  // ps; 0: a packet has arrived, which counts before the host events of the cycle
   i64 bytes;
   Cycle cycle;
   u32 job;

@@ -82,7 +82,7 @@ struct Topology : ComponentData {
   virtual void mark_nonminimal(const Network&, State&, const Batch&) const;
   // Router-local port of the first hop of a packet's minimal path. At the last router: the port of the terminal.
   virtual u32 minimal_port(const Network&, const Graph&, u32 router, const Packet&) const;
-  // Groups of destinations that lie in the same direction. A small learned table has a row for each.
+  // Number of regions: sets of routers that share a row in a small learned table. By default a region is one router.
   virtual u32 regions(const Network& net) const;
   virtual u32 region(u32 router) const { return router; }
   // Initial value of a learned table: time without queueing from `router` through `port` to router `to`, in ns.
@@ -157,12 +157,12 @@ struct RouterParams {
   u32 input_depth, output_depth, nic_depth;  // flits per VC; output_depth 0: no output buffers (input-queued router)
   u32 crossbar_cycles;                       // time that a flit holds its crossbar input and output
   u32 wake_cycles;      // time from a flit's arrival in the queue of an idle output to its departure
-  u32 pipeline_cycles;  // time from the front of an input VC to the first switch request
+  u32 pipeline_cycles;  // time from a head's arrival at the front of its input VC to its first switch request
   FlowControl flow_control;
   Arbiter arbiter;
   bool crossbar_per_vc;         // every input VC and output VC has a crossbar port
   bool separate_vc_allocation;  // a head wins its output VC a cycle before the switch and holds it until the tail has
-                                // won
+                                // won the switch
   bool packet_credits;          // credits return per packet instead of per flit
   bool packet_links;            // flits of different packets do not interleave on a link
   // Flits of different packets do not interleave in the crossbar, so packets keep together (src/stage/train.hpp).
@@ -194,8 +194,9 @@ struct Network {
   u32 link_span = 0;                 // largest number of ports from a router's first link to its last
   std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
 
-  // [lines] the distinct channel delays, cycles. With several partitions there are more lines: first local_lines within
-  // a partition, then far_lines for events from other partitions, then as many for events to other partitions.
+  // [lines] delay of each delay line, cycles. A line serves all channels with the same delay. The order is: local_lines
+  // within a partition, far_lines for events from other partitions, far_lines for events to other partitions. With one
+  // partition, far_lines is 0.
   std::vector<u32> delays;
   u32 local_lines = 0, far_lines = 0;
 
@@ -220,7 +221,7 @@ struct Network {
   // Graphs in the order of time. Totals::epoch is the index of the present graph.
   std::vector<std::shared_ptr<const Graph>> graphs;
   bool damaged = false;                   // links fail from the start or later, so closed forms are not valid
-  std::string failed_link;                // one of these links, "A-B"
+  std::string failed_link;                // name of one failed link for messages, "A-B"
   std::vector<std::string> failed_links;  // links that are missing from cycle 0 on
   bool replaced = false;                  // because of failures, the routing for graphs replaces that of the topology
   std::shared_ptr<const ComponentData> routing, traffic;
@@ -242,7 +243,7 @@ struct Network {
   // [radix] bubble flow control: ring of the packets that leave or arrive through a router-local port, kNoRing
   std::vector<u16> ring_of_output, ring_of_input;
   std::vector<MemoryShape> memories, scratch;  // data of components in State, and scratch data in a cycle (memory.hpp)
-  std::vector<u32> packet_memories;            // numbers of the memories per packet
+  std::vector<u32> packet_memories;            // indices into `memories` of the memories with an entry per packet
   Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
                            // src/stage/follow.cpp)
   Sensed sensed;

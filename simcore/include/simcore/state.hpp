@@ -1,7 +1,7 @@
 // State: everything that changes in a run. It consists of flat arrays of plain structs with integer ids and without
-// pointers, so a copy of the arrays is a copy of the simulation. FLITGYM_STATE below is the list of fields, from which
-// they are declared, saved, hashed and shown to Python. A routing, observation or reward declares its data separately
-// (memory.hpp).
+// pointers, so a copy of the arrays is a copy of the simulation. FLITGYM_STATE below is the list of fields. It
+// generates their declarations, and the code that saves them, hashes them and shows them to Python. A routing,
+// observation or reward declares its data separately (memory.hpp).
 #pragma once
 
 #include <limits>
@@ -53,18 +53,19 @@ struct PacketDetail {  // 16 bytes that only learning routings touch
 static_assert(sizeof(PacketDetail) == 16);
 
 // A buffer is a queue of packets that counts flits. The flits of a packet pass through it in order, so single flits are
-// not stored. `next` links the packets. The flits of a packet may be in several buffers. Other packets can then be
-// behind it only in the buffer that is farthest upstream, so one link per packet is enough.
+// not stored. `next` links the packets. A packet may extend over several buffers. Other packets can queue behind it
+// only where its tail is, in the buffer farthest upstream. One link per packet is therefore enough.
 struct InputVc {
   Flit front, back;      // first and last packet (id and watched flag), kNone if empty
   u16 count;             // flits in this buffer
   u16 sent;              // flits of the front packet that have left
   u16 out_port, out_vc;  // route of the front packet, router-local port; valid while routed
   u16 routed;            // 1: the front packet has a route
-  u16 parked;            // 1: it waits in the list of its output VC
+  u16 parked;            // 1: the front packet waits in the list of its output VC
   u32 park_next;         // next input VC in that list
-  u32 served;  // the least is served first: stamp of the last grant, or (age) time at which the front packet was
-               // generated
+  // Key of the arbiter; the smallest key is served first. Least recently served: stamp of the last grant. Age: time at
+  // which the front packet was generated.
+  u32 served;
 };
 static_assert(sizeof(InputVc) == 28);
 
@@ -75,8 +76,8 @@ struct OutputVc {
   u16 credits;  // free downstream slots, in flits
   u16 reserved;
   u32 owner;          // input VC whose packet holds this VC, kNone
-  Cycle owned_since;  // valid with VC allocation before the switch
-  u32 parked;         // first input VC in the list of those that wait for room here, kNone
+  Cycle owned_since;  // cycle in which the owner won this VC; only with router.vc_allocation=before_switch
+  u32 parked;         // first input VC in the list of input VCs that wait for room here, kNone
 };
 static_assert(sizeof(OutputVc) == 28);
 
@@ -163,11 +164,11 @@ struct LearningTotals {
 // Packets of a terminal that were delivered or given up.
 struct Delivered {
   double packets = 0, moment = 0;  // number of these packets; sum of the cycles of their delivery or abandonment
-  // After the source has stopped: upper bound on the packets that count as due. Infinite before.
+  // Number of packets that were due when the source stopped; no further packets become due. Infinite while it runs.
   double most_due = std::numeric_limits<double>::infinity();
 };
 
-// A decision whose reward is not known yet.
+// A decision without a transition yet: its reward is not known, or the feedback is still on its way to the router.
 struct OpenDecision {
   u64 number;          // number of decisions before it in this network, recorded or not
   u64 next;            // number of the packet's next decision; ~0 if the packet was delivered without one
@@ -181,7 +182,8 @@ struct OpenDecision {
 static_assert(sizeof(OpenDecision) == 48);
 
 // X(type, name) with the meaning of each array. Arrays of the FIXED lists keep their sizes from cycle 0 on, so NumPy
-// views of them stay valid. Arrays of the GROWING lists grow with the packets in the network.
+// views of them stay valid. Arrays of the GROWING lists change their sizes during a run: pools and queues with the
+// packets in the network, time series with time.
 
 // Data that routers share: sums, pools of ids and events in flight. Each partition has its own, so that threads do not
 // contend (src/partition.cpp). Time and flags (open, sources_stopped, frozen, epoch) are the same in all partitions.
@@ -225,17 +227,17 @@ struct Partition {
                                    are linked by `next`. */                                                            \
   X(std::vector<u32>, free_edges) /* [32] the same for `edges`. The first entry of a piece is the link. */
 
-#define FLITGYM_HOSTS_GROWING(X)                                                                                       \
-  X(std::vector<HostEvent>, events)  /* binary heap, earliest first */                                                 \
-  X(std::vector<ActiveOp>, ops)      /* operations of the present blocks, in pieces of powers of two */                \
-  X(std::vector<u32>, edges)         /* operations that wait for another operation; top bit set: only for its start */ \
-  X(std::vector<Message>, messages)  /* [pool] */                                                                      \
-  X(std::vector<u32>, free_messages) /* ids not in use */                                                              \
-  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (src/workload/pairs.hpp) */      \
-  X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                                 \
-  X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                                 \
-  X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                                  \
-  X(std::vector<OutstandingChange>, outstanding) /* since the present window of cycles began */
+#define FLITGYM_HOSTS_GROWING(X)                                                                                     \
+  X(std::vector<HostEvent>, events)  /* binary heap, earliest first */                                               \
+  X(std::vector<ActiveOp>, ops)      /* operations of the present blocks, in pieces of powers of two */              \
+  X(std::vector<u32>, edges)         /* successors of each operation; top bit: released at its start, not its end */ \
+  X(std::vector<Message>, messages)  /* [pool] */                                                                    \
+  X(std::vector<u32>, free_messages) /* ids not in use */                                                            \
+  X(std::vector<Pair>, pairs) /* hash table by sender and receiver, at most half full (src/workload/pairs.hpp) */    \
+  X(std::vector<HostWaiting>, waiting)           /* [pool] of host_queues (LogGOPS) */                               \
+  X(std::vector<u32>, free_waiting)              /* entries of that pool not in use */                               \
+  X(std::vector<JobPoint>, job_series)           /* [intervals, jobs] from cycle 0 */                                \
+  X(std::vector<OutstandingChange>, outstanding) /* since the present partition window began */
 
 #define FLITGYM_HOSTS(X) FLITGYM_HOSTS_FIXED(X) FLITGYM_HOSTS_GROWING(X)
 
@@ -296,22 +298,23 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<HostQueue>, host_queues) /* [ranks, cpus + 2 nics] processors, interfaces (send, receive) */
 
 // State of the learning seam (learning.hpp); empty without one. A transition is a decision with its reward and the next
-// observation. Transition n is in row n mod capacity of the ring.
-#define FLITGYM_STATE_LEARNING_FIXED(X)                                                                                \
-  X(AlignedFloats, weights)                    /* weights of the policy's network */                                   \
-  X(std::vector<float>, ring_observation)      /* [capacity, width] */                                                 \
-  X(std::vector<float>, ring_next_observation) /* [capacity, width] at the packet's next decision; 0: there is none */ \
-  X(std::vector<u8>, ring_mask)                /* [capacity, slots] */                                                 \
-  X(std::vector<u8>, ring_next_mask)           /* [capacity, slots] */                                                 \
-  X(std::vector<i64>, ring_action)             /* [capacity] chosen slot */                                            \
-  X(std::vector<float>, ring_reward)           /* [capacity] */                                                        \
-  X(std::vector<u8>, ring_done)                /* [capacity] 1: delivered */                                           \
-  X(std::vector<float>, ring_log_probability)  /* [capacity] of the action at the time of the decision */              \
-  X(std::vector<u64>, ring_decision)           /* [capacity] number of the decision */                                 \
-  X(std::vector<u64>, ring_next_decision)      /* [capacity] number of the packet's next decision, ~0: none */         \
-  X(std::vector<u32>, ring_router)             /* [capacity] router of the decision */                                 \
-  X(std::vector<u32>, ring_decided)            /* [capacity] cycle of the decision */                                  \
-  X(std::vector<u32>, ring_job)                /* [capacity] job of the packet */                                      \
+// observation. Transition n is in row n mod capacity of the ring. Next observation and mask are 0 if the packet has no
+// next decision, or if the reward is not computed there (RewardSpec::at_next_decision).
+#define FLITGYM_STATE_LEARNING_FIXED(X)                                                                        \
+  X(AlignedFloats, weights)                    /* weights of the policy's network */                           \
+  X(std::vector<float>, ring_observation)      /* [capacity, width] */                                         \
+  X(std::vector<float>, ring_next_observation) /* [capacity, width] at the packet's next decision, or 0 */     \
+  X(std::vector<u8>, ring_mask)                /* [capacity, slots] */                                         \
+  X(std::vector<u8>, ring_next_mask)           /* [capacity, slots] */                                         \
+  X(std::vector<i64>, ring_action)             /* [capacity] chosen slot */                                    \
+  X(std::vector<float>, ring_reward)           /* [capacity] */                                                \
+  X(std::vector<u8>, ring_done)                /* [capacity] 1: delivered */                                   \
+  X(std::vector<float>, ring_log_probability)  /* [capacity] of the action at the time of the decision */      \
+  X(std::vector<u64>, ring_decision)           /* [capacity] number of the decision */                         \
+  X(std::vector<u64>, ring_next_decision)      /* [capacity] number of the packet's next decision, ~0: none */ \
+  X(std::vector<u32>, ring_router)             /* [capacity] router of the decision */                         \
+  X(std::vector<u32>, ring_decided)            /* [capacity] cycle of the decision */                          \
+  X(std::vector<u32>, ring_job)                /* [capacity] job of the packet */                              \
   X(std::vector<Delivered>, delivered_from)    /* [terminals] by source */
 
 #define FLITGYM_STATE_LEARNING_GROWING(X)                          \
@@ -396,20 +399,21 @@ T* Scratch<T>::of(Batch& b) const {
   return reinterpret_cast<T*>(b.scratch[memory].data());
 }
 
-// Buffers that are reused from cycle to cycle. Only the batch between collect() and apply() must survive a call.
+// Buffers that are reused from cycle to cycle. Most are scratch memory. The batch must survive between collect() and
+// apply(). After an interruption, `routes`, `at_hosts` and `at_routing` must survive as well.
 struct Workspace {
   Batch batch;
   Block block;  // block that a rank enters
   std::vector<u32> degrees;
   std::vector<u32> ids, routes;
   std::vector<FlitEvent> tails;
-  std::string log;    // log of watched packets
+  std::string log;    // text about watched packets
   bool wary = false;  // the state or a table came from a user, so every choice is verified before it is applied
   struct Starting {   // an operation whose start lets other operations start
     u32 op, edge;
   };
   std::vector<Starting> starting;
-  // An interrupted cycle continues at its host events or at its decisions.
+  // An interrupted cycle continues at its host events (at_hosts) or at its decisions (at_routing).
   bool at_hosts = false, at_routing = false;
 };
 
@@ -445,7 +449,7 @@ u64 memory_to_run(const Network& network);
 
 // Advances one partition to cycle `until`, independently of the others (src/partition.hpp).
 void advance(const Network& network, State& state, Workspace& workspace, u32 partition, Cycle until);
-// Must be called for all partitions together before a cycle. Changes links, and provides packet ids for a new window.
+// Call once for all partitions before a cycle. Changes links, and provides packet ids for a new partition window.
 void begin_cycle(const Network& network, State& state, Workspace& workspace);
 
 // One cycle, as a whole or in two halves with the decisions between them.
