@@ -14,14 +14,14 @@ Winsten 1956). The costs may also be subtracted from the score of a trained poli
     Kelly, Maulloo, Tan, J. Oper. Res. Soc. 49 (1998)                       proportional fairness: the sum of log rates
 
 The loss of an episode with jobs is the mean over its jobs of log(communication time per flit received). So a slowdown
-of 10 % weighs the same for a small job and for the job that floods the network. The episode ends when the first job is
-done, or after `episode_ns`; an unfinished job counts with the time since its start. The loss of an episode with traffic
-is log(mean latency / accepted part of the load) in the second half of the episode.
+of 10 % weighs the same for a small job and for the job that floods the network. The episode ends when the first job of
+the list is done, or after `episode_ns`; an unfinished job counts with the time since its start. The loss of an episode
+with traffic is log(mean latency / accepted part of the load) in the second half of the episode.
 
 All candidates of a round play the same episodes (common random numbers), and one candidate is the present mean. Known
 routings may play the episodes, too (`references`), with their default parameters and empty tables. A candidate's excess
-loss over the best reference counts `harm_weight` times more. Otherwise a large loss in one world could pay for gains in
-others.
+loss over the best reference is multiplied by `harm_weight` and added to its loss. Otherwise gains in some worlds could
+outweigh a large loss in another world.
 
 See docs/agents/policy_search.md for results.
 """
@@ -52,7 +52,7 @@ from .networks import Layers
 from .policy.file import load_policy
 from .policy.score_layers import LONGER, MOST_TOLLED, added, cost_layers, hidden_units
 
-_CHUNK_NS = 5000  # between two checks whether the first job is done or the round is abandoned
+_CHUNK_NS = 5000  # simulated time between two checks for the end of the first job and for `abandon()`
 _MOST_COST = 1e6
 
 
@@ -67,9 +67,9 @@ class Config:
     observation: str = "relative+relative_lost_by_source"
     relation: str = "widest"
     slots: int = 6
-    slots_by: str = "estimate"  # or random: the choice of candidates if there are more than slots
+    slots_by: str = "estimate"  # or random: how candidates are chosen if there are more candidates than slots
     tolls: list[str] = field(default_factory=list)  # features for which non-minimal paths pay an extra cost
-    # A policy, shipped or a file. The costs are subtracted from its score; null: the score is the costs alone
+    # Name or file of a policy, from whose score the costs are subtracted; null: the score consists of the costs only
     base: str | None = None
     # search
     start: dict[str, float] = field(default_factory=dict)  # first costs, by feature or feature_toll; default 1
@@ -165,14 +165,19 @@ class Agent:
         self.base = _base(config)
         seam = self._simulation(0, self.next_seed).seam()
         self.features = slot_features(config.observation)
-        self.costs = [*self.features, *_tolls(config.tolls)]  # features that are the same for all slots have tolls only
+        # General features are the same for all slots, so they have no costs, only tolls.
+        self.costs = [*self.features, *_tolls(config.tolls)]
         for feature in [*seam["general"], *seam["per_slot"]]:
             if feature["name"].rpartition(".")[2] not in config.tolls:
                 continue
             if feature["low"] < 0:
-                raise ConfigError(f"agent.tolls: {feature['name']} can be negative; a toll takes a feature from 0 on")
+                raise ConfigError(
+                    f"agent.tolls: {feature['name']} can be negative; a toll needs a feature that is never negative"
+                )
             if feature["high"] > MOST_TOLLED:
-                raise ConfigError(f"agent.tolls: {feature['name']} can exceed {MOST_TOLLED:g}, the most for a toll")
+                raise ConfigError(
+                    f"agent.tolls: {feature['name']} can exceed {MOST_TOLLED:g}; a toll needs a smaller feature"
+                )
         for reference in config.references:
             for k in range(len(self.mixture.worlds)):
                 self._reference(reference, k, self.next_seed + k)
@@ -200,14 +205,14 @@ class Agent:
             raise ConfigError(f"agent.references: {name}: {error}") from error
 
     def abandon(self) -> None:
-        """Abandon the present round and every later one, since a round takes minutes. Any thread may call this."""
+        """Stop the present round, which may take minutes, and refuse later rounds. Any thread may call this."""
         self._abandoned.set()
 
     def train_round(self) -> dict[str, float]:
         """Draw candidates, let each play an episode of every world, and fit mean and spread to the best.
 
         Raises:
-            RoundAbandonedError: `abandon()` was called; the agent is as it was before this round.
+            RoundAbandonedError: `abandon()` was called; the agent has the state from before this round.
         """
         config, worlds = self.config, len(self.mixture.worlds)
         before = self.generator.get_state()
@@ -228,7 +233,7 @@ class Agent:
         # A reference that delivered nothing has an infinite loss, and no candidate exceeds it.
         harms = torch.where(best.isinf(), 0.0, (by_world - best).clamp(min=0)).mean(1)
         losses = by_world.mean(1)
-        # 0 times an infinite loss is no number.
+        # 0 times an infinite loss would be NaN.
         judged = losses + config.harm_weight * harms if config.harm_weight else losses
         chosen = judged.argsort(stable=True)[: config.elite]
         elite = drawn[chosen]
@@ -284,7 +289,7 @@ class Agent:
         return self._layers(self.mean)
 
     def state(self) -> dict[str, Any]:
-        """The agent's part of a checkpoint. It has no episodes, since every round begins new ones."""
+        """The agent's part of a checkpoint. It holds no episodes, because every round begins new episodes."""
         return {
             "mean": self.mean,
             "spread": self.spread,
@@ -298,7 +303,7 @@ class Agent:
         """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is of another agent, or damaged; the message names the piece.
+            ConfigError: the state is damaged or comes from another agent; the message names the entry.
         """
         given = stored.checked(state, "agent", {**self.state(), "generator": self.generator})
         self.generator.set_state(given["generator"])

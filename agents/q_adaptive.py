@@ -1,7 +1,8 @@
 """Q-adaptive (Kang, Wang, Lan, HPDC 2021): the whole algorithm in NumPy, to be read from top to bottom.
 
-Every router of a Dragonfly keeps a two-level table of estimated times. It learns the table from the feedback of its
-neighbours, and consults it at most twice per packet. The core's `q_adaptive` is a faster version of the same algorithm;
+Every router of a Dragonfly keeps a two-level table of estimated times, which it learns from the feedback of its
+neighbours. Tables make at most two decisions per packet: at its source router (level 1), and at the first router of an
+intermediate group (level 2). The core's `q_adaptive` is a faster version of the same algorithm;
 both give the same bits (`tests/agents/test_tabular.py`). This command shows the learning:
 
     python -m flitgym.agents.q_adaptive
@@ -17,7 +18,7 @@ Q-learning, and this file follows it:
 | estimate sent back | the least | the least of the row, even if a threshold or exploration takes another port |
 | in the destination's group | learns, too | the estimate is 0, and only global hops get feedback |
 | choice | the least | the minimal port, unless another beats it by a threshold; level 2 tries one random port |
-| exploration | at every decision | a random port, at the source router and where level 2 consults the table |
+| exploration | at every decision | a random port, where level 1 or level 2 decides |
 
 See docs/agents/q_adaptive.md for results.
 """
@@ -44,9 +45,10 @@ class QAdaptive:
             for bit.
         alpha: learning rate of good news (the path was faster than estimated).
         beta: learning rate of bad news.
-        epsilon: probability of a random port where the table is consulted.
-        q_thld1: the source router keeps the minimal port below this relative gain.
-        q_thld2: the first router of an intermediate group keeps it below this gain of a random local port.
+        epsilon: probability of a random port, where level 1 or level 2 decides.
+        q_thld1: the source router keeps the minimal port if the relative gain of the best port is below this number.
+        q_thld2: the first router of an intermediate group keeps the minimal port if the relative gain of a random local
+            port is below this number.
         integer_ns: truncate estimates to whole ns.
     """
 
@@ -71,7 +73,7 @@ class QAdaptive:
                 f"use a dragonfly instead of {facts['topology']}"
             )
         self.simulation, self.seed, self.wires = simulation, seed, Wires.of(simulation)
-        # The links of a Dragonfly's router follow the ports of its terminals. A terminal may be missing.
+        # In a Dragonfly, the links of a router follow its terminal ports. A terminal port may have no terminal.
         self.slots = int(self.wires.first_link[0])
         self.alpha, self.beta, self.integer_ns = alpha, beta, integer_ns
         # The core compares in double precision. NumPy would round a Python number to the float32 of an array.
@@ -127,8 +129,8 @@ class QAdaptive:
             leave = at_source & (q_minimal > least) & ~(gain < self.q_thld1)
             port[leave] = p + q.argmin(axis=1)[leave]
 
-            # Level 2, the first router of an intermediate group without a global link to the destination's group. It
-            # takes a random local port if that beats the minimal one by the threshold.
+            # Level 2, the first router of an intermediate group, for a packet that has made one hop and whose minimal
+            # port is local. A random local port is taken if it beats the minimal one by the threshold.
             local_ports = int((w.kind[0] == LOCAL).sum())
             entered = away & (came_by == GLOBAL) & (hops == 1) & (w.kind[router, minimal] == LOCAL)
             if entered.any():
@@ -137,13 +139,13 @@ class QAdaptive:
                 turn = entered & ~(gain < self.q_thld2)
                 port[turn] = detour[turn]
 
-        # Exploration, where the table was consulted.
+        # Exploration, where level 1 or level 2 decides.
         if self.epsilon > 0 and not self.simulation.q_frozen:
             explore = (at_source | entered) & (unit(random(0)) < self.epsilon)
             port[explore] = p + w.used[router, below(random(1), w.degree[router])][explore]
 
-        # Feedback to the previous router, for its row of the packet: the least estimate, whichever port is taken.
-        # A terminal gets none, and neither does a local hop in the destination's group.
+        # Feedback to the previous router, for its row of the packet: the least estimate, whichever port is taken. No
+        # feedback goes to terminals, or over local links of the destination's group.
         arrived = np.where(came_by == GLOBAL, np.float32(0), np.float32(-1))
         values = np.where(away, np.where(came_by == TERMINAL, np.float32(-1), least), arrived)
         rows = self.row(w.group[w.peer[router, in_port]], to_group, source)

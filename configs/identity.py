@@ -1,4 +1,4 @@
-"""The identity of a run. It is a hash of the resolved configuration only."""
+"""The identity of a run: a hash of the resolved configuration and of the contents of its input files."""
 
 import hashlib
 import json
@@ -33,7 +33,8 @@ _COMPONENTS = ("topology", "router", "routing")
 def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     """The sections of the resolved configuration that the core takes: components, failures and the seed.
 
-    With a workload there are jobs instead of a traffic pattern. Without failures there is no section `failures`.
+    With a workload there are jobs instead of a traffic pattern. The section `failures` is left out if it is empty; a
+    seed without failures is kept, because a world may draw failures with it.
 
     Raises:
         ConfigError: the jobs of the workload do not fit the network.
@@ -61,12 +62,12 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     given: dict[str, Any] = _plain(config.get("failures") or {})
     kept = {key: value for key, value in given.items() if value is not None and value != []}
     if kept.get("seed", 0) < 0:
-        raise ConfigError(f"failures.seed: {kept['seed']} is no whole number from 0 on")
+        raise ConfigError(f"failures.seed: {kept['seed']} is invalid; use a whole number >= 0")
     return kept if seed_alone or set(kept) - {"seed"} else {}
 
 
 def check_resources(config: Mapping[Any, Any]) -> None:
-    """Refuse invalid resources and formats, also for a run that is finished already.
+    """Refuse invalid resources and formats. Commands also call this for finished runs.
 
     Args:
         config: As Hydra composes it, or resolved.
@@ -77,16 +78,18 @@ def check_resources(config: Mapping[Any, Any]) -> None:
     plot_formats(config)
     threads, most = config["run"]["threads"], config["run"]["max_memory_gb"]
     if not 0 <= threads <= _MOST_THREADS:
-        raise ConfigError(f"run.threads: {threads} is not in [1, {_MOST_THREADS}], nor 0 = one for each core")
+        raise ConfigError(f"run.threads: {threads} is invalid; use 1 to {_MOST_THREADS}, or 0 for one thread per core")
     if not 0 <= most < math.inf:
-        raise ConfigError(f"run.max_memory_gb: {most:g} is no number from 0 on; 0 = what the machine has free")
+        raise ConfigError(
+            f"run.max_memory_gb: {most:g} is invalid; use a number >= 0; 0 means the machine's free memory"
+        )
 
 
 def config_hash(config: Mapping[Any, Any]) -> str:
     """Hash of everything that determines a run's numbers, 12 hexadecimal digits.
 
-    Files count by their content: the same path with another Q-table, policy or GOAL schedule is another run. The
-    provenance in a policy file does not count.
+    The contents of files are hashed instead of their paths. The same path with another Q-table, policy or GOAL schedule
+    is another run. The provenance in a policy file is not hashed.
 
     Args:
         config: As Hydra composes it, or resolved.

@@ -30,16 +30,17 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     `decision` (the default): an episode is one decision, and `terminated` is always set. `reset()` continues with the
     next decision of the same network, and draws a new network after `episode_ns` or with a seed. The reward is minus
-    the delay along the path of the chosen slot as if every queue on it stood still. It counts the time of flight,
-    queues and buffers up to the destination, on a minimal path from the next router on. No router knows this delay, but
-    it is available at once, while the true delay is known only thousands of decisions later. It is close on average:
-    its mean is 0.72 us, that of the true delays is 0.73 us, and the correlation is 0.76 (dragonfly_72, ADV+1 at 0.4, a
-    policy that takes the best slot). Standard algorithms learn from it with any discount.
+    the estimated delay to the destination through the chosen slot, on a minimal path from the next router on. The
+    estimate consists of the times of flight and of the present queues and buffers on the path. A real router does not
+    know this delay. The estimate is available at once, while the true delay is known only thousands of decisions later.
+    On dragonfly_72 under ADV+1 at 0.4, with a policy that takes the best slot, the estimates have a mean of 0.72 us
+    and the true delays 0.73 us; their correlation is 0.76. Standard algorithms learn from it with any
+    discount.
 
     `all`: an episode is a network, drawn from (seed, number of the episode). It is truncated after `episode_ns` or
     `episode_decisions`, and terminated when a workload is done and the network is empty. The reward of a step is minus
-    the delay that accrued since the last step (packet-us), over all packets that are due and not delivered, in the
-    network or at their source. By Little's law the return of an episode, cut off anywhere, is minus the sum of all
+    the delay that accrued since the last step (packet-us). It counts all packets that are due and not delivered, in the
+    network and at their sources. By Little's law the return of an episode, cut off anywhere, is minus the sum of all
     delays in it. The reward is of the whole network, not of the step's packet.
 
     `packet`: an episode is a packet, from its first decision to its delivery, which terminates it. `background` decides
@@ -49,7 +50,8 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     network, as does a `reset` with a seed. The agent learns the best response to the background, which may be a bad
     routing for all packets.
 
-    info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (of this network, replaced by slot 0)
+    info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (number of actions in this network
+    that had no candidate and were replaced by slot 0)
 
     Args:
         render_mode: `ansi`: `render()` returns the present decision as text.
@@ -59,7 +61,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         ConfigError: a keyword is unknown, or the world cannot be built.
 
     Version history:
-        v0: the first version; the reward of a decision came with its feedback, and stuck packets had none.
+        v0: the first version; the reward of a decision came with its feedback, so packets that got stuck had no reward.
         v1: `control="decision"` is the new default. With `control="all"` the reward counts all packets that are due.
     """
 
@@ -99,7 +101,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             options: must be empty.
 
         Raises:
-            ConfigError: there is an option.
+            ConfigError: `options` is not empty.
         """
         check_options(options)
         super().reset(seed=seed)
@@ -110,7 +112,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Decide.
 
         Args:
-            action: a slot; without a candidate slot 0 replaces it, or (invalid=error) it is refused.
+            action: a slot. If it has no candidate, slot 0 replaces it, or with invalid=error an error is raised.
 
         Raises:
             ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate.

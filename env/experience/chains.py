@@ -1,8 +1,8 @@
-"""From transitions to packets: the order of a packet's transitions, and whole packets up to their delivery.
+"""Chains: the transitions of a packet, linked from its first decision to its delivery.
 
-A transition has the numbers of its decision and of the packet's next one (`decision`, `next_decision`), which count all
-decisions of a network. Only these numbers link the transitions of a packet. The order in which they are recorded does
-not, since the feedback for a decision travels back to its router.
+The decisions of a network are numbered. A transition has the number of its decision (`decision`) and the number of the
+packet's next decision (`next_decision`). Only these numbers link the transitions of a packet. Transitions are recorded
+in another order, because the feedback for a decision first travels back to its router.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...simcore import NO_DECISION, Simulation
 from .ring import Rows
 
-_NUMBER_BITS = 40  # of a key; decisions of a network
+_NUMBER_BITS = 40  # bits of a key that hold the number of a decision
 
 Places = NDArray[np.intp]
 
@@ -62,11 +62,12 @@ def following(decision: NDArray[np.uint64], next_decision: NDArray[np.uint64], n
 
 
 class Chains:
-    """Collects transitions until a packet's are complete.
+    """Collects transitions until all transitions of a packet are present.
 
     The feedback for a decision travels back to its router, so the transitions of a packet arrive in any order. The
-    chain of a packet is complete if it has the last transition (`done`), the first one, and all in between. A
-    transition without a predecessor is the first one if its decision is older than the longest time of feedback.
+    chain of a packet is complete if it has the first transition, the last transition (`done`), and all between them. A
+    transition without a predecessor is the first one if its decision is older than the longest time of feedback: a
+    predecessor would have arrived by then.
 
     Args:
         horizon: the longest time of feedback, in cycles.
@@ -94,11 +95,11 @@ class Chains:
         at = following(decision, rows["next_decision"], np.zeros(len(decision), np.uint64))
         linked = at >= 0
 
-        # Backwards: a row is whole to the end if its packet was delivered there, or if the next row is whole.
+        # Backwards: marks the rows from which a chain is complete up to the packet's delivery.
         whole = rows["done"].copy()
         while (more := linked & whole[at] & ~whole).any():
             whole |= more
-        # Forwards: in chains whose first decision is old enough, every row gets the number of the first.
+        # Forwards: writes the number of a chain's first decision, if it is old enough, into all rows of the chain.
         first = np.ones(len(decision), bool)
         first[at[linked]] = False
         old = rows["decided"].astype(np.int64) + self.horizon <= now
@@ -113,5 +114,5 @@ class Chains:
 
 
 def horizon_cycles(simulation: Simulation) -> int:
-    """The longest time of feedback between two routers, from the end of a decision to its transition, in cycles."""
+    """The longest time in cycles between the moment at which a reward is known and the recording of its transition."""
     return int(simulation.seam()["news_cycles"])

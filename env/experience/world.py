@@ -1,4 +1,4 @@
-"""A world: the network and the traffic in which agents learn, both drawn for each episode if wanted."""
+"""A world: the network and the traffic in which agents learn. Their parameters may be drawn for each episode."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ class World:
         vary: keys that are drawn for each episode (domain randomisation). A section (`traffic`) or a dotted key in it
             (`traffic.load`) has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
             are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.
-            `failures.links` from [0, 0.02, 0.05], each episode has its own `failures.seed`, unless `sections` or `vary`
-            have one. Failures that cannot be routed are drawn again.
+            `failures.links` from [0, 0.02, 0.05], each episode draws its own `failures.seed`. This draw is off if
+            `sections` or `vary` set `failures.seed`, or if `vary` has the whole section `failures`. With its own seeds,
+            failures that cannot be routed are drawn again.
     """
 
     sections: Mapping[str, Any]
@@ -78,11 +79,11 @@ class World:
         return cls({key: value for key, value in sections.items() if key in _SECTIONS}, vary or {})
 
     def draw(self, seed: int, attempt: int = 0) -> dict[str, Any]:
-        """The sections of the episode `seed`; the same seed gives the same sections.
+        """The sections of the episode with this seed; the same seed gives the same sections.
 
         Args:
             seed: of the episode.
-            attempt: 0, 1, ... if the failures of the attempts before cannot be routed.
+            attempt: number of earlier attempts, whose failures could not be routed.
         """
         drawn: dict[str, Any] = _copied(self.sections)
         random = np.random.default_rng([seed, 0x776F726C64])
@@ -98,7 +99,7 @@ class World:
         return drawn
 
     def simulation(self, routing: str | Mapping[str, Any], seed: int) -> Simulation:
-        """A fresh simulation of the episode `seed` at cycle 0.
+        """A new simulation of the episode with this seed, at cycle 0.
 
         Raises:
             ConfigError: the drawn sections cannot be built, or the routing names a block from Python.
@@ -114,7 +115,7 @@ class World:
 
     @property
     def _draws_failures(self) -> bool:
-        # A given seed is not replaced.
+        # A seed that is given, or may be in a drawn section, is not replaced.
         drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
         fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
         return bool(drawn) and not fixed
@@ -126,8 +127,9 @@ class Mixture:
 
     Args:
         worlds: the worlds.
-        episode_ns: the length of an episode in each world; None = the agent's. The simulated time of a round scales
-            with it, so that worlds with fast links do not simulate thousands of packets per round.
+        episode_ns: the length of an episode in each world; None = the agent's. The simulated time of a round is
+            proportional to it. Worlds with fast links have short episodes, so that a round does not simulate thousands
+            of packets.
     """
 
     worlds: Sequence[World]

@@ -12,12 +12,11 @@ from .suite import SETS, Kind, Set, Task
 
 Values = NDArray[np.float64]
 
-# A score of 1 is at least this much better than the reference. The best known policy of a task may be hardly better
-# than the reference. Without this limit, a change of 1 % in such a task would weigh as much as the whole range of
-# another task.
+# The best known policy has the score 1. If it is less than 10 % better than the reference, 1 stands for 10 % better.
+# Without this limit, a gain of 1 % in such a task could count as much as a gain of 100 % in another task.
 LEAST_AHEAD = 0.1
-# Largest ratio of a run to the reference, better or worse. An accepted load of 0 would be infinitely worse, and means
-# leave out infinite values.
+# A run counts as at most this many times better or worse than the reference. Otherwise an accepted load of 0 would be
+# infinitely worse, and means leave out infinite values.
 MOST_AHEAD = 1_000.0
 
 
@@ -81,7 +80,7 @@ class Summary:
             saturation.
         latency_to_best: The same ratio to the best known policy.
         worst_to_best: The task with the largest ratio to the best known policy, and that ratio.
-        latency_to_others: The same ratio to the best known policy among all others; below 1 the policy leads.
+        latency_to_others: The same ratio to the best known policy among all others; below 1, this policy is the best.
     """
 
     policy: str
@@ -100,7 +99,7 @@ class Summary:
 
     @property
     def complete(self) -> bool:
-        """Whether it played every task."""
+        """Whether the policy played every task."""
         return self.played == self.of
 
 
@@ -128,7 +127,7 @@ def score(
 
     Returns:
         By policy the scores, and `Cell.behind` and `Cell.ahead`; each [seeds]. Seeds without a value of the reference
-        have NaN, and do not count in the choice of the best known policy.
+        have NaN, and are ignored in the choice of the best known policy.
     """
     there = np.isfinite(values[reference]) if reference in values else np.zeros(0, dtype=bool)
     if not there.any():

@@ -104,7 +104,7 @@ def test_each_world_draws_its_own_failures() -> None:
         channels = world.simulation("minimal", seed).channels()
         links.add(tuple(zip(channels["router"].tolist(), channels["port"].tolist(), strict=True)))
     assert len(links) > 3
-    # A given seed is kept, or drawn by `vary`; other draws are the same as without failures.
+    # A seed in `sections` is kept, and a seed in `vary` is drawn. Draws of failures do not change the other draws.
     fixed = World(sections("failures.links=1", "failures.seed=9"), {"failures.links": parts})
     assert {fixed.draw(seed)["failures"]["seed"] for seed in range(5)} == {9}
     asked = World(world.sections, {"failures.links": parts, "failures.seed": [3, 4]})

@@ -1,7 +1,8 @@
 // Switch allocation: selects the input VCs that move a flit through the crossbar in this cycle.
 //
-// A head wins its output VC and the switch in the same grant. The input VC then owns the output VC until the tail has
-// followed. A request without room downstream is parked at its output VC and causes no work until there is room again.
+// A head wins its output VC together with the switch, or a cycle earlier with router.vc_allocation=before_switch. The
+// input VC then owns the output VC until the tail has followed. A request without room downstream is parked at its
+// output VC and causes no work until there is room again.
 #include <algorithm>
 #include <bit>
 
@@ -13,9 +14,9 @@ namespace {
 
 using namespace switching;
 
-// Round robin at each output over the (input, VC) pairs that request it. The order of the outputs rotates with the
-// cycle, and an input gets at most one grant. This is a separable output-first allocator whose input stage ripples, so
-// the matching is maximal (Dally & Towles, 19.3-19.4).
+// Separable output-first allocator. Each output chooses by round robin among the (input, VC) pairs that request it. The
+// outputs choose one after another, and skip inputs that an earlier output has chosen. The matching is therefore
+// maximal (Dally & Towles, 19.3-19.4). The order of the outputs rotates with the cycle.
 template <Shape kShape>
 inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at) {
   const Fabric& x = at.x;
@@ -23,8 +24,9 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
   const u32 words = at.words(), start = kShape.few_ports ? x.now & 63 : x.now % (x.asked_words * 64);
   u64 used[kShape.mask_words ? kShape.mask_words : kMaxRadix * kMaxVcs / 64];
   for (u32 k = 0; k < words; k++) used[k] = 0;
-  // A grant does not affect the choice of another output. Runs that are not plain, or have packets of several flits,
-  // touch more memory per grant. They therefore grant after all choices, when the queues are in the cache.
+  // No output reads data that a grant of another output changes, so grants may follow at once or after all choices.
+  // Runs that are not plain, or have packets of several flits, touch more memory per grant. They grant after all
+  // choices, when the queues are in the cache.
   constexpr bool kAtOnce = kShape.plain && kShape.single_flit;
   u32 winners[kAtOnce ? 1 : kMaxRadix], count = 0;
 
@@ -76,8 +78,8 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
   for (u32 k = 0; k < count; k++) grant(at, Request(at, winners[k] & kPortMask, winners[k] >> kPortBits));
 }
 
-// Most routers have a single request in most cycles, and it needs no sorting. Returns the bit of a single request and
-// sets `out_port`, or returns kNone.
+// Most routers have a single request in most cycles, and a single request needs no sorting. Returns its bit and sets
+// `out_port`. Returns kNone if there are several requests.
 template <Shape kShape>
 inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at, u32& out_port) {
   if (!std::has_single_bit(*at.asked)) return kNone;
@@ -94,7 +96,8 @@ inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at,
   return all & (all - 1) ? kNone : word * 64 + static_cast<u32>(__builtin_ctzll(all));
 }
 
-// Sorted keys of all requests with room: rank, then input and VC, then output port. Returns their number.
+// Writes a key for each request with room, in rising order, and returns their number. A key compares InputVc::served
+// first, then input and VC, then output port.
 template <Shape kShape>
 inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>& at, u64* keys) {
   const Fabric& x = at.x;
@@ -139,8 +142,8 @@ inline __attribute__((always_inline)) u32 without_conflicts(const Fabric& x, u64
 
 // Grants the requests of the whole router in order of priority. A request is granted if its input and its output are
 // still free. Least-recently-served arbitration is the rule of Merlin's hr_router (xbar_arb_lru.h), which keeps one
-// list of (input, VC) pairs. Pairs that are served go to the end of the list, and the first pair served in a cycle goes
-// last.
+// list of (input, VC) pairs. The pairs that are served in a cycle move to the end of the list in reverse order: the
+// pair served first becomes the last one.
 template <Shape kShape>
 inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at) {
   const Fabric& x = at.x;
@@ -180,9 +183,8 @@ void allocate(Frame& f) {
 }
 
 // The functions below choose the shape for a network. Compiling an instance takes 0.1 s or more, so only the routers of
-// most studies have code that is specialised for all their facts. These are plain runs with one mask word, or with
-// two mask words and packets of one flit. All other routers share shapes that read
-// the facts at run time.
+// most studies have code that is specialised for all their facts. These are plain runs with one mask word, or with two
+// mask words and packets of one flit. All other routers share shapes that read the facts at run time.
 constexpr Shape few_ports(Shape shape, u32 mask_words = 0) {
   shape.few_ports = true;
   shape.mask_words = mask_words;

@@ -1,7 +1,8 @@
 // Jellyfish (Singla, Hong, Popa, Godfrey, NSDI 2012): a random regular graph. Random pairs of routers with free ports
-// are joined if they are not yet neighbours. If no such pair is left, a random link is removed to make room for two
-// links (the paper's section 3). A graph that is not connected is discarded, and the next graph is drawn. Router-local
-// ports: terminals, then links by the number of the router to which they lead.
+// are joined if they are not yet neighbours. If as many draws as free ports find no such pair, a random link is
+// replaced by two links (the paper's section 3). If this fails, or if the graph is not connected, the graph is
+// discarded and the next graph is drawn. Router-local ports: terminals, then links by the number of the router to which
+// they lead.
 #include <algorithm>
 
 #include "simcore/error.hpp"
@@ -39,7 +40,7 @@ struct Draft {
     for (u32 r = 0; r < routers; r++) stubs.insert(stubs.end(), degree, r);
   }
 
-  // Uses a free port of a and of b: replaces a random link x - y by the links a - x and b - y.
+  // Replaces a random link x - y by the links a - x and b - y, which use a free port of a and of b.
   bool make_room(u32 a, u32 b) {
     for (u32 tries = 0; tries < 64 * degree; tries++) {
       worked(degree);
@@ -59,7 +60,7 @@ struct Draft {
   }
   bool fill() {
     while (!stubs.empty()) {
-      // If hardly any two of n stubs can be joined, about n draws are enough to show it.
+      // If none of n draws finds two stubs that can be joined, there are hardly any, so make_room() is faster.
       bool done = false;
       for (std::size_t tries = 0, n = stubs.size(); tries < n && !done; tries++) {
         worked(degree);
@@ -94,10 +95,10 @@ void wire(const Params& params, Wiring& w) {
   const std::string key = "topology.random_regular",
                     size = std::to_string(degree) + " links at each of " + std::to_string(routers) + " routers";
   if (degree >= routers)
-    throw ConfigError(key + ".degree: " + size + " are more than one link to each other router; valid are at most " +
-                      std::to_string(routers - 1));
+    throw ConfigError(key + ".degree: " + size + ", but a router has only " + std::to_string(routers - 1) +
+                      " other routers; use at most " + std::to_string(routers - 1));
   if (u64{degree} * routers % 2)
-    throw ConfigError(key + ".degree: " + size + " leave a link end without a partner; degree or routers must be even");
+    throw ConfigError(key + ".degree: " + size + " give an odd number of link ends; degree or routers must be even");
   w.resize(routers, terminals + degree);
   claim_memory(u64{routers} * (degree * 24 + 32), key, "the links of " + std::to_string(routers) + " routers");
   constexpr u32 kAttempts = 100;
@@ -118,7 +119,7 @@ void wire(const Params& params, Wiring& w) {
     return;
   }
   throw ConfigError(key + ".degree: " + std::to_string(kAttempts) + " random graphs of " + size +
-                    " were not connected; use another degree or graph_seed");
+                    " were incomplete or not connected; use another degree or graph_seed");
 }
 
 const Register<TopologySpec> entry({

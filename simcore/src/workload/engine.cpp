@@ -103,7 +103,8 @@ class Engine {
       if (op.kind != OpKind::kCalc && peer != kAnySource) {
         if (peer >= job.ranks)
           throw CoreError("workload: job '" + job.name + "', rank " + std::to_string(r - job.first_rank) + ": peer " +
-                          std::to_string(peer) + " of " + std::to_string(job.ranks) + " ranks");
+                          std::to_string(peer) + " does not exist; the job has " + std::to_string(job.ranks) +
+                          " ranks");
         peer += job.first_rank;
       }
       ops[i] = {op.size, peer, op.tag, 0, 0, 0, r, kNone, static_cast<u16>(op.kind), op.cpu, op.nic, 0, 0, i};
@@ -253,7 +254,7 @@ class Engine {
     push(worked + back, HostAction::kDone, id);
   }
 
-  // Successors that wait for the start are handled in follow().
+  // follow() releases the successors that wait for the start.
   void start(u32 id) {
     ActiveOp& op = own_.ops[id];
     Rank& rank = s_.ranks[op.rank];
@@ -275,7 +276,7 @@ class Engine {
     enter(r);
   }
 
-  // Successors that wait for the end of the operation.
+  // Releases the successors that wait for the end of the operation.
   void release(u32 id) {
     const Rank& rank = s_.ranks[own_.ops[id].rank];
     const u32 first_op = rank.first_op, from = rank.first_edge + own_.ops[id].first_edge, n = own_.ops[id].edges;

@@ -1,11 +1,13 @@
 // PAR: progressive adaptive routing (Jiang, Kim, Dally, ISCA 2009), as in the Q-adaptive authors' code (dragonfly.cc
 // 1097-1253). The source router decides by UGALn. A packet that is still minimal at the second router of its source
 // group decides again, with the same intermediate router.
-// VC 0  minimal at the source router
-// VC 1  detour in the source group
-// VC 2  towards the intermediate router
-// VC 3  leaving the intermediate group, and minimal from the second router on
-// VC 4  destination group
+// VC classes, by the router at which the hop begins:
+// 0  the source router, minimal path
+// 1  the source group, detour
+// 2  the intermediate group, on the way to the intermediate router
+// 3  the intermediate group, on the way to the destination group; also the source group after its first router, minimal
+//    path
+// 4  the destination group
 #include "routing/dragonfly/two_legs.hpp"
 
 namespace flitgym::routing::dragonfly::par {
@@ -33,7 +35,7 @@ void route(const Network& net, State& s, Batch& b) {
     }
     const bool second = p.phase == kMinimal && p.hops == 1 && df.group(router) == e.source_group;
     const LegClasses& classes = first ? kAtSource : kLater;
-    // The authors compare minimal VC 0 with detour VC 1 at either router when both paths share the output port.
+    // If both paths share the output port, the authors compare its classes 0 and 1, also at the second router.
     if ((first || second) && detours &&
         ugal_diverts<true>(net, s, df, rule, p, intermediate, router, e, kAtSource.source_minimal,
                            kAtSource.source_detour))
@@ -49,7 +51,7 @@ bool decides(const Dragonfly& df, const Packet& p, u32 router, const Ends& e) {
                                    e.source_group != e.destination_group);
 }
 
-// At the source router: draws the intermediate router. At the second router: the one drawn before.
+// At the source router: draws the intermediate router. At the second router: returns the router drawn before.
 u32 drawn(const Network& net, const Dragonfly& df, const Packet& p, u32 intermediate, const Ends& e) {
   if (df.g < 3) return kNone;
   return p.phase == kUndecided
