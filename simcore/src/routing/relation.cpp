@@ -33,8 +33,8 @@ std::string widest(const Network& net) {
   return own.empty() ? any : own;
 }
 
-// The relations of a network, by name. If several have the same name, one for this topology takes precedence over one
-// for any topology.
+// The relations of a network, by name. If several relations have the same name, a relation for this topology takes
+// precedence over a relation for any topology.
 std::map<std::string, Found> relations(const Network& net) {
   std::map<std::string, Found> all;
   std::map<std::string, bool> of_topology;  // true: the entry is for this topology

@@ -30,7 +30,7 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
 
 namespace {
 
-// A tick beyond the end of the wheel is scheduled at the end of the wheel and then again.
+// A tick beyond the end of the wheel is first scheduled at the end of the wheel, and there scheduled again.
 inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x, u32 terminal) {
   if (x.next_tick == kNever) return;
   const Cycle due = cycle_of(x.next_tick), limit = f.now + f.part.sources_due.longest();
@@ -45,7 +45,7 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
   if (f.part.window.open) f.part.window.generated += x.left;
 }
 
-// The VC of the NIC with the most room for another packet. If several VCs have the same room, the lowest of them.
+// The VC of the NIC with the most room for another packet. If several VCs have the same room, the lowest number wins.
 u32 injection_vc(const Network& net, const State& s, u32 nic) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(nic, 0)];
   u32 best = 0;

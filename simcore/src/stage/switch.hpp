@@ -10,8 +10,7 @@
 
 namespace flitgym::switching {
 
-// Facts about a router and a run that are known to the compiler. The compiler generates separate code for each shape in
-// use.
+// Facts about a router and a run as compile-time constants. The compiler generates separate code for each shape in use.
 struct Shape {
   bool plain = false;  // no watched packet and no accounts of jobs (stage.hpp), no sensed occupancies, no head that
                        // is routed again; false: read at run time

@@ -1,7 +1,8 @@
-// Switch allocation for routers in which every input VC and every output VC has a crossbar port (crossbar_ports:
-// per_vc). There is no contention for crossbar ports. Heads contend only for output VCs. The winner is the oldest head
-// or the least recently served input VC, and the other flits of its packet follow without contention. So a router has
-// one mask of requests. A packet stays in it from its head to its tail, even while its next flit has not arrived.
+// Switch allocation for routers in which every input VC and every output VC has a crossbar port
+// (crossbar_ports=per_vc). There is no contention for crossbar ports. Heads contend only for output VCs. The winner is
+// the oldest head or the least recently served input VC, and the other flits of its packet follow without contention.
+// So a router has one mask of requests. A packet stays in it from its head to its tail, even while its next flit has
+// not arrived.
 #include <algorithm>
 #include <bit>
 
@@ -11,7 +12,8 @@ namespace flitgym {
 
 namespace {
 
-// A request as one number: rank, bit of the input VC within its router, output port. The least number goes first.
+// A request as one number: InputVc::served, bit of the input VC within its router, output port. The smallest number is
+// served first.
 constexpr u32 kPortBits = std::bit_width(kMaxRadix - 1), kPortMask = kMaxRadix - 1;
 
 struct Crossbar {
@@ -173,7 +175,7 @@ void allocate(const Crossbar& x, u32 router) {
   for (u32 k = 0; k < n; k++, moves++) grant<kSingleFlit>(x, router, static_cast<u32>(keys[k]) >> kPortBits);
   x.f.part.totals.moves += moves;
   if (x.net.router.arbiter != Arbiter::kLeastRecentlyServed) return;
-  u32 stamp = x.s.stamps[router] += n;  // served VCs go to the end of the list, and the first VC served goes last
+  u32 stamp = x.s.stamps[router] += n;  // served VCs move to the end of the list, in reverse order
   for (u32 k = 0; k < n; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
 }
 

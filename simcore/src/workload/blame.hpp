@@ -31,7 +31,7 @@ void account_left(Frame& f, u32 input_vc, u32 output, u32 packet);  // its tail 
 void account_sent(Frame& f, u32 port, u32 vc, Flit flit, u32 flits, u32 cycles);
 void account_credit(Frame& f, const CreditEvent& credit);
 void account_stall(const Frame& f, u32 port);  // charges the time up to now on a stalled channel
-// Call when the window ends. Charges packets that still wait up to now.
+// Call when the window ends. Charges the time up to now to packets that still wait.
 void settle_blame(const Network& net, State& s);
 
 }  // namespace flitgym::workload

@@ -28,8 +28,8 @@ struct Unmatched {
 };
 
 // Exact receives take their messages first, and wildcards take the rest. If one destination has both kinds of partial
-// wildcard (any source with a tag, any tag of a source), only the totals are compared. A missed error is preferred to a
-// false alarm.
+// wildcard (any source with a tag, any tag of a source), only the totals are compared. The check
+// rather misses an error than refuses a valid program.
 Unmatched find_unmatched(std::vector<Endpoint>&& endpoints);
 
 }  // namespace flitgym::workload

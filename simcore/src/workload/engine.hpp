@@ -26,9 +26,10 @@ inline u32 partition_of_rank(const Network& net, u32 rank) {
 u32 new_message(Hosts& hosts);
 void free_message(Hosts& hosts, u32 id);
 void hand_over(Frame& f, u32 message);  // the current transfer of a message goes to its NIC
-// Counts bytes of a job that a NIC was given, or that their receiver has got. `when` is the time of the event in ps.
+// Counts bytes of a job: positive when a NIC gets them to send, negative when the receiver has got them. `when` is the
+// time of the event in ps.
 void count_outstanding(Frame& f, u32 job, u64 when, i64 bytes);
-void settle_outstanding(State& s);                                  // call at the end of a window of cycles
+void settle_outstanding(State& s);                                  // call at the end of a partition window
 u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer);  // number of packets of a transfer
 void fill_from_outbox(Frame& f, u32 terminal);  // moves packets to the NIC's buffer while there is space
 void packet_delivered(Frame& f, u32 packet);    // the packet's tail has reached its terminal

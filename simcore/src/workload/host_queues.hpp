@@ -18,12 +18,12 @@ class HostQueues {
   // Time and order of the current event.
   void begin(u64 now, u64 turn) { now_ = now, turn_ = turn; }
 
-  // In LogGOPS, an operation may need a processor and a NIC at the same time. It holds neither until both are free, and
-  // keeps its place in the order meanwhile. An MPI host has no such gap; its work is appended to the processor's
-  // schedule at once.
+  // Returns true if the operation must wait, and schedules its next attempt. In LogGOPS, an operation may need a
+  // processor and a NIC at the same time. It holds neither until both are free, and keeps its place in the order
+  // meanwhile. An MPI host has no such gap, so its operations never wait here.
   //
-  // Only the first of all operations that wait for a resource is retried when the resource is free, because the later
-  // ones would find it busy. `kNoNic`: only a processor is needed.
+  // When a resource becomes free, only the first operation that waits for it is tried again, because later operations
+  // would find it busy. `kNoNic`: only a processor is needed.
   bool comes_again(u32 rank, u32 cpu_number, u32 nic_way, HostAction action, u32 id) {
     if (w_.host.kind != HostKind::kLogGops) return false;
     const std::size_t first = std::size_t{rank} * (w_.cpus + 2 * w_.nics), of_cpu = first + cpu_number;
@@ -40,7 +40,7 @@ class HostQueues {
     if (of_nic != of_cpu) leave(blocked == of_cpu ? of_nic : of_cpu, id);
     HostQueue& queue = s_.host_queues[blocked];
     const bool in_front = queue.front == id && queue.order == turn_;
-    // If no operation is in front but some wait, the first of them is about to be: see ask_next().
+    // If operations wait and none is in front, ask_next() will put the first of them in front.
     const bool first_in_turn = turn_ < queue.order && (queue.front != kNone || queue.waiting == kNone ||
                                                        turn_ < hosts_.waiting[queue.waiting].order);
     if (!in_front && !first_in_turn) {
@@ -53,7 +53,7 @@ class HostQueues {
     return true;
   }
 
-  // Runs after the event that took the resource, when it is known how long the resource is busy.
+  // Call after the event that took a resource, because only then the time is known at which the resource becomes free.
   void ask_next() {
     if (gone_.empty()) return;
     for (const std::size_t index : gone_) {
@@ -71,7 +71,8 @@ class HostQueues {
   }
 
  private:
-  // The operation in front got its resource, or now waits for another one. The next one is retried as soon as possible.
+  // The operation in front got its resource, or now waits for another one. The next operation in the queue is tried as
+  // soon as possible.
   void leave(std::size_t index, u32 id) {
     HostQueue& queue = s_.host_queues[index];
     if (queue.front != id || queue.order != turn_) return;

@@ -1,4 +1,4 @@
-// The minimal path or another candidate, by the local queues and a bias that is set from outside the core. A table
+// Chooses the minimal path or another candidate, by the local queues and a bias that an agent outside sets. A table
 // holds one bias in flits per router and destination region. The routing adds it to the congestion of every non-minimal
 // candidate. A bias of zero gives UGAL over the candidates of an agent. A large bias keeps packets on minimal paths,
 // and a large negative bias keeps packets off minimal paths.

@@ -2,8 +2,8 @@
 // Semantics from the authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc 1256-1511, 1880-2295).
 //
 // Table of a router:
-//   row     d * p + slot; d numbers the destination groups without the router's own group, slot numbers the sender at
-//           its source router
+//   row     d * p + slot; d is the number of the destination group, with the router's own group left out of the count;
+//           slot is the index of the sender on its source router
 //   column  non-terminal port
 //   value   estimated time in ns from this input buffer to arrival in the destination group
 // VC class = router-to-router hops done.

@@ -8,8 +8,8 @@
 
 namespace flitgym::routing::dragonfly {
 
-// VC class by the part of the path. The pairs of VC class and kind of channel have one fixed order, in which each hop
-// comes after the previous hop. So there is no dependency cycle.
+// VC class by the part of the path. Along any path, the pairs of VC class and kind of channel follow one fixed order,
+// so there is no dependency cycle.
 struct LegClasses {
   u8 source_detour;   // in the source group, on the way to the intermediate
   u8 source_minimal;  // in the source group, on the minimal path
@@ -56,8 +56,8 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   return {df.own_minimal_port(net, router, p), vc_class};
 }
 
-// Chooses that hop for request i of a batch, and marks the packet as non-minimal where it first leaves the minimal
-// paths. Only hops towards the intermediate are checked: all others are the packet's own minimal hops.
+// Chooses the next hop for request i of a batch. Marks the packet as non-minimal at its first hop that is not on a
+// minimal path. Only hops towards the intermediate are checked, because all other hops are minimal.
 template <bool kByRouter>
 inline void go_on(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
                   u32 router, const Ends& e, Batch& b, u32 i) {
@@ -81,7 +81,7 @@ struct UgalRule : LegsRule {
   CongestionMeasure measure;
   bool whole_path = false;  // ugal_global only
 
-  // Non-minimal if the minimal path is congested by more than threshold times the other, plus the bias.
+  // True if the congestion of the minimal path exceeds threshold times that of the non-minimal path, plus the bias.
   bool diverts(double minimal, double nonminimal) const {
     return minimal > static_cast<double>(static_cast<i64>(threshold * nonminimal)) + bias_flits;
   }
@@ -153,7 +153,7 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
 
 // ---- The routings that differ only in the kind of intermediate and in their classes ----
 
-// Always through an intermediate, except for traffic within a group.
+// Sends every packet through an intermediate, except for traffic within a group.
 template <bool kByRouter, LegClasses kClasses>
 void valiant_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
@@ -177,7 +177,7 @@ void valiant_route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Through an intermediate if the local queues favour it; only the source router decides.
+// Sends a packet through an intermediate if the local queues favour it. Only the source router decides.
 template <bool kByRouter, LegClasses kClasses>
 void ugal_route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);

@@ -1,6 +1,6 @@
 // UGAL-G: the oracle. It decides as UGALg does, but also sees queues at other routers. By default these are the queues
-// of the global channels of the source group, the definition of Kim et al. (ISCA 2008, 4.2). With scope=path they are
-// those of every channel of both paths.
+// of the global channels of the source group, the definition of Kim et al. (ISCA 2008, 4.2). With scope=path it
+// sees the queues of every channel of both paths.
 #include "routing/dragonfly/two_legs.hpp"
 
 namespace flitgym::routing::dragonfly::ugal_global {
@@ -13,7 +13,7 @@ struct Seen {
   u32 congestion = 0, hops = 0;
 };
 
-// Walks from `router` to `group`, or with `to` on to that router, and sums the congestion that the oracle sees.
+// Walks from `router` to `group`, or to the router `to` if one is given. Sums the congestion that the oracle sees.
 Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32 link, u32& router,
           u32 group, u32 to) {
   const u32 home = df.group(router);

@@ -1,6 +1,6 @@
 // Up to the nearest common ancestor of source and destination, then down: all minimal paths of a fat tree. Any up port
 // leads to a common ancestor. From there a single child leads down, by any of its parallel cables. `ascent` selects the
-// port. One VC class is enough: packets use up channels in the order of their level, then down channels, so there is no
+// port. One VC class is enough. Packets take upward channels by rising level and then downward channels, so there is no
 // dependency cycle.
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"

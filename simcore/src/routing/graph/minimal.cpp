@@ -1,6 +1,6 @@
-// MIN on any graph: at every router a port of a shortest path. Several such ports are used in turns, by flow or by the
-// shortest queue. The VC class is the number of hops done, which only grows. There are as many classes as the longest
-// of the shortest paths has hops.
+// MIN on any graph: at every router a port of a shortest path. If there are several such ports, the choice is in turns,
+// by flow or by the shortest queue. The VC class is the number of hops done, which only grows. Without failures, the
+// number of classes is the diameter.
 #include "routing/graph/paths.hpp"
 
 namespace flitgym::routing::graph::minimal {

@@ -49,8 +49,8 @@ inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick
 // nearer. It moves to a router that is not nearer only if it can continue from there without returning.
 //
 // The reason: a packet that moves back and forth ends where it began after two hops, but two VC classes higher. There
-// it waits for the same link among fewer packets. That pays for a single packet, but once all packets do it the link is
-// as full as before.
+// it waits for the same link among fewer packets. This is good for a single packet. If all packets do it, the link
+// is as full as before.
 //
 // After a link failure a packet may need more hops than its budget. Then only the ports that lead nearer are visited.
 template <class Visit>
@@ -82,7 +82,7 @@ inline void each_detour(const Network& net, const Graph& g, const Packet& p, u32
   });
 }
 
-// VC class = hops done. A packet whose path several failures have lengthened stays in the last class.
+// VC class = hops done. If failures have lengthened the path of a packet, the packet stays in the last class.
 inline u32 hop_class(const Network& net, const Packet& p) {
   return std::min<u32>(p.hops, net.routing_facts.classes - 1);
 }

@@ -1,8 +1,8 @@
 // Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"). Every router keeps an estimated time to each
 // destination router by each port. It forwards to the port of the least estimate and learns from its neighbour's
 // estimate. The table is consulted for the first max_hops hops, then the path is minimal. So a path has at most
-// max_hops hops plus a diameter. It needs as many VC classes, because the VC class is the hop count. Q-routing runs on
-// any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
+// max_hops hops plus the diameter. The VC class is the number of hops done, so there are as many classes. Q-routing
+// runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
 #include "routing/graph/paths.hpp"
 #include "routing/q_table.hpp"
 

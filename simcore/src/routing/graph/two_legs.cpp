@@ -1,7 +1,7 @@
 // VAL and UGAL on any graph: two legs of shortest paths through a random router (Valiant 1982). VAL always takes them.
 // UGAL takes them if the queues of the source router favour it (Singh 2005: hops x congestion of the first hop, ties to
-// minimal). The VC class is the number of hops done, which only grows. There are as many classes as two of the longest
-// shortest paths have hops.
+// minimal). The VC class is the number of hops done, which only grows. Without failures, the number of classes is
+// twice the diameter.
 #include <algorithm>
 
 #include "routing/graph/paths.hpp"

@@ -2,15 +2,16 @@
 //   1. The intermediate router is one of the closest common ancestors. A detour perturbs only dimensions in which
 //      source and destination differ.
 //   2. The intermediate router is not drawn but found on the way. In each of those dimensions, in order, a non-minimal
-//      packet takes the channel with the shortest queue. A dummy queue stands for staying at the present coordinate.
+//      packet takes the channel with the shortest queue. A dummy queue represents staying at the present coordinate.
 //   3. A router makes its decisions one after the other, and each decision sees the earlier ones (sequential
 //      allocation).
-// The decision is UGAL's: the minimal path against the shortest queue of the first of those dimensions. A packet cannot
+// The source router decides as UGAL does. It compares the minimal path with the shortest queue of the first of those
+// dimensions. A packet cannot
 // stay in that dimension, unlike in the later ones, so a non-minimal packet always perturbs it. If the shortest queue
 // there belongs to a direct link, the packet is minimal.
 //
-// The length of the dummy queue is flitgym's choice: the mean of the dimension's queues, because a similar share of the
-// packets stays.
+// The dummy queue is as long as the mean of the dimension's queues (flitgym's choice). If all queues are equal, staying
+// is then as likely as each channel.
 //
 // Class 0 leads to the intermediate router, in ascending dimensions. Class 1 is used from there on and on minimal
 // paths, in dimension order.

@@ -1,5 +1,5 @@
 // DAL: dimensionally adaptive load balancing (Ahn et al., SC 2009). A packet may take any unaligned dimension, directly
-// or by a deroute. It takes at most one deroute per dimension, and it remembers them. Two methods avoid deadlock:
+// or by a deroute. It takes at most one deroute per dimension, and remembers its deroutes. Two methods avoid deadlock:
 //   escape:    Class 0 is used in any order. A head takes a candidate that has room. If none has room, the head may
 //              take class 1, on which the packet stays and follows dimension order. A head that finds no room at all
 //              requests again in the next cycle. So every head can eventually leave by the escape class (Duato 1993).

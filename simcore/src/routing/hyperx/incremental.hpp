@@ -2,7 +2,7 @@
 // offers candidates, and the candidate of least weight is taken. The weight is that of SuperSim's monolithicWeighted. A
 // relation is a struct with
 //   struct Rule : WeightRule            its parameters
-//   static Reach reach(at, rule)        what it offers a packet that is not yet at its last router
+//   static Reach reach(at, rule)        candidates of a packet that is not yet at its last router
 //   static void offer(at, rule, out)    optional, if reach() does not cover all candidates: calls
 //                                       out(port, vc_class, deroute) for every candidate
 // The struct defines the routing (the least weight) and the list of candidates. The list is the action mask of an agent
@@ -102,8 +102,8 @@ inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equa
 
 // Where the study does not state its parameters, the defaults are those of SuperSim's HyperX configurations. There are
 // no biases. Incremental routings sense the VCs of their class, and they weigh a deroute as if it doubled the path.
-// With a VC class per hop, congestion_scope=port says too little. OmniWAR then keeps to links whose own class is full,
-// and its throughput collapses beyond saturation.
+// With a VC class per hop, congestion_scope=port does not show how full the packet's class is. OmniWAR then chooses
+// links whose class is full, and its throughput collapses beyond saturation.
 inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class",
                                             bool sequential = false) {
   return {
@@ -174,7 +174,7 @@ class Promises {
   u32* const flits_;  // promised; null: greedy allocation
 };
 
-// The candidates of least weight so far: all of them direct, or all of them deroutes.
+// The candidates of least weight so far. Either all of them are direct links, or all of them are deroutes.
 class Best {
  public:
   void consider(const Hop& hop, double weight, bool deroute) {

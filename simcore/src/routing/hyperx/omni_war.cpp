@@ -1,7 +1,8 @@
 // OmniWAR: omni-dimensional weighted adaptive routing (McDonald et al., SC 2019). At every router a packet may take any
-// link of every unaligned dimension, direct or derouting, by weight. It may take M deroutes, at any time. VC class =
-// hops done: L + M classes carry L minimal hops and M deroutes. A deroute leaves as many hops to go as before, so it is
-// allowed only while at least that many classes remain after it.
+// link of every unaligned dimension, direct or derouting, by weight. It may take M deroutes, at any time. By default,
+// two successive hops are not both deroutes in the same dimension (back_to_back=false). VC class = hops done: L + M
+// classes carry L minimal hops and M deroutes. A deroute does not reduce the number of minimal hops that remain. It is
+// allowed only if at least that many classes remain after it.
 #include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 

@@ -1,5 +1,5 @@
-// Q-adaptive on HyperX. There is no published version; this one is flitgym's own. It keeps what made the Dragonfly
-// version work (Kang, Wang, Lan, HPDC 2021). The table is small and has two levels, hops are bounded, off-policy
+// Q-adaptive on HyperX. There is no published version; this one is flitgym's own. It keeps the principles of the
+// Dragonfly version (Kang, Wang, Lan, HPDC 2021). The table is small and has two levels, hops are bounded, off-policy
 // estimates travel back, and learning is hysteretic.
 //
 // Paths are DimWAR's: dimensions in order, in each the direct link or one deroute, at most 2 L hops, two VC classes.
@@ -20,12 +20,12 @@
 // other packets is the same for every port, but on an input-queued router it can be a hundred times a hop. If the
 // values included this wait, no relative gain would be visible.
 //
-// The values contain what UGAL and DimWAR cannot see: the queue of a deroute's second hop. They lack what UGAL and
-// DimWAR do see: the router's own queues. Feedback takes a round trip, in which a port of the study's routers sends
-// hundreds of flits. With the values alone, all packets would rush to the port that was best a moment ago. Therefore
-// queue_weight adds the time that the flits in the port's output queue need. On a router without output queues it
-// counts the flits of the VC class downstream (congestion and congestion_scope `auto`). Accepted load on 8x8 under bit
-// complement:
+// The values contain the queue of a deroute's second hop, which UGAL and DimWAR do not see. They do not contain the
+// router's own queues, which UGAL and DimWAR see. Feedback takes a round trip, in which a port of the study's routers
+// sends hundreds of flits. With the values alone, all packets would rush to the port that was best a moment ago.
+// Therefore queue_weight adds the time that the flits in the port's output queue need. On a router without output
+// queues it counts the flits of the VC class downstream (congestion and congestion_scope `auto`). Accepted load on 8x8
+// under bit complement:
 //   router        offered load                     without queue_weight  with queue_weight
 //   sc19          0.45, packets of 1 to 16 flits   0.12                  0.45
 //   input_queued  0.3, single flits                0.13                  0.27 (0.13 if the clock starts at the arrival)

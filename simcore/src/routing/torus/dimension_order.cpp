@@ -1,7 +1,7 @@
 // Dimension order on a torus or a mesh (e-cube; Dally & Towles, 8.4.2): each dimension in turn, in the shorter
 // direction. No dependency cycle spans several dimensions, because a packet never returns to an earlier dimension. A
-// mesh has no dependency cycle within a dimension. Nor has a ring of up to three routers, where no packet takes two
-// hops. Longer rings use one of two methods.
+// mesh has no dependency cycle within a dimension. A ring of up to three routers has none either, because no packet
+// takes two hops in it. Longer rings use one of two methods.
 //
 // Method `dateline` (Dally & Seitz 1987; as in BookSim2): two VC classes. The dateline lies between the last router of
 // a ring and router 0. A packet takes its class when it enters a ring and keeps it there: class 1 if it will pass the
@@ -12,10 +12,11 @@
 //
 // Method `bubble` (Puente et al., ICPP 1999; Angara): one VC, virtual cut-through, packets of one size. A packet enters
 // a ring only where there is room for two packets, so after each entry the ring still has room for one packet
-// somewhere. A packet that moves along the ring only moves that room backwards, and a packet that leaves adds room. The
-// packet behind the room can take it, unless it waits to leave for a later dimension or for a terminal. Terminals
-// accept everything, so the last dimension always makes progress. Hence the dimension before it makes progress too, and
-// so on. Each of the parallel links along a dimension is a separate ring, so a packet keeps to one of them.
+// somewhere. A packet that moves along the ring moves the free room backwards, and a packet that leaves adds room. The
+// packet behind the free room can move into it, unless it waits to leave for a later dimension or for a terminal.
+// Terminals accept everything, so the last dimension always makes progress. Hence the dimension before it makes
+// progress too, and so on. Each of the parallel links along a dimension is a separate ring, so a packet keeps to one of
+// them.
 #include <algorithm>
 
 #include "routing/choice.hpp"
@@ -71,8 +72,8 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-// Both directions of a tie, all parallel links, and all VC classes where any class will do. With bubble flow control a
-// packet that is in a ring stays in it.
+// Lists both directions of a tie, all parallel links, and all VC classes if any class is allowed. With bubble flow
+// control, a packet in a ring stays in it.
 void candidates(const Network& net, State& s, Batch& b) {
   const Torus& t = as_torus(net);
   const auto& order = static_cast<const Order&>(*net.relation);
