@@ -1,19 +1,17 @@
-// The schedule engine: LogGOPS to the nanosecond against closed forms and an independent interpreter, messages on the
-// simulated network, their order, rendezvous, and refusals.
+// The schedule engine: LogGOPS to the nanosecond against closed forms and an independent interpreter; messages on the
+// simulated network, their order and rendezvous; errors of wrong jobs.
 #include <algorithm>
 #include <set>
 
 #include "simcore/registry.hpp"
 #include "simcore/stats.hpp"
-#include "simcore/workload.hpp"
+#include "support/jobs.hpp"
 #include "support/loggops_reference.hpp"
-#include "support/scenes.hpp"
-#include "test.hpp"
 #include "workload/program_totals.hpp"
 #include "workload/readers/array_program.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace flitgym;
+using namespace scenes;
 
 namespace {
 
@@ -24,20 +22,6 @@ Values pure(const loggops::Model& m = {}) {
           {"loggops_g_ns", ns(m.g)},           {"loggops_G_ns_per_byte", ns(m.G)},
           {"loggops_O_ns_per_byte", ns(m.O)},  {"loggops_S_bytes", static_cast<i64>(m.S)},
           {"placement", std::string("linear")}};
-}
-
-Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology = scenes::small_network(),
-                 const std::string& routing = "minimal", Values router = scenes::sc22()) {
-  Config config = scenes::config(std::move(topology), std::move(router), {routing, {}}, {"", {}});
-  config.workload = {std::move(values), std::move(jobs)};
-  return config;
-}
-
-JobSection given(const std::string& name, std::shared_ptr<const Program> program, std::vector<u32> terminals = {}) {
-  return {name, {}, std::move(program), std::move(terminals)};
-}
-JobSection motif(const std::string& name, Values values, std::vector<u32> terminals = {}) {
-  return {name, {name, std::move(values)}, nullptr, std::move(terminals)};
 }
 
 u64 finish_ns(const Simulation& sim, u32 rank) { return sim.state().ranks[rank].finished / 1000; }
@@ -57,15 +41,6 @@ s: send 1000b to 0 tag 9
 s requires k
 }
 )";
-
-// Runs until every rank is done.
-void finish(Simulation& sim, u64 most = 20000000) {
-  sim.begin_window();
-  const bool done = sim.run_workload(most);
-  if (!done)
-    testing::fail(__FILE__, __LINE__,
-                  "not finished at cycle " + std::to_string(sim.state().part.totals.now) + sim.waiting(8));
-}
 
 }  // namespace
 
@@ -99,7 +74,7 @@ TEST(loggops_dissemination_takes_a_round_per_doubling) {
                                                    {"bytes", i64{8}}})},
                              pure()));
     finish(sim);
-    // Every rank sends when it has received: o, L, o and the bytes after the first, one round after the other.
+    // Every rank sends when it has received. A round takes o, L, o and the gaps of the bytes after the first byte.
     for (u32 r = 0; r < ranks; r++) CHECK_EQ(finish_ns(sim, r), rounds * (1500u + 2500 + 1500 + 7 * 6));
   }
 }
@@ -129,7 +104,7 @@ TEST(workload_messages_arrive_once_and_in_full) {
   for (const char* routing : {"minimal", "par", "q_adaptive"}) {
     Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{2}}, {"bytes", i64{20000}}}),
                               motif("ur", {{"ranks", i64{30}}, {"iterations", i64{20}}})},
-                             {}, scenes::small_network(), routing));
+                             {}, small_network(), routing));
     finish(sim);
     sim.check_conservation();
     const State& s = sim.state();
@@ -151,7 +126,7 @@ TEST(workload_same_seed_same_finish_times) {
   const auto run = [](u64 seed) {
     Config config = with_jobs({motif("fft3d", {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", i64{1}}}),
                                motif("halo3d", {{"ranks", i64{36}}, {"iterations", i64{1}}, {"bytes", i64{30000}}})},
-                              {}, scenes::small_network(), "par");
+                              {}, small_network(), "par");
     config.seed = seed;
     Simulation sim(config);
     finish(sim);
@@ -165,14 +140,14 @@ TEST(workload_same_seed_same_finish_times) {
 TEST(workload_golden_hash) {
   Simulation sim(with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{10}}}),
                             motif("dl", {{"ranks", i64{30}}, {"iterations", i64{1}}, {"bytes", i64{50000}}})},
-                           {}, scenes::small_network(), "q_adaptive"));
+                           {}, small_network(), "q_adaptive"));
   finish(sim);
   CHECK_EQ(sim.hash(), 14820924087023772683ull);
 }
 
 TEST(workload_snapshot_continues_like_the_original) {
   const Config config = with_jobs({motif("lulesh", {{"ranks", i64{27}}, {"iterations", i64{1}}, {"slices", i64{5}}})},
-                                  {}, scenes::small_network(), "q_adaptive");
+                                  {}, small_network(), "q_adaptive");
   Simulation sim(config), other(config);
   sim.begin_window();
   sim.run_workload(20000);
@@ -224,36 +199,42 @@ TEST(workload_rendezvous_waits_for_its_receiver) {
   CHECK(static_cast<double>(eager.state().ranks[0].finished) / 1000 < 35000);  // it copies and continues
 }
 
+// Rank k sends messages to rank kPairs + k, small and large in turn, over many paths. Message i has tag i. Receive k of
+// this pair accepts only tag k, and its other receives accept any tag. If message k is matched before its turn, it
+// takes an earlier receive. Then receive k waits for ever, and the job does not finish. Pair k thus checks the place of
+// message k.
 TEST(workload_messages_between_two_ranks_keep_their_order) {
-  // Large and small messages in turn, over many paths. Receives with any tag must match them in the order of sending.
-  std::string text = "num_ranks 2\nrank 0 {\n";
-  for (u32 k = 0; k < 40; k++)
-    text += "s" + std::to_string(k) + ": send " + std::to_string(k % 2 ? 8 : 11000) + "b to 1 tag " +
-            std::to_string(k) + "\n" +
-            (k ? "s" + std::to_string(k) + " requires s" + std::to_string(k - 1) + "\n" : "");
-  text += "}\nrank 1 {\n";
-  for (u32 k = 0; k < 40; k++)
-    text += "r" + std::to_string(k) + ": recv " + std::to_string(k % 2 ? 8 : 11000) + "b from 0 tag -1\n" +
-            (k ? "r" + std::to_string(k) + " requires r" + std::to_string(k - 1) + "\n" : "");
-  const auto program = workload::read_goal(text + "}\n", "order");
-  for (const char* order : {"message", "packet"}) {
-    Simulation sim(with_jobs({given("order", program, {0, 71}),
-                              motif("ur", {{"ranks", i64{60}}, {"iterations", i64{30}}, {"bytes", i64{8000}}})},
-                             {{"nic_order", std::string(order)}}, scenes::small_network(), "valiant_router"));
-    sim.begin_window();
-    // A receive that matches another message would finish too early: the sizes reveal it.
-    std::vector<u32> met;
-    while (!sim.workload_finished() && sim.state().part.totals.now < 2000000) {
-      sim.run_workload(1);
-      const Rank& r = sim.state().ranks[1];
-      for (u32 i = 0; i < r.ops && !r.done; i++)
-        if (sim.state().hosts[0].ops[r.first_op + i].running == 2 && std::find(met.begin(), met.end(), i) == met.end())
-          met.push_back(i);
+  constexpr u32 kPairs = 36, kMessages = 36;
+  const auto text = [](bool late) {
+    std::string goal = "num_ranks " + std::to_string(2 * kPairs) + "\n";
+    for (u32 rank = 0; rank < 2 * kPairs; rank++) {
+      const bool sends = rank < kPairs;
+      const std::string peer = std::to_string(sends ? kPairs + rank : rank - kPairs);
+      goal += "rank " + std::to_string(rank) + " {\n";
+      if (late && !sends) goal += "c: calc 1000000\n";
+      for (u32 i = 0; i < kMessages; i++) {
+        const std::string name = "o" + std::to_string(i), size = i % 2 ? "11000b" : "8b";
+        const u32 exact = rank - kPairs;
+        if (sends) {
+          goal += name + ": send " + size + " to " + peer + " tag " + std::to_string(i) + "\n";
+          if (i > 0) goal += name + " requires o" + std::to_string(i - 1) + "\n";
+        } else {
+          goal += name + ": recv " + size + " from " + peer + " tag " + (i == exact ? std::to_string(i) : "-1") + "\n";
+          if (late) goal += name + " requires c\n";
+        }
+      }
+      goal += "}\n";
     }
-    CHECK(sim.workload_finished());
-    CHECK(std::is_sorted(met.begin(), met.end()));
-    CHECK(met.size() >= 39);
-  }
+    return goal;
+  };
+  // Early receives wait for their messages. Late receives find all messages in the queue of unexpected messages.
+  for (const bool late : {false, true})
+    for (const char* nic_order : {"message", "packet"}) {
+      Simulation sim(with_jobs({given("order", workload::read_goal(text(late), "order"))},
+                               {{"nic_order", std::string(nic_order)}}, small_network(), "valiant_router"));
+      finish(sim);
+      CHECK_EQ(job_sums(sim.state())[0].messages_received, u64{kPairs} * kMessages);
+    }
 }
 
 TEST(workload_deadlock_names_ranks_and_operations) {
@@ -295,7 +276,7 @@ TEST(workload_jobs_start_at_their_time) {
 }
 
 TEST(workload_idle_cycles_are_skipped_without_a_trace) {
-  // A computation of 5 ms before a message: it runs as fast as without, and ends in the right cycle.
+  // A message after a computation of 5 ms arrives 5 ms later than without the computation, to the cycle.
   const auto program = workload::read_goal(
       "num_ranks 2\nrank 0 {\nc: calc 5000000\ns: send 512b to 1\ns requires c\n}\nrank 1 {\nr: recv 512b from 0\n}\n",
       "idle");
@@ -404,106 +385,6 @@ TEST(workload_refuses_impossible_jobs) {
   refused(both, {"traffic", "workload"});
 }
 
-// ---- The delay that jobs cause each other ----
-
-TEST(blame_adds_up_to_the_time_packets_waited) {
-  Simulation sim(
-      with_jobs({motif("halo3d", {{"ranks", i64{24}}, {"iterations", i64{1}}, {"bytes", i64{60000}}}),
-                 motif("ur", {{"ranks", i64{24}}, {"iterations", i64{40}}}), motif("stencil27", {{"ranks", i64{24}}})},
-                {}, scenes::small_network(), "minimal"));
-  const Network& net = sim.network();
-  const u32 jobs = net.accounted_jobs;
-  CHECK_EQ(jobs, 3u);
-  sim.run(3000);  // packets are on their way and wait when the window begins
-  sim.begin_window();
-  // The waiting packets, summed here over the cycles in which a channel is busy, by the job whose flits are on it.
-  std::vector<u64> waited(net.router_ports * jobs * jobs, 0);
-  const auto compare = [&] {
-    const State& s = sim.state();
-    const std::vector<u64> charged = wait_blame(net, s), flits = job_flits(net, s);
-    u32 wrong = 0;
-    for (u32 p = 0; p < net.router_ports; p++) {
-      if (net.channels[p].peer == kNone) continue;
-      const ChannelAccount& account = s.job_channels[p];
-      const u64 rest = account.sending_until > s.part.totals.now ? account.sending_until - s.part.totals.now : 0;
-      u64 here = 0;
-      for (u32 v = 0; v < jobs; v++) {
-        here += flits[p * jobs + v];
-        // A waiting job is charged in advance for the whole flit that is on the channel.
-        for (u32 c = 0; c < jobs; c++)
-          wrong += charged[(p * jobs + v) * jobs + c] !=
-                   waited[(p * jobs + v) * jobs + c] + (c == account.job ? rest * s.job_waiting[p * jobs + v] : 0);
-      }
-      wrong += here != s.ports[p].flits;
-    }
-    CHECK_EQ(wrong, 0u);
-  };
-  while (!sim.workload_finished() && sim.state().part.totals.now < 400000) {
-    sim.run(1);
-    const State& s = sim.state();
-    for (u32 p = 0; p < net.router_ports; p++) {
-      const ChannelAccount& account = s.job_channels[p];
-      if (net.channels[p].peer == kNone || account.sending_until <= s.part.totals.now - 1) continue;
-      for (u32 v = 0; v < jobs; v++) waited[(p * jobs + v) * jobs + account.job] += s.job_waiting[p * jobs + v];
-    }
-    if (s.part.totals.now % 1000 == 0) compare();
-  }
-  CHECK(sim.workload_finished());
-  sim.run(1000);  // until the last credits have returned
-  compare();
-  const std::vector<u64> open = wait_blame(net, sim.state());
-  sim.end_window();
-  const State& s = sim.state();
-  CHECK(open == s.wait_blame);
-  CHECK(job_flits(net, s) == s.job_flits);
-  u64 flits = 0, charged = 0;
-  for (u32 p = 0; p < net.router_ports; p++) {
-    u64 here = 0;
-    for (u32 v = 0; v < jobs; v++) {
-      CHECK_EQ(s.job_waiting[p * jobs + v], 0u);
-      here += s.job_flits[p * jobs + v];
-      for (u32 c = 0; c < jobs; c++) charged += v == c ? 0 : s.wait_blame[(p * jobs + v) * jobs + c];
-    }
-    CHECK_EQ(here, s.ports[p].window_flits);
-    flits += here;
-  }
-  for (const u16 slots : s.job_downstream) CHECK_EQ(slots, 0u);
-  CHECK(flits > 10000);
-  CHECK(charged > 1000);  // jobs have waited for each other
-  // A terminal belongs to one job, so no other job uses its channel.
-  for (u32 t = 0; t < net.terminals; t++) {
-    const u32 r = net.workload->terminal_rank[t], p = net.port(net.terminal_router[t], net.terminal_port[t]);
-    for (u32 v = 0; v < jobs; v++)
-      if (r == kNone || v != net.workload->rank_job[r]) CHECK_EQ(s.job_flits[p * jobs + v], 0u);
-  }
-}
-
-TEST(blame_names_the_job_that_holds_the_link) {
-  // Groups 0 and 1 share one global link. Job a sends one small message over it, and job b floods it.
-  std::vector<u32> a = {0, 8}, b = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15};
-  std::string text = "num_ranks 14\n";
-  for (u32 r = 0; r < 14; r++) {
-    text += "rank " + std::to_string(r) + " {\n";
-    if (r < 7)
-      text += "send 9000b to " + std::to_string(r + 7) + "\nsend 9000b to " + std::to_string(r + 7) + " tag 1\n";
-    else text += "recv 9000b from " + std::to_string(r - 7) + "\nrecv 9000b from " + std::to_string(r - 7) + " tag 1\n";
-    text += "}\n";
-  }
-  const auto quiet = workload::read_goal(
-      "num_ranks 2\nrank 0 {\nc: calc 1500\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n",
-      "quiet");
-  Simulation sim(with_jobs({given("quiet", quiet, a), given("flood", workload::read_goal(text, "flood"), b)}, {}));
-  finish(sim);
-  sim.end_window();
-  const State& s = sim.state();
-  double by_other = 0, by_self = 0;
-  for (u32 p = 0; p < sim.network().router_ports; p++) {
-    by_self += static_cast<double>(s.wait_blame[p * 4]) + s.stall_blame[p * 4];
-    by_other += static_cast<double>(s.wait_blame[p * 4 + 1]) + s.stall_blame[p * 4 + 1];
-  }
-  CHECK(by_other > 2 * by_self);
-}
-
 TEST(every_motif_finishes_on_every_host) {
   const std::map<std::string, double> size_scales = {{"fft3d", 1e-4}, {"lqcd", 0.001}};
   for (const auto& [name, spec] : registry<MotifSpec>())
@@ -512,7 +393,7 @@ TEST(every_motif_finishes_on_every_host) {
       const auto own = size_scales.find(name);
       const double size_scale = own == size_scales.end() ? 0.01 : own->second;
       Simulation sim(with_jobs({motif(name, {{"ranks", i64{ranks}}, {"scale", 0.01}, {"size_scale", size_scale}})},
-                               {{"host", std::string(host)}}, scenes::small_network(), "par"));
+                               {{"host", std::string(host)}}, small_network(), "par"));
       finish(sim);
       const JobTotals t = job_sums(sim.state())[0];
       CHECK_EQ(t.bytes_received, workload::totals(*sim.network().workload->jobs[0].program).bytes);
