@@ -1,8 +1,8 @@
 """Composition of configurations: single ones by Hydra, and those of a sweep from options that Hydra composed once.
 
 Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option sets only its
-section. So `Composer` composes each option once and joins the sections. It leaves unusual overrides (`+key`, packages,
-options that set other sections) and every error to Hydra.
+section. So `Composer` composes each option once and joins the sections. Hydra itself composes unusual overrides
+(`+key`, packages, options that set other sections) and reports every error.
 """
 
 import re

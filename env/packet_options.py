@@ -54,17 +54,18 @@ class PacketOptions:
         world: a `World`, or a mapping of its sections; None = Dragonfly of 72 terminals with mixed traffic of load 0.3.
         overrides: instead of `world`, any configuration, as after `flitgym-simulate`.
         vary: with `overrides` or a mapping: the keys that are drawn for each network; see `World`.
-        slots: the most candidates in the observation of a decision, 2 to 16.
+        slots: the largest number of candidates in an observation, 2 to 16.
         observation: blocks of features, joined by +: the core's and Python's (`flitgym.env.experience.blocks`).
         reward: the core's reward of a transition, in us; `flitgym-simulate --help` lists the choices. `PacketBatch`
             also takes rewards from Python. With control=all, `job_slowdown` charges more for the packets of slower
-            jobs; the others charge all packets alike.
+            jobs. All other rewards charge all packets alike.
         relation: HyperX: the relation that offers the candidates.
-        record: transitions that the core keeps; more than arrive in one step.
-        control: the extent of an episode. `decision`: every decision of the network is the agent's and an episode; its
-            reward is immediate, the delay along the chosen path. `all`: all decisions of the network are one episode,
-            charged for every packet that is due and not delivered. `packet`: the decisions of one packet at a time,
-            from its first decision to its delivery; `background` decides for the other packets.
+        record: transitions that the core keeps; it must be more than arrive in one step.
+        control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
+            and the reward is minus the estimated delay along the chosen path. `all`: all decisions of the network. The
+            reward is minus the delay of all packets that are not yet delivered, also those that wait in their sources.
+            `packet`: the decisions of one packet, from the first one to the delivery. `background` decides for the
+            other packets.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
         episode_ns: simulated time of a network, after the warm-up.

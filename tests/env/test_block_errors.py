@@ -119,7 +119,7 @@ def test_names_are_checked() -> None:
 
 
 def test_who_cannot_take_them_says_so() -> None:
-    with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is made in Python .*use PacketBatch"):
+    with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is computed in Python .*use PacketBatch"):
         PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
     world = World(TRIANGLE)
     words = r"routing.observation: 'numpy_link' is made in Python; .*routing=policy.*Use PacketBatch, PacketRoutingEnv"

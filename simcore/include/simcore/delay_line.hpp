@@ -35,14 +35,14 @@ struct DelayLine {
   }
 
   bool empty() const { return first == end; }
-  // Events first .. due(now)-1 come out in this cycle. The caller then sets `first` to due(now).
+  // The events numbered first .. due(now)-1 come out in cycle `now`. The caller then sets `first` to due(now).
   u32 due(Cycle now) const { return marks[(now - delay) & (marks.size() - 1)]; }
   const T& at(u32 number) const { return items[number & mask]; }
 
   // Must be called for every line at the end of every cycle.
   void close(Cycle now) { marks[now & (marks.size() - 1)] = end; }
-  // The same for all cycles from `from` to `until`-1. Entries of `marks` older than its size would be overwritten, so
-  // they are left out.
+  // The same for all cycles from `from` to `until`-1. `marks` holds only the last marks.size() cycles, so earlier
+  // cycles are skipped.
   void close(Cycle from, Cycle until) {
     const Cycle slots = static_cast<Cycle>(marks.size());
     for (Cycle t = until - from > slots ? until - slots : from; t != until; t++) close(t);

@@ -1,5 +1,5 @@
 // A neural network decides inside the core. It is either a trained policy from a file (`path`), or a policy in
-// training, whose weights are exchanged between two runs.
+// training. The caller replaces the weights of a policy in training between runs (set_policy).
 #include <algorithm>
 #include <set>
 
@@ -19,7 +19,7 @@ const std::string& metadata_of(const PolicyFile& file, const std::string& path, 
   return found->second;
 }
 
-// The metadata of the file, which replaces the defaults of these parameters.
+// Parameters of this routing that the file's metadata sets in place of the defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
   if (metadata_of(file, path, "format") != "flitgym-policy-1")
     throw ConfigError("policy file " + path + ": its format is '" + metadata_of(file, path, "format") +

@@ -1,8 +1,9 @@
-// Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"). Every router keeps an estimated time to each
-// destination router by each port. It forwards to the port of the least estimate and learns from its neighbour's
-// estimate. The table is consulted for the first max_hops hops, then the path is minimal. So a path has at most
-// max_hops hops plus a diameter. It needs as many VC classes, because the VC class is the hop count. Q-routing runs on
-// any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401, 1851-1878).
+// Q-routing (Boyan & Littman, NIPS 1993) with a bound on hops ("maxQ"). Every router keeps an estimate of the time to
+// each destination router through each port. It forwards to the port with the least estimate and learns from the
+// neighbour's estimate. The table is consulted for the first max_hops hops, then the path is minimal. So a path has at
+// most max_hops + diameter hops. The VC class is the hop count, so the routing needs the same number of VC classes.
+// Q-routing runs on any topology. Semantics of the Q-adaptive authors' comparison (dragonfly.cc 204-215, 1371-1401,
+// 1851-1878).
 #include "routing/graph/paths.hpp"
 #include "routing/q_table.hpp"
 
@@ -10,7 +11,7 @@ namespace flitgym::routing::graph::q_routing {
 
 namespace {
 
-// The least value of a row; the columns of links that are down do not count.
+// The least value of a row, over the columns of links that are up.
 float least_usable(const Network& net, const Graph& g, u32 router, const float* row) {
   float least = kUnreachable;
   each_link(net, g, router, [&](u32 k) { least = std::min(least, row[k - net.first_link[router]]); });

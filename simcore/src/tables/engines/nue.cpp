@@ -421,7 +421,8 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   const auto all = shares(g, layers);
   const DependencyIndex index(g);
   Layer layer(g, index);
-  // Tries both orders for each of several trees, whose roots range from the most central to the least central switch.
+  // Tries both orders of destinations for each of several trees. Their roots are spread evenly over the ranking of the
+  // switches by centrality, from the most central switch on.
   const u32 tries = params.count("tries"), trees = (tries + 1) / 2;
   Attempt best = empty_attempt(g, layers);
   fill(g, demand, all, layer, false, 0, best);
