@@ -7,7 +7,7 @@ and the router takes the slot with the highest value.
     Mnih et al., Nature 518 (2015)      Q-learning with a replay buffer and a target network
     van Hasselt et al., AAAI 2016       Double: the online network picks the next action, the target network values it
     Wang et al., ICML 2016              Dueling: Q = V + A - mean A
-    Matignon et al., IROS 2007          Hysteretic, optional (`hysteresis` < 1): bad news weighs less
+    Matignon et al., IROS 2007          Hysteretic, optional (`hysteresis` < 1): errors towards longer times weigh less
     Boyan and Littman, NIPS 1993        the packet's delay as the reward, in a table (Q-routing)
 
 Deviations:
@@ -56,9 +56,9 @@ class Hyperparameters:
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     reward: str = "hop_delay"
-    toll: float = 1.0  # of reward=relative_delay: weight of the time lost to queues, on top of the delay
+    toll: float = 1.0  # of reward=relative_delay: extra weight of the time lost to queues
     slots: int = 8
-    slots_by: str = "random"  # or estimate: the choice of candidates if there are more than slots
+    slots_by: str = "random"  # or estimate: selects the candidates if there are more than slots
     # experience
     episode_ns: float = 60000
     epsilon_first: float = 0.5
@@ -95,7 +95,7 @@ class Config(Hyperparameters):
     # learning
     updates: int = 20  # per round
     target_rate: float = 0.01  # step of the target network towards the online network, per update
-    hysteresis: float = 1.0 # weight of an error if the goal is worse than the estimate; otherwise the weight is 1
+    hysteresis: float = 1.0  # weight of an error if the goal is worse than the estimate; otherwise the weight is 1
     # The loss is quadratic up to this error and linear above it. If delays are widely spread, as in a saturated
     # network, this moves the learned value from their mean towards their median. With reward=relative_delay the unit is
     # a mean hop time.
@@ -119,8 +119,11 @@ class Config(Hyperparameters):
 
 
 class Agent:
-    """Trains a `QNetwork` on a world. The core gets only the network's scores of slots: with `dueling`, the state's
-    value is the same for all slots and does not change the choice."""
+    """Trains a `QNetwork` on a world.
+
+    The core gets only the network's scores of slots: with `dueling`, the state's value is the same for all slots and
+    does not change the choice.
+    """
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         require(config, Config, "agent=dqn")

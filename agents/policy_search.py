@@ -1,13 +1,13 @@
 """Cross-entropy search for a policy with few parameters. Whole runs are judged, not single decisions.
 
-The delay of a decision does not show what a detour costs other packets. Next to a job that floods the network, each
-detour is faster for its own packet and fills the buffers of links that other packets need. So each candidate policy
-plays whole episodes, and the loss is measured over all of them.
+The delay of a decision does not show what a detour costs other packets. If a job floods the network, a detour is faster
+for its own packet, but it fills the buffers of links that other packets need. So each candidate policy plays whole
+episodes, and the loss is measured over all of them.
 
-A score is minus a sum of positive costs, one per feature of the slot. The search is over the logarithms of the costs.
-Non-minimal paths may pay a second cost for a feature (`tolls`), which no linear score can express. The cost of a detour
-to other packets grows with the time that is lost on the links it takes (marginal-cost pricing: Beckmann, McGuire,
-Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
+The score of a slot is minus a sum: each feature of the slot times a positive cost. The search is over the logarithms of
+the costs. Non-minimal paths may pay a further cost for a feature (`tolls`), which no linear score can express. The cost
+of a detour to other packets grows with the time that is lost on the links it takes (marginal-cost pricing: Beckmann,
+McGuire, Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
 
     Rubinstein, Methodology and Computing in Applied Probability 1 (1999)   draw, keep the elite, fit, draw again
     Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
@@ -19,9 +19,9 @@ done, or after `episode_ns`; an unfinished job counts with the time since its st
 is log(mean latency / accepted part of the load) in the second half of the episode.
 
 All candidates of a round play the same episodes (common random numbers), and one candidate is the present mean. Known
-routings may play the episodes, too (`references`), with their default parameters and empty tables. A candidate's excess
-loss over the best reference counts `harm_weight` times more. Otherwise a large loss in one world could pay for gains in
-others.
+routings may play the episodes, too (`references`), with their default parameters and empty tables. If a candidate's
+loss exceeds that of the best reference, the excess is added to the loss with the weight `harm_weight`. Otherwise gains
+in other worlds could outweigh a large loss in one world.
 
 See docs/agents/policy_search.md for results.
 """
@@ -67,15 +67,14 @@ class Config:
     observation: str = "relative+relative_lost_by_source"
     relation: str = "widest"
     slots: int = 6
-    slots_by: str = "estimate"  # or random: the choice of candidates if there are more than slots
+    slots_by: str = "estimate"  # or random: selects the candidates if there are more than slots
     tolls: list[str] = field(default_factory=list)  # features for which non-minimal paths pay an extra cost
-    # A policy, shipped or a file. The costs are subtracted from its score; null: the score is the costs alone
+    # A shipped policy or a file, from whose score the costs are subtracted; null: the score is minus the costs
     base: str | None = None
     # search
     start: dict[str, float] = field(default_factory=dict)  # first costs, by feature or feature_toll; default 1
-    references: list[str] = field(
-        default_factory=list
-    )  # routings of the core, with default parameters and empty tables
+    # routings of the core, with default parameters and empty tables
+    references: list[str] = field(default_factory=list)
     harm_weight: float = 1.0  # weight of a candidate's excess loss over the best reference, added to its loss
     spread: float = 0.7  # first standard deviation of the logarithms of the costs
     min_spread: float = 0.1  # lower bound of the standard deviation
@@ -83,7 +82,7 @@ class Config:
     elite: int = 4  # best candidates, to which the next mean and spread are fitted
     smoothing: float = 0.7  # weight of the fit against the previous mean and spread
     episode_ns: float = 2000000  # the longest episode, in worlds that do not set their own
-    threads: int = 1  # of the episodes; 0 = one per core. The result does not depend on it
+    threads: int = 1  # episodes that run at the same time; 0 = one per core. The result does not depend on it
 
     def __post_init__(self) -> None:
         check(
@@ -165,7 +164,10 @@ class Agent:
         self.base = _base(config)
         seam = self._simulation(0, self.next_seed).seam()
         self.features = slot_features(config.observation)
-        self.costs = [*self.features, *_tolls(config.tolls)]  # features that are the same for all slots have tolls only
+        self.costs = [
+            *self.features,
+            *_tolls(config.tolls),
+        ]  # general features, the same for all slots, can only have tolls
         for feature in [*seam["general"], *seam["per_slot"]]:
             if feature["name"].rpartition(".")[2] not in config.tolls:
                 continue
@@ -228,7 +230,7 @@ class Agent:
         # A reference that delivered nothing has an infinite loss, and no candidate exceeds it.
         harms = torch.where(best.isinf(), 0.0, (by_world - best).clamp(min=0)).mean(1)
         losses = by_world.mean(1)
-        # 0 times an infinite loss is no number.
+        # 0 times an infinite harm would be NaN.
         judged = losses + config.harm_weight * harms if config.harm_weight else losses
         chosen = judged.argsort(stable=True)[: config.elite]
         elite = drawn[chosen]
@@ -298,7 +300,7 @@ class Agent:
         """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is of another agent, or damaged; the message names the piece.
+            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
         """
         given = stored.checked(state, "agent", {**self.state(), "generator": self.generator})
         self.generator.set_state(given["generator"])

@@ -11,11 +11,12 @@ Q-learning, and this file follows it:
 
 | | plain Q-learning | here, as in the authors' code |
 |---|---|---|
-| learning rates | one | alpha 0.2 for good news, beta 0.04 for bad news |
+| learning rates | one | alpha 0.2 if the path was faster than estimated, beta 0.04 if slower |
 | table | real numbers | whole ns: targets and values are truncated, unless `integer_ns=False` |
 | first values | any | latencies of links only: global, or global + local; queues and switches are left out |
-| estimate sent back | the least | the least of the row, even if a threshold or exploration takes another port |
-| in the destination's group | learns, too | the estimate is 0, and only global hops get feedback |
+| estimate sent back | the least | the least of the row, even if the packet takes another port (threshold or
+exploration) |
+| in the destination's group | learns, too | the estimate is 0, and only a global hop causes feedback |
 | choice | the least | the minimal port, unless another beats it by a threshold; level 2 tries one random port |
 | exploration | at every decision | a random port, at the source router and where level 2 consults the table |
 
@@ -40,13 +41,14 @@ class QAdaptive:
 
     Args:
         simulation: a Dragonfly with `QAdaptive.ROUTING`.
-        seed: of the exploration and of the random local port. With the simulation's seed, results equal the core's bit
-            for bit.
-        alpha: learning rate of good news (the path was faster than estimated).
-        beta: learning rate of bad news.
+        seed: of the exploration and of the random local port. If it is the simulation's seed, results equal the core's
+            bit for bit.
+        alpha: learning rate if the path was faster than estimated.
+        beta: learning rate if the path was slower than estimated.
         epsilon: probability of a random port where the table is consulted.
-        q_thld1: the source router keeps the minimal port below this relative gain.
-        q_thld2: the first router of an intermediate group keeps it below this gain of a random local port.
+        q_thld1: the source router takes another port than the minimal one if its relative gain is at least this.
+        q_thld2: the first router of an intermediate group takes a random local port if its relative gain is at least
+        this.
         integer_ns: truncate estimates to whole ns.
     """
 
@@ -114,7 +116,7 @@ class QAdaptive:
         def random(k: int) -> NDArray[np.uint64]:
             return route_draw(self.seed, source, requests["sequence"], hops, k)
 
-        # The minimal port, and the packet's row of the table. The row means nothing in the destination's group.
+        # The minimal port, and the packet's row of the table. The row has no meaning in the destination's group.
         minimal = requests["candidate_port"][requests["offsets"][:-1]].astype(np.int64)
         q = self.table[router, self.row(group, to_group, source)]
         least, q_minimal = q.min(axis=1), q[n, np.maximum(minimal - p, 0)]
@@ -142,8 +144,8 @@ class QAdaptive:
             explore = (at_source | entered) & (unit(random(0)) < self.epsilon)
             port[explore] = p + w.used[router, below(random(1), w.degree[router])][explore]
 
-        # Feedback to the previous router, for its row of the packet: the least estimate, whichever port is taken.
-        # A terminal gets none, and neither does a local hop in the destination's group.
+        # Feedback to the previous router, for the packet's row there: the least estimate, even if another port is
+        # taken. A packet from a terminal causes none, and neither does a local hop in the destination's group.
         arrived = np.where(came_by == GLOBAL, np.float32(0), np.float32(-1))
         values = np.where(away, np.where(came_by == TERMINAL, np.float32(-1), least), arrived)
         rows = self.row(w.group[w.peer[router, in_port]], to_group, source)

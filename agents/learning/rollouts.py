@@ -59,7 +59,7 @@ class Rollouts:
         self.next_seed, self.decisions = seed, 0
         self.seeds = [0] * networks
         self.ends_ns = [0.0] * networks
-        self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # of the mixture
+        self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # worlds of the mixture
         self.simulations: list[Simulation] = []
         self.rings: list[Ring] = []
         self.late: list[dict[str, Tensor]] = []  # transitions of finished episodes, not taken yet
@@ -142,12 +142,12 @@ class Rollouts:
                 self.late.append(_labelled(part, len(self.rings) + k))
 
     def no_rows(self) -> dict[str, Tensor]:
-        """The columns of `take` without rows, for their names, types and shapes."""
+        """The columns of `take` with no rows; they show the names, types and shapes."""
         nothing = np.empty(0, np.int64)
         return _labelled(self.rings[0].pick(nothing, _TAKEN), 0)
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """Random transitions out of the rings, an equal number from each network.
+        """Random transitions from the rings, an equal number from each network.
 
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
