@@ -202,7 +202,8 @@ class PacketNetwork:
         """Refuse an action that `step` cannot take.
 
         Raises:
-            ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate; names the valid slots.
+            ConfigError: the action is not a slot, or, with invalid=error, the slot has no candidate. The message names
+            the valid slots.
             CoreError: there is no decision.
         """
         if self._at < 0:

@@ -17,7 +17,10 @@ from .experience.blocks import Parts
 from .experience.world import World
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
-"""A rule, from observations [n, width] and masks [n, slots] to n slots. The arrays are views: copy, to keep values."""
+"""A rule that maps observations [n, width] and masks [n, slots] to n slots.
+
+The arrays are views; copy values to keep them.
+"""
 
 OBSERVATION = "progress+router+queues+path+q_values"
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
@@ -59,7 +62,7 @@ class PacketOptions:
         reward: the core's reward of a transition, in us; `flitgym-simulate --help` lists the choices. `PacketBatch`
             also takes rewards from Python. With control=all, `job_slowdown` charges more for the packets of slower
             jobs. All other rewards charge all packets alike.
-        relation: HyperX: the relation that offers the candidates.
+        relation: the relation that lists the candidates.
         record: transitions that the core keeps; it must be more than arrive in one step.
         control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
             and the reward is minus the estimated delay along the chosen path. `all`: all decisions of the network. The
@@ -138,7 +141,7 @@ def world_of(
     """The world that the keywords `world`, `overrides` and `vary` describe.
 
     Raises:
-        ConfigError: they contradict each other, or there is no such world.
+        ConfigError: the keywords contradict each other, or the world does not exist.
     """
     if isinstance(overrides, str):
         raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
@@ -161,10 +164,10 @@ def _default_world() -> World:
 
 
 def check_room(one: Simulation, networks: int) -> None:
-    """Refuse more networks like `one`, which is built already, than fit into memory.
+    """Refuse `networks` networks like `one` if they do not fit into memory; `one` is already built.
 
     Raises:
-        ConfigError: they need more memory than the machine has free; names both numbers.
+        ConfigError: they need more memory than the machine has free. The message names both numbers.
     """
     need, free = (networks - 1) * int(one.facts()["memory_estimate_bytes"]), available_memory()
     if need > free:

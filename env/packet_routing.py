@@ -16,40 +16,42 @@ from .packet_options import PacketKeywords, PacketOptions, check_options, whole
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """A network whose packets request, one after another, the port by which they leave their router.
+    """A network whose packets request output ports, one packet after another.
 
     Observation: Box float32 [width], the features of `Simulation.seam()` with their bounds: the `general` ones, then
-    those of slot 0, slot 1, ... The width depends on the keywords `observation` and `slots` only, not on the size of
-    the network, so one policy fits all networks. At the end of an episode without a further decision all are zero.
+    those of slot 0, slot 1, ... The width depends only on the keywords `observation` and `slots`, not on the size of
+    the network, so one policy fits all networks. If an episode ends without a further decision, all features are zero.
 
-    Action: Discrete(slots). Slot 0 is the minimal path. `info["action_mask"]` (bool [slots]) and `action_masks()` are
+    Action: Discrete(slots). Slot 0 is a minimal path. `info["action_mask"]` (bool [slots]) and `action_masks()` are
     true for slots with a candidate.
 
-    The agent makes every decision of the network, one after another (except with control=packet). `control` sets the
-    extent of an episode, and the reward in us:
+    The agent makes every decision of the network, one after another (except with control=packet). `control` determines
+    which decisions form an episode, and the reward in us:
 
     `decision` (the default): an episode is one decision, and `terminated` is always set. `reset()` continues with the
-    next decision of the same network, and draws a new network after `episode_ns` or with a seed. The reward is minus
-    the delay along the path of the chosen slot as if every queue on it stood still. It counts the time of flight,
-    queues and buffers up to the destination, on a minimal path from the next router on. No router knows this delay, but
-    it is available at once, while the true delay is known only thousands of decisions later. It is close on average:
-    its mean is 0.72 us, that of the true delays is 0.73 us, and the correlation is 0.76 (dragonfly_72, ADV+1 at 0.4, a
-    policy that takes the best slot). Standard algorithms learn from it with any discount.
+    next decision of the same network, and draws a new network after `episode_ns` or with a seed. The reward is minus an
+    estimate of the delay along the path of the chosen slot, as if every queue on it stood still. The estimate adds the
+    time of flight and the time of queued flits up to the destination, on a minimal path from the next router on. No
+    router knows this estimate, but it is available at once. The true delay is known only thousands of decisions later.
+    On dragonfly_72 under ADV+1 at 0.4, the mean estimate is 0.72 us, the mean true delay is 0.73 us, and their
+    correlation is 0.76 (measured with a policy that takes the best slot). Standard algorithms learn from this reward
+    with any discount.
 
     `all`: an episode is a network, drawn from (seed, number of the episode). It is truncated after `episode_ns` or
     `episode_decisions`, and terminated when a workload is done and the network is empty. The reward of a step is minus
-    the delay that accrued since the last step (packet-us), over all packets that are due and not delivered, in the
-    network or at their source. By Little's law the return of an episode, cut off anywhere, is minus the sum of all
-    delays in it. The reward is of the whole network, not of the step's packet.
+    the delay that accrued since the last step (packet-us), summed over all packets that are not yet delivered, in the
+    network or at their source. By Little's law the return of an episode, cut off at any step, is minus the sum of all
+    delays up to then. The reward measures the whole network, not the step's packet.
 
-    `packet`: an episode is a packet, from its first decision to its delivery, which terminates it. `background` decides
-    for all other packets. The reward is minus the packet's own true delay until its next decision or its delivery. The
-    network continues from one packet to the next. When its `episode_ns` are over, the episode is truncated: its reward
-    counts the delay up to that time, and the last observation is returned again. The next episode then draws a new
-    network, as does a `reset` with a seed. The agent learns the best response to the background, which may be a bad
-    routing for all packets.
+    `packet`: an episode is a packet, from its first decision to its delivery, which terminates the episode.
+    `background` decides for all other packets. The reward is minus the packet's own true delay until its next decision
+    or its delivery. The same network then serves the next packet. When its `episode_ns` are over, the episode is
+    truncated. The reward then counts the delay up to that time, and the last observation is returned again. The next
+    episode, or a `reset` with a seed, draws a new network. The agent learns the best path for one packet among the
+    background packets. This rule may be bad if all packets follow it.
 
-    info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (of this network, replaced by slot 0)
+    info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (number in this network, replaced by
+        slot 0)
 
     Args:
         render_mode: `ansi`: `render()` returns the present decision as text.
@@ -60,7 +62,8 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     Version history:
         v0: the first version; the reward of a decision came with its feedback, and stuck packets had none.
-        v1: `control="decision"` is the new default. With `control="all"` the reward counts all packets that are due.
+        v1: `control="decision"` is the new default. With `control="all"` the reward counts all packets that are not
+            delivered.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
@@ -110,7 +113,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Decide.
 
         Args:
-            action: a slot; without a candidate slot 0 replaces it, or (invalid=error) it is refused.
+            action: a slot. If the slot has no candidate, slot 0 replaces it, or an error is raised (invalid=error).
 
         Raises:
             ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate.

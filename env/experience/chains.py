@@ -1,8 +1,8 @@
 """From transitions to packets: the order of a packet's transitions, and whole packets up to their delivery.
 
-A transition has the numbers of its decision and of the packet's next one (`decision`, `next_decision`), which count all
-decisions of a network. Only these numbers link the transitions of a packet. The order in which they are recorded does
-not, since the feedback for a decision travels back to its router.
+A transition has the number of its decision and the number of the packet's next decision (`decision`, `next_decision`).
+The numbers count all decisions of a network. Only these numbers link the transitions of a packet. The order of
+recording does not, since the time of the feedback differs between decisions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...simcore import NO_DECISION, Simulation
 from .ring import Rows
 
-_NUMBER_BITS = 40  # of a key; decisions of a network
+_NUMBER_BITS = 40  # bits of a key that hold the number of the decision
 
 Places = NDArray[np.intp]
 
@@ -62,10 +62,10 @@ def following(decision: NDArray[np.uint64], next_decision: NDArray[np.uint64], n
 
 
 class Chains:
-    """Collects transitions until a packet's are complete.
+    """Collects transitions until all transitions of a packet are known.
 
     The feedback for a decision travels back to its router, so the transitions of a packet arrive in any order. The
-    chain of a packet is complete if it has the last transition (`done`), the first one, and all in between. A
+    chain of a packet is complete if it has the first transition, the last one (`done`), and all in between. A
     transition without a predecessor is the first one if its decision is older than the longest time of feedback.
 
     Args:
@@ -94,11 +94,12 @@ class Chains:
         at = following(decision, rows["next_decision"], np.zeros(len(decision), np.uint64))
         linked = at >= 0
 
-        # Backwards: a row is whole to the end if its packet was delivered there, or if the next row is whole.
+        # Backwards: the rest of a chain is complete if this row is the last one, or if the rest from the next row on is
+        # complete.
         whole = rows["done"].copy()
         while (more := linked & whole[at] & ~whole).any():
             whole |= more
-        # Forwards: in chains whose first decision is old enough, every row gets the number of the first.
+        # Forwards: if the first decision of a chain is old enough, every row of the chain gets its number.
         first = np.ones(len(decision), bool)
         first[at[linked]] = False
         old = rows["decided"].astype(np.int64) + self.horizon <= now
@@ -113,5 +114,5 @@ class Chains:
 
 
 def horizon_cycles(simulation: Simulation) -> int:
-    """The longest time of feedback between two routers, from the end of a decision to its transition, in cycles."""
+    """The longest time in cycles from the moment that a reward is known to its transition."""
     return int(simulation.seam()["news_cycles"])

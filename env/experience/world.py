@@ -1,4 +1,4 @@
-"""A world: the network and the traffic in which agents learn, both drawn for each episode if wanted."""
+"""A world: the network and the traffic in which agents learn. Parts of it may be drawn for each episode."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class World:
     Args:
         sections: `topology`, `router`, `traffic` or `workload`, and `failures` if there are any, as
             `flitgym.simcore.Simulation` takes them.
-        vary: keys that are drawn for each episode (domain randomisation). A section (`traffic`) or a dotted key in it
-            (`traffic.load`) has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
-            are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.
-            `failures.links` from [0, 0.02, 0.05], each episode has its own `failures.seed`, unless `sections` or `vary`
-            have one. Failures that cannot be routed are drawn again.
+        vary: keys that are drawn for each episode (domain randomisation). For a section (`traffic`) or a dotted key
+            (`traffic.load`), give a list of equally likely values, or a mapping `{low, high}` for a uniform number.
+            Keys are drawn in the given order, so put `traffic` before `traffic.load`. If keys of `failures` are drawn,
+            e.g. `failures.links` from [0, 0.02, 0.05], each episode has its own `failures.seed`, unless `sections` or
+            `vary` have one. Failures that cannot be routed are drawn again.
     """
 
     sections: Mapping[str, Any]
@@ -82,7 +82,7 @@ class World:
 
         Args:
             seed: of the episode.
-            attempt: 0, 1, ... if the failures of the attempts before cannot be routed.
+            attempt: number of earlier attempts whose failures could not be routed.
         """
         drawn: dict[str, Any] = _copied(self.sections)
         random = np.random.default_rng([seed, 0x776F726C64])
@@ -114,7 +114,7 @@ class World:
 
     @property
     def _draws_failures(self) -> bool:
-        # A given seed is not replaced.
+        # A seed that the user gave is not replaced.
         drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
         fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
         return bool(drawn) and not fixed
@@ -127,7 +127,7 @@ class Mixture:
     Args:
         worlds: the worlds.
         episode_ns: the length of an episode in each world; None = the agent's. The simulated time of a round scales
-            with it, so that worlds with fast links do not simulate thousands of packets per round.
+            with it, so that a world with fast links does not simulate too many packets per round.
     """
 
     worlds: Sequence[World]
@@ -149,8 +149,8 @@ class Mixture:
         """The mixture of a configuration.
 
         Args:
-            members: by name, `overrides` and `vary` as `World.composed` takes them, `episode_ns` as above, and `share`,
-                the number of times that the world occurs in the mixture (1).
+            members: by name, `overrides` and `vary` as for `World.composed`, `episode_ns` as above, and `share`, the
+                number of times that the world occurs in the mixture (default 1).
 
         Raises:
             ConfigError: a key does not exist, or a world cannot be composed; the message names the member.
