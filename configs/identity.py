@@ -16,13 +16,13 @@ from .plot import plot_formats
 
 # Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
-# Newer parameters with the value that earlier versions implied. That value is left out, so earlier results keep their
-# hash.
+# Parameters that later versions added, with the value that earlier versions implied. The hash leaves out this value, so
+# earlier results keep their hash.
 _CAME_LATER: dict[str, dict[str, Any]] = {
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
     "routing": {"slots_by": "random", "toll": 1.0},
 }
-# Keys of `run` that affect a workload.
+# Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _MOST_THREADS = 1024  # the core's limit
 _LONGEST_NAME = 255  # bytes, the limit of file systems
@@ -52,7 +52,7 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
 
     Args:
         config: A resolved configuration.
-        seed_alone: Whether a seed without failures is kept, for a world that draws failures.
+        seed_alone: Whether to keep a seed without failures, for a world that draws failures.
 
     Raises:
         ConfigError: the seed is negative.
@@ -61,12 +61,12 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     given: dict[str, Any] = _plain(config.get("failures") or {})
     kept = {key: value for key, value in given.items() if value is not None and value != []}
     if kept.get("seed", 0) < 0:
-        raise ConfigError(f"failures.seed: {kept['seed']} is no whole number from 0 on")
+        raise ConfigError(f"failures.seed: {kept['seed']} is not a whole number of at least 0")
     return kept if seed_alone or set(kept) - {"seed"} else {}
 
 
 def check_resources(config: Mapping[Any, Any]) -> None:
-    """Refuse invalid resources and formats, also for a run that is finished already.
+    """Refuse invalid resources and formats, also for a run that is already finished.
 
     Args:
         config: As Hydra composes it, or resolved.
@@ -79,7 +79,9 @@ def check_resources(config: Mapping[Any, Any]) -> None:
     if not 0 <= threads <= _MOST_THREADS:
         raise ConfigError(f"run.threads: {threads} is not in [1, {_MOST_THREADS}], nor 0 = one for each core")
     if not 0 <= most < math.inf:
-        raise ConfigError(f"run.max_memory_gb: {most:g} is no number from 0 on; 0 = what the machine has free")
+        raise ConfigError(
+            f"run.max_memory_gb: {most:g} is not a number of at least 0; 0 = all memory that the machine has free"
+        )
 
 
 def config_hash(config: Mapping[Any, Any]) -> str:

@@ -14,7 +14,7 @@ _RUN = Path(__file__).parent / "run"
 
 
 def learns(config: Mapping[Any, Any]) -> bool:
-    """Whether the routing learns a table in this run, beginning with an empty one."""
+    """Whether the routing learns a table in this run and begins with an empty table."""
     run = config["run"]
     return _learns_in_core(config["routing"]["name"]) and run["load_q_table"] is None and not run["freeze_q_table"]
 

@@ -122,7 +122,7 @@ def test_who_cannot_take_them_says_so() -> None:
     with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is computed in Python .*use PacketBatch"):
         PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
     world = World(TRIANGLE)
-    words = r"routing.observation: 'numpy_link' is computed in Python; .*routing=policy.*Use PacketBatch, PacketRoutingEnv"
+    words = r"routing.observation: 'numpy_link' is computed in Python; .*routing=policy.*Use PacketBatch, PacketRouting"
     with pytest.raises(ConfigError, match=words):
         world.simulation({"name": "policy", "observation": "progress+numpy_link"}, 1)
     with pytest.raises(
