@@ -47,7 +47,8 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
 
     Raises:
         ConfigError: an override has no effect because of the workload, a key does not exist, or a preset cannot be
-        read. hydra.errors.HydraException: an option or key is unknown, or a value has the wrong type; see `explain`.
+            read.
+        hydra.errors.HydraException: an option or key is unknown, or a value has the wrong type; see `explain`.
     """
     config = compose_root("config", overrides)
     refuse_added(config)
@@ -64,7 +65,8 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         hydra: Whether to include Hydra's own section.
 
     Raises:
-        ConfigError: a preset cannot be read. hydra.errors.HydraException: see `compose`.
+        ConfigError: a preset cannot be read.
+        hydra.errors.HydraException: see `compose`.
     """
     overrides = with_new_keys(name, overrides)
     refuse_valueless_groups(overrides)
