@@ -50,7 +50,7 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
     names = [field.name for field in fields(config)]
     for key in names:
         new = _RENAMED.get(f"agent.{key}", "").removeprefix("agent.")
-        if new in names:  # a plugin's subclass sets a default for the old key, which no code reads
+        if new in names:  # a subclass sets a default for the old key, which no code reads
             raise ConfigError(f"{type(config).__module__}: {key} is now {new}")
         if key in _CORE and key not in bounds:
             _check_as_core(key, getattr(config, key), _CORE[key])

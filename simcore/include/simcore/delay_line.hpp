@@ -13,10 +13,10 @@ namespace flitgym {
 template <class T>
 struct DelayLine {
   u32 delay = 1;           // cycles, at least 1
-  u32 first = 0, end = 0;  // numbers of the oldest event and of the next one; events are numbered as they enter
+  u32 first = 0, end = 0;  // number of the oldest event, and of the next event that enters; numbers count up
   u32 mask = 0;            // size of items - 1
   std::vector<T> items;    // [power of two] event n is at n mod size
-  std::vector<u32> marks;  // [power of two > delay] `end` as it was after cycle t, at t mod size
+  std::vector<u32> marks;  // [power of two > delay] value of `end` after cycle t, at index t mod size
 
   void reset(u32 cycles) {
     delay = cycles;
