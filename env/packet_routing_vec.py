@@ -27,9 +27,9 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
     `autoreset_mode` determines the step after an episode, as in Gymnasium. `NextStep`: the next step begins the new
     episode; its action is ignored and its reward is 0. `SameStep`: the last step of an episode returns the first
-    observation of the next one; `info["final_obs"]` [K] (objects: [width] each, or None) and `info["final_info"]` have
-    the last observation and info of the old episode. `Disabled`: the caller must call `reset(options={"reset_mask":
-    ...})` before the next step.
+    observation of the next one. The last observation and info of the old episode are in `info["final_obs"]` [K]
+    (objects: [width] each, or None) and `info["final_info"]`. `Disabled`: the caller must call
+    `reset(options={"reset_mask": ...})` before the next step.
 
     info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with Gymnasium's `_name`.
 

@@ -28,7 +28,7 @@ class Agent:
 
     A checkpoint keeps only the weights, because loading RLlib's own files could run code.
 
-    A training that continues from a checkpoint has the weights, the counts and the epsilon of the checkpoint, but a new
+    A training that continues from a checkpoint takes over the weights, the counts and the epsilon. It has a new
     optimiser, an empty replay buffer and other episodes. So, unlike with the other agents, its result differs from that
     of an uninterrupted training.
     """

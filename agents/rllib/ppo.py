@@ -4,7 +4,7 @@
     layers = ppo.train(world, steps=1_000_000, policy_path="ppo.safetensors")
 
 The learner gets the decisions of whole packets, one packet after another in one array. So advantages (GAE, Schulman et
-al., 2016) end at the delivery of a packet, and none depends on an estimate of the critic at the cut of an episode.
+al., 2016) end at the delivery of a packet. They never need the critic's value at the end of an unfinished episode.
 """
 
 from __future__ import annotations

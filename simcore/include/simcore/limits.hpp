@@ -1,7 +1,6 @@
-// Limits for long work outside the cycle loop. Such work can be interrupted, and memory is checked before it is
-// allocated. A long function (one that builds a simulation, or reads or checks a schedule) opens a LimitScope for its
-// thread. Its loops call worked(), and code that is about to allocate calls claim_memory(). Without a scope both do
-// nothing.
+// Limits for long work outside the cycle loop. They make it interruptible and check memory before it is allocated. A
+// long function (one that builds a simulation, or reads or checks a schedule) opens a LimitScope for its thread. Its
+// loops call worked(), and code that is about to allocate calls claim_memory(). Without a scope both do nothing.
 #pragma once
 
 #include <chrono>

@@ -52,8 +52,9 @@ class Simulation {
   void stop_sources();
   bool empty() const;
 
-  // The two halves of a cycle. Between them, batch() holds the requests. choices[i] is an index into the candidates of
-  // request i. apply() throws ConfigError on a choice outside its candidates and leaves the batch unchanged.
+  // The two halves of a cycle. Between them, batch() holds the requests. In apply(), choices[i] is an index into the
+  // candidates of request i. apply() throws ConfigError on a choice outside its candidates and leaves the batch
+  // unchanged.
   u32 collect();
   // `log_probability`: with a seam, a value per decision, which the transitions store; null: they store NaN.
   void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);

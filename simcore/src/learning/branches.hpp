@@ -1,4 +1,4 @@
-// A branch is a fork that holds and runs only the routers that differ from the original run. Such a router is called
+// A branch is a fork that holds and runs only the routers that differ from the original run. These routers are called
 // apart. A choice changes a few packets and queues, and all other routers behave as in the run. This is concurrent
 // simulation, as in concurrent fault simulation of circuits (Ulrich and Baker, "The concurrent simulation of nearly
 // identical digital networks", DAC 1973).

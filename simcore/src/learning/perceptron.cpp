@@ -107,9 +107,8 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
 // --- A network that scores slots ---
 //
 // The slots of a decision are computed together. They share their general features, so the first layer computes the
-// sums over those once. The next layer reads only units that are active in some slot, often half of them or fewer,
-// because a product with 0 does not change a finite sum. A sum of -0 may become 0, which is equivalent for later
-// layers.
+// sums over those once. The next layer reads only units that are active in some slot, typically half of them or fewer.
+// A product with 0 does not change a finite sum. A sum of -0 may become 0, which is equivalent for later layers.
 
 // Rows per tile, chosen so that its sums fit the registers.
 constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;

@@ -18,10 +18,10 @@ class Ways {
   // Records the decisions of a batch after they were applied. If a packet finds no space, it requests again at the same
   // router, and the last decision replaces earlier ones.
   void note(const Network&, const State&, const Batch&);
-  // Decides on a batch as the run did. The routing itself decides for the packet with key `but` (0: none), and for
-  // packets that the run has not seen at that router after the same number of hops. If the packet whose route was
-  // forced reaches a router as in the run, it continues as in the run. So once a fork equals the run, its decisions are
-  // those of the run and do not depend on the routing's tables.
+  // Decides on a batch as the run did. The routing itself decides for the packet with key `but` (0: none). It also
+  // decides for packets that the run has not seen at that router after the same number of hops. If the packet whose
+  // route was forced reaches a router as in the run, it continues as in the run. So once a fork equals the run, its
+  // decisions are those of the run and do not depend on the routing's tables.
   void follow(const Network&, State&, Batch&, u64 but) const;
 
  private:

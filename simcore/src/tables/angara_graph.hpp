@@ -21,10 +21,10 @@
 
 namespace flitgym::tables {
 
-// Each node has 3^n + 2n + 1 vertices in the routing graph, one for each stage of a route: beginning, first step (n),
-// list of directions (3^n - 1), last step (n), and end. The rule is the same at every node, so it is stored once, as a
-// deterministic automaton. A route is then exactly one path through the automaton, so routes can be counted. A route
-// may end at any node, so the end needs no state.
+// Each node has 3^n + 2n + 1 vertices in the routing graph, one for each stage of a route. The stages are: beginning,
+// first step (n), list of directions (3^n - 1), last step (n), end. The rule is the same at every node, so it is stored
+// once, as a deterministic automaton. A route is then exactly one path through the automaton, so routes can be counted.
+// A route may end at any node, so the end needs no state.
 struct AngaraGraph {
   u32 dimensions = 0, directions = 0, nodes = 0;  // direction k < n is + along dimension k, n + k is -
   u32 vertices_per_node = 0;                      // of the routing graph: 3^n + 2n + 1

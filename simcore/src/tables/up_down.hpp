@@ -9,8 +9,8 @@
 namespace flitgym::tables {
 
 // A channel leads up if its end precedes its beginning in the order of (rank, number). Routes do not turn from down to
-// up, so there is no cycle of dependencies: on every cycle, some switch comes after both of its neighbours in the
-// order, and passing this switch would be such a turn.
+// up, so there is no cycle of dependencies. On every cycle, some switch comes after both of its neighbours in the
+// order. Passing this switch would be such a turn.
 //
 // A table selects the port by the destination only, not by the input port. In general, the beginning of one legal route
 // and the end of another may form an illegal route. Here they cannot. A switch that reaches the destination over down

@@ -1,5 +1,5 @@
-// Shared by the exhaustive proofs of freedom from deadlock: every state that a packet can reach, every hop that it may
-// take from there, and the channel dependencies that follow.
+// Shared by the exhaustive proofs of freedom from deadlock. Enumerates every state that a packet can reach, every hop
+// that it may take from there, and the resulting channel dependencies.
 #pragma once
 
 #include <cstring>

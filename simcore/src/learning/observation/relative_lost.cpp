@@ -4,9 +4,9 @@
 // hide the difference between candidates. Third, packets that differ in their expected delay at the same port have
 // separate rows.
 //
-// Rows by leg: packets at their first router and at later routers have different VC classes. On one link, one class may
-// pass while the other is blocked. A mean over both classes hid an effect on dragonfly_1056 under ADV+4: a packet whose
-// first hop is local later meets a congested local link in the intermediate group, which it cannot avoid.
+// Rows by leg. Packets at their first router and at later routers have different VC classes. On one link, one class may
+// pass while the other is blocked. A mean over both classes hid an effect on dragonfly_1056 under ADV+4. A packet whose
+// first hop is local later meets a congested local link in the intermediate group, and cannot avoid it.
 //
 // Rows by source (only relative_lost_by_source): the index of the sender on its router, as in the table of Q-adaptive
 // (Kang et al., HPDC 2021). Traffic of a terminal that floods the network and traffic of other terminals then learn

@@ -228,8 +228,8 @@ class LowerIndex final : public Search {
 };
 
 // Number of pairs of routes that share a channel but neither source nor destination. A channel has L^2 - sum a_d^2 -
-// sum b_t^2 + L such pairs. Of its L routes, a_d go to destination d and b_t come from terminal t. All terminals of a
-// switch are treated alike.
+// sum b_t^2 + L such pairs. L is the number of its routes; a_d of them go to destination d, and b_t of them come from
+// terminal t. All terminals of a switch are treated alike.
 class FewerConflicts final : public Search {
  public:
   FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {

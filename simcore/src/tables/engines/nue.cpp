@@ -56,8 +56,8 @@ u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) 
   return order[rank % g.switches];
 }
 
-// The routes of one layer. A dependency (c, d) is counted once for each destination whose routes take c and then d, and
-// once more for a tree route.
+// The routes of one layer. The count of a dependency (c, d) is the number of destinations whose routes take c and then
+// d, plus one if the tree takes it.
 class Layer {
  public:
   Layer(const ChannelGraph& g, const DependencyIndex& index);
