@@ -17,8 +17,7 @@ Deviations:
 | target network | a copy every 10,000 updates | a running average, 0.01 per update | |
 | discount | 0.99 | 1, since every packet arrives | `discount` |
 | invalid actions | none | masked slots are never chosen | |
-| batch | from all transitions, all equally likely | an equal part from each network's present episode |
-`replay=transitions` |
+| batch | all transitions are equally likely | equal parts from all present episodes | `replay=transitions` |
 | decisions without a reward at an episode's end | their rewards are awaited | discarded | `tail_ns` |
 | large errors | rewards are clipped to -1 .. 1 | the loss is linear above 1 us (Huber loss) | `huber_us` |
 

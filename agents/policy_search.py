@@ -164,10 +164,8 @@ class Agent:
         self.base = _base(config)
         seam = self._simulation(0, self.next_seed).seam()
         self.features = slot_features(config.observation)
-        self.costs = [
-            *self.features,
-            *_tolls(config.tolls),
-        ]  # general features, the same for all slots, can only have tolls
+        # A general feature is the same for all slots, so it can only have a toll.
+        self.costs = [*self.features, *_tolls(config.tolls)]
         for feature in [*seam["general"], *seam["per_slot"]]:
             if feature["name"].rpartition(".")[2] not in config.tolls:
                 continue

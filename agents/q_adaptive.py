@@ -14,8 +14,7 @@ Q-learning, and this file follows it:
 | learning rates | one | alpha 0.2 if the path was faster than estimated, beta 0.04 if slower |
 | table | real numbers | whole ns: targets and values are truncated, unless `integer_ns=False` |
 | first values | any | latencies of links only: global, or global + local; queues and switches are left out |
-| estimate sent back | the least | the least of the row, even if the packet takes another port (threshold or
-exploration) |
+| estimate sent back | the least | the least of the row, even if the packet takes another port |
 | in the destination's group | learns, too | the estimate is 0, and only a global hop causes feedback |
 | choice | the least | the minimal port, unless another beats it by a threshold; level 2 tries one random port |
 | exploration | at every decision | a random port, at the source router and where level 2 consults the table |
@@ -47,8 +46,8 @@ class QAdaptive:
         beta: learning rate if the path was slower than estimated.
         epsilon: probability of a random port where the table is consulted.
         q_thld1: the source router takes another port than the minimal one if its relative gain is at least this.
-        q_thld2: the first router of an intermediate group takes a random local port if its relative gain is at least
-        this.
+        q_thld2: the first router of an intermediate group takes a random local port if its relative gain is at
+            least this.
         integer_ns: truncate estimates to whole ns.
     """
 

@@ -8,8 +8,7 @@ the same algorithm; both give the same bits (`tests/agents/test_tabular.py`).
 |---|---|---|
 | paths | of any length | the table decides the first `max_hops` hops; minimal hops follow, which avoids deadlock |
 | learning rates | one (0.5) | `alpha` if the path was faster than estimated, `beta` if slower; equal by default |
-| choice | the least | the least, if its relative gain over the minimal port is at least `q_thld1` (0: always the least)
-|
+| choice | the least | the least, if its relative gain over the minimal port is at least `q_thld1` (0 by default) |
 | ties | any | the minimal port, then the lowest |
 | exploration | none | a random port with probability `epsilon`; none by default |
 | table | real numbers | whole ns, truncated, as in the Q-adaptive authors' comparison, unless `integer_ns=False` |

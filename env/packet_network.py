@@ -203,7 +203,7 @@ class PacketNetwork:
 
         Raises:
             ConfigError: the action is not a slot, or, with invalid=error, the slot has no candidate. The message names
-            the valid slots.
+                the valid slots.
             CoreError: there is no decision.
         """
         if self._at < 0:
