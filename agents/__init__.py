@@ -5,7 +5,7 @@ choice of `flitgym-train`. A plugin adds such files in its own folder `agents`.
 
     learning/    parts that algorithms share: rollouts, replay, advantages, bounds of hyperparameters, checkpoints
     networks/    the networks that learn
-    policy/      policies as files, and policies made of costs
+    policy/      files of policies, and policies whose weights are computed from given costs
     policies/    the policies that come with flitgym
     rllib/       PPO and DQN by RLlib; Ray is imported only when one of them is chosen
 """

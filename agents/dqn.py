@@ -7,7 +7,7 @@ and the router takes the slot with the highest value.
     Mnih et al., Nature 518 (2015)      Q-learning with a replay buffer and a target network
     van Hasselt et al., AAAI 2016       Double: the online network picks the next action, the target network values it
     Wang et al., ICML 2016              Dueling: Q = V + A - mean A
-    Matignon et al., IROS 2007          Hysteretic, optional (`hysteresis` < 1): bad news weighs less
+    Matignon et al., IROS 2007          Hysteretic, optional (`hysteresis` < 1): errors towards longer times weigh less
     Boyan and Littman, NIPS 1993        the packet's delay as the reward, in a table (Q-routing)
 
 Deviations:
@@ -17,12 +17,12 @@ Deviations:
 | target network | a copy every 10,000 updates | a running average, 0.01 per update | |
 | discount | 0.99 | 1, since every packet arrives | `discount` |
 | invalid actions | none | masked slots are never chosen | |
-| batch | from all transitions, each as likely | an equal part from each network's episode | `replay=transitions` |
-| decisions open at an episode's end | their rewards are awaited | discarded | `tail_ns` |
-| unit in which errors are clipped at 1 | a reward, clipped to -1 .. 1 | us (Huber loss, `huber_us`) | |
+| batch | all transitions are equally likely | equal parts from all present episodes | `replay=transitions` |
+| decisions without a reward at an episode's end | their rewards are awaited | discarded | `tail_ns` |
+| large errors | rewards are clipped to -1 .. 1 | the loss is linear above 1 us (Huber loss) | `huber_us` |
 
-`reward=relative_delay` measures delays in the network's mean hops and adds `toll` times the time lost to queues, since
-a waiting packet makes others wait. See docs/agents/dqn.md for results.
+`reward=relative_delay` measures delays in units of the network's mean hop time. It adds `toll` times the time lost to
+queues, since a waiting packet makes others wait. See docs/agents/dqn.md for results.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Hyperparameters:
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     reward: str = "hop_delay"
-    toll: float = 1.0  # of reward=relative_delay: weight of the time lost to queues, on top of the delay
+    toll: float = 1.0  # of reward=relative_delay: extra weight of the time lost to queues
     slots: int = 8
-    slots_by: str = "random"  # or estimate: the choice of candidates if there are more than slots
+    slots_by: str = "random"  # or estimate: selects the candidates if there are more than slots
     # experience
     episode_ns: float = 60000
     epsilon_first: float = 0.5
@@ -76,27 +76,28 @@ class Hyperparameters:
 
 @dataclass
 class Config(Hyperparameters):
-    """The keys from `networks` on are of this version only; RLlib's version shares the others. Times in ns."""
+    """Hyperparameters of `agent=dqn`. RLlib's version has only the inherited ones. Times in ns."""
 
     name: str = "dqn"
     # experience
     networks: int = 4  # simulated in parallel
     run_ns: float = 2000  # simulated time of a round
     capacity: int = 16384  # transitions kept of each network
-    # The source of a batch. networks: the present episodes, an equal part from each network;
-    # transitions: the latest transitions of all networks and episodes, each as likely.
+    # The source of a batch. networks: the present episodes, with an equal part from each network; transitions: the
+    # latest transitions of all networks and episodes, all equally likely.
     replay: str = "networks"  # or transitions
-    # How long an episode continues after its end, until the decisions made before the end have their rewards. Without
-    # it the decisions that are open at the end, which are the slow ones, are lost. It needs replay=transitions.
+    # Simulated time after the end of an episode, in which the rewards of earlier decisions still arrive. With 0,
+    # decisions without a reward at the end are lost, and these are the slow ones. It needs replay=transitions.
     tail_ns: float = 0.0
     record_part: float = 0.3  # fraction of the packets whose decisions are recorded
     epsilon_fraction: float = 0.5  # fraction of the training in which epsilon falls
     # learning
     updates: int = 20  # per round
     target_rate: float = 0.01  # step of the target network towards the online network, per update
-    hysteresis: float = 1.0  # weight of errors where the goal is worse than the estimate; 1 = the same weight
-    # The loss is quadratic up to this error and linear above, which moves the values of widely spread delays (of a
-    # saturated network) from their mean towards their median. The unit is a mean hop with reward=relative_delay.
+    hysteresis: float = 1.0  # weight of an error if the goal is worse than the estimate; otherwise the weight is 1
+    # The loss is quadratic up to this error and linear above it. If delays are widely spread, as in a saturated
+    # network, this moves the learned value from their mean towards their median. With reward=relative_delay the unit is
+    # a mean hop time.
     huber_us: float = 1.0
 
     def __post_init__(self) -> None:
@@ -117,7 +118,11 @@ class Config(Hyperparameters):
 
 
 class Agent:
-    """Trains a `QNetwork` on a world. The core needs only its scores: the state's value is the same for all slots."""
+    """Trains a `QNetwork` on a world.
+
+    The core gets only the network's scores of slots: with `dueling`, the state's value is the same for all slots and
+    does not change the choice.
+    """
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         require(config, Config, "agent=dqn")
@@ -217,7 +222,7 @@ class Agent:
         """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is of another agent, or damaged; the message names the piece.
+            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
         """
         given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ..., "replay": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)

@@ -1,7 +1,7 @@
 """The core's random draws in NumPy: a draw is a function of (seed, stream, counter) only.
 
-The formulas are those of `simcore/include/simcore/rng.hpp`, bit for bit. Each packet has its stream, and each of its
-hops has 16 counters. So an agent outside the core can draw the same numbers as a routing inside it.
+The formulas equal those of `simcore/include/simcore/rng.hpp`, bit for bit. Each packet has its own stream, and each of
+its hops has 16 counters. So an agent outside the core can draw the same numbers as a routing in the core.
 """
 
 from __future__ import annotations

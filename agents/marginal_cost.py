@@ -1,18 +1,18 @@
-"""Regression on marginal costs: what each candidate of a decision costs all packets.
+"""Regression on marginal costs: the delay that each candidate of a decision causes to all packets.
 
-Decisions of the policy are sampled. The core tries every candidate of each decision in a fork of the network and
-measures the change in the delays of all packets (`flitgym.simcore.MarginalCost`). A network learns to score candidates
-by these costs, and the routers take the best one. A packet's own delay as the reward makes routers selfish, and the
-network settles where no packet gains by a change (Wardrop's first principle). With marginal costs it tends to the least
-sum of delays (Wardrop's second principle; Beckmann, McGuire, Winsten 1956).
+The agent samples decisions of the policy. The core tries every candidate of a sampled decision in a fork of the network
+and measures the change in the delays of all packets (`flitgym.simcore.MarginalCost`). A network learns to score
+candidates by these costs, and the routers take the best one. A packet's own delay as the reward makes routers selfish,
+and the network settles where no packet gains by a change (Wardrop's first principle). With marginal costs, routing
+approaches the least sum of delays (Wardrop's second principle; Beckmann, McGuire, Winsten 1956).
 
-The forks of a decision have the same later packets, so the differences between candidates carry less noise than returns
-of separate decisions. No label depends on an estimate of a next state. This is supervised learning on the states that
-the policy itself visits (Ross, Gordon, Bagnell, AISTATS 2011).
+All forks of a decision have the same later packets. So the differences between candidates have less noise than the
+differences between returns of separate decisions. No label depends on an estimate of a next state. This is supervised
+learning on the states that the policy itself visits (Ross, Gordon, Bagnell, AISTATS 2011).
 
 The other packets keep their routes in a fork (`other_packets=kept`). With `other_packets=routed` they react, which adds
-mostly noise (see `MarginalCost`). Only the differences between the costs of a decision matter, so scores and targets
-are compared around their means over the candidates.
+mostly noise (see `MarginalCost`). Only the differences between the costs of a decision matter. So the loss compares
+scores and targets after subtracting their means over the candidates.
 
 See docs/agents/marginal_cost.md for results.
 """
@@ -56,7 +56,7 @@ class Config:
     sample_fraction: float = 0.02  # fraction of all decisions that are sampled
     horizon_ns: float = 1500  # simulated time of a fork
     other_packets: str = "kept"  # other packets keep their routes in a fork; or routed: they decide again
-    threads: int = 0  # of the forks; 0 = one per core. The result does not depend on it
+    threads: int = 0  # that run the forks; 0 = one per core. The result does not depend on it
     capacity: int = 32768  # labelled decisions kept
     # learning
     learning_rate: float = 1e-3
@@ -193,7 +193,7 @@ class Agent:
         """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is of another agent, or damaged; the message names the piece.
+            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
         """
         given = stored.checked(state, "agent", {**self._parts, "round": 0, "next_seed": 0, "replay": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)

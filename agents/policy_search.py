@@ -1,13 +1,13 @@
 """Cross-entropy search for a policy with few parameters. Whole runs are judged, not single decisions.
 
-The delay of a decision does not show what a detour costs other packets. Next to a job that floods the network, each
-detour is faster for its own packet and fills the buffers of links that other packets need. So each candidate policy
-plays whole episodes, and the loss is measured over all of them.
+The delay of a decision does not show what a detour costs other packets. If a job floods the network, a detour is faster
+for its own packet, but it fills the buffers of links that other packets need. So each candidate policy plays whole
+episodes, and the loss is measured over all of them.
 
-A score is minus a sum of positive costs, one per feature of the slot. The search is over the logarithms of the costs.
-Non-minimal paths may pay a second cost for a feature (`tolls`), which no linear score can express. The cost of a detour
-to other packets grows with the time that is lost on the links it takes (marginal-cost pricing: Beckmann, McGuire,
-Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
+The score of a slot is minus a sum: each feature of the slot times a positive cost. The search is over the logarithms of
+the costs. Non-minimal paths may pay a further cost for a feature (`tolls`), which no linear score can express. The cost
+of a detour to other packets grows with the time that is lost on the links it takes (marginal-cost pricing: Beckmann,
+McGuire, Winsten 1956). The costs may also be subtracted from the score of a trained policy (`base`).
 
     Rubinstein, Methodology and Computing in Applied Probability 1 (1999)   draw, keep the elite, fit, draw again
     Szita and Lorincz, Neural Computation 18 (2006)                         policies by this method
@@ -73,9 +73,8 @@ class Config:
     base: str | None = None
     # search
     start: dict[str, float] = field(default_factory=dict)  # first costs, by feature or feature_toll; default 1
-    references: list[str] = field(
-        default_factory=list
-    )  # routings of the core, with default parameters and empty tables
+    # routings of the core, with default parameters and empty tables
+    references: list[str] = field(default_factory=list)
     harm_weight: float = 1.0  # weight of a candidate's excess loss over the best reference, added to its loss
     spread: float = 0.7  # first standard deviation of the logarithms of the costs
     min_spread: float = 0.1  # lower bound of the standard deviation
@@ -83,7 +82,7 @@ class Config:
     elite: int = 4  # best candidates, to which the next mean and spread are fitted
     smoothing: float = 0.7  # weight of the fit against the previous mean and spread
     episode_ns: float = 2000000  # the longest episode, in worlds that do not set their own
-    threads: int = 1  # of the episodes; 0 = one per core. The result does not depend on it
+    threads: int = 1  # episodes that run at the same time; 0 = one per core. The result does not depend on it
 
     def __post_init__(self) -> None:
         check(

@@ -4,9 +4,9 @@
     Schulman et al., ICLR 2016                  generalised advantage estimation, here along the decisions of a packet
     Huang and Ontanon, FLAIRS 2022              invalid actions masked out of the distribution
 
-The routers draw their slots inside the core, which also records the log-probability of each. Numbers link the
-decisions of a packet. If the next decision of a packet is not recorded yet, the advantage sum ends there with the
-critic's value of the next observation.
+The core draws the slots and records the log-probability of each draw. The column `next_decision` links the decisions of
+a packet. If the next decision is not recorded yet, the critic's value of the next observation replaces the rest of the
+advantage sum.
 
 Deviations from Schulman et al. (2017): the discount is 1 instead of 0.99, since every packet arrives; the critic has a
 Huber loss instead of a squared error. See docs/agents/ppo.md for results.
@@ -38,9 +38,9 @@ class Hyperparameters:
     hidden: list[int] = field(default_factory=lambda: [32, 32])
     observation: str = "progress+router+queues+path+q_values"
     reward: str = "hop_delay"
-    toll: float = 1.0  # of reward=relative_delay: weight of the time lost to queues, on top of the delay
+    toll: float = 1.0  # of reward=relative_delay: extra weight of the time lost to queues
     slots: int = 8
-    slots_by: str = "random"  # or estimate: the choice of candidates if there are more than slots
+    slots_by: str = "random"  # or estimate: selects the candidates if there are more than slots
     # experience
     episode_ns: float = 60000
     # learning
@@ -69,7 +69,7 @@ class Hyperparameters:
 
 @dataclass
 class Config(Hyperparameters):
-    """The keys from `networks` on are of this version only; RLlib's version shares the others. Times in ns."""
+    """Hyperparameters of `agent=ppo`. RLlib's version has only the inherited ones. Times in ns."""
 
     name: str = "ppo"
     # experience
@@ -77,7 +77,7 @@ class Config(Hyperparameters):
     run_ns: float = 4000
     capacity: int = 16384
     record_part: float = 0.3
-    tail_ns: float = 0.0  # how long an episode continues after its end, for the rewards of decisions made before it
+    tail_ns: float = 0.0  # simulated time after an episode's end, in which rewards of earlier decisions still arrive
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,7 +125,7 @@ class Agent:
             nothing = float("nan")
             return {**metrics, "loss": nothing, "reward": nothing, "entropy": nothing}
         advantage, goal = self.advantages(batch)
-        # Scaled over the whole batch, since a few rows have no meaningful standard deviation.
+        # Scaled over the whole batch, since the standard deviation of a small minibatch would be noise.
         scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
         losses, entropies = [], []
         for _ in range(config.epochs):
@@ -211,7 +211,7 @@ class Agent:
         """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is of another agent, or damaged; the message names the piece.
+            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
         """
         given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ...})
         self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)

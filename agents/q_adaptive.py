@@ -12,11 +12,11 @@ Q-learning, and this file follows it:
 
 | | plain Q-learning | here, as in the authors' code |
 |---|---|---|
-| learning rates | one | alpha 0.2 for good news, beta 0.04 for bad news |
+| learning rates | one | alpha 0.2 if the path was faster than estimated, beta 0.04 if slower |
 | table | real numbers | whole ns: targets and values are truncated, unless `integer_ns=False` |
 | first values | any | latencies of links only: global, or global + local; queues and switches are left out |
-| estimate sent back | the least | the least of the row, even if a threshold or exploration takes another port |
-| in the destination's group | learns, too | the estimate is 0, and only global hops get feedback |
+| estimate sent back | the least | the least of the row, even if the packet takes another port |
+| in the destination's group | learns, too | the estimate is 0, and only a global hop causes feedback |
 | choice | the least | the minimal port, unless another beats it by a threshold; level 2 tries one random port |
 | exploration | at every decision | a random port, where level 1 or level 2 decides |
 
@@ -116,7 +116,7 @@ class QAdaptive:
         def random(k: int) -> NDArray[np.uint64]:
             return route_draw(self.seed, source, requests["sequence"], hops, k)
 
-        # The minimal port, and the packet's row of the table. The row means nothing in the destination's group.
+        # The minimal port, and the packet's row of the table. The row has no meaning in the destination's group.
         minimal = requests["candidate_port"][requests["offsets"][:-1]].astype(np.int64)
         q = self.table[router, self.row(group, to_group, source)]
         least, q_minimal = q.min(axis=1), q[n, np.maximum(minimal - p, 0)]

@@ -7,8 +7,8 @@ the same algorithm; both give the same bits (`tests/agents/test_tabular.py`).
 | | paper | here |
 |---|---|---|
 | paths | of any length | the table decides the first `max_hops` hops; minimal hops follow, which avoids deadlock |
-| learning rates | one (0.5) | `alpha` for good news, `beta` for bad news; equal by default |
-| choice | the least | the least, unless it gains less than `q_thld1` over the minimal port (0: always the least) |
+| learning rates | one (0.5) | `alpha` if the path was faster than estimated, `beta` if slower; equal by default |
+| choice | the least | the least, if its relative gain over the minimal port is at least `q_thld1` (0 by default) |
 | ties | any | the minimal port, then the lowest |
 | exploration | none | a random port with probability `epsilon`; none by default |
 | table | real numbers | whole ns, truncated, as in the Q-adaptive authors' comparison, unless `integer_ns=False` |
@@ -34,11 +34,11 @@ class QRouting:
 
     Args:
         simulation: its routing is `QRouting.routing(max_hops)`.
-        seed: of the exploration. The seed of the simulation gives the core's bits.
-        alpha: learning rate of good news.
-        beta: learning rate of bad news.
+        seed: of the exploration. If it is the simulation's seed, results equal the core's bit for bit.
+        alpha: learning rate if the path was faster than estimated.
+        beta: learning rate if the path was slower than estimated.
         epsilon: probability of a random port where the table is consulted.
-        q_thld1: the minimal port is kept below this relative gain.
+        q_thld1: another port than the minimal one is taken if its relative gain is at least this.
         max_hops: routers that a packet reaches in fewer hops consult the table.
         integer_ns: truncate estimates to whole ns.
     """
@@ -78,7 +78,8 @@ class QRouting:
         if facts["damaged"] or facts["topology"] not in ("dragonfly", "hyperx"):
             table = self.hop_times()
         elif facts["topology"] == "dragonfly":
-            # The authors' first values: a minimal path to another group, two hops of the same kind within the own one.
+            # The authors' first values: the time of a minimal path to another group, or of two local hops within the
+            # own group.
             _, local, far, _ = latency.astype(np.float32)
             within = np.where(kind == GLOBAL, 2 * far, 2 * local)
             own = w.group[:, None] == w.group
@@ -105,7 +106,7 @@ class QRouting:
         ]
         done = 0
         while (hops == done).any():
-            # One hop more: all routers within `done` hops are known.
+            # Times to all routers within `done` hops are known; this step adds one hop.
             reached, known = times.copy(), hops.copy()
             for router, peer, ns in links:
                 on_path = (known[peer] == done) & (known[router] < 0)
@@ -147,6 +148,6 @@ class QRouting:
             explore = consulted & (unit(random(0)) < self.epsilon)
             port[explore] = (p + w.used[router, below(random(1), w.degree[router])])[explore]
 
-        # Feedback to the previous router: the least estimate from here. A terminal gets none.
+        # Feedback to the previous router: the least estimate from here. A packet from a terminal causes none.
         values = np.where(at_source, np.float32(-1), np.where(router == to, np.float32(0), least))
         return index_of(port, requests), values, to

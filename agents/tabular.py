@@ -1,4 +1,4 @@
-"""The common parts of the two tabular agents: the wires of the network, a table's update, and the loop over cycles.
+"""Parts that the two tabular agents share: the links of the network, the update of a table, and the loop over cycles.
 
 The agents make the decisions of the core's routers through `routing={"name": "external", "feedback": True, ...}`.
 """
@@ -22,10 +22,10 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Wires:
-    """The links between routers, out of the core. Ports count per router.
+    """The links between routers, from the core. Port numbers are router-local.
 
-    A router's table has a column per port, beginning with the router's first link. All tables have the columns of the
-    widest one.
+    A router's table has a column per port, beginning with the router's first link. All tables have the number of
+    columns that the largest router needs.
 
     Args:
         first_link: [routers] the first port that leads to another router, which is column 0.
@@ -88,7 +88,7 @@ class Wires:
 def hysteretic_update(
     table: NDArray[np.float32], at: tuple[int, int, int], target: float, alpha: float, beta: float, integer_ns: bool
 ) -> None:
-    """Move one value towards its target, at rate `alpha` if the target is good news (less time), else at rate `beta`.
+    """Move a value towards its target, at rate `alpha` if the target is lower, else at rate `beta`.
 
     The arithmetic is in double precision. With `integer_ns`, target and result are truncated to whole ns.
     """
@@ -118,7 +118,7 @@ class Agent(Protocol):
 def play(
     simulation: Simulation, agent: Agent, cycles: int, tick: Callable[[int], object] = lambda cycles: None
 ) -> None:
-    """Let `agent` make every decision for `cycles` cycles; `tick(n)` reports every 64 cycles that n more are done."""
+    """Let `agent` make every decision for `cycles` cycles. Every 64 cycles, `tick(n)` reports n further cycles."""
     for cycle in range(1, cycles + 1):
         count = simulation.collect()
         agent.learn(simulation.feedback())  # first, so that the decisions of the same cycle use it

@@ -1,4 +1,4 @@
-"""Keys that a `+` adds to the configuration although no code reads them."""
+"""Refuses keys that a `+` adds to the configuration, because no code reads them."""
 
 from dataclasses import fields, is_dataclass
 

@@ -1,8 +1,8 @@
-"""Composition of configurations: single ones by Hydra, and those of a sweep from options that Hydra composed once.
+"""Composes configurations. Hydra composes a single one. A sweep joins options that Hydra has composed once.
 
-Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option sets only its
-section. So `Composer` composes each option once and joins the sections. It leaves unusual overrides (`+key`, packages,
-options that set other sections) and every error to Hydra.
+Hydra takes some 60 ms for a configuration. A sweep has hundreds of runs but few options, and an option sets only the
+section of its group. So `Composer` composes each option once and joins the sections. Hydra itself composes unusual
+overrides (`+key`, packages, options that set other sections) and reports every error.
 """
 
 import re
@@ -43,10 +43,11 @@ _INTERPOLATION = re.compile(r"\$\{(\w+):(\w*)\}")
 
 
 def compose(overrides: Sequence[str] = ()) -> DictConfig:
-    """The configuration that `flitgym-simulate <overrides>` would run with.
+    """The configuration that `flitgym-simulate <overrides>` uses.
 
     Raises:
-        ConfigError: the workload makes an override useless, a key does not exist, or a preset cannot be read.
+        ConfigError: an override has no effect because of the workload, a key does not exist, or a preset cannot be
+            read.
         hydra.errors.HydraException: an option or key is unknown, or a value has the wrong type; see `explain`.
     """
     config = compose_root("config", overrides)
@@ -65,7 +66,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
 
     Raises:
         ConfigError: a preset cannot be read.
-        hydra.errors.HydraException: as `compose`.
+        hydra.errors.HydraException: see `compose`.
     """
     overrides = with_new_keys(name, overrides)
     refuse_valueless_groups(overrides)
@@ -91,8 +92,9 @@ class Root:
 
     Args:
         name: Name of the file, without `.yaml`.
-        groups: Each has a section of the same name, and its options set only this section.
-        check: Refuses configurations that Hydra accepts; it gets a configuration and its overrides or keys.
+        groups: Groups of options. A group has a section of the same name, and its options set only this section.
+        check: Raises an error for invalid configurations that Hydra accepts; gets a configuration and its overrides or
+            keys.
     """
 
     name: str
@@ -103,7 +105,7 @@ class Root:
         """Compose by Hydra, and check.
 
         Raises:
-            ConfigError, hydra.errors.HydraException: as `compose`.
+            ConfigError, hydra.errors.HydraException: see `compose`.
         """
         config = compose_root(self.name, overrides)
         refuse_added(config)
@@ -115,11 +117,11 @@ SIMULATION = Root("config", (*GROUPS, "run"), refuse_unused)
 
 
 class _UnusualError(Exception):
-    """Hydra must compose these overrides."""
+    """Raised inside `Composer` if only Hydra can compose the overrides."""
 
 
 class Composer:
-    """Composes the configurations of many runs, and remembers the options.
+    """Composes the configurations of many runs. Each option is composed once and kept.
 
     Args:
         root: The primary configuration of the command.
@@ -151,7 +153,7 @@ class Composer:
         try:
             return self._assembled(words, values)
         except (_UnusualError, *WRONG):
-            # Hydra finds the error again and reports it, or composes the unusual overrides.
+            # Hydra reports the error, or composes the unusual overrides.
             self.left_to_hydra += 1
             return self.by_hydra(words, values)
 

@@ -1,4 +1,7 @@
-"""Messages about configurations in one sentence: the key, the value, the valid choices and the nearest spelling."""
+"""Messages about wrong configurations.
+
+A message names the key, the value, the valid choices and the nearest spelling.
+"""
 
 import difflib
 import re
@@ -45,7 +48,7 @@ def explain(error: BaseException) -> str:
         error: An exception of Hydra, OmegaConf or the core.
 
     Returns:
-        One line, or the exception's text if that is clear. Bytes of the command line that are not text appear as
+        One line, or the exception's own text if it is clear. Bytes of the command line that are not text appear as
         numbers.
     """
     return _explain(error).encode("utf-8", "backslashreplace").decode()
@@ -71,7 +74,7 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, InterpolationResolutionError) and (own := _raised_by_resolver(error)) is not None:
         return f"{own.strerror}: {own.filename}" if isinstance(own, OSError) else str(own)
     if isinstance(error, KeyValidationError) and isinstance(error.parent_node, ListConfig):
-        return f"{error.parent_node} is a list where a mapping of keys belongs"
+        return f"{error.parent_node} is a list, but it must be a mapping of keys"
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
         return key + of_type(_first_line(error.msg or str(error)))
@@ -143,7 +146,7 @@ def explain_file(error: BaseException, words: Iterable[str]) -> str:
             OmegaConf.to_container(OmegaConf.load(path))
         except type(error):
             return text if str(path) in text else f"{path}: {text}"
-        except Exception:  # a file with another error
+        except Exception:  # a file with a different error is not the cause
             continue
     return text
 
@@ -156,12 +159,12 @@ def _unknown_option(error: MissingConfigException) -> str:
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:
-    # A user sets neither `name`, which comes with the option of a group, nor `hydra`.
+    # The message does not list `name`, which the option of a group sets, or `hydra`.
     parent = error.parent_node
     valid = {str(key) for key in parent} - {"name", "hydra"} if parent is not None else set()
     section = str(error.full_key).rpartition(".")[0]
     if isinstance(parent, ListConfig):
-        return f"{parent} is a list where a mapping of keys belongs"
+        return f"{parent} is a list, but it must be a mapping of keys"
     if error.key == "name" and section and "name" not in (parent or {}):
         return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
     text = unknown(section or "configuration", str(error.key), valid, "key")
@@ -189,7 +192,7 @@ def _no_list(error: HydraException) -> str:
 
 
 def _in_worlds(text: str) -> str | None:
-    # Hydra's first line names neither the section of the key nor the agents that the preset is for.
+    # Hydra's first line does not name the section of the key, or the agents that the preset is for.
     found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
     if found is None:
         return None
@@ -205,7 +208,7 @@ def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:
 
 
 def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
-    # A resolver makes the name of a run's folder. It reads files and builds the jobs.
+    # A resolver computes the name of a run's folder. To do so, it reads files and builds the jobs.
     inner: BaseException | None = error
     while inner is not None and not isinstance(inner, (ConfigError, OSError)):
         inner = inner.__cause__ or inner.__context__
@@ -214,6 +217,6 @@ def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
 
 def _first_line(text: str) -> str:
     lines = text.strip().split("\n", 2)
-    # A heading needs its next line.
+    # A heading (ending with a colon) is shown with its next line.
     line = " ".join(part.strip() for part in lines[:2]) if lines[0].endswith(":") else lines[0]
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from .composition import compose_root
 from .errors import options_of
 
-# Lists of a command, and the group whose options they take.
+# Keys that hold a list, and the group whose options are valid entries.
 _LISTS = {"policies": "routing", "patterns": "traffic", "workloads": "workload", "evaluation.baselines": "routing"}
 
 

@@ -16,13 +16,13 @@ from .plot import plot_formats
 
 # Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
-# Newer parameters with the value that earlier versions implied. That value is left out, so earlier results keep their
-# hash.
+# Parameters that later versions added, with the value that earlier versions implied. The hash leaves out this value, so
+# earlier results keep their hash.
 _CAME_LATER: dict[str, dict[str, Any]] = {
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
     "routing": {"slots_by": "random", "toll": 1.0},
 }
-# Keys of `run` that affect a workload.
+# Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _MOST_THREADS = 1024  # the core's limit
 _LONGEST_NAME = 255  # bytes, the limit of file systems
@@ -53,7 +53,7 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
 
     Args:
         config: A resolved configuration.
-        seed_alone: Whether a seed without failures is kept, for a world that draws failures.
+        seed_alone: Whether to keep a seed without failures, for a world that draws failures.
 
     Raises:
         ConfigError: the seed is negative.

@@ -23,7 +23,7 @@ _GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
 _MATRIX_KEYS = {"name", "matrix_file", "ranks", "bytes_per_value", "iterations", "terminals", "start_ns"}
 _MATRIX_NUMBERS = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}
 
-# Keys of a job that are not parameters of its motif.
+# Keys of a job besides the parameters of its motif.
 _PLACE_OF_JOB = ("name", "motif", "terminals")
 
 # Keys of a job that name a file.
@@ -163,8 +163,8 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
 
 
 def _check_parameters(where: str, motif: str, parameters: Section) -> None:
-    # The core's message would name a job that the user did not write. With background=none the parameters are unused,
-    # since a sweep may have both.
+    # Checked here, because the core's message would name a job that the user did not write. With background=none the
+    # parameters are allowed but unused, since a sweep may also contain runs with a background.
     if motif == "none":
         return
     valid = registered("motif")[motif]["params"]
@@ -194,7 +194,7 @@ def _goal(section: Section, available: int) -> list[dict[str, Any]]:
 def _free(section: Section, available: int) -> list[dict[str, Any]]:
     jobs = _mappings(section["jobs"])
     for job in jobs:
-        # Checked first, since their number is the number of ranks.
+        # Checked first, since the number of terminals is the number of ranks.
         _check_terminals(job)
         if "program" in job:
             raise ConfigError(
@@ -238,7 +238,8 @@ def _goal_job(given: Section) -> dict[str, Any]:
     path = job.pop("goal_file")
     if not isinstance(path, str):
         raise ConfigError(f"workload.jobs.{job['name']}.goal_file: {path!r} is not a path")
-    # As bytes, so that the GOAL parser reports line and column. Some editors begin a file with a UTF-8 mark.
+    # Passed as bytes, so that the GOAL parser reports line and column. Some editors begin a file with a byte order
+    # mark.
     return job | {"program": Program.goal(read_plain(path).removeprefix(b"\xef\xbb\xbf"), path)}
 
 
@@ -253,7 +254,7 @@ def _matrix_job(given: Section, available: int) -> dict[str, Any]:
     for key in [key for key in numbers if key in job]:
         value = job.pop(key)
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ConfigError(f"workload.jobs.{job['name']}.{key}: {value!r} is not a whole number from 1 on")
+            raise ConfigError(f"workload.jobs.{job['name']}.{key}: {value!r} is not a whole number of at least 1")
         numbers[key] = value
     matrix = read_matrix_market(path)
     # The default is a rank per row, but at most one per terminal.

@@ -1,4 +1,4 @@
-"""Keys that have new names. An override with an old name still works, and stderr names the new one."""
+"""Keys that have new names. An override with an old name still works, and stderr shows the new name."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from .source import offered
 
-# From the old to the new name, by the primary configuration.
+# By primary configuration: old name -> new name.
 RENAMED: dict[str, dict[str, str]] = {
     "train": {
         "agent.begin": "agent.learning_starts",  # rllib_dqn
@@ -37,12 +37,12 @@ def with_new_keys(root: str, words: Iterable[str]) -> list[str]:
 
 
 def new_keys(root: str, keys: Iterable[str], words: Iterable[str]) -> dict[str, str]:
-    """The new name of each key; most have none and stand for themselves.
+    """The new name of each key. A key that was not renamed maps to itself.
 
     Args:
         root: Name of the primary configuration.
         keys: The keys.
-        words: Overrides, which may choose an agent. A plugin's agent may have a key of an old name.
+        words: Overrides, which may choose an agent. A plugin's agent may have its own key with an old name.
     """
     names = {key: RENAMED.get(root, {}).get(key, key) for key in keys}
     for old, new in names.items():
@@ -56,7 +56,10 @@ def new_keys(root: str, keys: Iterable[str], words: Iterable[str]) -> dict[str, 
 
 
 def with_old_keys(agent: Mapping[str, Any]) -> dict[str, Any]:
-    """An agent's section as the hash of a training takes it: with old names, so that finished trainings keep theirs."""
+    """An agent's section with the old names of keys, for the hash of a training.
+
+    So finished trainings keep their hash.
+    """
     return {_OLD_OF_AGENT.get(key, key): value for key, value in agent.items()}
 
 

@@ -3,10 +3,10 @@
 import re
 
 _NO_PAIR = "it is not of the form key=value; --help lists the keys"
-# Messages of OmegaConf about a value of a wrong type.
+# The end of the message about a value of a wrong type, by OmegaConf's name of the wanted type.
 _KINDS = {
-    "Float": "no number (Float)",
-    "Integer": "no whole number (Integer)",
+    "Float": "not a number (Float)",
+    "Integer": "not a whole number (Integer)",
     "bool": "neither true nor false",
 }
 _WRONG_TYPE = re.compile(
@@ -53,8 +53,8 @@ def of_type(text: str) -> str:
     if (found := _WRONG_TYPE.match(text)) is not None:
         return f"'{found['value']}' is {_KINDS[found['kind'] or found['bool']]}"
     if (found := _MISSING.match(text)) is not None:
-        return f"nothing is given, and {_wanted(found['kind'])} belongs here"
-    return "nothing is given, and a value belongs here" if _NOT_OPTIONAL.match(text) else text
+        return f"no value is given; it must be {_wanted(found['kind'])}"
+    return "no value is given, but the key needs one" if _NOT_OPTIONAL.match(text) else text
 
 
 def _wanted(kind: str) -> str:

@@ -50,7 +50,7 @@ def register_routes() -> None:
 
 
 def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
-    """Refuse values that have no meaning.
+    """Refuse invalid values.
 
     Args:
         config: The configuration, as Hydra composes it, or resolved.
@@ -61,7 +61,7 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """
     for key in _FILES:
         if config[key] == "":
-            raise ConfigError(f"{key}: it names no file; leave it out, or write {key}=null")
+            raise ConfigError(f"{key}: no file is given; leave it out, or write {key}=null")
     if config["file"] is not None:
         for word in overrides:
             if word.lstrip("+~").partition("=")[0].partition(".")[0] == "engine":

@@ -1,4 +1,4 @@
-"""The typed schema. The core declares the parameters of a topology, routing or traffic pattern next to its code.
+"""The typed schema of the configuration. In the core, the parameters of a component are declared next to its code.
 
 Every registered name becomes a Hydra group option with a structured config made from its parameter list. So a misspelt
 key or a value of a wrong type is refused before a run begins, and a new component needs no edit here.
@@ -51,7 +51,7 @@ class Run:
 
 @dataclass
 class Workload:
-    """The longest wait for the jobs and the records. The core's parameters of a workload are added."""
+    """The time limit and the records of a run of jobs. The core's parameters of a workload are added."""
 
     max_ns: float = MISSING
     series_interval_ns: float = MISSING

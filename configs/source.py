@@ -1,7 +1,7 @@
-"""Configurations that flitgym offers to Hydra besides its YAML files: typed options, made when Hydra loads one.
+"""Typed options that flitgym offers to Hydra besides its YAML files. An option is built when Hydra loads it.
 
-Both classes use Hydra's public plugin interfaces. Hydra's `ConfigStore` would type every option when it is stored, and
-each command would pay for all of them although a run uses one option per group.
+Both classes use Hydra's public plugin interfaces. Hydra's `ConfigStore` builds every option when it is stored. That
+takes time in each command, although a run uses only one option per group.
 """
 
 from collections.abc import Callable, Iterable
@@ -59,7 +59,7 @@ class FlitgymSource(ConfigSource):
         return ConfigResult(provider=self.provider, path=f"{_SCHEME}://", config=config, header={"package": None})
 
     def available(self) -> bool:
-        """The offers are part of the program."""
+        """True: the offers are part of the program."""
         return True
 
     def is_group(self, config_path: str) -> bool:

@@ -79,7 +79,7 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
 def _agent_node(hyperparameters: type[Any]) -> DictConfig:
     node: DictConfig = OmegaConf.structured(hyperparameters)
     for key in node:
-        # A mapping accepts any key, so that `agent.start.lost=2` needs no +; the agent checks the keys.
+        # The mapping accepts any key, so that `agent.start.lost=2` needs no +. The agent checks the keys.
         if isinstance(node[key], DictConfig):
             OmegaConf.set_struct(node[key], False)
     return node
@@ -91,7 +91,7 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
     Raises:
         ConfigError, OSError: as `core_sections`.
     """
-    # The agent's routing replaces this one.
+    # A placeholder, which the agent's routing replaces.
     complete = OmegaConf.merge({"routing": {"name": "policy"}}, OmegaConf.to_container(config, resolve=True))
     assert isinstance(complete, DictConfig)
     sections = core_sections(complete)
@@ -117,7 +117,7 @@ def variation(config: DictConfig) -> dict[str, Any]:
 
 
 def _groups(config: DictConfig) -> int:
-    # The core knows the groups: those of a Dragonfly, the planes of a HyperX, and others.
+    # Only the core knows the groups of a topology, e.g. the groups of a Dragonfly or the planes of a HyperX.
     sections = {**world_sections(config), "routing": "minimal", "traffic": "uniform"}
     return int(Simulation(sections).facts()["groups"])
 
@@ -126,7 +126,7 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
     """The worlds of a training by name, as `Mixture.composed` takes them; None = the world of the configuration.
 
     Raises:
-        ConfigError: it is not a mapping, or there is a `vary`, too.
+        ConfigError: `worlds` is not a mapping, or `vary` is also set.
     """
     if config.worlds is None:
         return None
@@ -150,8 +150,8 @@ def training_hash(config: DictConfig) -> str:
     """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
-    # Without failures the section is left out, so that early trainings keep their hash. A seed counts, since `vary` may
-    # draw failures.
+    # Without failures the section is left out, so that early trainings keep their hash. A seed without failures is
+    # kept, since `vary` may draw failures.
     if not core_failures(config) and plain.get("failures", {}).get("seed") is None:
         identity.pop("failures", None)
     if identity.get("worlds") is None:
@@ -163,8 +163,8 @@ def training_hash(config: DictConfig) -> str:
 
 
 def _with_base(agent: dict[str, Any]) -> dict[str, Any]:
-    # A policy counts by the content of its file without provenance. Without a policy the key is left out, so that early
-    # searches keep their hash.
+    # The hash contains the content of the policy's file without provenance. Without a policy the key is left out, so
+    # that early searches keep their hash.
     if agent["base"] is None:
         return {key: value for key, value in agent.items() if key != "base"}
     path = policy_path("agent.base", agent["base"])

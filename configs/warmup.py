@@ -1,4 +1,4 @@
-"""The warm-up of routings that learn in a run, which begin with an empty table, and the warning about it."""
+"""The warm-up of a run. Routings that learn need a long one, because they begin with an empty table."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -14,7 +14,7 @@ _RUN = Path(__file__).parent / "run"
 
 
 def learns(config: Mapping[Any, Any]) -> bool:
-    """Whether the routing learns a table in this run, beginning with an empty one."""
+    """Whether the routing learns a table in this run and begins with an empty table."""
     run = config["run"]
     return _learns_in_core(config["routing"]["name"]) and run["load_q_table"] is None and not run["freeze_q_table"]
 
@@ -25,7 +25,7 @@ def warmup_ns(*, _root_: Mapping[Any, Any]) -> float:
 
 
 def cold_table(config: DictConfig) -> str | None:
-    """The warning about a measurement before the routing's table has settled; None if there is none."""
+    """A warning if the measurement begins before the routing's table has settled, else None."""
     if not learns(config):
         return None
     name = config.routing.name
@@ -47,7 +47,7 @@ def cold_table(config: DictConfig) -> str | None:
 @cache
 def _learns_in_core(routing: str) -> bool:
     facts = registered("routing").get(routing, {"facts": {"learns": False, "external": False}})["facts"]
-    # `external` gets feedback, too, but its owner learns from it.
+    # `external` gets feedback, too, but the caller of the core learns from it.
     return bool(facts["learns"] and not facts["external"])
 
 

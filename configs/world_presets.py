@@ -13,14 +13,14 @@ OWN = Path(__file__).parent.resolve() / "worlds"
 
 
 def world_presets() -> dict[str, Path]:
-    """The file of every preset by name; those of plugins follow flitgym's."""
+    """The file of every preset, by name: first flitgym's presets, then those of plugins."""
     return {
         path.stem: path for path in [*sorted(OWN.glob("*.yaml")), *(p for _, p in files("configs", "worlds/*.yaml"))]
     }
 
 
 def parents_of(preset: Path) -> list[Path]:
-    """The presets of this group that a preset extends, out of its list `defaults`."""
+    """The presets of this group that a preset extends, from its list `defaults`."""
     known = world_presets()
     return [known[name] for name in _content(preset).get("defaults") or [] if isinstance(name, str) and name in known]
 

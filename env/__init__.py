@@ -1,6 +1,6 @@
 """Environments around the core: Gymnasium, PettingZoo, Stable-Baselines3, RLlib, and `PacketBatch`.
 
-The algorithms are in `flitgym.agents`. The common parts of all environments are in `flitgym.env.experience`.
+The algorithms are in `flitgym.agents`. The parts that all environments share are in `flitgym.env.experience`.
 
 Importing this package registers the ids `flitgym/...` with Gymnasium;
 `gymnasium.make("flitgym.env:flitgym/PacketRouting-v1")` imports it automatically.

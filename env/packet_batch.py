@@ -41,28 +41,29 @@ class PacketBatch:
         router       uint32  [rows]         the router of the decision
         decision     uint64  [rows]         the number of the decision in its network, from 0; transitions refer to it
 
-    All five are views whose addresses stay the same until the next `reset()`. Copy the values to keep them; a tensor
-    made by `torch.from_numpy` shows every cycle. Rows from n on hold old values.
+    All five are views of memory that stays at the same address until the next `reset()`. Every cycle overwrites the
+    values, also in a tensor made by `torch.from_numpy`; copy the values to keep them. Rows from n on hold old values.
 
-    **Transitions.** The core records a decision in its network's ring when its reward is known (at the packet's next
-    decision, or at its delivery) and the feedback has travelled back to the router of the decision. `take()` returns
-    copies of the transitions since the last call, with the columns that `apply()` was given. For direct access to the
-    rings (for replay, say) there are `transitions(k)`, the count `filed(k)`, and the reader `ring(k)`, which raises an
-    error on overflow. `Simulation.transitions` lists the columns and their types. Decisions that are open at `reset()`
-    are never recorded.
+    **Transitions.** The core records a decision in the ring of its network when two conditions hold. Its reward is
+    known (at the packet's next decision, or at its delivery), and the feedback has travelled back to the router of the
+    decision. `take()` returns copies of the transitions since the last call, with the columns that `apply()` was given.
+    `transitions(k)`, the count `filed(k)` and the reader `ring(k)` give direct access to the rings, for example for
+    replay. The reader raises an error if the ring overflows. `Simulation.transitions` lists the columns and their
+    types. Decisions without a reward at `reset()` are never recorded.
 
-    `copy.deepcopy`, pickle and `fork` give an independent batch, at any time.
+    `copy.deepcopy`, pickle and `fork` make an independent batch, at any time.
 
     **Blocks from Python.** Observations and rewards registered by `flitgym.env.experience.blocks` are named like the
-    core's, and `observation`, `seam` and `take()` show them in the same way. The core's rings do not have them: then
-    `transitions(k)` and `ring(k)` lack `observation` and `next_observation`, or `reward`. With a reward from Python
-    `take()` also has `next_decided`, the cycle of the packet's next decision (0 without one).
+    core's, and `observation`, `seam` and `take()` treat them alike. The core's rings do not hold them. With an
+    observation from Python, `transitions(k)` and `ring(k)` therefore lack `observation` and `next_observation`. With a
+    reward from Python they lack `reward`, and `take()` also returns `next_decided`, the cycle of the packet's next
+    decision (0 without one).
 
     Args:
         num_envs: K.
         **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of
-            `PacketOptions`. A ring holds `record` transitions: at least as many as are recorded between two `take()`.
-            The other options concern single packets and episodes.
+            `PacketOptions`. A ring holds `record` transitions, which must be at least the number recorded between two
+            calls of `take()`. The other options of `PacketOptions` concern single packets and episodes.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
@@ -90,7 +91,7 @@ class PacketBatch:
         self._episodes = Episodes(0)
 
     def reset(self, seed: int | None = None) -> None:
-        """Draw K new networks; network k is the one of the next episode of `PacketRoutingEnv` with seed + k.
+        """Draw K new networks. Network k is the network of the next episode of a `PacketRoutingEnv` with seed + k.
 
         Args:
             seed: restarts the sequence of networks; None continues it.
@@ -108,7 +109,7 @@ class PacketBatch:
         self._own = OwnColumns(
             horizons, tuple({**self._rings[0].columns, **dict.fromkeys(_OBSERVATIONS), "network": None})
         )
-        # Python's columns of a decision, kept until its transition arrives.
+        # Columns of a decision that Python computes, kept until its transition arrives.
         self._added = OwnColumns(horizons, ()) if parts.observations or parts.reward else None
         self._blocks = BlockRows(parts, self.simulations) if parts.observations else None
         self._count = 0
@@ -118,7 +119,7 @@ class PacketBatch:
         """Run to the next decisions.
 
         Args:
-            max_cycles: the longest run of a network without a decision.
+            max_cycles: a network stops after this number of cycles without a decision.
 
         Returns:
             The number of decisions; 0 if no network had one in that time.
@@ -144,13 +145,13 @@ class PacketBatch:
 
         Args:
             actions: a slot for each decision, [n], in the order of the rows.
-            log_probability: of each action, [n]; without it the transitions hold NaN.
-            **columns: arrays [n, ...] of numbers or truth values under any names, e.g. `value=`, `hidden=`; the same
-                names with every decision until `reset()`. They are copied, and `take()` returns them.
+            log_probability: of each action, [n]; the transitions hold NaN if it is left out.
+            **columns: arrays [n, ...] of numbers or booleans under any names, e.g. `value=`, `hidden=`. Every call must
+                give the same names until `reset()`. The arrays are copied, and `take()` returns them.
 
         Raises:
             ConfigError: a slot has no candidate, a column has a wrong length or another shape than before, or a ring
-                overflowed because `take()` was not called. Then no decision is made.
+                overflowed because `take()` was not called. After the error, no decision is made.
         """
         batch, n = self._built(), self._count
         actions = np.asarray(actions)
@@ -158,7 +159,7 @@ class PacketBatch:
             raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
         noted = [(self._own, columns)] if columns or self._own.names else []
         if self._added is not None and not self._added.has_room(n) and self._outrun():
-            self._added = None  # take() is not in use, and would raise an error from here on
+            self._added = None  # the caller does not use take(), which raises an error from here on
         if self._added is not None:
             noted.append((self._added, self._addition(n)))
         if not noted:
@@ -183,12 +184,12 @@ class PacketBatch:
         Returns:
             Copies, [n, ...] each, of the columns of `Simulation.transitions` (`observation`, `mask`, `action`,
             `log_probability`, `reward`, `done`, `next_observation`, `next_mask`, `decision`, `next_decision`, `router`,
-            `decided`, `job`), and `network` uint32 [n]. Each column of `apply()` has its value at the decision, and as
-            `next_...` its value at the packet's next decision. Without a next decision (`next_decision` is
-            `NO_DECISION`) it is 0. A decision made before `apply()` got columns has NaN, or 0 in a column of integers.
+            `decided`, `job`), and `network` uint32 [n]. A column of `apply()` has its value at the decision, and
+            `next_...` has its value at the packet's next decision, or 0 if there is no next decision (`next_decision`
+            is `NO_DECISION`). A decision made before `apply()` got columns has NaN, or 0 in a column of integers.
 
         Raises:
-            ConfigError: a ring overflowed, so that transitions are lost; names the size it needs.
+            ConfigError: a ring overflowed, so transitions are lost. The message names the size that the ring needs.
         """
         self._built()
         self._check_rings()
@@ -216,7 +217,10 @@ class PacketBatch:
         return self._rings[k].filed
 
     def ring(self, k: int) -> Ring:
-        """A reader of network k's ring from here on, independent of `take()`."""
+        """A new reader of network k's ring, independent of `take()`.
+
+        It returns transitions that are recorded from now on.
+        """
         self._built()
         without = (_OBSERVATIONS if self._parts.observations else ()) + (("reward",) if self._parts.reward else ())
         return Ring(self.simulations[k], without)

@@ -1,4 +1,4 @@
-"""One network whose decisions come one at a time: the common part of the environments of single packets."""
+"""One network that hands out its decisions one at a time; the environments with one decision per step share it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .experience.ring import Ring
 from .experience.seeds import Episodes
 from .packet_options import PacketOptions
 
-# Cycles of a run without decisions; short enough to notice the end of a workload.
+# Cycles that a run without decisions may take at once; short enough to notice the end of a workload.
 _STRIDE = 1024
 _LOOK_EVERY = 16  # cycles with decisions between two checks for a packet's delivery
-# Least and greatest weight of a job's packet with reward=job_slowdown (simcore/src/learning/reward/job_slowdown.cpp).
+# Limits of the weight of a job's packets with reward=job_slowdown (simcore/src/learning/reward/job_slowdown.cpp).
 _JOB_WEIGHTS = (0.1, 10.0)
 
 
@@ -39,24 +39,27 @@ class PacketNetwork:
         self.parts = options.parts()
         if self.parts.reward is not None:
             raise ConfigError(
-                f"reward: '{options.reward}' is made in Python from complete transitions, which come many steps later; "
-                "use PacketBatch, whose take() has it"
+                f"reward: '{options.reward}' is computed in Python from complete transitions, which arrive many steps "
+                "later; use PacketBatch, whose take() returns this reward"
             )
         probe = options.world.simulation(options.routing(), 0)
         self.seam = self.parts.seam(probe.seam())
         if options.control != "all" and options.reward != "hop_delay":
             raise ConfigError(
-                f"reward: '{options.reward}' with control={options.control}, whose reward is the step's own delay "
-                "(hop_delay); another reward needs control=all, or PacketBatch"
+                f"reward: '{options.reward}' with control={options.control}, whose reward is always "
+                + {
+                    "decision": "minus the estimated delay along the chosen path",
+                    "packet": "minus the packet's delay until its next decision",
+                }[options.control]
+                + "; leave out reward, or use control=all or PacketBatch"
             )
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
         self._at = -1  # row of the present decision; -1: none
         self._episodes = Episodes()
         self._over = True  # the next episode needs a new network
-        self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = (
-            None  # last observation and mask of a packet that was cut off
-        )
+        # Last observation and mask of a packet whose episode was truncated.
+        self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = None
 
     # ---- Observation ----
 
@@ -64,7 +67,8 @@ class PacketNetwork:
     def observation(self) -> NDArray[np.float32]:
         """The observation of the present decision [width], a view; zeros without a decision.
 
-        A packet that was cut off has its last observation, so that its value can replace the rest of the return.
+        If the episode of a packet was truncated, this is the packet's last observation. Its value can replace the rest
+        of the return.
         """
         if self._cut is not None:
             return self._cut[0]
@@ -115,7 +119,7 @@ class PacketNetwork:
         if self.options.control == "decision" and not self._over and self._at >= 0:
             return  # the network continues with its next decision
         if self._over or self.options.control != "packet":
-            # A network that ends in the warm-up, or that has no decision, is useless to an agent.
+            # An agent cannot use a network that ends in the warm-up or has no decision.
             for _ in range(16):
                 self._draw()
                 if self._next_start():
@@ -147,7 +151,7 @@ class PacketNetwork:
         while self._collect(warmup):
             self._background()
             self._apply()
-        # The agent is charged from here on.
+        # The agent's reward counts the delay from here on.
         self._ring.skip()
         self._charged = self._accrued()
 
@@ -159,7 +163,7 @@ class PacketNetwork:
             self._blocks.look(self._batch)
             self._rows = self._blocks.observation
 
-    # A copy has its own views of the core's memory.
+    # A copy creates its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
         views = ("_batch", "_rows", "_masks", "_routers", "_path_us")
         return {key: value for key, value in self.__dict__.items() if key not in views}
@@ -180,7 +184,7 @@ class PacketNetwork:
 
         Raises:
             ConfigError: see `check`.
-            CoreError: see `check`, or the ranks of a workload wait for ever.
+            CoreError: see `check`; also if the ranks of a workload wait for ever.
         """
         self.check(action)
         if not self.mask[action]:
@@ -198,7 +202,8 @@ class PacketNetwork:
         """Refuse an action that `step` cannot take.
 
         Raises:
-            ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate; names the valid slots.
+            ConfigError: the action is not a slot, or, with invalid=error, the slot has no candidate. The message names
+                the valid slots.
             CoreError: there is no decision.
         """
         if self._at < 0:
@@ -259,7 +264,7 @@ class PacketNetwork:
                 self._background()
                 self._at = int(here.argmax())
                 return False, self._since(decided)
-            # An occasional check for the delivery is enough, since the transition has its time.
+            # An occasional check is enough, since the transition holds the time of delivery.
             batches += 1
             if batches % _LOOK_EVERY == 0 and (paid := self._delivered(number)) is not None:
                 return True, paid
@@ -267,7 +272,7 @@ class PacketNetwork:
             self._apply()
         if (paid := self._delivered(number)) is not None:
             return True, paid
-        # The packet is cut off: it is charged up to now, and shows its last observation.
+        # The episode is truncated: the reward is the delay up to now, and the last observation stays.
         self._cut, self._over = seen, True
         return False, self._since(decided)
 
@@ -290,7 +295,7 @@ class PacketNetwork:
             if self.options.control != "packet":
                 self._at = 0
                 return True
-            # Any packet at its first decision.
+            # The agent gets a random packet of the cycle that is at its first decision.
             decisions = self.simulation.decisions()
             self._background()
             starts = np.flatnonzero(decisions["hops"] == 0)

@@ -17,7 +17,10 @@ from .experience.blocks import Parts
 from .experience.world import World
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
-"""A rule, from observations [n, width] and masks [n, slots] to n slots. The arrays are views: copy, to keep values."""
+"""A rule that maps observations [n, width] and masks [n, slots] to n slots.
+
+The arrays are views; copy values to keep them.
+"""
 
 OBSERVATION = "progress+router+queues+path+q_values"
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
@@ -54,17 +57,18 @@ class PacketOptions:
         world: a `World`, or a mapping of its sections; None = Dragonfly of 72 terminals with mixed traffic of load 0.3.
         overrides: instead of `world`, any configuration, as after `flitgym-simulate`.
         vary: with `overrides` or a mapping: the keys that are drawn for each network; see `World`.
-        slots: the most candidates in the observation of a decision, 2 to 16.
+        slots: the largest number of candidates in an observation, 2 to 16.
         observation: blocks of features, joined by +: the core's and Python's (`flitgym.env.experience.blocks`).
         reward: the core's reward of a transition, in us; `flitgym-simulate --help` lists the choices. `PacketBatch`
             also takes rewards from Python. With control=all, `job_slowdown` charges more for the packets of slower
-            jobs; the others charge all packets alike.
-        relation: HyperX: the relation that offers the candidates.
-        record: transitions that the core keeps; more than arrive in one step.
-        control: the extent of an episode. `decision`: every decision of the network is the agent's and an episode; its
-            reward is immediate, the delay along the chosen path. `all`: all decisions of the network are one episode,
-            charged for every packet that is due and not delivered. `packet`: the decisions of one packet at a time,
-            from its first decision to its delivery; `background` decides for the other packets.
+            jobs. All other rewards charge all packets alike.
+        relation: the relation that lists the candidates.
+        record: transitions that the core keeps; it must be more than arrive in one step.
+        control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
+            and the reward is minus the estimated delay along the chosen path. `all`: all decisions of the network. The
+            reward is minus the delay of all packets that are not yet delivered, also those that wait in their sources.
+            `packet`: the decisions of one packet, from the first one to the delivery. `background` decides for the
+            other packets.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
         episode_ns: simulated time of a network, after the warm-up.
@@ -137,7 +141,7 @@ def world_of(
     """The world that the keywords `world`, `overrides` and `vary` describe.
 
     Raises:
-        ConfigError: they contradict each other, or there is no such world.
+        ConfigError: the keywords contradict each other, or the world does not exist.
     """
     if isinstance(overrides, str):
         raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
@@ -160,10 +164,10 @@ def _default_world() -> World:
 
 
 def check_room(one: Simulation, networks: int) -> None:
-    """Refuse more networks like `one`, which is built already, than fit into memory.
+    """Refuse `networks` networks like `one` if they do not fit into memory; `one` is already built.
 
     Raises:
-        ConfigError: they need more memory than the machine has free; names both numbers.
+        ConfigError: they need more memory than the machine has free. The message names both numbers.
     """
     need, free = (networks - 1) * int(one.facts()["memory_estimate_bytes"]), available_memory()
     if need > free:

@@ -16,17 +16,17 @@ from .packet_options import PacketKeywords, PacketOptions, check_options, whole
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """A network whose packets request, one after another, the port by which they leave their router.
+    """A network whose packets request output ports, one packet after another.
 
     Observation: Box float32 [width], the features of `Simulation.seam()` with their bounds: the `general` ones, then
-    those of slot 0, slot 1, ... The width depends on the keywords `observation` and `slots` only, not on the size of
-    the network, so one policy fits all networks. At the end of an episode without a further decision all are zero.
+    those of slot 0, slot 1, ... The width depends only on the keywords `observation` and `slots`, not on the size of
+    the network, so one policy fits all networks. If an episode ends without a further decision, all features are zero.
 
-    Action: Discrete(slots). Slot 0 is the minimal path. `info["action_mask"]` (bool [slots]) and `action_masks()` are
+    Action: Discrete(slots). Slot 0 is a minimal path. `info["action_mask"]` (bool [slots]) and `action_masks()` are
     true for slots with a candidate.
 
-    The agent makes every decision of the network, one after another (except with control=packet). `control` sets the
-    extent of an episode, and the reward in us:
+    The agent makes every decision of the network, one after another (except with control=packet). `control` determines
+    which decisions form an episode, and the reward in us:
 
     `decision` (the default): an episode is one decision, and `terminated` is always set. `reset()` continues with the
     next decision of the same network, and draws a new network after `episode_ns` or with a seed. The reward is minus
@@ -43,12 +43,12 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     network and at their sources. By Little's law the return of an episode, cut off anywhere, is minus the sum of all
     delays in it. The reward is of the whole network, not of the step's packet.
 
-    `packet`: an episode is a packet, from its first decision to its delivery, which terminates it. `background` decides
-    for all other packets. The reward is minus the packet's own true delay until its next decision or its delivery. The
-    network continues from one packet to the next. When its `episode_ns` are over, the episode is truncated: its reward
-    counts the delay up to that time, and the last observation is returned again. The next episode then draws a new
-    network, as does a `reset` with a seed. The agent learns the best response to the background, which may be a bad
-    routing for all packets.
+    `packet`: an episode is a packet, from its first decision to its delivery, which terminates the episode.
+    `background` decides for all other packets. The reward is minus the packet's own true delay until its next decision
+    or its delivery. The same network then serves the next packet. When its `episode_ns` are over, the episode is
+    truncated. The reward then counts the delay up to that time, and the last observation is returned again. The next
+    episode, or a `reset` with a seed, draws a new network. The agent learns the best path for one packet among the
+    background packets. This rule may be bad if all packets follow it.
 
     info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (number of actions in this network
     that had no candidate and were replaced by slot 0)

@@ -27,9 +27,9 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
     `autoreset_mode` determines the step after an episode, as in Gymnasium. `NextStep`: the next step begins the new
     episode; its action is ignored and its reward is 0. `SameStep`: the last step of an episode returns the first
-    observation of the next one; `info["final_obs"]` [K] (objects: [width] each, or None) and `info["final_info"]` have
-    the last ones of the old episode. `Disabled`: the caller must call `reset(options={"reset_mask": ...})` before the
-    next step.
+    observation of the next one. The last observation and info of the old episode are in `info["final_obs"]` [K]
+    (objects: [width] each, or None) and `info["final_info"]`. `Disabled`: the caller must call
+    `reset(options={"reset_mask": ...})` before the next step.
 
     info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with Gymnasium's `_name`.
 
@@ -116,7 +116,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         """Begin an episode in every network.
 
         Args:
-            seed: of network 0, and the next seeds for the next networks; or a list with one seed per network.
+            seed: the seed of network 0; network k has seed + k. A list gives one seed per network.
             options: with `autoreset_mode` Disabled, `reset_mask`, bool [K]: the networks that begin an episode.
 
         Raises:
@@ -142,7 +142,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
         Raises:
             ConfigError: as `PacketRoutingEnv.step`; then no network has made the step.
-            CoreError: an episode is over and (`autoreset_mode` Disabled) was not reset.
+            CoreError: with `autoreset_mode` Disabled, an episode is over and was not reset.
         """
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":

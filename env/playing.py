@@ -1,4 +1,4 @@
-"""Play a policy in a network and measure it; routings of the core can be measured on the same seeds."""
+"""Plays a policy in a network and measures it, also a routing of the core on the same seeds."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ def play(
     """Mean latency, accepted load and more of a policy that makes every decision of a network.
 
     Args:
-        policy: a rule, from observations [n, width] and masks [n, slots] to slots [n] (slot 0 replaces a slot without a
-            candidate, as in the environments); or a routing of the core as after `routing=`, e.g. `ugal_l`.
+        policy: a rule that maps observations [n, width] and masks [n, slots] to slots [n]. Slot 0 replaces a slot
+            without a candidate, as in the environments. Or the name of a routing of the core, as after `routing=`, e.g.
+            `ugal_l`.
         world: as in `PacketOptions`.
         overrides: as in `PacketOptions`.
         seeds: of the networks; use the same for all policies in a comparison.
         warmup_ns: simulated time before the measuring window.
         measure_ns: simulated time of the window.
-        **keywords: with a rule only, further keywords of `PacketBatch`: `slots`, `observation`, `relation`.
+        **keywords: further keywords of `PacketBatch`, only for a rule: `slots`, `observation`, `relation`.
 
     Returns:
         The means over the seeds of `packet_latency_mean_ns`, `packet_latency_p99_ns`, `accepted_load`, `offered_load`

@@ -1,8 +1,8 @@
 """RLlib's `MultiAgentEnv` for the core: one agent per router, in plain Python, for small networks.
 
-An agent acts when a packet at its router has several candidates. A router with several such packets in a cycle acts
-once for each. The reward of an action is the sum of the rewards that the router received since its last action, for
-earlier decisions. For training at full speed see `flitgym.env.rllib_runner`.
+An agent acts when a packet at its router has several candidates. If its router has several such packets in a cycle, the
+agent acts once for each. The reward that comes with an action is the sum of the rewards of earlier decisions that the
+router received since its last action. For training at full speed see `flitgym.env.rllib_runner`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ ByAgent = dict[Any, Any]  # RLlib's type
 class RoutersEnv(MultiAgentEnv):
     """All routers of one network.
 
-    An observation is a row of features, followed by 1 or 0 per slot, with or without a candidate. An action is a slot.
-    Slot 0, the minimal path, replaces a slot without a candidate, since RLlib samples actions without masks when it
-    checks an environment or acts at random.
+    An observation is a row of features, followed by the mask: 1 for each slot with a candidate, else 0. An action is a
+    slot. Slot 0, a minimal path, replaces a slot without a candidate, since RLlib ignores masks when it checks an
+    environment or acts at random.
 
     Args:
         config: `world` (a `World`), `episode_ns` (simulated time of an episode, default 10,000), `seam` (parameters of
@@ -53,7 +53,7 @@ class RoutersEnv(MultiAgentEnv):
         self.episode_ns = float(config.get("episode_ns", 10_000))
         self.routing = {"name": "agent", "record": 1 << 14, **config.get("seam", {})}
         self.episodes = Episodes(int(config.get("seed", 0)))
-        self.simulation = self.world.simulation(self.routing, 0)  # for its sizes
+        self.simulation = self.world.simulation(self.routing, 0)  # gives the sizes of the spaces
         routers = self.simulation.facts()["routers"]
         if routers > _MOST_ROUTERS:
             raise ConfigError(
@@ -84,7 +84,7 @@ class RoutersEnv(MultiAgentEnv):
             decision = self.queues[agent].popleft()
             self.choices[decision] = action if self.mask[decision, action] else 0
         over = False
-        if not any(self.queues.values()):  # every packet of this cycle has its slot
+        if not any(self.queues.values()):  # every packet of this cycle has an action
             self.simulation.apply(self.choices)
             over = not self._next_cycle_with_decisions()
         if over:
@@ -94,7 +94,7 @@ class RoutersEnv(MultiAgentEnv):
         return asked, self._pay(list(asked)), {"__all__": False}, {"__all__": False}, {}
 
     def _next_cycle_with_decisions(self) -> bool:
-        """Run to the next cycle with decisions; false if the episode is over before."""
+        """Run to the next cycle with decisions; false if the episode ends before it."""
         while self.simulation.time_ns < self.episode_ns and not self.simulation.workload_finished:
             if self.simulation.collect():
                 decisions = self.simulation.decisions()

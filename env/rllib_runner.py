@@ -1,9 +1,9 @@
 """RLlib's `EnvRunner` for the core: whole rollouts as flat arrays, without Python work per step or per packet.
 
-The simulation runs inside C++ with the weights of the RLModule (`routing=policy`). Transitions come back as rows, and
-all rows of a call to `sample()` make one numpy-ised `SingleAgentEpisode`. An object per packet would cost many times
-the simulation itself. The column `delivered` marks the last row of each packet, for the learner connectors of
-`flitgym.agents`.
+The simulation runs inside C++ with the weights of the RLModule (`routing=policy`). Transitions come back as rows. All
+rows of a call to `sample()` form one `SingleAgentEpisode` in NumPy form, since an object per packet would take many
+times the CPU time of the simulation. The column `delivered` marks the last row of each packet, for the learner
+connectors of `flitgym.agents`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ except ImportError as error:
 
 DELIVERED, NEXT_ROW = "delivered", "next_row"  # columns of an episode, in addition to RLlib's
 LATENCY = "packet_latency_mean_ns"  # a metric, in addition to RLlib's
-_EMPTY_EPISODES = 3  # after so many episodes without a decision, the world is refused
+_EMPTY_EPISODES = 3  # number of episodes without a decision after which the world is refused
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Rollout:
     Args:
         world: networks and traffic; a new network is drawn every `episode_ns`.
         routing: parameters of `routing=policy`: network, hidden, observation, reward, slots ...
-        fragment: decisions per call to `sample()`, at least.
+        fragment: smallest number of decisions per call to `sample()`.
         chains: sample whole packets, in order (on-policy); otherwise single transitions as they arrive (replay).
         temperature: of the softmax from which a slot is drawn; 0: the best slot.
         epsilon: first and last probability of a random slot.
-        epsilon_decisions: decisions of all runners, between the first and the last probability.
+        epsilon_decisions: decisions of all runners over which the probability falls from the first to the last value.
         episode_ns: simulated time of a network.
         record: transitions in the ring.
     """
@@ -109,7 +109,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
     # --- The simulation -------------------------------------------------------------------------------------------
 
     def _begin_episode(self) -> None:
-        """Draw a new network. Packets of the old one are dropped, since their delay remains unknown."""
+        """Draw a new network. Packets in the old network are dropped, since their delay remains unknown."""
         self.simulation = self.rollout.simulation(self._episodes.next())
         unseen = ("next_observation", "next_mask") if self.rollout.chains else ()
         self.reader = Ring(self.simulation, unseen)
@@ -139,7 +139,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
                 pieces.append(rows)
                 got += len(rows["action"])
                 since = self._empty = 0
-            # About four reads per sample, and none so late that the ring overflows.
+            # About four reads per sample, often enough that the ring does not overflow.
             stride = int(np.clip(stride * decisions / (4 * max(read, 1)), stride / 2, 2 * stride)) or 1
             if read * 4 > self.reader.capacity:
                 stride = max(1, stride // 4)

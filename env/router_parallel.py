@@ -1,4 +1,4 @@
-"""One agent per router, as a PettingZoo environment: each sets its router's preference for minimal paths."""
+"""One agent per router, as a PettingZoo environment. Each agent sets how strongly its router prefers minimal paths."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ class RouterKeywords(TypedDict, total=False):
 
 
 class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
-    """A network whose routers set biases, which steer their packets for an interval.
+    """A network whose routers set biases, which influence their routing for an interval.
 
     Agents: `router_0`, `router_1`, ..., all of them until the end of the episode.
 
     Action: Box float32 [regions], flits within +-`bias_flits`. For each region of destinations, the bias is added to
-    the congestion of every non-minimal candidate (`routing=biased`). With 0 the routing is UGAL; a high bias keeps to
-    minimal paths, and a low one avoids them. Actions are written in place into the core's table, which `table`
-    [routers, regions] shows. An agent without an action keeps its biases.
+    the congestion of every non-minimal candidate (`routing=biased`). With 0 the routing is UGAL; a high bias favours
+    minimal paths, and a low one non-minimal paths. `table` [routers, regions] is a view of the biases in the core, and
+    actions are written into it. An agent without an action keeps its biases.
 
-    Observation: Box float32 [3 * ports + 2], the local knowledge of a router. `ports` is the number of ports from a
-    router's first link to its last, the most of any router. Each port has `load` (flits queued for the link or not yet
-    credited / flits of one VC's buffers), `utilisation` (fraction of the interval in which the link was sending) and
-    `stall` (fraction in which it had flits but no credit). All are 0 without a link, or if it has failed. Two numbers
-    describe the feedback of the interval for the router's decisions: the mean delay from decision to delivery in us,
-    and the number of decisions / 1000. Feedback comes one flight time after the delivery.
+    Observation: Box float32 [3 * ports + 2], the local knowledge of a router. `ports` is the largest number of ports
+    from a router's first link to its last. Each port has three features. `load`: flits queued for the link or not yet
+    credited, divided by the buffer size of one VC. `utilisation`: fraction of the interval in which the link was
+    sending. `stall`: fraction of the interval in which it had flits but no credit. A port without a working link has
+    zeros. Two numbers describe the feedback that arrived in the interval for the router's decisions: their mean delay
+    from decision to delivery in us, and their number / 1000. Feedback arrives one flight time after the delivery.
 
     State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
 
-    Reward, packet-us per terminal: minus the delay that accrued in the interval, over the packets that are due and not
-    delivered, in the network or at their source. `team`: over all packets, the same for all routers. `local`: over the
-    packets of the router's terminals, 0 without a terminal.
+    Reward, packet-us per terminal: minus the delay that accrued in the interval, summed over packets that are not yet
+    delivered, in the network or at their source. `team`: all packets; the reward is the same for all routers. `local`:
+    the packets of the router's own terminals; 0 for a router without terminals.
 
     Episode: a network drawn from (seed, number of the episode), truncated after `intervals`; terminated when a workload
     is done.
@@ -71,14 +71,15 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         render_mode: must be None.
         **keywords: `world`, `overrides`, `vary`, `slots`, `relation`: see `PacketOptions`; `interval_ns`: simulated
             time of a step (1,000); `intervals`: steps of an episode (100); `bias_flits`: bound of an action (64);
-            `reward`: `team` or `local`; `record`: transitions that the core keeps, at least those of an interval
-            (65,536).
+            `reward`: `team` or `local`; `record`: transitions that the core keeps (65,536); it must be at least the
+            number in an interval.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
 
     Version history:
-        v0: the first version; the reward was minus the mean latency of delivered packets, which jamming improves.
+        v0: the first version; the reward was minus the mean latency of delivered packets, which improves if packets are
+        held back.
         v1: the reward includes packets that are not delivered.
     """
 
@@ -157,7 +158,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
         Args:
             seed: restarts the sequence of networks; None continues it.
-            options: ignored; PettingZoo requires that any are accepted.
+            options: ignored; PettingZoo requires that an environment accepts any options.
         """
         self._episodes.begin(seed, fallback=int(self._random.integers(2**31)))
         self._draw(self._episodes.next())
@@ -252,7 +253,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._ring = Ring(self.simulation)
         channels, routers = self.simulation.channels(), self.simulation.routers()
         self._terminals = np.bincount(self.simulation.terminals()["router"], minlength=self._routers)
-        # A port has the same place in the observation whatever has failed.
+        # A port keeps its place in the observation when links fail.
         drawn = self.world.draw(seed)
         whole = self.simulation
         if drawn.pop("failures", None):
@@ -274,7 +275,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self.table: NDArray[np.float32] = table[:, :, 0]  # a view of the biases that the routers use
         self._loads = self.simulation.arrays()["ports"]["load"]
 
-    # A copy has its own views of the core's memory.
+    # A copy creates its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("table", "_loads")}
 

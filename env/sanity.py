@@ -5,8 +5,8 @@
     world.evaluate_routing({"name": "policy", ...})      # mean latency of a routing inside the core
     assert world.evaluate(choose) < world.solved_below_ns
 
-No rule that ignores its observation solves all three: slot 0 is wrong in the first two and right in the third. The
-shortest queue does not either: it is right in the first and wrong in the others.
+A rule that ignores its observation cannot solve all three worlds: slot 0 is wrong in the first two and right in the
+third. The rule that takes the shortest queue cannot either: it is right in the first world and wrong in the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def detour(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray
 
 
 def shortest_queue(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The slot with the fewest flits ahead (`queues.link`); the first one of ties."""
+    """The slot with the fewest flits ahead (`queues.link`); ties go to the lowest slot."""
     queue = observation[:, _GENERAL:].reshape(len(observation), SLOTS, _PER_SLOT)[:, :, _QUEUE]
     return np.asarray(np.where(mask, queue, np.inf).argmin(axis=1), np.int64)
 
@@ -58,7 +58,7 @@ class SanityWorld:
     """A network with a known best policy.
 
     Args:
-        world: the network and its traffic; for `relation=widest`, 8 slots and any observation.
+        world: the network and its traffic; play it with `relation=widest`, 8 slots and any observation.
         why: the reason why the best policy is best.
         best: the best policy.
         best_ns: its measured mean packet latency (`evaluate`, seed 1).
@@ -85,7 +85,7 @@ class SanityWorld:
         return self.latency(self.world.simulation(routing, seed))
 
     def latency(self, simulation: Simulation, choose: Choose | None = None) -> float:
-        """The mean latency in ns of the packets that arrive in the window, counted from when the NIC accepted them.
+        """The mean latency in ns, from acceptance by the NIC, of the packets that arrive in the window.
 
         Args:
             simulation: of this world; it runs for `warmup_ns`, then for `measure_ns`.
@@ -106,8 +106,8 @@ class SanityWorld:
         return float(simulation.statistics()["packet_latency_mean_ns"])
 
 
-# A host has a quarter of a link's bandwidth, so a link carries four of them. The crossbar is four times faster than a
-# link, so that packets wait after the responsible decision, in deep output queues, and not before it.
+# A host has a quarter of a link's bandwidth, so a link carries the traffic of four hosts. The crossbar is four times
+# faster than a link. So packets wait in deep output queues after the decision that caused the wait, and not before it.
 _ROUTER = {
     "name": "vc_router",
     "cycle_ns": 1.0,
@@ -122,7 +122,10 @@ _ROUTER = {
 
 
 def _flows(flows: list[tuple[int, int, int]], terminals: int, load: float) -> dict[str, Any]:
-    """Traffic of (number of terminals, source router, destination router); no terminal sends or receives twice."""
+    """Traffic of (number of terminals, source router, destination router).
+
+    A terminal sends and receives in at most one flow.
+    """
     sources: list[int] = []
     destinations: list[int] = []
     for count, source, destination in flows:
@@ -133,9 +136,9 @@ def _flows(flows: list[tuple[int, int, int]], terminals: int, load: float) -> di
 
 
 def _square(flows: list[tuple[int, int, int]], load: float = 0.9, **router: Any) -> World:
-    """Routers 0 and 1, above 2 and 3, joined in a square: 0-1 and 2-3 (x), 0-2 and 1-3 (y).
+    """Four routers in a square, 0 and 1 above 2 and 3, with the links 0-1 and 2-3 (x), 0-2 and 1-3 (y).
 
-    From 0 to 3 there are two paths of two hops, through 1 (slot 0) and through 2 (slot 1). Neighbours have one path.
+    Two paths of two hops lead from 0 to 3: through 1 (slot 0) and through 2 (slot 1). Neighbours have only one path.
     """
     topology = {"name": "hyperx", "widths": [2, 2], "terminals_per_router": 8}
     return World({"topology": topology, "router": {**_ROUTER, **router}, "traffic": _flows(flows, 8, load)})
@@ -155,7 +158,7 @@ SANITY: dict[str, SanityWorld] = {
         solved_below_ns=115.0,
     ),
     "delayed_congestion": SanityWorld(
-        # Four VCs per class: with one, packets after a first hop would get half of the second link.
+        # Four VCs per class. With one VC per class, packets after their first hop would get half of the second link.
         _square([(1, 0, 2), (4, 1, 3), (3, 0, 3)], load=0.8, vcs=16),
         why=(
             "Four terminals of router 1 fill the link 1-3 to 0.8, and one of router 0 fills the link 0-2 to 0.2; they "

@@ -216,7 +216,7 @@ def _takes_policies(place: Place) -> bool:
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
-    """The runs of `policies`, whose networks are built as a check before anything runs."""
+    """The runs of `policies`. As a check before any run starts, the network of each policy's first run is built."""
     found = []
     own = {player(run.plain["routing"]) for run in runs}
     try:
@@ -257,7 +257,7 @@ def draw(
     drawn = script.draw(rows, expected)
     figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
     written = [path for stem, one in figures.items() for path in save_figure(one, directory / stem, salt=name)]
-    # A preset that is part of another one is compared with that preset's numbers.
+    # A preset with `bands` names another preset, whose bands of expected numbers apply to it, too.
     bands = place.load().presets[preset].get("bands", preset)
     table = directory / "differences.md"
     with atomic_path(table) as temporary:

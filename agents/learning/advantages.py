@@ -32,15 +32,15 @@ def generalised_advantages(
         reward: of each decision, [n].
         value: the critic's estimate at the decision, [n].
         next_value: the critic's estimate at the packet's next decision, 0 after its last one, [n].
-        successor: the row of the next decision, [n]; -1 if it is not among the rows, so that `next_value` replaces the
-            rest.
+        successor: the row of the next decision, [n]; -1 if it is not among the rows. `next_value` then replaces all
+            later rewards.
         discount: per decision.
-        gae_lambda: 1: the measured rewards as far as they are known; 0: only the next step.
+        gae_lambda: 1 uses all measured rewards that are known; 0 uses one reward and the critic's next value.
     """
     known = successor >= 0
     delta = reward + discount * next_value - value
     advantage, left = delta, known
-    while left.any():  # one link of the longest chain per turn
+    while left.any():  # each turn adds one more decision to every chain
         advantage = delta + torch.where(known, discount * gae_lambda * advantage[successor], 0.0)
         left = known & left[successor]
     return advantage

@@ -1,4 +1,4 @@
-"""Hyperparameters within their bounds, or a message that names the key."""
+"""Checks that hyperparameters are within their bounds; an error names the key."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ ROLLOUTS: dict[str, tuple[float, float]] = {
 
 
 def check(config: Any, **bounds: tuple[float, float]) -> None:
-    """Refuse values that no training can run with.
+    """Refuse values that are out of bounds.
 
     A hyperparameter with the name of a parameter of `routing=policy` (`slots`, `hidden`, `network` ...) has the bounds
     that the core declares, unless `bounds` names it.
 
     Args:
         config: a dataclass of hyperparameters.
-        bounds: least and greatest value of each key, both allowed.
+        bounds: smallest and largest valid value of each key.
 
     Raises:
         ConfigError: a value is out of bounds, not a number, or not one of the choices.
@@ -50,7 +50,7 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
     names = [field.name for field in fields(config)]
     for key in names:
         new = _RENAMED.get(f"agent.{key}", "").removeprefix("agent.")
-        if new in names:  # a subclass still sets the default of the old key, which nothing reads
+        if new in names:  # a subclass sets a default for the old key, which no code reads
             raise ConfigError(f"{type(config).__module__}: {key} is now {new}")
         if key in _CORE and key not in bounds:
             _check_as_core(key, getattr(config, key), _CORE[key])

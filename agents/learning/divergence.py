@@ -20,7 +20,7 @@ class DivergedError(CoreError):
         self.quantity, self.advice = quantity, advice
 
     def __reduce__(self) -> tuple[type[DivergedError], tuple[str, str]]:
-        return type(self), (self.quantity, self.advice)  # unpickling from the message would repeat the text
+        return type(self), (self.quantity, self.advice)  # the default would pass the whole message as `quantity`
 
 
 def require_finite(loss: Tensor, gradient_norm: Tensor, **quantities: Tensor) -> float:

@@ -1,4 +1,4 @@
-"""A replay buffer: the latest transitions of all networks in one ring, drawn uniformly."""
+"""A replay buffer: a ring with the latest transitions of all networks, which are sampled uniformly."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Replay:
         self.added += count
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """Rows drawn uniformly, with replacement; [count, ...] each, or no column while the buffer is empty."""
+        """Rows drawn uniformly, with replacement: columns [count, ...], or no columns while the buffer is empty."""
         if not len(self):
             return {}
         rows = torch.randint(len(self), (count,), generator=generator)
@@ -57,7 +57,7 @@ class Replay:
         """Continue from a `state()` of a buffer of the same capacity.
 
         Args:
-            state: out of a checkpoint.
+            state: from a checkpoint.
             where: its name in messages.
             example: columns as `add` takes them, of any length.
 

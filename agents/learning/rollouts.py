@@ -26,8 +26,8 @@ class Rollouts:
     An episode begins with an empty network and ends after `episode_ns`. The first episodes have different lengths, so
     that the networks do not all restart at the same time.
 
-    The networks take the worlds of a mixture in turn. Each new episode of a network moves on by K worlds, modulo their
-    number.
+    The first episodes of networks 0, 1, ... take worlds 0, 1, ... of the mixture. Each further episode of a network
+    takes the K-th next world. After the last world comes the first one again.
 
     Args:
         world: the source of episodes.
@@ -37,8 +37,8 @@ class Rollouts:
         capacity: transitions kept of each network.
         record_part: fraction of the packets whose decisions are recorded.
         seed: of the first episode; every further episode takes the next seed.
-        tail_ns: simulated time after the end of an episode, in which rewards of decisions made before the end arrive.
-            Without it the decisions that are open at the end are lost. These are the slow ones.
+        tail_ns: simulated time after the end of an episode, in which the rewards of earlier decisions still arrive.
+            With 0, decisions without a reward at the end are lost, and these are the slow ones.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Rollouts:
         self.next_seed, self.decisions = seed, 0
         self.seeds = [0] * networks
         self.ends_ns = [0.0] * networks
-        self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # of the mixture
+        self.members = [(k - networks) % len(self.mixture.worlds) for k in range(networks)]  # worlds of the mixture
         self.simulations: list[Simulation] = []
         self.rings: list[Ring] = []
         self.late: list[dict[str, Tensor]] = []  # transitions of finished episodes, not taken yet
@@ -95,11 +95,11 @@ class Rollouts:
         return 1.0 if own is None else own / self.episode_ns
 
     def run(self, ns: float, layers: Layers, *, epsilon: float = 0.0, temperature: float = 0.0) -> dict[str, float]:
-        """Let every network run for `ns` under these weights, scaled by its world's episode length (see `Mixture`).
+        """Let every network run with these weights for `ns`, scaled by the episode length of its world (see `Mixture`).
 
         Returns:
-            `latency_ns`: mean over the delivered packets, NaN without any; `throughput`: accepted over offered flits,
-            which can exceed 1 in a short window; `decisions`: the number of decisions so far.
+            `latency_ns`: mean over the delivered packets, NaN if there are none; `throughput`: accepted over offered
+            flits, which can exceed 1 in a short window; `decisions`: the number of decisions so far.
         """
         delivered = latency = accepted = offered = 0.0
         for k, simulation in enumerate(self.simulations):
@@ -142,17 +142,17 @@ class Rollouts:
                 self.late.append(_labelled(part, len(self.rings) + k))
 
     def no_rows(self) -> dict[str, Tensor]:
-        """The columns of `take` without rows, for their names, types and shapes."""
+        """The columns of `take` with no rows; they show the names, types and shapes."""
         nothing = np.empty(0, np.int64)
         return _labelled(self.rings[0].pick(nothing, _TAKEN), 0)
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """Random transitions out of the rings, an equal number from each network.
+        """Random transitions from the rings, an equal number from each network.
 
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
-            `log_probability` [n]; n is `count`, or less while a network has no transition yet. Empty without any
-            transition.
+            `log_probability` [n]. n is `count`, or less while a network has no transition yet. Without any transition
+            the result is empty.
         """
         parts = []
         share = -(-count // len(self.rings))
@@ -203,7 +203,7 @@ class Rollouts:
         """Continue from a `state()`.
 
         Raises:
-            ConfigError: it is of another world or another number of networks, or damaged.
+            ConfigError: the state belongs to another world or another number of networks, or is damaged.
         """
         where, snapshot = "agent.rollouts", torch.empty(0, dtype=torch.uint8)
         own = {"snapshots": [snapshot] * len(self.simulations), **self._counts()}

@@ -1,4 +1,4 @@
-"""The agent's part of a checkpoint, compared with the agent before it is used.
+"""The agent's part of a checkpoint. It is checked against the agent before it is used.
 
 `torch.load(weights_only=True)` makes sure that a file runs no code. Its content may still be damaged, or come from
 another agent.
@@ -25,12 +25,13 @@ def state_of(parts: Mapping[str, Part]) -> dict[str, Any]:
 
 
 def load(parts: Mapping[str, Part], states: Mapping[str, Any]) -> None:
-    """Give each part its state out of `states`, which `checked` has returned."""
+    """Give each part its state from `states`, which `checked` has returned."""
     for name, part in parts.items():
         if isinstance(part, torch.Generator):
             part.set_state(states[name])
         elif isinstance(part, Adam):
-            # The settings are those of the configuration. The agents set the learning rate in every round.
+            # Settings come from the configuration, not from the checkpoint. The agents set the learning rate in every
+            # round.
             groups = part.state_dict()["param_groups"]
             part.load_state_dict({"state": states[name]["state"], "param_groups": groups})
         else:
@@ -43,13 +44,13 @@ def checked(found: Any, where: str, own: Any) -> Any:
     Args:
         found: the value.
         where: its name in messages, e.g. `agent.rollouts`.
-        own: a mapping stands for the same keys, a list for the same length, a tensor for its type and shape and for
-            finite numbers, and a number for a finite one of its type that is not negative. A tensor without rows
-            stands for any number of rows. A network, an optimiser or a generator stands for its state, and `...` for
-            anything.
+        own: a value with the wanted structure. A mapping requires the same keys, and a list the same length. A tensor
+            requires its type and shape, and finite numbers; a tensor without rows allows any number of rows. A number
+            requires a number of its type that is finite and not negative. A network, an optimiser or a generator
+            requires its kind of state, and `...` allows anything.
 
     Raises:
-        ConfigError: it has another structure; the message names the piece.
+        ConfigError: the structure differs; the message names the wrong part.
     """
     if own is ...:
         return found
@@ -127,7 +128,7 @@ def _generator(found: Any, where: str) -> Tensor:
 
 
 def _adam(found: Any, where: str, optimiser: Adam) -> dict[str, Any]:
-    """The two moments of each parameter, or nothing before the first step."""
+    """Adam's two moments of each parameter; empty before the first step."""
     parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     moments = {k: {"step": torch.zeros(()), "exp_avg": p, "exp_avg_sq": p} for k, p in enumerate(parameters)}
     before = isinstance(found, Mapping) and found.get("state") == {}

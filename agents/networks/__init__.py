@@ -1,4 +1,4 @@
-"""The networks that learn: a score per slot and a value per observation, for flitgym's own agents and RLlib's."""
+"""The neural networks of flitgym's own agents and RLlib's: a score per slot, and a value per observation."""
 
 from .scores import Layers, Perceptron, SlotScores
 from .values import QNetwork, StateValue

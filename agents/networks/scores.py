@@ -33,7 +33,7 @@ class SlotScores(nn.Module):
     """A score for every slot of an observation.
 
     Args:
-        seam: `Simulation.seam()`: numbers of general features, of features per slot, and of slots.
+        seam: `Simulation.seam()`, which holds the numbers of general features, of features per slot, and of slots.
         hidden: units of each hidden layer.
         network: `slots`: one network is applied to every slot. Its inputs are the general features and those of the
             slot, so the order of the slots has no effect. `flat`: the inputs are the whole row.

@@ -12,7 +12,10 @@ from .scores import Perceptron, SlotScores
 
 
 class StateValue(nn.Module):
-    """One number per observation: from the general features, the first slot, and each slot feature's mean and least."""
+    """One number per observation.
+
+    Inputs: the general features, the first slot, each slot feature's mean and minimum.
+    """
 
     def __init__(self, seam: Mapping[str, Any], hidden: Sequence[int]) -> None:
         super().__init__()
@@ -30,13 +33,15 @@ class StateValue(nn.Module):
 
 
 class QNetwork(nn.Module):
-    """Q of every slot. The core needs only the scores, since the state's value is the same for all slots.
+    """The Q value of every slot.
+
+    The core needs only the scores, since adding the state's value does not change their order.
 
     Args:
         seam: as for `SlotScores`.
         hidden: as for `SlotScores`.
         network: as for `SlotScores`.
-        dueling: the scores are advantages around the state's value (Wang et al., ICML 2016).
+        dueling: Q is the state's value plus the score minus the mean score (Wang et al., ICML 2016).
     """
 
     def __init__(

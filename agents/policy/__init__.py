@@ -1,1 +1,1 @@
-"""Policies as files, and policies that are written down instead of trained."""
+"""Files of policies, and policies whose weights are computed from given costs instead of trained."""

@@ -35,14 +35,14 @@ def save_policy(
         path: `*.safetensors`.
         layers: weights [outputs, inputs] and biases [outputs] of each layer; rectified linear units in between.
         network: `slots` or `flat`, see `flitgym.agents.networks.SlotScores`.
-        slots: the most candidates that the policy sees.
+        slots: the largest number of candidates that the policy sees.
         observation: blocks of features, joined by +.
-        topology: the kind of network that the policy was trained on (`dragonfly`, `hyperx`), whatever its size; `any`
-            if it fits all.
-        relation: the candidates that its slots are drawn from.
-        slots_by: how slots are filled if there are more candidates: `random` or `estimate`.
-        provenance: how the weights were made, under keys of `PROVENANCE`: the command, the hash of the training's
-            configuration, the version of flitgym. There is no date, so that equal trainings write equal bytes.
+        topology: the kind of network that the policy was trained on (`dragonfly`, `hyperx`), without its size; `any` if
+            the policy is for all networks.
+        relation: the relation that lists the candidates.
+        slots_by: how candidates are selected if there are more than slots: `random` or `estimate`.
+        provenance: the origin of the weights, with the keys of `PROVENANCE`: the command, the hash of the training's
+            configuration, the version of flitgym. There is no date, so equal trainings write equal bytes.
 
     Raises:
         ConfigError: a weight is not finite, layers do not fit each other, or a key of `provenance` is unknown.
@@ -70,7 +70,7 @@ def save_policy(
     for key, value in (provenance or {}).items():
         if key not in PROVENANCE:
             raise ConfigError(unknown("save_policy(): provenance", key, PROVENANCE, "key"))
-        metadata[key] = value.encode("unicode_escape").decode()  # the core's reader of headers takes plain text only
+        metadata[key] = value.encode("unicode_escape").decode()  # the core's reader takes only plain text in headers
     with atomic_path(path) as temporary:
         temporary.write_bytes(packed(tensors, metadata))
 
@@ -81,7 +81,7 @@ def load_policy(
     """Layers and metadata of a policy file.
 
     Raises:
-        ConfigError: it is no policy file, is cut short, or holds weights that are not finite.
+        ConfigError: the file is not a policy, is cut short, or holds weights that are not finite.
     """
     try:
         tensors, metadata = read(path)

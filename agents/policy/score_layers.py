@@ -1,4 +1,4 @@
-"""Scores that are written down instead of trained, as layers of the core's network: costs, tolls, and their sums."""
+"""Layers for the core whose scores are computed from given costs and tolls instead of trained."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..networks import Layers
 
-MOST_TOLLED = 512.0  # the greatest value of a feature with a toll
+MOST_TOLLED = 512.0  # largest valid bound of a feature with a toll
 _FAR = 2 * MOST_TOLLED
 LONGER = "more_hops"  # a slot feature: 0 or less on minimal paths, 1/2 or more on others
 
@@ -34,9 +34,9 @@ def cost_layers(inputs: Sequence[str], costs: Mapping[str, float], tolls: Mappin
         linear[0, column[name]] = -cost
     if not tolls:
         return [(linear, np.zeros(1, np.float32))]
-    # Two rectified units are plus and minus the sum of the costs. The others are x + F (h - 1/2) for each x with a
-    # toll, and F (h - 1/2), with h = more_hops. F is so large that their difference is 0 on minimal paths and x on
-    # others.
+    # Two rectified units are plus and minus the sum of the costs. With h = more_hops, there is a unit x + F (h - 1/2)
+    # for each feature x with a toll, and a unit F (h - 1/2). F is so large that the difference of the two is 0 on
+    # minimal paths and x on others.
     longer = np.zeros_like(linear)
     longer[0, column[LONGER]] = _FAR
     tolled = np.repeat(longer, len(tolls), axis=0)
@@ -57,8 +57,8 @@ def added(a: Layers, b: Layers) -> Layers:
         b: layers with one output and the inputs of `a`.
 
     Returns:
-        As many layers as the deeper network has, at least two. A hidden layer has the units of both networks, and two
-        units for a network that lacks the layer.
+        The number of layers of the deeper network, at least two. A hidden layer has the units of both networks. A
+        network without that layer contributes two units.
     """
     depth = max(len(a), len(b), 2)
     (first, *middle), (other, *rest) = _deepened(a, depth), _deepened(b, depth)
@@ -78,7 +78,8 @@ def hidden_units(layers: Layers) -> list[int]:
 
 
 def _deepened(layers: Layers, depth: int) -> Layers:
-    # A score passes a rectified layer as two units, the score and minus the score; one of them is 0.
+    # Two units carry a score through a rectified layer: the score and minus the score. After rectification one of them
+    # is 0.
     sign = np.array([[1], [-1]], np.float32)
     deep = list(layers)
     while len(deep) < depth:

@@ -24,10 +24,13 @@ from .ray_cluster import join, require_cpus
 
 
 class Agent:
-    """One round is an iteration of RLlib. A checkpoint keeps the weights only, since RLlib's files could run code.
+    """One round is an iteration of RLlib.
 
-    A training that continues from a checkpoint has its weights, its counts and its epsilon, but a new optimiser, an
-    empty replay buffer and other episodes. So it does not repeat an uninterrupted training, unlike the other agents.
+    A checkpoint keeps only the weights, because loading RLlib's own files could run code.
+
+    A training that continues from a checkpoint takes over the weights, the counts and the epsilon. It has a new
+    optimiser, an empty replay buffer and other episodes. So, unlike with the other agents, its result differs from that
+    of an uninterrupted training.
     """
 
     def __init__(self, config: Any, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
@@ -49,7 +52,7 @@ class Agent:
 
     @property
     def _algorithm(self) -> Any:
-        # Built when first needed: its processes start slowly, and a checkpoint changes its settings.
+        # Built at the first use, because its processes start slowly and a checkpoint changes its settings.
         if self._built is None:
             self._built = self._build()
         return self._built
@@ -74,7 +77,7 @@ class Agent:
         """One iteration of RLlib.
 
         Raises:
-            CoreError: a learner died; RLlib itself replaces a simulating process.
+            CoreError: a learner process died. RLlib itself replaces a simulating process that dies.
         """
         from ray.exceptions import RayActorError
 
@@ -120,7 +123,7 @@ class Agent:
         """Continue with the weights of a `state()`.
 
         Raises:
-            ConfigError: it is of another agent, or damaged; the message names the piece.
+            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
         """
         given = stored.checked(state, "agent", {"steps": 0.0, "round": 0, "weights": ...})
         self.close()

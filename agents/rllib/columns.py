@@ -1,4 +1,4 @@
-"""The columns of a batch out of RLlib's runners: the rows of all its episodes, one after another."""
+"""The columns of a batch from RLlib's runners: the rows of all its episodes, one after another."""
 
 from __future__ import annotations
 

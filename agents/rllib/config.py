@@ -1,8 +1,8 @@
-"""Hyperparameters of RLlib's PPO and DQN, and the machines they run on; this file does not import Ray.
+"""Hyperparameters of RLlib's PPO and DQN, and the machines that they run on. This file does not import Ray.
 
 flitgym's and RLlib's versions of an algorithm share `ppo.Hyperparameters` or `dqn.Hyperparameters`. This file adds the
-keys of RLlib's versions; `ppo.Config` and `dqn.Config` add those of flitgym's. RLlib records every decision, its
-episodes have no tail, and its learning rate is constant.
+keys of RLlib's versions; `ppo.Config` and `dqn.Config` add the keys of flitgym's versions. RLlib records every
+decision, its episodes have no tail, and its learning rate is constant.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ class Machines:
     env_runners: int = 0  # processes that simulate; 0 = in the training process itself
     learners: int = 0  # processes that learn; 0 = in the training process itself
     gpus_per_learner: float = 0  # with learners=0: GPUs of the training process
-    # The address of a Ray cluster; auto: the one of RAY_ADDRESS or of this machine; null: Ray starts here
+    # Address of a Ray cluster; auto: the address in RAY_ADDRESS, or a cluster on this machine; null: Ray starts here
     address: str | None = None
 
     @property
     def cpus(self) -> int:
-        """CPUs of the cluster that the training takes: one per simulating process and per learner without a GPU."""
+        """CPUs that the training needs: one per simulating process, and one per learner without a GPU."""
         return self.env_runners + (0 if self.gpus_per_learner else self.learners)
 
 
 @dataclass
 class PpoConfig(Machines, ppo.Hyperparameters):
-    """The keys from `env_runners` on are of RLlib's version only; flitgym's PPO shares the others. Times in ns."""
+    """Hyperparameters of `agent=rllib_ppo`. flitgym's PPO shares those of `ppo.Hyperparameters`. Times in ns."""
 
     name: str = "rllib_ppo"
     # experience
@@ -48,7 +48,7 @@ class PpoConfig(Machines, ppo.Hyperparameters):
 
 @dataclass
 class DqnConfig(Machines, dqn.Hyperparameters):
-    """The keys from `env_runners` on are of RLlib's version only; flitgym's DQN shares the others. Times in ns."""
+    """Hyperparameters of `agent=rllib_dqn`. flitgym's DQN shares those of `dqn.Hyperparameters`. Times in ns."""
 
     name: str = "rllib_dqn"
     # experience

@@ -1,4 +1,4 @@
-"""Double DQN (van Hasselt et al., 2016) by RLlib, with transitions out of the core: one network for all routers.
+"""Double DQN (van Hasselt et al., 2016) by RLlib, with transitions from the core: one network for all routers.
 
     from flitgym.agents.rllib import dqn
     layers = dqn.train(world, steps=1_000_000, policy_path="dqn.safetensors")
@@ -68,7 +68,10 @@ class TransitionBuffer(EpisodeReplayBuffer):
             self.added += len(episode)
 
     def sample(self, num_items: int | None = None, **_: Any) -> list[Any]:  # type: ignore[override]
-        """Random transitions in one episode; its steps are unrelated."""
+        """Random transitions, packed into one episode because RLlib expects one.
+
+        Its steps are independent of each other.
+        """
         at = self.rng.integers(0, len(self), num_items or 1)
         rows = {name: column[at] for name, column in self.columns.items()}
         observation = rows[Columns.OBS]
@@ -137,7 +140,7 @@ def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 
     algorithm.training(
         lr=config.learning_rate,
         train_batch_size_per_learner=config.batch // max(1, config.learners),
-        # As text, since RLlib searches the type for words.
+        # RLlib looks for words in the type, so it is given as text.
         replay_buffer_config={
             "type": f"{__name__}.{TransitionBuffer.__name__}",
             "capacity": config.buffer,

@@ -1,6 +1,6 @@
 """RLModules around the networks of `flitgym.agents.networks`, so that the core can run their policy.
 
-Their rows are those of `flitgym.env.experience.bounds.seen`: the observation, then 1 or 0 per slot.
+A row is the observation followed by the mask, 1 or 0 per slot (`flitgym.env.experience.bounds.seen`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Masked(TorchRLModule):
 
 
 def _masked(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """The scores, with the most negative finite number where a slot has no candidate; gradients stay finite."""
+    """The scores. A slot without a candidate gets the most negative finite number, so that gradients stay finite."""
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 

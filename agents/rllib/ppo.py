@@ -1,10 +1,10 @@
-"""PPO (Schulman et al., 2017) by RLlib, with rollouts out of the core: one policy for all routers.
+"""PPO (Schulman et al., 2017) by RLlib, with rollouts from the core: one policy for all routers.
 
     from flitgym.agents.rllib import ppo
     layers = ppo.train(world, steps=1_000_000, policy_path="ppo.safetensors")
 
-The learner gets the decisions of whole packets, one packet after another in one array. So advantages (GAE, Schulman
-et al., 2016) end at the delivery of a packet, and none depends on an estimate of a cut episode.
+The learner gets the decisions of whole packets, one packet after another in one array. So advantages (GAE, Schulman et
+al., 2016) end at the delivery of a packet. They never need the critic's value at the end of an unfinished episode.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def advantages(
 ) -> NDArray[np.float32]:
     """GAE over packets, one after another; `delivered` marks the last decision of each.
 
-    Decisions after the last delivery get 0. They are of a packet that was cut when learners divided a batch.
+    Decisions after the last delivery get 0. They belong to a packet whose decisions were divided among two learners.
     """
     ends = np.flatnonzero(delivered)
     whole = int(ends[-1]) + 1 if len(ends) else 0
@@ -131,7 +131,7 @@ def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 
         vf_clip_param=config.value_clip,
         vf_loss_coeff=config.critic_weight,
         grad_clip=config.gradient_norm,
-        # The KL penalty needs the old distribution, of which only the log-probabilities are kept.
+        # The KL penalty needs the old distribution, but only the log-probabilities of the actions are kept.
         use_kl_loss=False,
     )
     algorithm.learners(

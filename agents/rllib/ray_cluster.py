@@ -1,4 +1,4 @@
-"""Joining a Ray cluster by address and with its token; an error comes within seconds if no cluster answers."""
+"""Joins a Ray cluster by its address and with its token. If no cluster answers, an error comes within seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKEN = (
 
 
 def join(address: str | None, key: str, **options: Any) -> None:
-    """Connect to a Ray cluster, or start Ray on this machine; nothing if this process is connected already.
+    """Connect to a Ray cluster, or start Ray on this machine. Does nothing if this process is already connected.
 
     Args:
         address: `host:port` or `ray://host:port` of a cluster, `auto` for a cluster on this machine; None: the address
@@ -40,7 +40,7 @@ def join(address: str | None, key: str, **options: Any) -> None:
         return
     named = address or os.environ.get("RAY_ADDRESS")
     if not named:
-        # Ray gives its workers the lowest priority, so that they would hardly run next to other work.
+        # By default Ray gives its workers the lowest priority, so they would hardly run on a busy machine.
         os.environ.setdefault("RAY_worker_niceness", "0")
     if named and named not in ("auto", "local"):
         _require_answer(named, key if address else "RAY_ADDRESS")

@@ -67,7 +67,7 @@ def learn(
 
     Args:
         algorithm_config: makes RLlib's configuration of the algorithm.
-        rollout_of: what each runner samples.
+        rollout_of: makes the `Rollout` that each runner samples.
         world: networks and traffic.
         config: hyperparameters, and where it runs: processes, GPUs, and the Ray cluster.
         steps: decisions to sample, at least.

@@ -6,9 +6,9 @@
     chains       the order of a packet's transitions
     bounds       the least and greatest numbers of an observation
     blocks       observations and rewards written in NumPy, with their inputs (asked, block_rows)
-    own_columns  columns that a caller keeps with its decisions
+    own_columns columns that a caller stores with its decisions
 
-Environments (`flitgym.env`) and agents (`flitgym.agents`) are built of these parts, which depend on neither.
+Environments (`flitgym.env`) and agents (`flitgym.agents`) use these parts. The parts depend on neither.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ...simcore import Simulation
 
 
 class Tables:
-    """The constant tables of a network, by router, port and terminal; each array is made when it is first read.
+    """The constant tables of a network, by router, port and terminal. Each array is computed when it is first read.
 
     Ports are numbered over all routers, as in `Simulation.arrays()["ports"]`: port p of router r is
     `first_port[r] + p`. Links that fail and recover in a run stay in the tables.
@@ -41,7 +41,7 @@ class Tables:
 
     @cached_property
     def terminal_job(self) -> NDArray[np.int64]:
-        """The job whose rank each terminal runs, [terminals]; 0 without a rank."""
+        """The job of each terminal's rank, [terminals]; 0 for a terminal without a rank."""
         of = np.zeros(len(self.terminal_router), np.int64)
         for k, job in enumerate(self.simulation.jobs()):
             of[job["rank_terminal"]] = k
@@ -64,7 +64,10 @@ class Tables:
 
     @cached_property
     def links(self) -> NDArray[np.int64]:
-        """The ports of each router that lead to routers, [routers, the most of any router]; then -1."""
+        """The ports of each router that lead to routers, [routers, largest number of such ports].
+
+        Unused entries are -1.
+        """
         ports = np.flatnonzero(self.next_router >= 0)
         router = np.searchsorted(self.first_port, ports, side="right") - 1
         counts = np.bincount(router, minlength=len(self.first_port))
@@ -74,7 +77,7 @@ class Tables:
 
     @cached_property
     def hops(self) -> NDArray[np.uint8]:
-        """Links of a shortest path between routers, [routers, routers]; memory grows with the square of the routers.
+        """Hops of a shortest path between routers, [routers, routers]; the memory grows with the square of the routers.
 
         A Dragonfly's minimal path, which has one global link, may be longer.
         """
@@ -106,22 +109,22 @@ class Tables:
         table[self.first_port[channels["router"]] + channels["port"]] = channels[column]
         return table
 
-    # A copy belongs to another simulation, so it makes its own tables.
+    # A copy belongs to another simulation, so it computes its own tables.
     def __getstate__(self) -> dict[str, Any]:
         return {"simulation": self.simulation}
 
 
 class Asked:
-    """The n decisions of one network in a cycle; each array is made when it is first read.
+    """The n decisions of one network in a cycle. Each array is computed when it is first read.
 
     Attributes:
         simulation: the network, between `collect()` and `apply()`; a block must not change it.
-        tables: its constant tables.
+        tables: the constant tables of the network.
         arrays: `Simulation.arrays()`, views of the core's memory, e.g. `arrays["ports"]["load"]`.
         own: the value that the block's `setup` returned.
         router: [n] the router of each decision.
-        mask: bool [n, slots], true for slots with a candidate; they come first.
-        seen: float32 [n, width], the features of the core's blocks, general | slots x per_slot.
+        mask: bool [n, slots], true for slots with a candidate; these slots come first.
+        seen: float32 [n, width], the features of the core's blocks: the general ones, then those of slot 0, slot 1, ...
     """
 
     def __init__(
@@ -181,7 +184,7 @@ class Asked:
 
         After the last candidate it is some port of the router; the features of these slots become 0.
         """
-        # An old value after the last candidate, and so always a port.
+        # After the last candidate an old value remains, which is always a valid port.
         link: NDArray[np.int64] = self.tables.first_port[self.router][:, None] + self._decisions["port"]
         return link
 

@@ -1,4 +1,4 @@
-"""Rows of observations that have blocks of Python next to the core's."""
+"""Rows of observations that join blocks of Python and blocks of the core."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class BlockRows:
         self._own = [[_own(block, tables) for block in parts.observations] for tables in self._tables]
         self._bounds = [(finite_bounds(block.general), finite_bounds(block.per_slot)) for block in parts.observations]
         self._count = 0
-        self._kept: _Floats | None = None  # rows of a copied or unpickled object, until `look` makes its memory
+        self._kept: _Floats | None = None  # rows of a copied or unpickled object, until `look` allocates its memory
 
     def look(self, batch: SimulationBatch) -> None:
-        """Make the rows, next to those of the core."""
+        """Allocate the joined rows for the core's rows of `batch`."""
         self._seen, self._mask = batch.observation, batch.mask
         self._network, self._router = batch.network, batch.router
         core = self._tables[0].simulation.seam()
@@ -143,7 +143,7 @@ class BlockRows:
             f"bounds are {feature.low:g} .. {feature.high:g}"
         )
 
-    # A copy has its own views of the core's memory.
+    # A copy creates its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
         state = {key: value for key, value in self.__dict__.items() if key not in _VIEWS}
         return {**state, "_kept": self.observation[: self._count].copy()}
@@ -163,7 +163,7 @@ def _split(rows: _Floats, general: int, slots: int) -> tuple[_Floats, NDArray[np
 
 
 def _extend(runs: _Runs, target: slice, source: slice) -> None:
-    """Add columns to the copied ones; adjoining ranges are merged."""
+    """Add columns to the list of columns to copy; adjoining ranges are merged."""
     if target.start == target.stop:
         return
     if runs and (runs[-1][0].stop, runs[-1][1].stop) == (target.start, source.start):

@@ -12,11 +12,11 @@
 
     batch = PacketBatch(4, observation="progress+path+ahead", reward="delay_in_ns")
 
-Python's blocks are named like the core's, in any order. `seam` has them in that order: `general` features first, then
-those of slot 0, slot 1, ... `PacketBatch` takes both; `PacketRoutingEnv` and `PacketRoutingVecEnv` take observations.
-An installed plugin has such modules in its folder `blocks` (`flitgym.plugins`). They are imported when a name is not
-registered yet. Policies that run inside the core (`routing=policy`, `flitgym-train` and its rollouts) have the core's
-blocks only.
+An observation names Python's blocks and the core's in any order. `seam` lists their features in that order: all
+`general` features first, then those of slot 0, slot 1, ... `PacketBatch` takes observations and rewards from Python;
+`PacketRoutingEnv` and `PacketRoutingVecEnv` take only observations. The folder `blocks` of an installed plugin may hold
+such modules (`flitgym.plugins`). They are imported when a name is not registered yet. Policies that run inside the core
+(`routing=policy`, `flitgym-train` and its rollouts) have only the core's blocks.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from .ring import Rows
 Write = Callable[[Asked, NDArray[np.float32], NDArray[np.float32]], None]
 """Writes `general` [n, g] and `per_slot` [n, slots, p] of all decisions of one network in a cycle."""
 Pay = Callable[[Rows, Simulation], ArrayLike]
-"""From transitions of one network, the columns of `PacketBatch.take()`, to their rewards, [n]."""
+"""Maps transitions of one network (the columns of `PacketBatch.take()`) to their rewards, [n]."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ALONE = "progress"  # the core's observation if all blocks are Python's, since it needs at least one
+_ALONE = "progress"  # the core's block if an observation names only Python's, since the core needs at least one
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Feature:
 
     Args:
         name: `seam` shows it after the name of its block.
-        low: least value, or -inf; every value is checked.
-        high: greatest value, or inf; every value is checked.
-        meaning: with the unit.
+        low: smallest value, or -inf; every value is checked.
+        high: largest value, or inf; every value is checked.
+        meaning: a description with the unit.
     """
 
     name: str
@@ -114,9 +114,9 @@ def observation(
     """Register a block of features. The decorator returns the function unchanged.
 
     The function is called once per network and cycle with all decisions (`Asked`). It writes into two float32 arrays,
-    `general` [n, g] and `per_slot` [n, slots, p], which hold NaN before. A missing value or a value outside a feature's
-    bounds raises an error that names the feature. Values of slots without a candidate become 0, as in the core's
-    blocks.
+    `general` [n, g] and `per_slot` [n, slots, p], which are filled with NaN before the call. A value that is not
+    written or is outside the feature's bounds raises an error that names the feature. Values of slots without a
+    candidate become 0, as in the core's blocks.
 
     Args:
         name: of the block.
@@ -124,7 +124,7 @@ def observation(
         per_slot: features of each candidate.
         setup: called once per network, with its `Tables`. Its result is `asked.own`, e.g. tables, or arrays that the
             block keeps between cycles. The result is copied and pickled with the batch, so it must not hold views of
-            the simulation's memory; those are in `asked.arrays`.
+            the simulation's memory; use `asked.arrays` for them.
 
     Raises:
         ConfigError: there is no feature, a feature occurs twice, or the name is taken.
@@ -152,12 +152,12 @@ def reward(name: str, base: str = "hop_delay") -> Callable[[Pay], Pay]:
     `PacketBatch.take()` calls the function once per network with the network's new transitions: read-only columns
     [n, ...] as `take()` returns them, including those of `apply()`. The column `reward` has the core's reward `base`,
     in us. `next_decided` [n] is the cycle of the packet's next decision, 0 without one (`next_decision` is
-    `NO_DECISION`). The second argument is the simulation, whose time is later than the transitions'.
+    `NO_DECISION`). The second argument is the simulation. Its time is later than that of the transitions.
 
     Args:
         name: of the reward.
-        base: the core's reward that determines when a transition is complete: `hop_delay` at the packet's next
-            decision, the others at its delivery.
+        base: the core's reward, which determines when a transition is complete: `hop_delay` and `relative_delay` at the
+            packet's next decision or its delivery, `end_to_end_delay` and `job_slowdown` at its delivery.
 
     Raises:
         ConfigError: the name is taken, or the core has no reward `base`.
@@ -218,10 +218,10 @@ class Parts:
         )
 
     def seam(self, core: Mapping[str, Any]) -> dict[str, Any]:
-        """`Simulation.seam()` with Python's blocks in their places.
+        """`Simulation.seam()` with the features of Python's blocks inserted in the order of the observation.
 
         Args:
-            core: the seam of a simulation with the core's part only.
+            core: the seam of a simulation that has only the core's blocks.
         """
         merged = dict(core)
         if self.observations:
@@ -273,7 +273,7 @@ def refuse_in_core(routing: Mapping[str, Any]) -> None:
     for kind, name in named:
         takers = "PacketBatch" + (", PacketRoutingEnv or PacketRoutingVecEnv" if kind == "observation" else "")
         raise ConfigError(
-            f"routing.{kind}: '{name}' is made in Python; a policy inside the core (routing="
+            f"routing.{kind}: '{name}' is computed in Python; a policy inside the core (routing="
             f"{routing.get('name', '')}, as in flitgym-train and its rollouts) has only the core's {kind}s. Use "
             f"{takers}, or write it in C++ (simcore/src/learning/{kind})"
         )

@@ -1,4 +1,4 @@
-"""Columns that an agent keeps with its decisions until the core has their transitions."""
+"""Columns that an agent stores with its decisions until the core records their transitions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NOT_YET = np.iinfo(np.int64).max // 2
 
 
 class OwnColumns:
-    """The agent's arrays, by network and number of the decision.
+    """The agent's arrays, indexed by network and number of the decision.
 
-    A decision is kept for some time after its transition, since the transition of the packet's previous decision, which
-    refers to it, may arrive later. The delay between both is at most the longest time of feedback.
+    The transition of a packet's previous decision refers to the present decision and may arrive after the transition of
+    the present one. So a decision is kept after its transition, for the longest time of feedback.
 
     Args:
         horizons: [networks] the longest time of feedback, in cycles.
@@ -48,10 +48,10 @@ class OwnColumns:
         return self._count + rows <= len(self._decision)
 
     def add(self, network: NDArray[np.uint32], decision: NDArray[np.uint64], given: Mapping[str, Any]) -> None:
-        """Keep a value per decision, [n, ...] each.
+        """Store a value per decision; columns [n, ...].
 
         Raises:
-            ConfigError: other columns, shapes or types than before; then nothing is kept.
+            ConfigError: other columns, shapes or types than before. After the error, no value is stored.
         """
         n = len(decision)
         values = {name: np.asarray(column) for name, column in given.items()}
@@ -80,7 +80,7 @@ class OwnColumns:
 
         Args:
             rows: transitions with their `network`.
-            now: [networks] present cycle.
+            now: [networks] the present cycle of each network.
 
         Returns:
             [n, ...] each. A decision without a kept value has NaN, or 0 in a column of integers. Without a next

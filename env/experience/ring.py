@@ -1,4 +1,4 @@
-"""The reader of the core's ring of transitions. All of Python reads the ring through this class."""
+"""The reader of the core's ring of transitions. All Python code reads the ring through this class."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Ring:
 
     @property
     def kept(self) -> range:
-        """Numbers of the transitions in the ring, read or not, oldest first."""
+        """Numbers of all transitions in the ring, oldest first; also those that are already read."""
         filed = self.filed
         return range(filed - min(filed, self.capacity), filed)
 
     @property
     def unread(self) -> int:
-        """The number of transitions recorded since the last read; above `capacity`, some are lost."""
+        """The number of transitions recorded since the last read. If it exceeds `capacity`, some are lost."""
         return self.filed - self.read
 
     def skip(self) -> None:

@@ -1,4 +1,4 @@
-"""From a user's seed to the seeds of episodes. Only this file computes them.
+"""Computes the seeds of episodes from a user's seed. No other file does so.
 
 An episode is one simulation. Its seed determines all its draws: those of `World.vary`, failures, traffic, routing and
 exploration (`World.simulation(routing, seed)`). A user gives one seed for many episodes:
@@ -6,7 +6,7 @@ exploration (`World.simulation(routing, seed)`). A user gives one seed for many 
 | source of episodes | seed of episode n = 0, 1, ... | |
 |---|---|---|
 | environments of `flitgym.env`, `play` | `episode_seed(seed, n)` | two seeds share an episode only by chance |
-| network k of several | `episode_seed(seed + k, n)` | equal to a single environment with seed + k |
+| network k of several | `episode_seed(seed + k, n)` | as a single environment with seed + k |
 | a training by flitgym's agents | `training_seed(seed) + n` | each training has a million seeds |
 | a training by RLlib, process w | `episode_seed(seed, w, n)` | independent of the number of processes |
 
@@ -27,9 +27,9 @@ EPISODES_PER_TRAINING = 1_000_000
 def episode_seed(seed: int, *numbers: int) -> int:
     """The seed of an episode, 32 bits by NumPy's `SeedSequence`.
 
-    Two tuples of the same length have the same seed only by chance (4 pairs in 200,000 were seen). A last number of 0
-    has no effect: (1, 2, 0) has the seed of (1, 2). So the first episode of RLlib's process w is episode w of an
-    environment.
+    Two tuples of the same length have the same seed only by chance (4 pairs among 200,000 tuples in a test). A last
+    number of 0 has no effect: (1, 2, 0) has the seed of (1, 2). So the first episode of RLlib's process w is episode w
+    of an environment.
 
     Args:
         seed: the user's seed, at least 0.
@@ -53,7 +53,7 @@ class Episodes:
     """The sequence of episodes of one seed.
 
     Args:
-        seed: the user's seed; with None, `begin` must come before `next`.
+        seed: the user's seed; if it is None, call `begin` before `next`.
         *place: distinguishes sequences of the same seed, e.g. the number of a process.
     """
 
@@ -62,7 +62,7 @@ class Episodes:
         self._place = place
 
     def begin(self, seed: int | None, fallback: int = 0) -> bool:
-        """Restart with a seed; without one continue, or start from `fallback` if there was no seed yet.
+        """Restart with `seed`. Without a seed, continue, or start from `fallback` if there was no seed before.
 
         Returns:
             Whether the sequence has restarted.
@@ -78,7 +78,7 @@ class Episodes:
         return next(self.next_of(1))
 
     def next_of(self, networks: int) -> Iterator[int]:
-        """The seeds of the next episode of several networks."""
+        """The seeds of the next episode, one per network."""
         assert self.seed is not None
         first, place, number = self.seed, self._place, self.number
         self.number += 1

@@ -151,8 +151,8 @@ class Mixture:
         """The mixture of a configuration.
 
         Args:
-            members: by name, `overrides` and `vary` as `World.composed` takes them, `episode_ns` as above, and `share`,
-                the number of times that the world occurs in the mixture (1).
+            members: by name, `overrides` and `vary` as for `World.composed`, `episode_ns` as above, and `share`, the
+                number of times that the world occurs in the mixture (default 1).
 
         Raises:
             ConfigError: a key does not exist, or a world cannot be composed; the message names the member.

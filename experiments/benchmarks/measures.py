@@ -28,13 +28,12 @@ NAMES = (
     "latency_mean_ns",
     "latency_p99_ns",
     "accepted_load",
-    "comm_time_ns",  # geometric mean over the jobs of the mean over their ranks
+    "comm_time_ns",  # mean over the ranks of a job; geometric mean over the jobs
     "finish_ns",  # of the last job
     "latency_first_ns",  # cold_start: mean over the packets of the first interval of the series
     "recovery_ns",  # recovery: time until the latency stays within 10 % of its final level
 )
-# Intervals of the series whose running median is taken, so that one interval with few packets does not count as a
-# relapse.
+# Intervals of the running median. One interval with few packets must not look like an unsettled latency.
 _SMOOTHED = 3
 
 
@@ -52,7 +51,7 @@ def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
         return
     run = config["run"]
     interval, warmup, measured = (float(run[key]) for key in ("series_interval_ns", "warmup_ns", "measure_ns"))
-    # A cold start is measured in the first interval, a failed link from the failure on.
+    # A cold start is measured in the first interval, and the effect of a failed link from the failure on.
     longest = measured if kind == "recovery" else warmup + measured
     if not 0 < interval <= longest:
         raise ConfigError(
@@ -111,7 +110,7 @@ def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], even
 
 def _series(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     time, latency = (np.array(row[f"series.{key}"], dtype=np.float64) for key in ("time_ns", "latency_mean_ns"))
-    # The mean of no packets is undefined, even if the series holds 0.
+    # An interval without packets has no mean, although the series holds 0.
     latency[np.array(row["series.packets"]) == 0] = np.nan
     return time, latency
 

@@ -76,7 +76,7 @@ class Summary:
         by_network: The same by network.
         by_kind: The same by kind of task.
         worst: The task with the lowest mean score, and that score.
-        latency_to_reference: Ratio of its mean latency to that of the reference; geometric mean over the tasks below
+        latency_to_reference: Ratio of the policy's mean latency to the reference's; geometric mean over the tasks below
             saturation.
         latency_to_best: The same ratio to the best known policy.
         worst_to_best: The task with the largest ratio to the best known policy, and that ratio.
@@ -121,7 +121,7 @@ def score(
 
     Args:
         values: The scored measure by policy, [seeds].
-        baselines: The policies that the best known policy is chosen from, including the reference.
+        baselines: The policies, including the reference, of which the best is the best known policy.
         reference: The policy whose score is 0.
         more_is_better: Whether a larger measure is better.
 
@@ -154,7 +154,7 @@ def cells_of(
         found: Measures of the policies that are shown, by task id, policy and seed.
         policies: Their names, in the order of the tables.
         references: The name of the reference by task id.
-        known: Measures of the policies that define the scale: the reference and the candidates for the best known.
+        known: Measures of the reference and of the other baselines, which define the scale.
         seeds: The seeds of the suite.
     """
     cells = []
@@ -186,7 +186,7 @@ def summarise(
     Args:
         cells: All cells.
         tasks: The tasks of the suite.
-        policies: By name, whether the policy's numbers are recorded ones.
+        policies: For each name, whether the policy's numbers are recorded results.
         bootstrap: Settings of the intervals.
     """
     summaries = []

@@ -23,7 +23,7 @@ SETS: tuple[Set, ...] = ("train", "held_out")
 
 _SUITE_KEYS = ("version", "about", "seeds", "overrides", "networks", "tasks")
 _NETWORK_KEYS = ("overrides", "reference", "baselines")
-# The keys that hold loads, and the kind of task that each of them makes.
+# The keys that hold loads, and the kind of the tasks with these loads.
 _LOADS: dict[str, Kind] = {"below": "below", "above": "above", "cold_start": "cold_start", "recovery": "recovery"}
 _TASK_KEYS = (
     *("network", "pattern", "workload", "name", "params", "set", "version", "overrides", "reference", "baselines"),
@@ -188,7 +188,7 @@ def _read(path: Path) -> Suite:
     names = [task.name for task in suite.tasks]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ConfigError(f"{path}: tasks: '{twice}' is there twice; give one of them another name: {{name: ..., ...}}")
+        raise ConfigError(f"{path}: tasks: '{twice}' occurs twice; give one of them another name: {{name: ..., ...}}")
     return suite
 
 
@@ -208,7 +208,7 @@ def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
     params = entry.get("params") or {}
     _check_keys(f"{where}.params", params, None)
     windows = next((f" ({key})" for key in ("cold_start", "recovery") if key in entry), "")
-    # The name appears in messages, which should name the network, too.
+    # Messages show this name, so it contains the network.
     scenario = Scenario(
         f"{name}{windows} on {entry['network']}",
         carried,
@@ -240,7 +240,7 @@ def _tasks(where: str, entry: Mapping[str, Any], name: str) -> dict[float | None
         return {None: Task(stem, version, "jobs", entry["set"], entry["network"], None)}
     if not of_loads:
         raise ConfigError(f"{where}: give loads in one of {', '.join(_LOADS)}")
-    # These kinds need different windows, and an entry has only one set of overrides.
+    # Other kinds need different windows, and an entry has only one set of overrides.
     if len(of_loads) > 1 and not set(of_loads) <= {"below", "above"}:
         raise ConfigError(f"{where}: {' and '.join(of_loads)} need different windows; write an entry for each")
     tasks: dict[float | None, Task] = {}
@@ -251,7 +251,7 @@ def _tasks(where: str, entry: Mapping[str, Any], name: str) -> dict[float | None
                 raise ConfigError(f"{where}.{key}: {given!r} is not a load between 0 and 1")
             load = float(given)
             if load in tasks:
-                raise ConfigError(f"{where}.{key}: {load:g} is there twice")
+                raise ConfigError(f"{where}.{key}: {load:g} occurs twice")
             full = f"{stem}/{load:g}{suffix}"
             tasks[load] = Task(full, version, _LOADS[key], entry["set"], entry["network"], load)
     return tasks

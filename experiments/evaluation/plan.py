@@ -232,4 +232,4 @@ def _refuse_twice(where: str, names: Sequence[str]) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         hint = "" if where in _AXES.values() else "; give one of them another name: {name: ..., ...}"
-        raise ConfigError(f"{where}: '{twice}' is there twice{hint}")
+        raise ConfigError(f"{where}: '{twice}' occurs twice{hint}")

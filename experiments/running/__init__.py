@@ -1,1 +1,1 @@
-"""Runs one simulation, or many on this machine or a cluster: checks, memory, cores and launchers."""
+"""Runs one simulation, or the many simulations of a sweep, on this machine or on a cluster."""

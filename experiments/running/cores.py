@@ -1,4 +1,4 @@
-"""The number of cores that this process may use, which can be fewer than the machine has."""
+"""The number of cores that this process may use. It can be smaller than the number of cores of the machine."""
 
 import os
 

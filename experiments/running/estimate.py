@@ -22,7 +22,7 @@ class Speed:
 
 @dataclass
 class Estimate:
-    """Measures the time per cost of each group of runs that are alike. A group without a measurement uses the mean.
+    """Measures the time per unit of cost for each group of similar runs. A group without a measurement uses the mean.
 
     Args:
         groups: The group of every run.
@@ -63,7 +63,7 @@ class Estimate:
             if run in self._taken:
                 continue
             part, seconds = active.get(run, (0.0, 0.0))
-            if part > 0.05:  # then the run's own speed is the best estimate
+            if part > 0.05:  # from here on the run's own speed is the best estimate
                 remaining.append(seconds * (1 - part) / part)
                 continue
             speed = speeds.get(self.groups[run], Speed())

@@ -40,7 +40,7 @@ class Launcher:
 
     @contextmanager
     def executor(self, most: int, workers: int | None, folder: Path, description: str) -> Iterator[Executor]:
-        """An executor. At the end of the context, runs in progress are interrupted, and remove their unfinished files.
+        """An executor. At the end of the context, runs in progress are interrupted and remove their unfinished files.
 
         Args:
             most: Number of processes of this machine.

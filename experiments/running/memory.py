@@ -7,23 +7,24 @@ from ...simcore import ConfigError, CoreError, available_memory
 from ..terminal.commandline import of_run
 from .plan import PlannedRun, Survey
 
-# A process with all imports took at most 0.165 GB. Packets in flight took up to twice the memory that the core claims
-# at the beginning. The peaks of 2,800 runs, saturated ones and jobs included, on networks of 2 to 24,000 terminals are
-# below this estimate.
+# Measured: a process with all imports took at most 0.165 GB, and packets in flight took up to twice the memory that the
+# core claims at the beginning. The peaks of 2,800 runs, including saturated ones and jobs, on networks of 2 to 24,000
+# terminals are below this estimate.
 _PROCESS_BYTES = 170e6
 _GROWTH = 3.0
 _PART_OF_FREE = 0.9
 
 
 def needs_of(runs: Sequence[PlannedRun], check: bool) -> tuple[dict[Path, float], dict[Path, int]]:
-    """The most bytes that each run will probably take, and the terminals of its network, by the run's directory.
+    """The peak memory that each run will probably need, and the terminals of its network, by the run's directory.
 
-    Among runs that are alike, only the network of the costliest is built; with `check`, that of the cheapest, too.
+    Among similar runs (`Kind.alike`), only the network of the run with the highest cost is built. With `check`, the
+    network of the run with the lowest cost is built, too.
 
     Args:
         runs: The runs of the sweep that are not finished.
-        check: Whether a run that cannot be built is an error. Otherwise it counts as a process without a network, and
-            reports its error later.
+        check: Whether a run that cannot be built is an error. Otherwise its estimate is a process without a network,
+            and the run reports its error later.
 
     Raises:
         ConfigError: a run cannot be built.

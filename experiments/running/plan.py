@@ -71,7 +71,10 @@ class Kind(ABC):
         return read_result(directory)
 
     def cost(self, plain: Mapping[str, Any]) -> float:
-        """The work of a run in arbitrary units. It decides the order of the runs and the estimate of the time left."""
+        """The work of a run in arbitrary units.
+
+        It determines the order of the runs and the estimate of the time left.
+        """
         return 1.0
 
     def alike(self, plain: Mapping[str, Any]) -> str:

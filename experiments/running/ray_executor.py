@@ -34,7 +34,7 @@ class RayExecutor(Executor):
         settings: `address`, `cpus_per_run` and `memory_gb_per_run` of the launcher (`configs/launchers.py`).
     """
 
-    tries = 2  # if its worker dies twice, the run itself is probably the cause
+    tries = 2  # if a run's worker dies twice, the run itself is probably the cause
 
     def __init__(
         self, kind: str, workers: int | None, folder: Path, description: str, settings: Mapping[str, Any]
@@ -45,13 +45,14 @@ class RayExecutor(Executor):
         # The queue stays on this node, so that it survives the loss of another node.
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self._reports = Queue(actor_options={"num_cpus": 0, "scheduling_strategy": here})
-        # A run that asks for more memory than any node has would never start, so it asks for that of the largest node.
+        # A run that requests more memory than any node has would never start. So the request is at most the memory of
+        # the largest node.
         nodes: Any = ray.nodes()  # type: ignore[no-untyped-call]
         self._largest = max(node["Resources"].get("memory", 0.0) for node in nodes if node["Alive"])
         given = settings["memory_gb_per_run"]
         self._given = given and given * 1e9
-        # Each run has its own process, so that its peak memory leaves out other runs. Ray's retries are off, because
-        # they are silent and would repeat a run forever that runs out of memory.
+        # Each run has its own process, so that its peak memory does not include other runs. Ray's retries are off,
+        # because they are silent and would repeat forever a run that runs out of memory.
         self._cpus = settings["cpus_per_run"]
         self._remote = ray.remote(max_calls=1, num_cpus=self._cpus, max_retries=0)(_run)
         self._active: dict[Future[Any], Any] = {}

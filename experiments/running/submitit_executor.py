@@ -17,7 +17,8 @@ from .executor import Executor, WorkerDiedError
 
 _LOOK_SECONDS = 1.0
 _LOGS = ".submitit/%j"  # in the folder of the results
-# Keys of the section: parameters with the same name in every executor, and arguments of the executor's constructor.
+# Keys of the section: parameters that have the same name in every executor of submitit, and arguments of the executor's
+# constructor.
 _COMMON = ("timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "stderr_to_stdout")
 _OF_EXECUTOR = ("max_num_timeout",)
 

@@ -82,7 +82,7 @@ def run_all(
         KeyboardInterrupt: Ctrl-C. Finished runs are kept.
         ConfigError, CommandError: the cluster cannot be reached, or a run cannot start and `check` is set. Nothing ran.
     """
-    # Two names may stand for the same policy, whose runs are the same.
+    # Two names may stand for the same policy. Their runs are then the same.
     distinct = {run.directory: run for run in runs}.values()
     known = {run.directory: None if run.kind.overwrites(run.plain) else _finished(run) for run in distinct}
     todo = [run for run in distinct if known[run.directory] is None]
@@ -179,7 +179,7 @@ def _run(
 def _ordered(runs: Sequence[PlannedRun], terminals: Mapping[Path, int]) -> list[PlannedRun]:
     """Long runs first, so that all cores finish at about the same time.
 
-    The longest run of each kind precedes all others, because the estimate of the time left needs one of each.
+    The longest run of each group precedes all others, because the estimate of the time left needs a run of each group.
     """
     longest = sorted(runs, key=lambda run: run.cost * terminals[run.directory], reverse=True)
     first: dict[str, PlannedRun] = {}

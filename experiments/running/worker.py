@@ -1,7 +1,8 @@
 """A worker process, which executes runs of a sweep in sequence: `python -m flitgym.experiments.running.worker <fd>`.
 
 The command starts it with one end of a socket. Unlike `multiprocessing`, it does not import the user's program, so a
-script that sweeps needs no `if __name__ == "__main__"`. The peak memory of a run leaves out earlier runs of the worker.
+script that sweeps needs no `if __name__ == "__main__"`. The peak memory of a run does not include earlier runs of the
+worker.
 """
 
 import os

@@ -56,7 +56,7 @@ def test_it_fits_costs_to_the_best_of_what_it_drew(mixture: Mixture, monkeypatch
 
 
 def test_a_toll_is_paid_by_longer_ways_alone(mixture: Mixture) -> None:
-    """The network of costs with tolls computes the sum, and the toll on paths with more hops."""
+    """The score is minus the sum of all costs; a path with more hops than minimal also pays the tolls."""
     config = Config(**_SMALL, tolls=["lost", "queued"])
     agent = Agent(config, mixture, rounds=1, seed=1)
     assert agent.costs == [*agent.features, "lost_toll", "queued_toll"]

@@ -125,7 +125,7 @@ def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
         (", ranks: 7", r"workload\.jobs\.line: ranks: 7.* 6 rows"),
         (", iterations: 0", r"workload\.jobs\.line\.iterations: 0"),
         (", ranks: 1", r"workload\.jobs\.line: .*line\.mtx: its 1 ranks send each other nothing"),
-        (", ranks: 0", r"workload\.jobs\.line\.ranks: 0 is not a whole number from 1 on"),
+        (", ranks: 0", r"workload\.jobs\.line\.ranks: 0 is not a whole number of at least 1"),
         (", bytes_per_value: 1.5", r"bytes_per_value: 1\.5"),
     ):
         with pytest.raises(ConfigError, match=message):

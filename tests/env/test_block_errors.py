@@ -119,13 +119,13 @@ def test_names_are_checked() -> None:
 
 
 def test_who_cannot_take_them_says_so() -> None:
-    with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is made in Python .*use PacketBatch"):
+    with pytest.raises(ConfigError, match=r"reward: 'numpy_hop_delay' is computed in Python .*use PacketBatch"):
         PacketRoutingEnv(world=TRIANGLE, reward="numpy_hop_delay", control="all")
     world = World(TRIANGLE)
-    words = r"routing.observation: 'numpy_link' is made in Python; .*routing=policy.*Use PacketBatch, PacketRoutingEnv"
+    words = r"routing.observation: 'numpy_link' is computed in Python; .*routing=policy.*Use PacketBatch, PacketRouting"
     with pytest.raises(ConfigError, match=words):
         world.simulation({"name": "policy", "observation": "progress+numpy_link"}, 1)
     with pytest.raises(
-        ConfigError, match=r"routing.reward: 'numpy_hop_delay' is made in Python.*Use PacketBatch, or write"
+        ConfigError, match=r"routing.reward: 'numpy_hop_delay' is computed in Python.*Use PacketBatch, or write"
     ):
         world.simulation({"name": "policy", "reward": "numpy_hop_delay"}, 1)

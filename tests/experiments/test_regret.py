@@ -118,7 +118,7 @@ def test_a_key_and_its_list_exclude_each_other(
         ("policies=[]", ["policies", "at least one"]),
         ("patterns=[]", ["patterns", "at least one"]),
         ("loads=[]", ["loads", "at least one"]),
-        ("seeds=[1,1]", ["seeds", "'1' is there twice"]),
+        ("seeds=[1,1]", ["seeds", "'1' occurs twice"]),
         ("horizon_ns=0", ["horizon_ns: 0"]),
         ("horizon_ns=-5", ["horizon_ns: -5"]),
         ("decisions=0", ["decisions: 0"]),

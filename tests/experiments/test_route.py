@@ -191,9 +191,9 @@ def test_bad_arguments_are_refused_in_one_line(
         (["engine=min_hop", "topologie=hyperx"], ["topologie"]),
         (["engine=min_hop", "+colour=red"], ["colour"]),
         (["engine=min_hop", "seed=-1"], ["seed", "-1"]),
-        (["file="], ["file: it names no file", "file=null"]),
-        (["demand="], ["demand: it names no file"]),
-        (["flows="], ["flows: it names no file"]),
+        (["file="], ["file: no file is given", "file=null"]),
+        (["demand="], ["demand: no file is given"]),
+        (["flows="], ["flows: no file is given"]),
     ],
 )
 def test_bad_configurations_are_refused(words: list[str], parts: list[str], tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_blocks_are_imported_on_request(use, tmp_path: Path) -> None:
         Parts.of("progress+onse", "hop_delay")
     try:
         assert Parts.of("progress+ones", "hop_delay").core == "progress"
-        with pytest.raises(ConfigError, match="'ones' is made in Python"):
+        with pytest.raises(ConfigError, match="'ones' is computed in Python"):
             blocks.refuse_in_core({"name": "policy", "observation": "path+ones"})
     finally:
         blocks.OBSERVATIONS.pop("ones")

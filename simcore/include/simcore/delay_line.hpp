@@ -13,10 +13,10 @@ namespace flitgym {
 template <class T>
 struct DelayLine {
   u32 delay = 1;           // cycles, at least 1
-  u32 first = 0, end = 0;  // numbers of the oldest event and of the next one; events are numbered as they enter
+  u32 first = 0, end = 0;  // number of the oldest event, and of the next event that enters; numbers count up
   u32 mask = 0;            // size of items - 1
   std::vector<T> items;    // [power of two] event n is at n mod size
-  std::vector<u32> marks;  // [power of two > delay] `end` as it was after cycle t, at t mod size
+  std::vector<u32> marks;  // [power of two > delay] value of `end` after cycle t, at index t mod size
 
   void reset(u32 cycles) {
     delay = cycles;
@@ -35,14 +35,14 @@ struct DelayLine {
   }
 
   bool empty() const { return first == end; }
-  // Events first .. due(now)-1 come out in this cycle. The caller then sets `first` to due(now).
+  // The events numbered first .. due(now)-1 come out in cycle `now`. The caller then sets `first` to due(now).
   u32 due(Cycle now) const { return marks[(now - delay) & (marks.size() - 1)]; }
   const T& at(u32 number) const { return items[number & mask]; }
 
   // Must be called for every line at the end of every cycle.
   void close(Cycle now) { marks[now & (marks.size() - 1)] = end; }
-  // The same for all cycles from `from` to `until`-1. Entries of `marks` older than its size would be overwritten, so
-  // they are left out.
+  // The same for all cycles from `from` to `until`-1. `marks` holds only the last marks.size() cycles, so earlier
+  // cycles are skipped.
   void close(Cycle from, Cycle until) {
     const Cycle slots = static_cast<Cycle>(marks.size());
     for (Cycle t = until - from > slots ? until - slots : from; t != until; t++) close(t);

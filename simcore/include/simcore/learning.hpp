@@ -42,19 +42,19 @@ struct ObservationSpec {
   // Called once at build. Declares the block's memory (memory.hpp). A block that learns sets network.learns and
   // network.feedback.
   std::shared_ptr<const ComponentData> (*setup)(Network&) = nullptr;
-  // Called before the rows of a cycle are written, with all requests, including those that are not decisions. `own` as
-  // in Asked.
+  // Called once per cycle before the rows are written, with all requests, including requests with one candidate. `own`
+  // is the result of setup().
   void (*prepare)(const Network&, State&, const Batch&, const ComponentData* own) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;  // feedback from downstream
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// A reward; one file in src/learning/reward. A reward closes a decision when the packet makes its next decision, or
-// when it is delivered.
+// A reward; one file in src/learning/reward. A decision is closed, and its reward computed, when the packet makes its
+// next decision or is delivered.
 struct Closing {
   const Packet& packet;
   Cycle decided, now;
-  float way_ns;  // with RewardSpec::tolled: time without queueing on the path since the decision
+  float way_ns;  // with RewardSpec::tolled: time of the path since the decision, without queueing
 };
 inline double delay_us(const Network& net, const Closing& c) { return (c.now - c.decided) * net.cycle_ns * 0.001; }
 struct RewardSpec {
@@ -69,9 +69,9 @@ struct RewardSpec {
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// Multi-layer perceptron with rectified linear units. `slots`: the same network scores every slot from the general
-// features and the features of that slot. `flat`: the network sees the whole row and has an output per slot. The policy
-// takes the slot with the highest score.
+// Multi-layer perceptron with rectified linear units. With network=slots, the same network scores every slot from the
+// general features and the features of that slot. With network=flat, the network sees the whole row and has an output
+// per slot. The policy takes the slot with the highest score.
 struct PolicyShape {
   bool per_slot = true;
   std::vector<u32> layers;  // inputs, hidden ..., outputs
@@ -90,12 +90,12 @@ struct Seam {
   const RewardSpec* reward = nullptr;
   std::shared_ptr<const ComponentData> reward_data;
   float toll = 0;  // weight of queueing time, for rewards that use one
-  // If there are more candidates than slots: whether the candidates with the best estimates (seam.cpp) get slots,
-  // instead of random candidates.
+  // If there are more candidates than slots: true selects the candidates with the lowest estimates (seam.cpp), false
+  // random candidates.
   bool by_estimate = false;
   u32 capacity = 0;                     // transitions kept; 0: none
   double record_part = 1;               // fraction of the packets that are recorded
-  PolicyShape policy;                   // without layers, decisions come from outside the core
+  PolicyShape policy;                   // no layers: decisions come from outside the core
   std::vector<float> weights;           // initial weights; empty: zeros
   double epsilon = 0, temperature = 0;  // initial values
 
@@ -116,7 +116,7 @@ void settle_decisions(const Network&, State&, Batch&);
 
 // ---- src/learning/path_delay.cpp ----
 
-// Delay of each slot of each decision, [decisions, slots]: us to the destination if no queue changed; 0 in slots
+// Delay through each slot of each decision, [decisions, slots]: us to the destination if no queue changed; 0 in slots
 // without a candidate.
 void path_delays(const Network&, const State&, const Batch&, float* us);
 

@@ -1,5 +1,5 @@
-// Limits of long work outside the cycle loop: it can be interrupted, and its memory is checked before it is allocated.
-// A long function (one that builds a simulation, or reads or checks a schedule) opens a LimitScope for its thread. Its
+// Limits for long work outside the cycle loop. They make it interruptible and check memory before it is allocated. A
+// long function (one that builds a simulation, or reads or checks a schedule) opens a LimitScope for its thread. Its
 // loops call worked(), and code that is about to allocate calls claim_memory(). Without a scope both do nothing.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace flitgym {
 
-using KeepGoing = std::function<void()>;  // called from time to time; throws to end the work
+using KeepGoing = std::function<void()>;  // called from time to time; an exception ends the work
 
 class LimitScope {
  public:

@@ -78,7 +78,7 @@ template <> inline constexpr Cell kCellOf<u16> = Cell::kU16;
 template <> inline constexpr Cell kCellOf<float> = Cell::kFloat;
 template <> inline constexpr Cell kCellOf<double> = Cell::kDouble;
 
-// Access to a component's memory. of() costs two loads, so call it ahead of a loop. The memory of packets moves when
+// Access to a component's memory. of() costs two loads, so call it once before a loop. The memory of packets moves when
 // the packet pool grows, but never while a batch is decided.
 template <class T>
 struct Kept {
@@ -86,8 +86,8 @@ struct Kept {
   T* of(State& s) const;
   const T* of(const State& s) const;
 };
-// Memory that is all 0 between two cycles, so it is in the Batch and not in the State. Components that write to it
-// reset it.
+// Memory that is all 0 between two cycles, so it is in the Batch and not in the State. A component that writes to it
+// sets it back to 0.
 template <class T>
 struct Scratch {
   u32 memory = kNone;

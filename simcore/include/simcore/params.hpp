@@ -47,9 +47,9 @@ struct Config {
   double max_memory_gb = 0;                                   // 0: the free memory of the machine
   Values failures = {};                                       // src/failures.hpp
   std::shared_ptr<const tables::ForwardingTable> table = {};  // for routing=table: used instead of an engine
-  // number of partitions (src/partition.hpp); 0: chosen from state size, terminals and flits per cycle
+  // number of partitions (src/partition.hpp); 0: the core chooses it from state size, terminals and flits per cycle
   u32 partitions = 0;
-  std::shared_ptr<const tables::Demand> demand = {};          // for routing=table: traffic that the engine balances for
+  std::shared_ptr<const tables::Demand> demand = {};  // for routing=table: traffic whose load the engine balances
   std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
 };
 
@@ -87,7 +87,7 @@ class Params {
   double real(const std::string& key) const;
   const std::string& text(const std::string& key) const;
   const std::vector<double>& reals(const std::string& key) const;  // either type of list
-  std::vector<u32> counts(const std::string& key) const;           // a list of integers from 0
+  std::vector<u32> counts(const std::string& key) const;           // a list of integers of at least 0
   const Value& value(const std::string& key) const;
   Params with(const Values& others) const;  // a copy with some values replaced
   const Values& values() const { return values_; }

@@ -14,8 +14,8 @@ namespace flitgym {
 using Registered = std::map<std::string, std::vector<std::string>>;
 
 // Loads the library at `path` for the plugin `name`, and registers all its components or none. A second call with the
-// same file returns the same result. Throws ConfigError in these cases: The library cannot be read or loaded, was built
-// against another core or registers nothing. A component is incomplete or would change an existing component.
+// same file returns the same result. Throws ConfigError if the library cannot be read or loaded, was built against
+// another core or registers nothing. Also throws it if a component is incomplete or would change an existing component.
 const Registered& load_plugin(const std::string& name, const std::string& path);
 
 // Describes the core that a library must have been built against: version, headers, standard library.

@@ -1,7 +1,7 @@
 // Program: the operations of the ranks of a job. A rank runs its blocks in sequence; a block is a DAG of send, receive
 // and compute operations (GOAL: Hoefler, Siebert, Lumsdaine, "Group Operation Assembly Language", ICPP 2009).
 //
-// A block is generated when a rank reaches it, so a loop of 7,200 iterations keeps one block in memory.
+// A block is generated when a rank reaches it. So a loop of 7,200 iterations keeps only one block in memory.
 #pragma once
 
 #include <memory>

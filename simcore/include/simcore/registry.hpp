@@ -46,9 +46,9 @@ struct TopologySpec {
 };
 
 // Several files may register the same name, one per topology: `minimal` on a Dragonfly and on any graph. The file that
-// names the topology has priority, unless links are missing that it cannot route around. Parameters with the same key
-// have the same default in all of them. If one file of that name accepts any text for a parameter, all text is valid in
-// the merged list.
+// names the topology has priority, unless links are missing that it cannot route around. A parameter has the same
+// default in all files of a name. `--help` lists the union of the valid values of these files. If one of the files
+// accepts any text for a parameter, `--help` lists no valid values for it.
 struct RoutingSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any

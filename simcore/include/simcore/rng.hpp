@@ -1,5 +1,5 @@
-// Random numbers are functions of (seed, stream, counter). No generator has a state, so the numbers do not depend on
-// the order in which threads draw them.
+// Random numbers are functions of (seed, stream, counter). There is no generator with a state, so the numbers do not
+// depend on the order in which threads draw them.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ inline u32 below(u64 bits, u32 n) { return static_cast<u32>((u128{bits} * n) >> 
 inline double unit(u64 bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1.0p-52; }
 
 // Natural logarithm of x in (0, 1) with an error of 1e-10: a table over the leading seven bits of the mantissa and a
-// cubic polynomial. It uses basic IEEE operations, so that all machines draw the same gaps. The logarithms of libraries
+// cubic polynomial. It uses only basic IEEE operations, so all machines draw the same gaps. The logarithms of libraries
 // may differ in the last bit.
 struct LogTable {
   double inverse[128], log[128];

@@ -1,5 +1,5 @@
-// Simulation: a Network, its State and the loop around step(). The Python binding and the C++ tests use this class. It
-// checks that a call is allowed now and forwards it.
+// Simulation: a Network, its State and the loop around step(). The Python binding and the C++ tests use this class.
+// Each method checks that the call is allowed now.
 #pragma once
 
 #include <atomic>
@@ -43,22 +43,24 @@ class Simulation {
   void set_threads(u32 threads);  // throws ConfigError
   u32 threads() const { return threads_; }
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});
-  // Runs a workload until every rank has finished, no rank can continue, or `most_cycles` have passed. Returns whether
-  // every rank has finished.
+  // Runs a workload until every rank has finished, no rank can continue, or `most_cycles` cycles have passed. Returns
+  // whether every rank has finished.
   bool run_workload(u64 most_cycles, const std::function<void()>& keep_going = {});
   bool workload_finished() const;
-  bool workload_stuck() const;          // ranks wait for messages that nothing will send
+  bool workload_stuck() const;          // ranks wait for messages that no rank will send
   std::string waiting(u32 most) const;  // the operations for which the first `most` unfinished ranks wait
   void stop_sources();
   bool empty() const;
 
-  // The two halves of a cycle. Between them, batch() holds the requests. choices[i] is an index into the candidates of
-  // request i. apply() throws ConfigError on a choice outside its candidates and leaves the batch unchanged.
+  // The two halves of a cycle. Between them, batch() holds the requests. In apply(), choices[i] is an index into the
+  // candidates of request i. apply() throws ConfigError on a choice outside its candidates and leaves the batch
+  // unchanged.
   u32 collect();
-  // `log_probability` has a value per choice of a seam's decisions, for the transitions; null: they store NaN.
+  // `log_probability`: with a seam, a value per decision, which the transitions store; null: they store NaN.
   void apply(const u32* choices, std::size_t count, const float* log_probability = nullptr);
-  // Sets the feedback of each request before apply(), with routing=external and routing.feedback=true. `values` are
-  // estimates in ns for the upstream router (negative: none). `rows` are the rows of its table that they update.
+  // Call before apply(), with routing=external and routing.feedback=true: sets the feedback of each request. `values`
+  // are estimates in ns for the upstream router (negative: no feedback). `rows` are the rows of its table that the
+  // estimates update.
   void answer(const float* values, const u32* rows, std::size_t count);
 
   void begin_window() { flitgym::begin_window(state_); }
@@ -75,8 +77,8 @@ class Simulation {
   // the network or is inconsistent (src/verify). `asking` are the input VCs whose heads request a route, for a state
   // between collect() and apply().
   void restore(const std::string& bytes, const std::vector<u32>* asking = nullptr);
-  // Between collect() and apply(), the complete state of a simulation consists of State and the input VCs whose heads
-  // request a route. The batch can be computed from both.
+  // Between collect() and apply(), the complete state of a simulation is State and the input VCs whose heads request a
+  // route. The batch can be computed from them.
   const std::vector<u32>& asking() const { return workspace_.routes; }
   void resume(const std::vector<u32>& asking);  // continues after the collect() of another simulation
 
@@ -110,7 +112,7 @@ class Simulation {
   Progress progress_;
   std::unique_ptr<learning::DemandArea> demand_;  // counts up to now; not part of the state
   u32 threads_ = 1;
-  std::unique_ptr<PartitionRunner> partition_runner_;  // made when it is first needed
+  std::unique_ptr<PartitionRunner> partition_runner_;  // created at the first use
   Watchdog watchdog_;
   TableGuard tables_;
   std::string broken_;  // the error that stopped a cycle halfway; empty: none

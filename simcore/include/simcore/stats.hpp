@@ -9,8 +9,8 @@
 
 namespace flitgym {
 
-// Bin of a latency in cycles. Bins are exact below 128. Above there are 64 bins per octave, so a value is at most 1/128
-// (0.8 %) away from the middle of its bin.
+// Bin of a latency in cycles. Below 128, each bin holds one value. Above, there are 64 bins per octave, so a value is
+// at most 1/128 (0.8 %) away from the middle of its bin.
 inline u32 histogram_bin(u32 cycles) {
   if (cycles < 128) return cycles;
   const u32 octave = 31 - static_cast<u32>(__builtin_clz(cycles));  // >= 7
@@ -36,12 +36,13 @@ std::vector<JobPoint> job_series_sums(const State& state);                      
 void begin_window(State& state);
 void end_window(const Network& network, State& state);
 
-// Flits per job and delays between jobs on each channel in the window; empty unless jobs are accounted. The arrays of
-// the same names in State lag behind while the window is open.
+// Flits per job and delays between jobs on each channel in the window; empty unless jobs are accounted. While the
+// window is open, the arrays of the same names in State are not up to date.
 std::vector<u64> job_flits(const Network& network, const State& state);   // [ports, jobs]
 std::vector<u64> wait_blame(const Network& network, const State& state);  // [ports, victims, culprits] packet-cycles
 
-// Packets that this source would have generated, at the present load, while a lost backlog blocked it in the window.
+// Packets that this source would have generated in the window at the present load, during the time that it was blocked
+// with source_backlog=lost.
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {
   const u64 begin = s.part.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin,
             end = u64{until} << 32;

@@ -1,5 +1,5 @@
-// Guards the learned tables that a user writes into: their entries are checked, so that a bad value stops the run with
-// the name of the entry.
+// Checks the entries of learned tables that a user writes into. A bad value stops the run with an error that names the
+// entry.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace flitgym {
 
-// Learned tables are named by their number in Network::memories.
+// A learned table is identified by its index in Network::memories.
 class TableGuard {
  public:
   explicit TableGuard(const Network& net) : tables_(net.memories.size()) {}
 
-  // A user gets a writable view of the table and may keep it. The table is checked before the next cycle.
+  // Call when a user gets a writable view of the table, which the user may keep. The table is checked before the next
+  // cycle.
   void expose(const Network& net, u32 memory);
   void touch_exposed();  // a user may have written into every exposed table
   // Writes [routers, rows, columns] values. Throws ConfigError and leaves the table unchanged if one is invalid.
@@ -24,12 +25,12 @@ class TableGuard {
   // Each throws ConfigError with the first bad entry.
   void check_due(const Network& net, const State& s, u64 cycles);  // tables whose check is due within `cycles` cycles
   void check_exposed(const Network& net, const State& s);
-  void check_all(const Network& net, const State& s);  // of a state that was loaded
-  void restart(Cycle now);                             // after such a state has been taken over
+  void check_all(const Network& net, const State& s);  // checks a state that was loaded
+  void restart(Cycle now);                             // call after such a state has replaced the present one
 
  private:
   struct Table {
-    std::shared_ptr<const std::vector<u64>> used;  // used_entries() of src/verify, made when first needed
+    std::shared_ptr<const std::vector<u64>> used;  // used_entries() of src/verify, computed at the first use
     bool exposed = false, touched = false;         // touched: a view was given out since the last check
     u64 checked_at = 0;                            // cycle
   };

@@ -20,7 +20,7 @@ inline constexpr u32 kEndOfTime = 0xff000000u;  // last cycle of a run (5.4 s of
 inline constexpr u32 kLongestDelay = 0x800000;  // longest delay, in cycles
 inline constexpr u32 kNone = 0xffffffffu;       // "no such id" in every id array
 inline constexpr u32 kMaxRadix = 512;           // ports of a router
-// A decision that leaves the VC open. Used at ejection, where no cycle of dependencies can form.
+// A decision that allows any VC. Used at ejection, where no cycle of dependencies can form.
 inline constexpr u32 kAnyClass = 0xffff;
 inline constexpr u32 kMaxVcs = 32;  // so that a set of virtual channels fits in half a word
 

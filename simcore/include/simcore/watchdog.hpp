@@ -18,7 +18,7 @@ class Watchdog {
   u64 moves_ = 0, moved_at_ = 0;
 };
 
-// The cycle of input VCs that wait for each other. It starts at the first input VC that waits.
+// The cycle of input VCs that wait for each other, as text. The search starts at the first input VC that waits.
 std::string deadlock_report(const Network& net, const State& s);
 
 }  // namespace flitgym

@@ -22,7 +22,7 @@ struct Wheel {
   std::vector<Chunk> chunks;     // the pool
   std::vector<u32> free;         // chunk ids not in use
 
-  // `longest` is the longest time from push() to the cycle at which an item is due.
+  // `longest`: largest number of cycles from push() to the cycle at which an item is due.
   void reset(u32 longest) {
     u32 slots = 64;
     while (slots <= longest) slots *= 2;

@@ -65,14 +65,14 @@ struct Workload {
   HostModel host;
   u64 cycle_ps;
   u32 packet_bytes, flit_bytes;
-  // by Transfer: header bytes in its first packet; requests, fetches and acknowledgements consist only of a header
+  // by Transfer: bytes of the header, which precedes the data; requests, fetches and acknowledgements have no data
   u32 header_bytes[5];
   bool interleave;  // the NIC takes packets from its messages in turn; false: it completes a message before it starts
                     // the next
   bool blame;       // account for delays between jobs on every channel
   MessageMatrix matrix;
-  u32 cpus = 1, nics = 1;                       // per rank
-  u64 memory_bytes = 0;                         // sum over ranks of the size of the rank's largest block
+  u32 cpus = 1, nics = 1;  // per rank
+  u64 memory_bytes = 0;    // memory for the operations of all ranks: each rank's largest block, summed
   std::shared_ptr<const MappingFacts> mapping;  // null unless the placement is mapped
 
   u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }

@@ -12,7 +12,7 @@ struct Branches::Branch {
   std::vector<u64> history;        // [ring, words] `apart` in the last cycles
   std::vector<u32> run_stamp;      // [routers] stamp of the router in the trunk when it fell asleep
   Attempt* attempt = nullptr;
-  u64 but = 0;              // key of the packet whose route was forced, at that router
+  u64 but = 0;              // key (Ways::key_of) of the packet whose route was forced, at the router of the decision
   i64 behind = 0, lag = 0;  // sum of `lag` over cycles; packets the trunk has delivered and the branch has not
   bool fresh = true;        // the state is not filled yet
   bool done = false;
@@ -21,7 +21,7 @@ struct Branches::Branch {
   bool is_asleep(u32 r) const { return asleep[r / 64] >> (r % 64) & 1; }
 };
 
-// An event of the trunk, as far as every branch needs it to decide whether the event concerns it.
+// The part of a trunk's event that a branch needs to decide whether the event concerns it.
 struct Branches::Event {
   Cycle sent;
   u32 from, to;  // routers
@@ -43,7 +43,7 @@ struct Branches::Load {
   std::size_t memories;
 };
 
-// Requests of one router in the same cycle: their input VCs, and the stamp of each when the trunk last served it.
+// Requests of one router in the same cycle: their input VCs, and for each the time at which the trunk last served it.
 struct Branches::Meeting {
   u32 router, count;
   u32 vcs[6], served[6];  // further requests are counted only

@@ -1,4 +1,4 @@
-// Routers of a branch are copied from the trunk, compared with it, and returned to it.
+// Copies routers of the trunk into a branch, compares them with the trunk, and drops them when they are equal again.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -181,7 +181,7 @@ void Branches::give_back(Branch& x, u32 router) {
       s.part.totals.backlogged--;
       continue;
     }
-    // Most often the source is in the wheel at the cycle it is due. If not, the whole wheel is searched.
+    // Usually the wheel holds the source at the cycle at which it is due. Otherwise the whole wheel is searched.
     const auto own = [&](u32 which) { return which == terminal; };
     const Cycle due = static_cast<Cycle>(s.terminals[terminal].next_tick >> 32);
     if (due - now > sources.longest() || !remove_due(sources, due, 1, own))
@@ -199,8 +199,8 @@ void Branches::give_back(Branch& x, u32 router) {
   x.run_stamp[router] = begin_.stamps[router];
 }
 
-// The stamp of an input VC of a sleeping router. `of_run` is its stamp in the trunk. VCs that the trunk has served
-// since the router fell asleep follow all others, in the order of the trunk.
+// The time of the last grant of an input VC of a sleeping router. `of_run` is this time in the trunk. VCs that the
+// trunk has served since the router fell asleep come after all others, in the order of the trunk.
 u32 Branches::served(const Branch& x, u32 v, u32 router, u32 of_run) const {
   const u32 asleep_at = x.run_stamp[router];
   return of_run >= asleep_at ? of_run - asleep_at + x.s.stamps[router] : x.s.input_vcs[v].served;
@@ -262,7 +262,7 @@ bool Branches::same_queue(const Branch& x, const Vc& a, const Vc& b) const {
   }
 }
 
-// Compares at the beginning of a block. The order in which the input VCs of the router were served is ignored.
+// Compares a router with the trunk's at the beginning of a block. Ignores the order in which input VCs were served.
 bool Branches::same(const Branch& x, u32 router) {
   const State &s = x.s, &t = begin_;
   const Cycle now = t.part.totals.now;

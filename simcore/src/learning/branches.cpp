@@ -160,7 +160,7 @@ void Branches::log_events() {
   });
 }
 
-// Runs between the two halves of a cycle. Covers pending requests and requests that are about to be made.
+// Called between the two halves of a cycle. Logs pending requests and requests that follow in this cycle.
 void Branches::log_meetings() {
   const Batch& b = trunk_work_.batch;
   std::vector<u64>& asking = seen_;
@@ -196,7 +196,7 @@ void Branches::run_trunk() {
     log_first_[cycle] = static_cast<u32>(log_.size());
     log_events();
     collect(net_, trunk_, trunk_work_);
-    // With rerouting, a packet asks repeatedly, so no single decision per router can be replayed.
+    // With rerouting, a packet may request several times at a router, so a single recorded decision cannot be replayed.
     if (net_.routing_facts.reroutes) decide(net_, trunk_, trunk_work_.batch);
     else ways_.follow(net_, trunk_, trunk_work_.batch, 0);
     if (sleeps_) log_meetings();
@@ -207,7 +207,7 @@ void Branches::run_trunk() {
 
 void Branches::run(const State& state, Attempt* first, Attempt* end) {
   trunk_ = state;
-  free_.insert(free_.end(), live_.begin(), live_.end());  // an interruption may have left some
+  free_.insert(free_.end(), live_.begin(), live_.end());  // branches that an interruption left
   live_.clear();
   while (first != end || !live_.empty()) {
     run_trunk();
@@ -300,7 +300,7 @@ void Branches::run_block(Branch& x) {
   for (u32 cycle = 0; cycle < block_ && !x.done; cycle++) step(x, cycle);
 }
 
-// Returns routers that have become equal to those of the trunk.
+// Drops the copies of routers that have become equal to those of the trunk.
 void Branches::meet(Branch& x) {
   Attempt& attempt = *x.attempt;
   each_bit(x.apart, [&](u32 r) {
@@ -327,8 +327,7 @@ void Branches::wake(Branch& x) {
   }
 }
 
-// Compares events on their way to routers that are not apart, of the branch and of the trunk, that arrive in this
-// block.
+// Compares the branch's and the trunk's events that arrive in this block at routers that are not apart.
 void Branches::come_apart(Branch& x) {
   const Partition& part = x.s.part;
   const Cycle begin = begin_.part.totals.now;
@@ -464,7 +463,7 @@ void Branches::arrive(Branch& x, u32 cycle) {
   }
 }
 
-// No event is due, and no router has a request.
+// Whether no event is due and no router has a request.
 bool Branches::idle(const Branch& x) const {
   const Partition& part = x.s.part;
   const Cycle now = part.totals.now;

@@ -1,21 +1,22 @@
-// Branches are forks that hold and run only the routers that differ from the original run. These routers are called
+// A branch is a fork that holds and runs only the routers that differ from the original run. These routers are called
 // apart. A choice changes a few packets and queues, and all other routers behave as in the run. This is concurrent
 // simulation, as in concurrent fault simulation of circuits (Ulrich and Baker, "The concurrent simulation of nearly
 // identical digital networks", DAC 1973).
 //
-// The run (the trunk) is simulated a second time, together with all branches, in blocks of cycles. A block is no longer
-// than the shortest delay between two routers. Everything that arrives from another router during a block was therefore
-// sent before it began (the lookahead of Chandy and Misra, CACM 24(4), 1981). At the beginning of a block, the events
-// that a branch sends to a router that is not apart are compared with those of the trunk. If they differ, the router is
-// apart from then on and is copied from the trunk. A branch gives up its copy as soon as the router equals that of the
-// trunk again. Within the block a branch runs alone. Events come from the branch itself if their sender was apart when
-// it sent them, else from the log of the trunk. Terminals belong to their router.
+// The run (the trunk) is simulated a second time, together with all branches, in blocks of cycles. A block is at most
+// as long as the shortest delay between two routers. Every event that arrives from another router during a block was
+// therefore sent before the block began (the lookahead of Chandy and Misra, CACM 24(4), 1981). At the beginning of a
+// block, the events that a branch sends to a router that is not apart are compared with those of the trunk. If they
+// differ, the router becomes apart and is copied from the trunk. A branch drops its copy as soon as the router equals
+// that of the trunk again. Within a block a branch runs alone. An event comes from the branch itself if its sender was
+// apart when it sent the event, else from the log of the trunk. Terminals belong to their router.
 //
 // Under least-recently-served arbitration, a router that differs only in the order of its input VCs is asleep. It
-// behaves as in the trunk until two requests meet whose order differs. It is then copied again for that block.
+// behaves as in the trunk until two of its VCs whose order differs have requests in the same cycle. It is then copied
+// again for that block.
 //
-// Results are bitwise equal to those of whole forks. The network must have packets of one flit and decisions that do
-// not read the queues of other routers. branches_can_follow() checks this.
+// Results are bitwise equal to those of whole forks. Branches need packets of one flit, and decisions that do not read
+// the queues of other routers. branches_can_follow() checks this.
 #pragma once
 
 #include <memory>
@@ -43,8 +44,8 @@ class Branches {
   Branches(const Network& net, const Ways& ways, u32 horizon);
   ~Branches();
 
-  // Tries the attempts [first, end), which are ordered by time. `state` is the trunk at the beginning of a cycle, not
-  // later than the first attempt.
+  // Tries the attempts [first, end), which are ordered by time. `state` is the trunk at the beginning of the cycle of
+  // the first attempt, or of an earlier cycle.
   void run(const State& state, Attempt* first, Attempt* end);
 
  private:
@@ -90,7 +91,7 @@ class Branches {
   const u32 horizon_;
   u32 words_, ring_, ports_span_, routes_span_, packet_bytes_ = 0;
   u32 block_ = kNone;  // length of a block in cycles
-  // Least-recently-served arbitration: a router can differ in nothing but the order of its VCs, and then sleeps.
+  // Whether routers can be asleep, i.e. the arbitration is least-recently-served.
   bool sleeps_;
   std::vector<u32> first_terminal_, terminals_;  // terminals per router
   State trunk_;                                  // at the end of the block

@@ -1,10 +1,10 @@
-// Delay that the network has accrued, as the area between the packets that were due and the packets delivered.
+// Delay that the network has accrued: the area between the curves of packets due and packets delivered over time.
 //
 // By Little's law (Dally & Towles, 23.1), the sum of all delays is the integral over time of the packets that are due
-// and not delivered. The due part is the same for every policy. It follows from the generation clocks of the sources,
-// as if no NIC were ever full. For a workload it is all that the ranks of a job will send, counted from the start of
-// the job. Waiting outside the network, e.g. behind a full NIC or for another rank, is therefore charged like waiting
-// inside.
+// and not delivered. The number of packets due is the same for every policy. It follows from the generation clocks of
+// the sources, as if a NIC were never full. For a workload, all packets that the ranks of a job will send are due at
+// the start of the job. Waiting outside the network, e.g. behind a full NIC or for another rank, therefore counts like
+// waiting inside.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace flitgym::learning {
 
-// Not part of the state. The packets due are a function of the network and the time; this class only caches how far it
-// has counted.
+// Not part of the state. The packets due are a function of the network and the time. This class only caches the count
+// up to the last call.
 class DemandArea {
  public:
   // Delay so far per source terminal, in packet-cycles. For a workload, packets are of full size.

@@ -106,7 +106,7 @@ class Future {
     }
   }
 
-  // Only the order of `served` (times of the last grants) matters.
+  // Only the order of the times of the last grants (`served`) matters.
   void turns(u32 router) {
     order_.clear();
     for (u32 k = 0; k < net_.radix; k++) {

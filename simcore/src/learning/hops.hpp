@@ -1,5 +1,5 @@
-// Hop distances between routers as a table, for topologies that otherwise compute them in closed form. Observations
-// read them for every slot.
+// A table of hop distances between routers, for topologies that otherwise compute distances in closed form.
+// Observations read a distance for every slot.
 #pragma once
 
 #include "simcore/learning.hpp"
@@ -14,7 +14,7 @@ struct Hops : ComponentData {
 
 // Setup function for blocks of the observation.
 inline std::shared_ptr<const ComponentData> setup_hops(Network& net) {
-  constexpr u32 kMostRouters = 1024;  // larger tables do not fit the cache
+  constexpr u32 kMostRouters = 1024;  // a larger table does not fit into the cache
   auto hops = std::make_shared<Hops>();
   const u32 routers = net.routers;
   if (routers > kMostRouters || !net.graphs[0]->hops.empty() || net.graphs[0]->diameter > 255) return hops;

@@ -26,13 +26,13 @@ struct MarginalCost::Found {
 
 namespace {
 
-constexpr u32 kMostWays = 1 << 20;  // recorded decisions after which the forks sampled so far are tried; some 100 MB
+constexpr u32 kMostWays = 1 << 20;  // limit of recorded decisions, some 100 MB; then the sampled forks are tried
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
 constexpr Cycle kLookAgain = 64;  // maximum number of cycles between the kept state and the first branch
-constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // separates the sampling from the random streams of the simulation
+constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // the sampling is independent of the simulation's streams
 
-// Returns the network whose candidates() lists the choices of a routing. Null: the routing lists them itself. A routing
-// that lists none may have a relation of the same name.
+// Returns the network whose candidates() lists the choices of a routing, or null if the routing lists them itself.
+// Otherwise a relation of the same name lists them.
 std::unique_ptr<const Network> listing_network(const Network& net) {
   if (net.candidates) return nullptr;
   const RelationSpec* found = nullptr;
@@ -95,8 +95,8 @@ void put_back(const Network& net, State& s, u32 id, const Saved& saved) {
 
 }  // namespace
 
-// Selects the ways that fill the slots of a request. The first way is minimal. The others follow in their order, or a
-// random subset if there are too many. Returns the slot of the way that was taken.
+// Selects the candidates that fill the slots of a request. The first one is minimal. The others follow in their order,
+// or a random subset of them if there are too many. Returns the slot of the candidate that was taken.
 u32 MarginalCost::slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits) {
   auto taken = std::find(ways.begin(), ways.end(), took);
   const auto same_port = [&](const Way& w) { return w.port == took.port; };
@@ -139,8 +139,8 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   listing_ = copy_ ? copy_.get() : &net;
 
   branching_ = rule.others == Ahead::kKnown && !rule.whole && branches_can_follow(net);
-  // Adds a quarter because a full network has more packets than this state. Branches need a trunk as well, which starts
-  // from a kept state.
+  // A quarter is added because a full network has more packets than this state. Branches also need a trunk, which
+  // starts from a kept state.
   const u64 each = std::max(state_bytes(simulation.state()), net.memory_bytes) * 5 / 4,
             running = (branching_ ? 2 : 1) * rule.threads + 1;
   const u64 bytes = each * (rule.forks + running), free = available_memory();
@@ -221,14 +221,15 @@ MarginalCost::Moment& MarginalCost::next_moment(const State& s) {
   return moment;
 }
 
-// A whole fork begins with its own state. Branches share a trunk that begins with the state of their share.
+// Keeps the state from which forks start. A whole fork starts from its own state. The branches of a thread's share have
+// a common trunk, which starts from one state.
 void MarginalCost::keep_share(const State& s, u32 share) {
   const auto trials = static_cast<u32>(trials_.size());
   if (used_ > 0) {
     const Moment& last = *moments_[used_ - 1];
     const bool first = trials == last.trials;
     if (first ? s.part.totals.now - last.state.part.totals.now < kLookAgain : trials - last.trials < share) return;
-    if (first) used_--;  // no decision was found since then
+    if (first) used_--;  // no decision was sampled since that state
     if (trials == 0) ways_.clear();
   }
   next_moment(s);

@@ -1,23 +1,23 @@
 // Marginal cost of a choice: its effect on the delay of all packets, in packet-cycles. The state is forked at a
-// decision, once per candidate, and all forks run on with the same packets from the same sources. The difference in the
-// total delay is the marginal cost.
+// decision, once per candidate. All forks continue with the same packets from the same sources. The difference in their
+// total delays is the marginal cost.
 //
 // By Little's law (Dally & Towles, 23.1), this difference is the difference of the areas under the number of packets
 // that are due and not delivered. The due packets are the same in all forks (learning/demand.hpp), so only delivered
-// packets are counted per cycle. Random draws belong to packets and to the clocks of sources (rng.hpp), not to an order
-// of events. Forks therefore draw the same numbers whatever was chosen.
+// packets are counted per cycle. Random draws depend on packets and on the clocks of sources (rng.hpp), not on the
+// order of events. Forks therefore draw the same numbers for every candidate.
 //
-// The other packets may keep the routes that they take in the run. This is marginal cost as in traffic economics
-// (Beckmann, McGuire, Winsten 1956), and the difference is the queueing that the choice causes. Alternatively the
-// routing decides their routes again from the state it then sees. The result then includes the reactions of other
-// packets. The network is chaotic: one deroute shifts queues, and queues change later decisions. After some round trips
-// the difference is mostly noise.
+// With Ahead::kKnown, the other packets keep the routes that they take in the run. This is marginal cost as in traffic
+// economics (Beckmann, McGuire, Winsten 1956): the difference is the queueing that the choice causes. With
+// Ahead::kRouted, the routing decides their routes again from the state that it then sees. The result then includes the
+// reactions of other packets. The network is chaotic: one deroute changes queues, and queues change later decisions.
+// After some round trips the difference is mostly noise.
 //
-// The unchanged run serves as the reference for all decisions, because it takes the chosen candidate of each. A fork
-// ends after `horizon` cycles, or once its future equals that of the run, because later differences are 0.
+// The run itself is the reference for all decisions, because it takes the chosen candidate of each decision. A fork
+// ends after `horizon` cycles. It ends earlier if its future equals that of the run, because later differences are 0.
 //
-// If the other packets keep their routes, forks hold only the routers that differ from the run (learning/branches.hpp),
-// where the network allows it. Otherwise each fork is a whole state, which is compared with the run at intervals
+// If the other packets keep their routes and the network allows it, forks hold only the routers that differ from the
+// run (learning/branches.hpp). Otherwise each fork is a whole state, which is compared with the run at intervals
 // (learning/future.hpp). Both give the same labels.
 #pragma once
 
@@ -39,13 +39,13 @@ namespace flitgym::learning {
 
 struct MarginalCostRule {
   u32 horizon = 0;  // maximum number of cycles of a fork
-  u32 slots = 8;    // candidates tried per decision: the minimal one, the taken one, and randomly drawn others
+  u32 slots = 8;    // candidates tried per decision: the minimal one, the one taken in the run, and random others
   u32 threads = 1;
-  u32 forks = 128;               // forks kept at a time and tried together
+  u32 forks = 128;               // sampled states that are kept and then tried together
   u32 check = 64;                // cycles between comparisons of a whole fork with the run; 0: none
   u64 seed = 0;                  // of the sampling of decisions
   Ahead others = Ahead::kKnown;  // other packets keep their routes of the run, or are routed again
-  bool whole = false;            // use whole forks even where branches are possible
+  bool whole = false;            // use whole forks even if branches are possible
 };
 
 // Parallel arrays, one row per decision.
@@ -53,13 +53,13 @@ struct LabelledDecisions {
   u32 count = 0, slots = 0, width = 0;
   std::vector<Cycle> cycle;
   std::vector<u32> router, source, destination, sequence, hops;
-  std::vector<u8> came_by;          // PortKind of the channel by which the packet arrived
+  std::vector<u8> came_by;          // PortKind of the channel over which the packet arrived
   std::vector<u32> candidates;      // number of candidates, tried or not
   std::vector<u32> tried, taken;    // number of slots in use; slot of the candidate that the routing took
   std::vector<u16> port, vc_class;  // [count, slots] router-local
-  std::vector<double> cost;        // [count, slots] packet-cycles more than the taken slot; 0 there and in unused slots
-  std::vector<u8> settled;         // [count, slots] the fork ended equal to the run, so any longer horizon agrees
-  std::vector<u32> cycles;         // [count, slots] cycles that the fork has run
+  std::vector<double> cost;         // [count, slots] packet-cycles above the cost of the slot taken; 0 in unused slots
+  std::vector<u8> settled;  // [count, slots] the fork became equal to the run, so a longer horizon changes nothing
+  std::vector<u32> cycles;  // [count, slots] cycles that the fork has run
   std::vector<float> observation;  // [count, width] observation of the seam; without a seam width is 0
 };
 
@@ -71,8 +71,8 @@ class MarginalCost {
   MarginalCost(const MarginalCost&) = delete;
   MarginalCost& operator=(const MarginalCost&) = delete;
 
-  // Continues the simulation until `decisions` were sampled, each with probability `part`, or `most_cycles` have
-  // passed. Then tries their candidates. Sampling does not affect the simulation.
+  // Continues the simulation until `decisions` decisions were sampled, each with probability `part`, or `most_cycles`
+  // cycles have passed. Then tries their candidates. Sampling does not affect the simulation.
   LabelledDecisions label(Simulation& simulation, u32 decisions, double part, u64 most_cycles,
                           const KeepGoing& keep_going = {});
 
@@ -95,7 +95,7 @@ class MarginalCost {
     u32 row, slot, moment, request, input_vc;
     Cycle at;
   };
-  // The run at the beginning of a cycle: packets delivered and in the network, and in some cycles hashes.
+  // The run at the beginning of a cycle: packets delivered, packets in the network, and in some cycles hashes.
   struct RunPoint {
     u64 delivered, in_network, loads, future;
   };

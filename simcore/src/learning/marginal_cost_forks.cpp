@@ -19,7 +19,7 @@ u64 packets_delivered(const State& s) {
 
 namespace {
 
-// Flits queued and in transit per port. Most different states already differ in this cheap hash.
+// Hash of the flits queued and in transit per port. It is cheap, and most different states already differ in it.
 u64 loads_hash(const Network& net, const State& s) {
   u64 sum = 0;
   for (u32 p = 0; p < net.port_count; p++) {
@@ -60,7 +60,7 @@ void copy_requests(const Batch& from, Batch& to) {
 
 // Called at the beginning of a cycle of the run.
 void MarginalCost::note_run(const State& s) {
-  if (branching_) return;  // branches need no sums
+  if (branching_) return;  // branches do not use these numbers
   const Network& net = own_->network();
   RunPoint point{packets_delivered(s), totals(s).packets_in_network, 0, 0};
   if (looks_at(s.part.totals.now)) {
@@ -83,7 +83,7 @@ void MarginalCost::finish_run(const State& now) {
   while (s.part.totals.now < end) {
     note_run(s);
     Workspace& w = workers_[0]->workspace;
-    collect(net, s, w);  // step() need not make a batch
+    collect(net, s, w);  // not step(), which may skip the batch
     decide(net, s, w.batch);
     apply(net, s, w);
     note_ways(s, w.batch);
@@ -149,7 +149,7 @@ void MarginalCost::try_one(Worker& worker, const Trial& trial, LabelledDecisions
   apply(net, s, w);
 
   const u32 forced = moment.batch.packet[trial.request];
-  const u64 but = Ways::key_of(s.packets[forced]);  // the packet may ask again while it waits for space
+  const u64 but = Ways::key_of(s.packets[forced]);  // the packet may request again while it waits for space
   // Indexed by cycles since the decision.
   const RunPoint* const run = run_.data() + (moment.state.part.totals.now - run_from_);
   i64 behind = 0;

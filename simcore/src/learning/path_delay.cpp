@@ -1,5 +1,5 @@
-// Estimated cost of each candidate with global knowledge: the time to the destination if every queue kept its present
-// length. No router can know it, but a reward may use it, because only the trainer sees rewards. It is available at
+// Estimated delay of each candidate with global knowledge: the time to the destination if every queue kept its present
+// length. A router cannot know it, but a reward may use it, because only the trainer sees rewards. It is available at
 // once, while the true delay is known only after thousands of other decisions.
 #include <algorithm>
 

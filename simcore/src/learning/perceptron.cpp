@@ -61,7 +61,7 @@ void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* we
   const u32 width = padded(outputs);
   const float* const bias = weight + std::size_t{inputs} * width;
   for (u32 o = 0; o < width; o += kPad) {
-    worked(u64{rows} * inputs);  // a few rows through a wide network take long
+    worked(u64{rows} * inputs);  // even a few rows take long in a wide network
     u32 r = 0;
     for (; r + 8 <= rows; r += 8)
       tile<8>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o,
@@ -107,8 +107,8 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
 // --- A network that scores slots ---
 //
 // The slots of a decision are computed together. They share their general features, so the first layer computes the
-// sums over those once. Each layer passes on only the units that are active in some slot, half of them or fewer,
-// because a product with 0 changes no finite sum. A sum of -0 may become 0, which is equivalent for later layers.
+// sums over those once. The next layer reads only units that are active in some slot, typically half of them or fewer.
+// A product with 0 does not change a finite sum. A sum of -0 may become 0, which is equivalent for later layers.
 
 // Rows per tile, chosen so that its sums fit the registers.
 constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;
@@ -158,7 +158,7 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
     }
 }
 
-// The single unit of the last layer. Its products were computed by the layer before.
+// Sums up the single unit of the last layer. The layer before it has computed the products.
 template <u32 kRows>
 void score(const Inputs& in, const float* start, float* out) {
   float sum[kRows];
@@ -237,7 +237,7 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
     float* const out = scratch[l % 2];
     u32 *const list = lists[l % 2], listed = 0;
     for (u32 o = 0; o < width;) {
-      worked(u64{count} * in.count);  // a few rows through a wide network take long
+      worked(u64{count} * in.count);  // even a few rows take long in a wide network
       Bits active[kWide * kParts] = {};
       const u32 end = o + (width - o < kWide * kPad ? kPad : kWide * kPad);
       if (end - o == kPad)

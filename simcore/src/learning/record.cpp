@@ -28,8 +28,8 @@ u32 new_entry(const Seam& seam, State& s) {
   return id;
 }
 
-// The packet is at router `here`, and the feedback returns from there. Records due beyond the span of the wheel are
-// pushed again later.
+// Sends the feedback of packet `id` from router `here`. A record that is due beyond the span of the wheel is pushed
+// again later.
 void send_news(const Network& net, State& s, u32 id, u32 here) {
   OpenDecision& open = s.open_decisions[id];
   open.due = s.part.totals.now + 1 +
@@ -37,7 +37,7 @@ void send_news(const Network& net, State& s, u32 id, u32 here) {
   s.part.news.push(std::min(open.due, s.part.totals.now + s.part.news.longest()), id);
 }
 
-// Time from the last router to the terminal, until the tail has arrived.
+// Time from the last router until the tail has arrived at the terminal.
 float last_hop_ns(const Network& net, const Packet& p) {
   const u32 port = net.port(net.terminal_router[p.destination], net.terminal_port[p.destination]);
   return net.seam->hop_ns[port] + static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
@@ -158,7 +158,7 @@ void file_transitions(const Network& net, State& s, std::vector<u32>& scratch) {
     const std::size_t row = s.part.learning.transitions++ % seam.capacity, from = id;
     std::memcpy(&s.ring_observation[row * seam.width], &s.open_observation[from * seam.width],
                 seam.width * sizeof(float));
-    const bool followed = !open.done;  // the packet's next decision closed it and left its row
+    const bool followed = !open.done;  // closed by the packet's next decision, whose row it holds
     if (followed)
       std::memcpy(&s.ring_next_observation[row * seam.width], &s.open_next_observation[from * seam.width],
                   seam.width * sizeof(float));

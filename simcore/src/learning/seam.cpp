@@ -59,7 +59,7 @@ void measure_hops(const Network& net, Seam& seam) {
   for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
 }
 
-// If there are more candidates than slots, keeps the first and draws the others.
+// If there are more candidates than slots, keeps the first candidate and draws the others at random.
 void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots,
                 u16* slot_ports, u16* slot_classes) {
   if (candidates <= slots) {
@@ -80,9 +80,9 @@ void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16
   }
 }
 
-// If there are more candidates than slots, keeps the first. Then local and global links alternate, each with its lowest
-// estimates; ties are broken at random. Without alternation, the short links of a large Dragonfly would leave no slot
-// for a path through another group, whose estimate is always higher.
+// If there are more candidates than slots, keeps the first candidate. Then takes local and global links in turn, each
+// time the one with the lowest estimate; ties are broken at random. Without these turns, the short local links of a
+// large Dragonfly would take all slots, because a path through another group always has a higher estimate.
 void best_slots(const Network& net, const State& s, const Packet& p, u32 router, u32 to, const u16* ports,
                 const u16* classes, u32 candidates, u32 slots, u16* slot_ports, u16* slot_classes) {
   const Graph& graph = graph_now(net, s);
@@ -91,9 +91,9 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
   const u32* const next_router = &net.seam->next_router[first_port];
   const Channel* const channels = &net.channels[first_port];
   const Port* const queues = &s.ports[first_port];
-  // Each candidate has one key: its estimated time (path without queueing plus flits ahead on its link), then its
-  // position, rotated at random, for ties. The candidate with the lowest key is taken next. Times are not negative, so
-  // their bit patterns have their order. The loop has no conditional jumps.
+  // The key of a candidate is its estimated time (path without queueing plus flits ahead on its link), then its
+  // position, rotated at random to break ties. The candidate with the lowest key is taken next. Times are not negative,
+  // so their bit patterns sort like the times. The loop has no conditional jumps.
   constexpr u32 kBlock = 8;
   u64 keys[2][kMaxRadix * 2 + kBlock];
   u32 counts[2] = {0, 0};

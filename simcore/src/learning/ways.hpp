@@ -1,5 +1,5 @@
-// Routes that packets take in a run: the decision for each packet at its n-th router, and the memories the routing kept
-// with it.
+// Routes that packets take in a run: the decision for each packet at its n-th router, and the packet's memories of the
+// routing.
 #pragma once
 
 #include <vector>
@@ -15,13 +15,13 @@ class Ways {
 
   void clear();
   u32 noted() const { return used_; }
-  // Records the decisions of a batch after they were applied. A packet that found no space asks again at the same
-  // router, and its last decision counts.
+  // Records the decisions of a batch after they were applied. If a packet finds no space, it requests again at the same
+  // router, and the last decision replaces earlier ones.
   void note(const Network&, const State&, const Batch&);
-  // Decides on a batch as the run did. The routing itself decides for the packet with key `but` (0: none), and for
-  // packets that the run has not seen at that router after as many hops. If the packet whose route was forced reaches a
-  // router as in the run, it continues as in the run. The actions of a fork are therefore known once it has become
-  // equal to the run, whatever the tables of the routing hold.
+  // Decides on a batch as the run did. The routing itself decides for the packet with key `but` (0: none). It also
+  // decides for packets that the run has not seen at that router after the same number of hops. If the packet whose
+  // route was forced reaches a router as in the run, it continues as in the run. So once a fork equals the run, its
+  // decisions are those of the run and do not depend on the routing's tables.
   void follow(const Network&, State&, Batch&, u64 but) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr u64 kStream = u64{0x62697365} << 32;
 constexpr u32 kSmall = 48;  // contraction ends at this number of vertices
 constexpr u32 kStarts = 8;  // start vertices from which halves of the smallest graph are grown
-constexpr u32 kPasses = 8;  // most passes at each level
+constexpr u32 kPasses = 8;  // maximum number of passes at each level
 constexpr u32 kTries = 3;   // complete runs; the best is kept
 
 struct Level {
@@ -38,7 +38,7 @@ std::vector<u32> shuffled(u32 n, u64 seed) {
 Level contracted(Level& fine, u64 seed) {
   const WeightedGraph& g = fine.graph;
   const u32 n = g.vertices();
-  // Larger vertices could make a balance impossible.
+  // With larger vertices, balanced sides might be impossible.
   const u64 most = std::max<u64>(fine.total() / 12, 2);
   fine.coarse.assign(n, kNone);
   Level small;
@@ -111,7 +111,7 @@ class Balance {
     return gain;
   }
 
-  // Rank of a state: imbalance beyond the tolerance, then cost; less is better.
+  // Rank of a state: imbalance beyond the tolerance, then cost; smaller is better.
   std::pair<i64, double> worth(i64 tolerance) const { return {std::max(std::abs(off_), tolerance), cost_}; }
 
   bool pass(i64 tolerance) {
@@ -199,7 +199,7 @@ std::vector<u8> grown(const Level& level, u64 target, u32 start) {
   return side;
 }
 
-// Distance of the size of side 0 from the target, then the cost; less is better.
+// Distance of the size of side 0 from the target, then the cost; smaller is better.
 using Worth = std::pair<u64, double>;
 
 Worth bisect_once(const Level& whole, u64 target, u64 seed, std::vector<u8>& side) {

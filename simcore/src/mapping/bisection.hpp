@@ -15,9 +15,9 @@ struct Halves {
 // from a vertex. On the way back to the full graph, vertices change sides by the method of C. M. Fiduccia and R. M.
 // Mattheyses (DAC 1982). The best state of each pass is kept.
 //
-// The sizes of the vertices on side 0 add up to `target`: exactly if all sizes are 0 or 1, else as nearly as the search
-// found. The search minimises the weight of the edges between the sides plus the `bias` of the vertices on side 1. A
-// bias may be negative; an empty `bias` means none.
+// The sizes of the vertices on side 0 add up to `target`: exactly if all sizes are 0 or 1, otherwise as closely as the
+// search could find. The search minimises the weight of the edges between the sides plus the `bias` of the vertices on
+// side 1. A bias may be negative; an empty `bias` means none.
 Halves bisect(const WeightedGraph& graph, const std::vector<u32>& size, u64 target, const std::vector<double>& bias,
               u64 seed);
 

@@ -1,7 +1,7 @@
 // Greedy mapping (Hoefler & Snir, ICS 2011). The first rank goes anywhere. Then the rank with the heaviest connection
-// to the placed ranks goes as near to them as possible. The paper takes the free place nearest to the last one taken.
+// to the placed ranks is placed near them, and so on. The paper takes the free place nearest to the last place taken.
 // Deviation: this version takes the place that adds the fewest bytes x hops to all placed partners. A tie goes to the
-// place with the fewest free neighbours, so that no holes are left.
+// place with the fewest free neighbours, so that no isolated free places remain.
 #include "mapping/greedy.hpp"
 
 #include <queue>

@@ -6,7 +6,7 @@
 
 namespace flitgym::mapping {
 
-// Returns the site of every vertex. With kinds, a vertex may only have a site of its own kind. There must be room for
+// Returns the site of every vertex. If kinds are given, a vertex gets a site of its own kind. There must be room for
 // all vertices.
 std::vector<u32> place_greedily(const WeightedGraph& graph, const Sites& sites, std::vector<u32> room,
                                 const std::vector<u32>& vertex_kind = {}, const std::vector<u32>& site_kind = {});

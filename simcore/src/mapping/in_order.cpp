@@ -1,4 +1,5 @@
-// The i-th rank on the i-th of the given terminals. This is the baseline of other mappings and a start for refinement.
+// The i-th rank is on the i-th of the given terminals. This is the baseline for other mappings and a start for
+// refinement.
 #include "mapping/problem.hpp"
 #include "simcore/registry.hpp"
 

@@ -13,8 +13,8 @@ namespace flitgym::mapping::multicore {
 
 namespace {
 
-// Moves vertices out of parts that are too large. The vertex that loses least goes to the part with room to which it
-// has the heaviest connection.
+// Moves vertices out of parts that are too large. It moves the vertex whose move loses the least connection weight, to
+// the part with room to which this vertex has the heaviest connection.
 void rebalance(const WeightedGraph& g, const std::vector<u32>& sizes, std::vector<u32>& part) {
   std::vector<i64> room(sizes.begin(), sizes.end());
   for (const u32 k : part) room[k]--;

@@ -11,7 +11,7 @@ namespace flitgym::mapping {
 
 namespace {
 
-// The graph of routers, weighted by cables. Every cable is visited from both of its ends and added once.
+// The graph of routers, weighted by the number of cables. Every cable is visited from both ends and added once.
 WeightedGraph fabric_of(const Network& net) {
   std::vector<WeightedEdge> edges;
   for (u32 r = 0; r < net.routers; r++)

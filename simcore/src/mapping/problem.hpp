@@ -33,8 +33,8 @@ struct Sites {
 // The sites of the given terminals, in the order of the first terminal of each router.
 Sites sites_of(const Network& net, const std::vector<u32>& terminals);
 
-// Functions of Python libraries, which the core alone does not have. The Python binding sets them
-// (bindings/mapping.cpp). Each throws if its library is missing.
+// Functions of Python libraries. The Python binding sets them (bindings/mapping.cpp). A function throws if its library
+// is missing.
 struct MappingLibrary {
   // Loads the library of a mapper beforehand, so that the load time is not counted as the mapper's time.
   std::function<void(const std::string& mapper)> load;

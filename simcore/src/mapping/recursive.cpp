@@ -1,7 +1,7 @@
-// Recursive bisection (Hoefler & Snir, ICS 2011). The network is cut in two with few links between the halves, and the
-// ranks with few bytes between them. Each half is cut again in the same way. A rank's traffic with ranks outside the
-// region pulls the rank to the half that is nearer to them (F. Pellegrini, "Static mapping by dual recursive
-// bipartitioning", SHPCC 1994). So the halves are matched to each other, not just numbered.
+// Recursive bisection (Hoefler & Snir, ICS 2011). The network is cut into two halves with few links between them, and
+// the ranks into two halves with few bytes between them. Each half is cut again in the same way. A rank's traffic with
+// ranks outside the region pulls the rank to the half that is nearer to them (F. Pellegrini, "Static mapping by dual
+// recursive bipartitioning", SHPCC 1994). So the halves are matched to each other, not just numbered.
 #include <numeric>
 
 #include "mapping/bisection.hpp"
@@ -77,8 +77,8 @@ class Recursion {
     Region half[2];
     split_network(region, half);
     const u64 rooms[2] = {room(half[0]), room(half[1])}, wanted = region.ranks.size();
-    // If one half has room for all ranks, the smaller such half gets them. Ranks that stay together are nearer to each
-    // other than ranks that are spread.
+    // If a half has room for all ranks, this half gets them all; if both have, the smaller one. Ranks that stay
+    // together are nearer to each other than ranks that are spread.
     const u32 small = rooms[1] < rooms[0] ? 1 : 0;
     for (const u32 h : {small, 1 - small})
       if (wanted <= rooms[h]) {

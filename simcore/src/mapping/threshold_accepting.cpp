@@ -12,9 +12,9 @@ namespace {
 constexpr u64 kAcceptingStream = u64{0x74687265} << 32;
 constexpr u32 kRounds = 100;  // thresholds on the way to zero; the last tenth of them are zero
 constexpr u64 kClock = 64;    // trials between two checks of the progress
-// Two descents. The first begins with a threshold high enough to move away from any start. The second begins lower,
-// from the better of the start and the first result, and keeps the merits of that mapping. The first descent may gain
-// nothing if the start is good, or on a fat tree, where distances change in steps of two hops.
+// Two descents. The first begins with a threshold high enough to leave any start. It may gain nothing if the start is
+// good, or on a fat tree, where distances change in steps of two hops. So the second starts from the better of the
+// start and the first result, with a lower threshold, and changes that mapping less.
 struct Part {
   double share, height;  // fraction of the budget, and of the first threshold
 };

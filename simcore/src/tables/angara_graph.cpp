@@ -14,7 +14,8 @@ namespace {
 
 constexpr u32 kMostDimensions = 6;  // there are 3^6 lists of directions
 
-// The rule as written. A state is a vertex of the routing graph at any node. One step may lead to several states.
+// The rule as in the source, a nondeterministic automaton. A state is a vertex of the routing graph, the same at every
+// node. One step may lead to several states.
 class Rule {
  public:
   explicit Rule(u32 dimensions) : n_(dimensions) {
@@ -51,7 +52,7 @@ class Rule {
   u32 lists_ = 1;  // including the empty list
 };
 
-// Subset construction: a state is a set of the rule's states that the same steps lead to.
+// Subset construction: a state is the set of the rule's states that the same steps can lead to.
 struct Automaton {
   std::vector<u8> came;
   std::vector<u16> next;
@@ -157,7 +158,7 @@ class Augmentation {
 
  private:
   u32& turns(u32 node, u32 from) { return a_.turns[std::size_t{node} * (a_.directions + 1) + from]; }
-  // Propagates what channel c can reach to the channels that lead to it.
+  // Adds the directions that channel c can reach to the sets of the channels that lead to c.
   void spread(u32 c) {
     pending_.assign(1, c);
     while (!pending_.empty()) {
@@ -173,7 +174,8 @@ class Augmentation {
       }
     }
   }
-  // Adds turns after channel c of direction d. Channel c is then a first step, or the next channel is a last step.
+  // Adds turns after channel c of direction d. In such a turn, channel c is a first step or the next channel a last
+  // step.
   bool extend(u32 c, u32 d) {
     const u32 v = g_.to[c];
     bool added = false;

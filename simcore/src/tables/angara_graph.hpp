@@ -8,11 +8,11 @@
 // in a cycle only along the ring of one direction. Bubble flow control prevents that deadlock.
 //
 // Theorem 2 of the source adds descending turns, which leave a first step or enter a last step. An added turn is safe
-// if no channel of its earlier direction can be reached from its later channel. None can be added on a torus whose
-// rings all have three or more nodes. Some can be added where a dimension has two nodes or links are missing.
+// if no channel of its earlier direction can be reached from its later channel. On a torus whose rings all have three
+// or more nodes, no turn can be added. If a dimension has two nodes or links are missing, some can be added.
 //
-// The source does not give two details, which are reconstructed here: the order of directions, and the restriction of
-// added turns to first and last steps.
+// The source does not give two details. The order of directions, and the restriction of added turns to first and last
+// steps, are reconstructed.
 #pragma once
 
 #include <vector>
@@ -21,10 +21,10 @@
 
 namespace flitgym::tables {
 
-// Each node has 3^n + 2n + 1 vertices in the routing graph, one for each stage of a route: beginning, first step (n),
-// list of directions (3^n - 1), last step (n), and end. The rule is the same at every node, so it is stored once, as a
-// deterministic automaton. A route is then exactly one path, and paths can be counted. A route may end anywhere, so the
-// end needs no state.
+// Each node has 3^n + 2n + 1 vertices in the routing graph, one for each stage of a route. The stages are: beginning,
+// first step (n), list of directions (3^n - 1), last step (n), end. The rule is the same at every node, so it is stored
+// once, as a deterministic automaton. A route is then exactly one path through the automaton, so routes can be counted.
+// A route may end at any node, so the end needs no state.
 struct AngaraGraph {
   u32 dimensions = 0, directions = 0, nodes = 0;  // direction k < n is + along dimension k, n + k is -
   u32 vertices_per_node = 0;                      // of the routing graph: 3^n + 2n + 1
@@ -34,8 +34,8 @@ struct AngaraGraph {
   std::vector<u32> out;       // [nodes, directions] channel that leaves the node; kNone: there is none
   std::vector<u8> direction;  // [channels]
   // [nodes, directions + 1] One bit per direction in which a packet may leave. The second index is the direction in
-  // which it arrived, or the last entry if it starts here. A bit is set by the order or by an added turn. The automaton
-  // must allow the step as well.
+  // which the packet arrived, or the last entry if the packet starts here. A bit is set if the order or an added turn
+  // allows the turn. The automaton must allow the step, too.
   std::vector<u32> turns;
   u32 added = 0;  // turns that break the order
 

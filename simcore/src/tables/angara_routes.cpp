@@ -25,8 +25,8 @@ u32 AngaraPaths::vertex(u32 at_node, u32 state) {
   return number;
 }
 
-// Breadth-first search until every node is found or no vertex is left. With `bound`, steps are skipped that reach a
-// node later than its bound allows. Returns true if every node was found within its bound.
+// Breadth-first search until every node is found or no vertex is left. With `bound`, the search skips steps that reach
+// a node later than its bound. Returns true if every node was found within its bound.
 bool AngaraPaths::search(u32 source, const std::vector<u32>* bound) {
   for (std::size_t v = 0; v < node.size(); v++) number_[std::size_t{node[v]} * rules_.states + state_[v]] = kNone;
   for (auto* list : {&node, &state_, &level_}) list->clear();
@@ -60,7 +60,8 @@ bool AngaraPaths::search(u32 source, const std::vector<u32>* bound) {
 }
 
 void AngaraPaths::from(u32 source) {
-  // Most often every node is reached in as many hops as the network allows. Then only such routes need to be searched.
+  // Usually the rules allow a route as short as the shortest path of the network to every node. Then only such routes
+  // are searched.
   std::vector<u32> bound;
   hops_to(g_, source, bound);
   if (!search(source, &bound)) search(source, nullptr);
@@ -76,8 +77,8 @@ void AngaraPaths::only(const std::vector<u32>& targets) {
   trim(useful);
 }
 
-// `useful` marks the ends of wanted routes. Arcs that lead to none of them are removed. Vertices keep their numbers
-// because number_ refers to them.
+// `useful` marks the ends of wanted routes. Arcs that do not lead to any of them are removed. Vertices keep their
+// numbers because number_ refers to them.
 void AngaraPaths::trim(std::vector<u8>& useful) {
   first_end.assign(rules_.nodes + 1, 0);
   for (std::size_t v = 0; v < node.size(); v++) first_end[node[v] + 1] += useful[v];

@@ -10,9 +10,9 @@
 
 namespace flitgym::tables {
 
-// All shortest routes from one node. A vertex is a node and a state of the automaton. An arc leads from one level, the
-// number of steps from the source, to the next. Each route is exactly one path. Vertices that are on no shortest route
-// are left out.
+// All shortest routes from one node. A vertex is a pair of a node and a state of the automaton. Its level is the number
+// of steps from the source, and an arc leads from one level to the next. Each route is exactly one path. Vertices that
+// are not on a shortest route are left out.
 class AngaraPaths {
  public:
   struct Arc {
@@ -70,8 +70,7 @@ class AngaraCheapest {
   std::vector<u32> arc;      // [vertices] last arc of the cheapest route
 };
 
-// One route for each pair of nodes with terminals. All routes are shortest, so their lengths are known before they are
-// chosen.
+// One route for each pair of nodes with terminals. All routes are shortest ones, so their lengths are known in advance.
 class AngaraRoutes {
  public:
   // Throws ConfigError, which names a pair, if the routing graph has no route for that pair.

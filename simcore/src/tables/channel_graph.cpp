@@ -9,8 +9,8 @@ namespace flitgym::tables {
 
 namespace {
 
-// Marks the rings of more than three routers. On shorter rings no minimal route takes two hops in the same direction,
-// unless a link is missing elsewhere.
+// Marks the rings of more than three routers. On a shorter ring, a minimal route never takes two hops in the same
+// direction, unless a link is missing elsewhere.
 void find_rings(const Torus& t, ChannelGraph& g) {
   for (u32 c = 0; c < g.channels; c++) {
     const u8 k = t.dimension_of_port[g.port[c]];

@@ -1,5 +1,5 @@
 // The network as table engines see it: switches, the channels between them, and the switch of each terminal. It is
-// built from a wired Network, so a table fits every network that can be simulated, failed links included.
+// built from a wired Network. So engines support every network that can be simulated, also with failed links.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ struct ChannelGraph {
   std::vector<u32> from, to;  // [channels] switches at the two ends
   std::vector<u16> port;      // [channels] router-local output port
   std::vector<u32> reverse;   // [channels] the other direction of the same cable
-  // [channels] On a torus, the direction and parallel link; channels of one row with the same value form a ring.
-  // kNoRing elsewhere.
+  // [channels] On a torus, a number for the direction and the parallel link; channels of one row with the same number
+  // form a ring. Otherwise kNoRing.
   std::vector<u16> ring;
   std::vector<u32> terminal_switch;  // [terminals]
   std::vector<u16> terminal_port;    // [terminals] router-local

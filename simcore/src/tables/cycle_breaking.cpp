@@ -23,9 +23,9 @@ BreakEdge edge_of(const Params& params) {
 
 namespace {
 
-// Processes one layer after the other. Each layer begins with the routes that no earlier layer holds. For each cycle it
-// gives up the routes of one dependency. Routes of a dependency are not stored. They are looked up in the table, where
-// the routes towards one destination form a subtree.
+// Processes one layer after the other. A layer begins with all routes that are not in an earlier layer. For each cycle,
+// the routes of one dependency move to the next layer. The routes of a dependency are not stored. They are looked up in
+// the table, where the routes of a dependency towards one destination form a subtree.
 class Breaking {
  public:
   Breaking(const ChannelGraph& g, BreakEdge rule, ForwardingTable& table)
@@ -88,7 +88,8 @@ class Breaking {
 
   enum : u8 { kWhite, kGrey, kBlack };
 
-  // Depth-first search. Black channels reach no cycle. They remain black because the search only removes dependencies.
+  // Depth-first search. A black channel cannot reach a cycle. It remains black because the search only removes
+  // dependencies.
   void search() {
     std::fill(colour_.begin(), colour_.end(), kWhite);
     for (u32 start = 0; start < g_.channels; start++) {
@@ -117,7 +118,7 @@ class Breaking {
     worked();
   }
 
-  // The top of the stack depends on channel `back` further down, which closes a cycle.
+  // The top of the stack depends on channel `back`, which is further down on the stack. This closes a cycle.
   void break_cycle(u32 back) {
     const auto begin = static_cast<std::size_t>(std::find(stack_.begin(), stack_.end(), back) - stack_.begin());
     worked(stack_.size() - begin);

@@ -86,9 +86,9 @@ void note_routes(const ChannelGraph& g, const ForwardingTable& table, Waits& wai
     }
 }
 
-// Returns a representative per channel. Channels of one complete ring share a representative, because bubble flow
-// control makes waiting along it safe. If a channel of the ring is missing, the remaining channels form a line, which
-// closes no cycle.
+// Returns a representative per channel. Channels of one complete ring share a representative, because with bubble flow
+// control waiting along the ring cannot cause a deadlock. If a channel of the ring is missing, the remaining channels
+// form a line, which cannot close a cycle.
 std::vector<u32> ring_representatives(const ChannelGraph& g, const ForwardingTable& table) {
   std::vector<u32> whole(g.channels);
   for (u32 c = 0; c < g.channels; c++) whole[c] = c;

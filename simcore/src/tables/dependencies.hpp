@@ -13,9 +13,9 @@ struct LaneChannel {
   u32 channel, lane;
 };
 
-// Returns one cycle of the graph in order. An empty result means that there is none, so the table is free of deadlock
-// with one VC class per lane. If the table relies on bubble flow control, a ring of one direction does not count as a
-// cycle. A cycle through several rings does. Only layers that routes between terminals use are considered.
+// Returns the channels of one cycle of the graph, in order. If there is no cycle, the result is empty, and the table is
+// free of deadlock with one VC class per lane. If the table relies on bubble flow control, a cycle along a single ring
+// is allowed, but a cycle through several rings is not. Only layers that routes between terminals use are considered.
 std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table);
 
 // "0:1->1, 1:3->4, ... in lane 0"

@@ -17,13 +17,13 @@ struct Demand {
   std::vector<u64> first;      // [terminals + 1] entries of a destination: first[t] .. first[t + 1] - 1
   std::vector<u32> source;     // [entries] source terminal
   std::vector<double> weight;  // [entries] 0 or more, in any unit
-  std::string name = {};       // file it was read from, for messages; empty: it came as an array
+  std::string name = {};       // name of the file, for messages; empty: the demand was given as an array
   bool empty() const { return first.empty(); }
 };
 u64 digest(const Demand& demand);
 
-// Traffic that the terminals of each switch send to `terminal`. Under a uniform demand by_switch[s] is their number. A
-// terminal sends nothing to itself.
+// Traffic that the terminals of each switch send to `terminal`. Under a uniform demand, by_switch[s] is the number of
+// these terminals. A terminal sends nothing to itself.
 void demand_towards(const ChannelGraph& g, const Demand& demand, u32 terminal, std::vector<double>& by_switch);
 
 struct EngineSpec {

@@ -53,8 +53,7 @@ class FirstFit {
     for (std::size_t i = 0; i < pair_.size(); i++) layer_[i] = table_.layer[pair_[i]];
     layers_ = table_.layers;
   }
-  // Places the routes of one layer after the other. Routes of one layer still fit together, so the number of layers
-  // cannot grow.
+  // Places all routes again, layer by layer. The routes of one layer fit together, so the number of layers cannot grow.
   bool again(const std::vector<u32>& order, u64 most = kAny) {
     for (AcyclicLayer& layer : made_) layer.clear();
     next_.resize(layer_.size());
@@ -205,8 +204,8 @@ void save_layers(const ChannelGraph& g, ForwardingTable& table) {
     if (fit.layers() < table.layers) fit.store(table);
     return table.layers <= kLeast;
   };
-  // The limit corresponds to seconds, or to a minute for many routes. It does not apply to a table with more layers
-  // than VC classes exist, because no network could use it.
+  // The limit corresponds to seconds, or to a minute for many routes. It does not apply while the table has more layers
+  // than there are VC classes, because such a table cannot be used.
   const u64 patience = std::clamp<u64>(256 * fit.routes(), 50'000'000, 2'000'000'000);
   const auto most = [&] { return table.layers > kMaxVcs ? kAny : patience; };
   for (const RouteOrder order : {RouteOrder::kShortFirst, RouteOrder::kLongFirst, RouteOrder::kBySource})

@@ -60,7 +60,7 @@ void AcyclicLayer::clear() {
 
 bool AcyclicLayer::add_route(std::span<const u32> channels, u32 times) {
   effort_ += channels.size();
-  // A dependency that was refused alone cannot be added. Most refused routes end here.
+  // A dependency that was refused on its own cannot be added. Most refused routes fail this quick test.
   for (std::size_t k = 1; k < channels.size(); k++)
     if (refused_[index_->at(channels[k - 1], channels[k])] == epoch_) return false;
   bool fits = true;
@@ -88,8 +88,9 @@ void AcyclicLayer::remove_route(std::span<const u32> channels, u32 times) {
   for (std::size_t k = 1; k < channels.size(); k++) remove(channels[k - 1], channels[k], times);
 }
 
-// Algorithm of Pearce and Kelly. The channels that `next` reaches before c, and the channels after `next` that reach c,
-// exchange positions. All others stay. The two searches alternate, so that a cycle, where they meet, is found early.
+// Algorithm of Pearce and Kelly. The channels before c that `next` reaches, and the channels after `next` that reach c,
+// exchange positions. All others stay. The two searches alternate. If they meet, there is a cycle, so a cycle is found
+// early.
 bool AcyclicLayer::make_room(u32 c, u32 next) {
   const u32 low = place_[next], high = place_[c];
   ahead_.assign(1, next);

@@ -25,15 +25,16 @@ struct Levels {
 // Hops from the nearest of `roots`. kNone: not connected.
 std::vector<u32> ranks_below(const ChannelGraph& g, const std::vector<u32>& roots);
 
-// Roots that the user gave; empty if none. Throws ConfigError, which names `engine`, if a switch does not exist.
+// The roots that the user gave; empty if there are none. Throws ConfigError, which names `engine`, if a switch does not
+// exist.
 std::vector<u32> given_roots(const std::string& engine, const Params& params, const ChannelGraph& g);
 
 // Hops from every switch to the nearest switch with terminals.
 std::vector<u32> heights(const ChannelGraph& g);
 
-// Levels of a tree. They are counted from given roots, else taken from a fat-tree topology, else counted upwards from
-// the switches with terminals. The last case requires that every channel joins neighbouring levels. Returns false if
-// there are no levels.
+// Finds the levels of a tree. With given roots they are counted from the roots. Otherwise a fat-tree topology defines
+// them. Otherwise they are counted upwards from the switches with terminals, which requires that every channel joins
+// neighbouring levels. Returns false if there are no levels.
 bool find_levels(const std::string& engine, const Params& params, const ChannelGraph& g, Levels& levels);
 
 }  // namespace flitgym::tables

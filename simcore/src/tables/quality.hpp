@@ -9,8 +9,8 @@
 
 namespace flitgym::tables {
 
-// Number of routes per channel over all ordered pairs of different terminals. Under a demand, the sum of the weights of
-// these routes. If a terminal has several addresses, each carries an equal part.
+// Load of a channel: the number of routes on it, over all ordered pairs of different terminals. Under a demand, the sum
+// of the weights of these routes. If a terminal has several addresses, each address carries an equal part.
 struct Loads {
   std::vector<double> channel;                     // [channels]
   std::vector<double> from_terminal, to_terminal;  // [terminals] of the links between terminals and switches
@@ -51,10 +51,10 @@ FlowLoads flow_loads(const ChannelGraph& g, const ForwardingTable& table, const 
 
 // Effective bisection bandwidth as in ORCS (Schneider, Hoefler, Lumsdaine, "ORCS: An Oblivious Routing Congestion
 // Simulator", 2009). In each order of the terminals, entry k of the first half sends to entry k of the second half.
-// With `both_ways` the second also sends to the first. One terminal is idle if their number is odd. A pair gets 1 / c,
-// where c is the number of pairs on the fullest channel of its route. It gets 1 if the route has no channel. Each of
-// the 2^k addresses of a destination carries an equal part, and c counts the fullest channel of all its routes. Returns
-// the mean over the pairs for each order. `orders`: [patterns, terminals].
+// With `both_ways` the second half also sends to the first. If the number of terminals is odd, one terminal is idle.
+// The bandwidth of a pair is 1 / c, where c is the number of pairs on the fullest channel of its route. If the route
+// has no channel, it is 1. If a destination has 2^k addresses, each address carries an equal part, and c is taken on
+// the fullest channel of all routes. Returns the mean over the pairs for each order. `orders`: [patterns, terminals].
 std::vector<double> bisection_bandwidth(const ChannelGraph& g, const ForwardingTable& table,
                                         const std::vector<u32>& orders, bool both_ways);
 

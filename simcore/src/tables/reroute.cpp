@@ -67,7 +67,7 @@ bool Rerouting::plan(u32 s, u32 d, u32 c, Change& change) const {
   for (u32 v = g_.to[old]; v != last; v = g_.to[change.lost.back()]) change.lost.push_back(next(v, d));
   for (u32 v = g_.to[c]; v != last; v = g_.to[change.gained.back()]) {
     const u32 on = v == s ? kNone : next(v, d);
-    // A table entry that no route uses may lead anywhere.
+    // The new path may follow table entries that no route uses, and these may form a loop.
     if (on == kNone || change.gained.size() > g_.switches) return false;
     change.gained.push_back(on);
   }
@@ -96,7 +96,7 @@ void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<
     return k + 1 < way.size() ? way[k + 1] : beyond;
   };
   // Along the old path each switch keeps the routes of other switches and of its own terminals.
-  u32 left = moved;  // layers that the previous switch has lost
+  u32 left = moved;  // layers in which no route passes the previous switch any more
   for (std::size_t k = 0; left && k < change.lost.size(); k++) {
     const u32 v = g_.from[change.lost[k]];
     if (k > 0) {

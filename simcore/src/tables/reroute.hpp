@@ -13,15 +13,15 @@ namespace flitgym::tables {
 
 class Rerouting {
  public:
-  // The table must have no source routes and no lanes. If its dependencies already have a cycle, changes are not
-  // checked for cycles.
+  // The table must have no source routes and no lanes. If the dependencies of the table already have a cycle, changes
+  // are not checked for cycles.
   Rerouting(const ChannelGraph& g, ForwardingTable start, const Demand& demand);
 
   const ForwardingTable& table() const { return table_; }
   bool acyclic() const { return !layers_.empty(); }
   double load(u32 c) const { return load_[c]; }  // of channel c, in units of the demand
   const std::vector<double>& loads() const { return load_; }
-  // Traffic through switch s to destination d, including the traffic that starts at s.
+  // Traffic to destination d that passes or starts at switch s.
   double flow(u32 s, u32 d) const { return flow_[at(s, d)]; }
   double own(u32 s, u32 d) const;  // the part of flow(s, d) that starts at s
   // kNone: s is the last switch, or no route to d passes it.

@@ -150,15 +150,15 @@ class Balance {
   std::vector<u32> seen_;                  // [places] source of the last visit
 };
 
-// The nearest sources come first. A switch keeps its port for this destination once it has one. A route is therefore
-// free only up to the first such switch.
+// The nearest sources come first. Once a switch has a port for this destination, it keeps the port. So a route can be
+// chosen only up to the first such switch.
 void Balance::pair_by_pair(u32 t) {
   const u32 reached = static_cast<u32>(ways_.order.size());
   taken_.assign(g_.switches, {kNone, 0});
   std::fill(seen_.begin(), seen_.end(), kNone);
   for (u32 k = 1; k < reached; k++)
     if (g_.terminals_at(ways_.order[k])) add_pair(k, weight_[ways_.order[k]]);
-  // Switches that no route passes get the cheapest step as well.
+  // Switches that are not on a route get the cheapest step, too.
   for (u32 k = 1; k < reached; k++) {
     if (taken_[k].channel == kNone) taken_[k] = best_step(k);
     cost_[k] = cost_[taken_[k].place] + load_[taken_[k].channel];
@@ -167,8 +167,8 @@ void Balance::pair_by_pair(u32 t) {
 }
 
 void Balance::add_pair(u32 source, double weight) {
-  // Collects the places that can be on the route, up to the first ones that have a port. The costs of these change with
-  // every pair, so they are computed again.
+  // Collects the places that can be on the route, up to the first places that already have a port. Their costs change
+  // with every pair, so the costs are computed again.
   open_.assign(1, source);
   std::size_t looked = 0;
   for (std::size_t head = 0; head < open_.size(); head++) {
@@ -205,8 +205,8 @@ void Balance::add_pair(u32 source, double weight) {
 void balance_shortest(const Params& params, const ChannelGraph& g, const Demand& demand, ForwardingTable& table) {
   const Update update = params.text("update") == "pair" ? Update::kPair : Update::kSource;
   const std::string& order = params.text("order");
-  // The balancing does not know the destinations that are still to come. For some demands the routes made for a uniform
-  // demand are therefore better, and both are tried.
+  // The balancing does not know the later destinations. So for some demands, routes that are balanced for a uniform
+  // demand are better. Both are tried.
   std::vector<std::pair<std::vector<u32>, bool>> tries;
   for (const bool uniform : {false, true}) {
     if (uniform && (demand.empty() || order != "best")) continue;

@@ -9,7 +9,7 @@
 namespace flitgym::tables {
 
 // Switches in the order of their distance from the destination, with the channels that lead nearer to it. A place is an
-// index in this order, so data that is used together is adjacent in memory.
+// index in this order, so data that are used together are adjacent in memory.
 struct ShortestWays {
   struct Step {
     u32 channel, place;  // place of the switch at the end of the channel

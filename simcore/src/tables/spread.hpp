@@ -1,5 +1,5 @@
-// Distributes destinations over ports, for the engines that look at one switch at a time. Each destination leaves a
-// switch by the candidate channel with the fewest destinations so far.
+// Distributes destinations over ports, for engines that handle each switch separately. At a switch, each destination
+// gets the candidate channel with the fewest destinations so far.
 #pragma once
 
 #include <vector>
@@ -16,12 +16,12 @@ struct Candidates {
   void next_switch() { first.push_back(static_cast<u32>(channel.size())); }
 };
 
-// The switches with terminals, those with most terminals first. Switches with few terminals come last because the
-// remaining choice is smaller.
+// The switches with terminals, in the order of decreasing numbers of terminals. A switch with many terminals needs the
+// most freedom, so it comes first.
 std::vector<u32> destination_switches(const ChannelGraph& g);
 
-// Assigns to each terminal of switch `to`, in order, the least used candidate at every other switch. `used` counts per
-// channel. Ties go to the lowest port. A switch without candidates keeps its hole.
+// Assigns to each terminal of switch `to`, in order, the least used candidate at every other switch. `used` is the
+// number of destinations per channel. Ties go to the lowest port. A switch without candidates gets no port.
 void spread(const ChannelGraph& g, u32 to, const Candidates& candidates, std::vector<u32>& used,
             ForwardingTable& table);
 

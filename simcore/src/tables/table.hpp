@@ -23,9 +23,9 @@ enum class LayerBy : u8 {
 struct ForwardingTable {
   u32 switches = 0, terminals = 0, lmc = 0;
   std::string engine;       // engine that made the table, or its origin
-  std::string fingerprint;  // of the network it was made for (ChannelGraph::fingerprint)
-  // [switches, destinations] Router-local output port. At the last switch it is the port of the terminal. kNoPort is a
-  // hole. Empty for source routes.
+  std::string fingerprint;  // of the network of the table (ChannelGraph::fingerprint)
+  // [switches, destinations] Router-local output port. At the last switch it is the port of the terminal. kNoPort: a
+  // hole, i.e. there is no route. Empty for source routes.
   std::vector<u16> port;
   u32 layers = 1;  // virtual layers, each with its own buffers
   LayerBy layer_by = LayerBy::kOne;

@@ -62,7 +62,7 @@ bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, Forwardi
 
 std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& candidate) {
   std::vector<u32> hops;
-  std::vector<u64> far(g.switches, 0);  // total hops to all terminals; kNone for each one not connected
+  std::vector<u64> far(g.switches, 0);  // sum of hops to all terminals; kNone hops for a terminal that is not connected
   for (u32 to = 0; to < g.switches; to++) {
     if (g.terminals_at(to) == 0) continue;
     hops_to(g, to, hops);

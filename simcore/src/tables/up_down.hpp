@@ -8,14 +8,14 @@
 
 namespace flitgym::tables {
 
-// A channel leads up if its end precedes its beginning in the order of (rank, number). No route turns from down to up,
-// so no cycle of dependencies exists. On every cycle some switch follows both of its neighbours in the order, and
-// passing it would be such a turn.
+// A channel leads up if its end precedes its beginning in the order of (rank, number). Routes do not turn from down to
+// up, so there is no cycle of dependencies. On every cycle, some switch comes after both of its neighbours in the
+// order. Passing this switch would be such a turn.
 //
-// A table looks up the destination alone, not the input port. Legal routes that join at a switch need not form a legal
-// route. Here they do. A switch that reaches the destination by down channels alone takes the shortest of these paths,
-// so a packet that came down continues down. At every other switch no packet has gone down yet, and packets take the
-// shortest path up to the switch where the route turns down.
+// A table selects the port by the destination only, not by the input port. In general, the beginning of one legal route
+// and the end of another may form an illegal route. Here they cannot. A switch that reaches the destination over down
+// channels only takes the shortest of these paths, so a packet that came down continues down. At every other switch,
+// packets have not gone down yet and take the shortest path up to the switch where the route turns down.
 class UpDown {
  public:
   UpDown(const ChannelGraph& g, std::vector<u32> rank);
@@ -38,8 +38,8 @@ bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, Forwardi
 
 // A few switches that may serve as the only root, among those with candidate[s]. The first is the switch with the
 // smallest total distance to all terminals; ties go to the most channels. The others are the switch farthest from it
-// and the candidate with the lowest number. On a mesh a corner is better than the centre, because all traffic would
-// pass the centre. On other networks the centre is better.
+// and the candidate with the lowest number. On a mesh a corner is a better root than the centre, because all traffic
+// would pass the centre. On other networks the centre is better.
 std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& candidate);
 
 // Selects the table with the lowest edge forwarding index among those of the given ranks. Ties go to the shortest

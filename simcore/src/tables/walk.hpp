@@ -1,5 +1,6 @@
 // Follows the routes of a table. The routes towards one destination form a tree, and the load of a channel is a sum
-// over a subtree. Sums over all routes therefore cost (switches x destinations), independent of hops.
+// over a subtree. Sums over all routes therefore take time proportional to switches x destinations, independent of
+// hops.
 #pragma once
 
 #include <vector>

@@ -10,8 +10,9 @@ namespace flitgym::topology::fat_tree {
 
 namespace {
 
-// The most levels of switches. With ten levels a switch's digits fit into 64 bits. Their ranges multiply to less than
-// 2^52, and rounding each range up to a power of 2 adds less than one bit per level.
+// The largest number of levels of switches. The digits of a switch must fit into 64 bits. Terminals and top switches
+// are fewer than 2^26 each, so the ranges max(m_l, w_l) of the digits multiply to less than 2^52. Rounding each range
+// up to a power of 2 adds less than one bit per level.
 constexpr u32 kMostLevels = 10;
 constexpr u64 kMostPorts = u64{1} << 26;
 
@@ -115,7 +116,8 @@ void wire(const Params& params, Wiring& w) {
     tree->spread.push_back(tree->spread[l - 1] * tree->parents[l]);
   }
   const u32 routers = tree->first[levels + 1], leaves = tree->first[2];
-  // The distance between two leaves. No two switches are further apart, because a path stays between levels 1 and h.
+  // The largest distance between two leaves. No two switches are further apart, because a path stays between levels 1
+  // and h.
   tree->diameter = 2 * (levels - 1);
   tree->closed = true;
   name_switches(*tree, routers);

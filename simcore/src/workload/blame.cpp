@@ -17,7 +17,8 @@ void workload::account_stall(const Frame& f, u32 port) {
   if (!f.part.window.open || f.now <= from) return;
   const u32 jobs = net.accounted_jobs;
   const u32* const waiting = &s.job_waiting[std::size_t{port} * jobs];
-  // Downstream slots of the VCs with waiting packets, or of all VCs if inputs wait for the channel itself.
+  // Downstream buffer slots that each job holds: in the VCs for which packets wait, or in all VCs if packets wait for
+  // the channel itself.
   u64 held[kMostAccountedJobs] = {}, all = 0;
   u32 vcs = s.ports[port].waiting_vcs;
   if (!vcs) vcs = static_cast<u32>((u64{1} << net.vcs) - 1);
@@ -97,8 +98,8 @@ void workload::account_unrouted(Frame& f, u32 input_vc, u32 output) {
 
 void workload::account_left(Frame& f, u32 input_vc, u32 output, u32 packet) {
   f.s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + f.s.packets[packet].job]--;
-  workload::account_unrouted(f, input_vc,
-                             output);  // stops the packets behind it; the packet itself waits until it is sent
+  // Ends the wait of the packets behind this one. This packet waits until its head is on the channel.
+  workload::account_unrouted(f, input_vc, output);
 }
 
 namespace {

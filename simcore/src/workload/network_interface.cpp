@@ -1,6 +1,7 @@
 // Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which it was given them,
-// except that fetches go first. The receiver hands them on in the same order, whatever routes their packets took (as
-// Merlin's ReorderLinkControl does).
+// except that fetches go first. With nic_order=packet, it takes a packet of each waiting transfer in turn. The receiver
+// hands the transfers on in the order in which the sender was given them, even if their packets took different paths
+// (as Merlin's ReorderLinkControl does).
 //
 // The two ends share only the packets. Each packet carries the data that its receiver needs, and the sender keeps its
 // record until the last packet has entered the network. A message may therefore cross from one partition to another.
@@ -157,7 +158,7 @@ void fill_from_outbox(Frame& f, u32 terminal) {
   State& s = f.s;
   Outbox& box = s.outboxes[terminal];
   const Port& nic = s.ports[f.net.nic(terminal)];
-  // Called for every flit that the NIC sends.
+  // A quick exit, because this function runs for every flit that the NIC sends.
   if (nic.queued + box.next_flits > f.net.router.nic_depth) return;
   Hosts& hosts = f.hosts();
   box.next_flits = 0;

@@ -21,12 +21,12 @@ class AbstractMachine {
   // message does.
   using Carries = std::function<bool(u32 rank, u64 block, u32 op)>;
 
-  bool finished = true;             // false: a deadlock, some ranks wait for each other
-  bool sizes_agree = true;          // every receive got a message of its own size
-  bool once = true;                 // nothing was merged twice: each message was new to its receiver, or complete
-  u64 time = 0;                     // ns of computation on the longest path
-  std::vector<u64> knows;           // [ranks] bit r: the rank knows the contribution of rank r (ranks up to 64)
-  std::vector<u64> received, sent;  // [ranks] bytes
+  bool finished = true;     // false: a deadlock, some ranks wait for each other
+  bool sizes_agree = true;  // every receive got a message of its own size
+  bool once = true;         // no contribution was merged twice: each message was new to its receiver, or complete
+  u64 time = 0;             // ns of computation on the longest path
+  std::vector<u64> knows;   // [ranks] bit r: the rank knows the contribution of rank r (ranks up to 64)
+  std::vector<u64> received, sent;             // [ranks] bytes
   std::map<std::pair<u32, u32>, u64> between;  // bytes, by (source, destination)
 
   AbstractMachine(const Program& program, bool rendezvous, Carries carries = {})

@@ -1,4 +1,4 @@
-// The rules of Angara's routes in the study's own words, as a reference for the tables.
+// The rules of Angara's routes, implemented literally as in the study, as a reference for the tables.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace scenes {
 
 using namespace flitgym;
 
-// The rules word by word. Only the directions of channels come from the routing graph.
+// The rules as stated in the study. Only the directions of channels come from the routing graph.
 struct Rules {
   const tables::ChannelGraph& g;
   const std::vector<u8>& direction;
@@ -25,7 +25,7 @@ struct Rules {
     augment();
   }
 
-  // Theorem 2 word by word: every question about the channels ahead is a separate search.
+  // Theorem 2 as stated: every query about the channels ahead is a separate search.
   std::set<u32> ahead(u32 channel) const {
     std::set<u32> seen;
     std::vector<u32> found{channel};

@@ -1,5 +1,5 @@
-// A State that holds one packet and nothing else, and a Batch with the request of that packet. Shows what a routing
-// does with the packet at any router, under any congestion that a test sets.
+// A State that holds a single packet, and a Batch with the request of that packet. A test sets any congestion and sees
+// which route the routing chooses at any router.
 #pragma once
 
 #include "stage/route_computation.hpp"
@@ -98,7 +98,7 @@ struct Lone {
     return {net.router_of_port(peer), net.local_port(peer), step.vc_class};
   }
 
-  // Walks the whole path without the ejection and calls visit(router, step) at every hop.
+  // Follows the path up to the ejection and calls visit(router, step) at every hop.
   template <class Visit>
   u32 walk(u32 source, u32 destination, u32 sequence, Visit&& visit) {
     return walk_on(send(source, destination, sequence), visit);

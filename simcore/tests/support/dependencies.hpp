@@ -31,8 +31,7 @@ inline u64 edge_count(const Edges& edges) {
   return n;
 }
 
-// Removes the channels that nothing waits for until none is left to remove. The graph is acyclic if this removes all of
-// them.
+// Repeatedly removes channels for which no other channel waits. The graph is acyclic if this removes all channels.
 inline bool acyclic(const Edges& edges) {
   std::map<u32, u32> waiting;  // number of edges that lead to the channel
   for (const auto& [from, to] : edges) {

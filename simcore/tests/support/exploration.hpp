@@ -1,5 +1,5 @@
-// Shared by the exhaustive proofs of freedom from deadlock: every state that a packet can reach, every hop that it may
-// take from there, and the channel dependencies that follow.
+// Shared by the exhaustive proofs of freedom from deadlock. Enumerates every state that a packet can reach, every hop
+// that it may take from there, and the resulting channel dependencies.
 #pragma once
 
 #include <cstring>
@@ -23,7 +23,7 @@ struct Option {
   Step step;
   Packet packet;
   std::vector<u8> kept;
-  u32 intermediate() const {  // of a routing that keeps nothing else
+  u32 intermediate() const {  // for routings that keep only this number
     u32 value;
     std::memcpy(&value, kept.data(), sizeof value);
     return value;
@@ -38,7 +38,7 @@ inline auto key(const Node& n, bool by_source) {
                     p.sequence,  u32{p.hops},  u32{p.phase},  n.kept};
 }
 
-// Starts from every terminal to every terminal, on every VC class that the routing looks at. Sequence numbers that
+// Starts from every terminal to every other terminal, on every VC class that the routing reads. Sequence numbers that
 // differ by `turns` use the same parallel links. visit(node, options) is called once per reachable state.
 template <class Visit>
 Edges explore(Lone& x, const Options& options, Visit&& visit, u32 turns = 1) {
@@ -85,7 +85,7 @@ inline Lone lone(const Section& topology, const Section& routing) {
 }
 inline Section cube() { return hyperx_section({3, 3, 3}, 1); }  // 27 routers, 162 directed channels
 
-// All candidates of a routing that lists them. The routing runs first because it writes down the packet's memory.
+// All candidates of a routing that lists them. The routing runs first because it writes the packet's memory.
 inline std::vector<Option> listed(Lone& x, const Node& node) {
   x.packet() = node.packet;
   x.keep(node.kept);
@@ -96,8 +96,8 @@ inline std::vector<Option> listed(Lone& x, const Node& node) {
   return out;
 }
 
-// The choices of a routing that lists no candidates, over made-up congestion and random draws. craft(x, node, ask) sets
-// the congestion and calls ask() any number of times.
+// The choices of a routing that lists no candidates, under artificial congestion and random draws. craft(x, node, ask)
+// sets the congestion and calls ask() any number of times.
 using Craft = std::function<void(Lone&, const Node&, const std::function<void()>&)>;
 inline Options chosen(u32 draws, u32 turns, Craft craft) {
   return [=](Lone& x, const Node& node) {
@@ -119,7 +119,7 @@ inline Options chosen(u32 draws, u32 turns, Craft craft) {
 }
 inline void idle(Lone&, const Node&, const std::function<void()>& ask) { ask(); }
 
-// Asks on an idle network, and with each VC of the given ports full in turn.
+// Asks the routing on an idle network, and then with one VC of the given ports full, for each such VC.
 inline void each_full(Lone& x, const std::function<void()>& ask, const std::vector<u32>& routers, u32 first_port,
                       u32 end_port) {
   ask();

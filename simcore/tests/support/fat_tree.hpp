@@ -1,4 +1,4 @@
-// Fat trees of the tests. Their expected properties follow from the labels of the switches alone.
+// Fat trees of the tests. The expected properties follow only from the labels of the switches.
 #pragma once
 
 #include "support/scenes.hpp"

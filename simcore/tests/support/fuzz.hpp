@@ -16,8 +16,8 @@
 
 namespace testing {
 
-// Makes one to eight changes: flips a bit, replaces a byte, cuts, doubles or moves a part, inserts a word, cuts the end
-// off, or writes a number.
+// Makes one to eight changes. A change flips a bit, replaces a byte, removes, doubles or moves a part, inserts a word,
+// cuts off the end, or writes a number.
 inline std::string mutated(const std::vector<std::string>& corpus, const std::vector<std::string>& words,
                            flitgym::u64 seed) {
   using flitgym::u32, flitgym::u64;
@@ -58,7 +58,7 @@ inline std::string mutated(const std::vector<std::string>& corpus, const std::ve
   return text;
 }
 
-// Calls `read` with make(seed) for one seed after the other.
+// Calls `read` with make(seed) for successive seeds.
 inline void fuzz(const std::function<std::string(flitgym::u64)>& make, flitgym::u32 runs,
                  const std::function<void(const std::string&)>& read) {
   using Clock = std::chrono::steady_clock;

@@ -1,8 +1,8 @@
 // A plain LogGOPS interpreter for tests: the time that a program takes on a network without congestion, in whole ns. It
 // shares no code with the engine that it is compared to.
 //
-// Let s be the bytes of a message and s' = max(s, 1) - 1 the bytes after the first. Each processor has a clock, and so
-// has each direction of each interface. A clock holds the time at which its owner is free again.
+// Let s be the bytes of a message and s' = max(s, 1) - 1 the bytes after the first. Each processor has a clock. Each
+// interface has two, one per direction. A clock holds the time at which its owner is free again.
 //   calc     waits for its processor and occupies it for its own time.
 //   send     waits for its processor and outgoing interface. It occupies them for o + s'O and g + s'G.
 //            Its message begins to arrive o + L later.
@@ -15,12 +15,13 @@
 //   receive                    when its message has left the processor
 //   rendezvous send            when its message has met its receive. The clocks of the send advance to that
 //                              moment, without latency.
-// A rank is in one block at a time. LogGOPSim finishes an operation when it begins, and the next operation waits for
-// its own processor. That gives the same times if a rank uses one processor, and earlier times if it uses several.
+// A rank runs one block at a time. LogGOPSim differs: it counts an operation as finished when it begins, and the next
+// operation waits only for its own processor. Both rules give the same times if a rank uses one processor. If it uses
+// several, LogGOPSim's times may be earlier.
 //
 // Events run in the order of time, and at equal times in the order of creation. An event that has to wait runs again
-// when its clocks are free and keeps its place in the order of creation. If an event loses a clock to another event of
-// the same time, a tie is recorded. Without ties every correct engine finds the same times.
+// when its clocks are free and keeps its place in the order of creation. If two events of the same time need the same
+// clock, a tie is recorded. Without ties every correct engine finds the same times.
 #pragma once
 
 #include <algorithm>
@@ -101,7 +102,7 @@ class Reference {
   struct Event {
     u64 time, number;
     Kind kind;
-    u32 task;  // the send, if this is a message
+    u32 task;  // of a message: its send
     // Reversed: std::priority_queue takes the largest first.
     bool operator<(const Event& other) const { return time != other.time ? time > other.time : number > other.number; }
   };
@@ -157,7 +158,8 @@ class Reference {
     }
   }
 
-  // Schedules a task that `cause` has released. A wait for a clock that `cause` itself has just taken is not a tie.
+  // Schedules a task whose last dependency is `cause`. If the task waits for a clock that `cause` has just taken, this
+  // is not a tie.
   void release(u32 task, u32 cause) {
     const OpId* by = cause == kNone ? nullptr : &tasks_[cause].id;
     const Op& op = tasks_[task].op;
@@ -293,10 +295,10 @@ struct ListedProgram : Program {
   void block(u32 rank, u64 index, Block& out) const override { out = listed[rank][index]; }
 };
 
-// A program of about `ops` operations. Every message has its receive, no operation waits for itself, and no ties occur
-// under `model`, so every correct engine gives the same times. Operations are added one by one, a receive right after
-// its send, and depend on earlier operations only. This order proves that the program can finish, also with rendezvous.
-// Ties are then removed one by one.
+// A program of about `ops` operations. Every message has a receive, no operation waits for itself, and no ties occur
+// under `model`, so every correct engine gives the same times. Operations are added one by one, each receive right
+// after its send. They depend only on earlier operations, so the program can finish, also with rendezvous. Ties are
+// then removed one by one.
 class RandomProgram {
  public:
   static constexpr u32 kCpus = 6, kNics = 4;
@@ -336,7 +338,8 @@ class RandomProgram {
       add(rank, {chance(10) ? 0 : u64{1} + below(30000), 0, 0, OpKind::kCalc, static_cast<u8>(below(kCpus)), 0, {}}, 0);
       return 1;
     }
-    // Each message has a unique tag, so it meets its receive in any order of arrival. Sizes lie on both sides of S.
+    // Each message has a unique tag, so it meets its own receive in any order of arrival. Some sizes are close to S, on
+    // both sides.
     const u32 to = chance(3) ? rank : below(program_->ranks);
     const u64 size = chance(5) ? 0 : chance(10) ? model_.S - 50 + below(100) : 1 + below(600);
     Op made{size,
@@ -352,8 +355,8 @@ class RandomProgram {
     pairs_.push_back({send, add(to, made, to == rank)});
     return 2;
   }
-  // Depends on one or two earlier operations of the block, except the last `spared`. A rendezvous of a rank with itself
-  // needs both of its operations to be free.
+  // Adds an operation that depends on one or two earlier operations of the block, but on none of the last `spared`. In
+  // a rendezvous of a rank with itself, the receive must not wait for the send.
   OpId add(u32 rank, const Op& made, u32 spared) {
     Block& mine = program_->listed[rank].back();
     const u32 index = mine.add(made), earlier = index - std::min(index, spared);
@@ -364,8 +367,9 @@ class RandomProgram {
     return {rank, program_->listed[rank].size() - 1, index, false};
   }
 
-  // Makes the later of two operations wait for the earlier one. Otherwise moves one of them to another processor and
-  // interface, or makes a calc longer.
+  // Removes a tie. If both operations are in one block and are not a send and its receive, the later one gets a
+  // dependency on the earlier one. Otherwise one of them moves to another processor and interface, or a calc becomes
+  // longer.
   void change(const Tie& tie) {
     const auto& [time, winner, loser] = tie;
     const bool same_block = !winner.message && !loser.message && winner.block == loser.block;

@@ -11,7 +11,7 @@ using Layers = std::vector<u32>;
 
 inline float weight_of(u64 seed, u64 k) { return static_cast<float>(2 * unit(draw(seed, 21, k)) - 1); }
 
-// A network of weights in the layout of an exporter: per layer [outputs, inputs] and [outputs].
+// A neural network in the layout of exported policies: per layer, weights [outputs, inputs] and biases [outputs].
 struct Weights {
   Layers layers;
   std::vector<std::vector<float>> weight, bias;

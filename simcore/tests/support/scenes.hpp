@@ -89,7 +89,8 @@ inline Values hpdc21() {
           {"source_backlog", std::string("lost")}};
 }
 
-// configs/router/sc22.yaml is packet_crossbar(sc22()). This is the same router with a crossbar that is shared by flits.
+// The router of configs/router/sc22.yaml, but flits of several packets take turns at the crossbar. The preset itself is
+// packet_crossbar(sc22()).
 inline Values sc22() {
   return merge(hpdc21(), {{"cycle_ns", 1.28},
                           {"link_bandwidth_gb_per_s_host", 25.0},
@@ -102,7 +103,7 @@ inline Values sc22() {
                           {"nic_buffer_flits", i64{120}}});
 }
 
-// Packets keep together at the crossbar as well, so they move as trains.
+// The same router with a crossbar that carries whole packets, so packets move as trains.
 inline Values packet_crossbar(const Values& router) {
   return merge(router, {{"crossbar_sharing", std::string("packet")}, {"credit_granularity", std::string("packet")}});
 }
@@ -187,7 +188,7 @@ inline void observe(Simulation& sim, std::vector<Decision>& out) {
                    sim.state().packets[b.packet[i]], legs ? intermediates[b.packet[i]] : kNone});
 }
 
-// A network that carries the packets of `plan`, each sent at cycle 0, and nothing else. The pattern is "test_planned"
+// A network that carries only the packets of `plan`, which are all sent at cycle 0. The pattern is "test_planned"
 // (support/traffic_plan.cpp).
 struct Planned {
   u32 source, destination;

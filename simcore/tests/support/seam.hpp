@@ -1,4 +1,5 @@
-// Shared by the tests of the learning seam: runs in which the test is the agent, and the decision on a single packet.
+// Shared by the tests of the learning seam: runs in which the test makes the decisions, and a decision on a single
+// packet.
 #pragma once
 
 #include "simcore/learning.hpp"
@@ -36,7 +37,7 @@ void advance(Simulation& sim, Choose&& choose) {
   for (u32 j = 0; j < choices.size(); j++) choices[j] = choose(j);
   sim.apply(choices.data(), choices.size());
 }
-// A random slot that depends on cycle and decision only, so two runs with the same decisions choose the same.
+// A random slot that depends only on cycle and decision, so two runs with the same decisions choose the same slots.
 inline u32 any_slot(const Simulation& sim, const Batch& b, u32 j) {
   return below(draw(99, sim.state().part.totals.now, j), b.decisions.slot_count[j]);
 }

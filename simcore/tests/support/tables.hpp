@@ -1,4 +1,4 @@
-// Shared by the tests of forwarding tables: the network as engines see it, and tables made by an engine's name.
+// Shared by the tests of forwarding tables: the network as engines see it, and tables of a named engine.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Tori and meshes of the tests, and distances counted by a walk over their links.
+// Tori and meshes of the tests, and distances by a breadth-first search over their links.
 #pragma once
 
 #include "support/scenes.hpp"

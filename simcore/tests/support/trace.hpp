@@ -1,5 +1,5 @@
-// A hash of the behaviour of a simulation, independent of the layout of its state: the packets delivered in each cycle,
-// the flits on each link, and every sum of the measurement window.
+// A hash of the behaviour of a simulation, independent of the layout of its state. It covers the packets delivered in
+// each cycle, the flits on each link, and every sum of the measurement window.
 #pragma once
 
 #include <bit>

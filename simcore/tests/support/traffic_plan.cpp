@@ -1,4 +1,4 @@
-// A traffic pattern for tests. At cycle 0 each terminal sends the packets that the plan lists for it, and none later.
+// A traffic pattern for tests. Each terminal sends the packets that the plan lists for it, all at cycle 0.
 #include "simcore/registry.hpp"
 #include "support/scenes.hpp"
 

@@ -1,7 +1,7 @@
 // Reports of the neighbours. Each router learns a table of the time that packets lose to queueing on their path to a
 // region of the network, per port. It learns from feedback as the table of Q-adaptive does (Kang et al., HPDC 2021),
-// but without the flight time. An untrained table is therefore all zeros, which means empty queues. It is correct on an
-// idle network of any size.
+// but without the flight time. An untrained table therefore holds zeros, which stand for empty queues. On an idle
+// network of any size, this is correct.
 #include <algorithm>
 
 #include "simcore/learning.hpp"

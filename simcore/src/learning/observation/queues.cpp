@@ -1,4 +1,4 @@
-// Queues and credits of each candidate, which UGAL reads as well.
+// Queues and credits of each candidate, the same data that UGAL reads.
 #include <algorithm>
 
 #include "simcore/learning.hpp"

@@ -1,6 +1,6 @@
 // Local knowledge of a router, as times relative to the mean hop of the network (Seam::hop_scale_ns). A value then has
-// the same meaning for every link rate, buffer depth, packet length, network size and topology. Queues are given as the
-// time that the link needs for them. A packet waits as long behind 20 flits of 32 ns as behind 120 flits of 5.3 ns.
+// the same meaning for every link rate, buffer depth, packet length, network size and topology. A queue is given as the
+// time that the link needs to send it. For example, 20 flits of 32 ns and 120 flits of 5.3 ns count alike.
 #include <algorithm>
 #include <bit>
 
@@ -12,7 +12,7 @@ namespace flitgym::learning::observation::relative {
 
 namespace {
 
-// Heads of input VCs that request this output now. On a router without output queues, they are the queue.
+// Heads of input VCs that request this output now. On a router without output queues, these heads are the queue.
 u32 heads_asking(const Network& net, const State& s, u32 port) {
   if (net.router.crossbar_per_vc) return 0;  // with one crossbar port per VC they do not compete
   const u64* const words = &s.requests[std::size_t{port} * net.request_words];

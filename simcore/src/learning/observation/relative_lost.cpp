@@ -1,16 +1,16 @@
 // Reports of the neighbours, as in q_values, with three differences. First, times are relative to the mean hop of the
-// network. Second, the clock starts when the packet requests its route, not when it arrives. The waiting time before is
-// the same for every candidate. On a router without output queues it can be many times a hop and would hide the
-// difference between candidates. Third, packets that differ in their expected delay at the same port have separate
-// rows.
+// network. Second, the clock starts when the packet requests its route, not when it arrives. The waiting time before
+// the request is the same for every candidate. On a router without output queues it can be many hop times and would
+// hide the difference between candidates. Third, packets that differ in their expected delay at the same port have
+// separate rows.
 //
-// By leg: packets at their first router and at later routers have different VC classes. On one link, one class may pass
-// while the other is blocked. A mean over both hid an effect on dragonfly_1056 under ADV+4. A packet whose first hop is
-// local later meets a congested local link in the intermediate group, which no path avoids.
+// Rows by leg. Packets at their first router and at later routers have different VC classes. On one link, one class may
+// pass while the other is blocked. A mean over both classes hid an effect on dragonfly_1056 under ADV+4. A packet whose
+// first hop is local later meets a congested local link in the intermediate group, and cannot avoid it.
 //
-// By source (only relative_lost_by_source): the index of the sender on its router, as in the table of Q-adaptive (Kang
-// et al., HPDC 2021). Traffic from a terminal that floods the network and traffic from other terminals then learn
-// separate ports, which keeps jobs apart. Learning takes longer in proportion to the additional rows.
+// Rows by source (only relative_lost_by_source): the index of the sender on its router, as in the table of Q-adaptive
+// (Kang et al., HPDC 2021). Traffic of a terminal that floods the network and traffic of other terminals then learn
+// different ports, which separates jobs. The learning time grows in proportion to the number of rows.
 #include <algorithm>
 #include <limits>
 #include <vector>

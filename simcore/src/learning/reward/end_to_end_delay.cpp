@@ -1,4 +1,5 @@
-// The time from a decision to the packet's delivery. Nothing is estimated, but the feedback comes later.
+// The time from a decision to the packet's delivery. It contains no estimate, but the feedback comes later than that of
+// hop_delay.
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
 

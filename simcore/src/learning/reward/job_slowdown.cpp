@@ -1,4 +1,4 @@
-// The time to delivery, weighted more for jobs with a higher slowdown than others.
+// The time to delivery. It has a higher weight for jobs with a higher slowdown.
 #include <algorithm>
 
 #include "simcore/learning.hpp"

@@ -1,8 +1,9 @@
 // The delay of hop_delay plus a toll on the time lost to queueing, relative to the mean hop of the network. Rewards of
 // different networks then have the same scale. A waiting packet delays others by about as much as it is delayed itself.
-// In an M/G/1 queue, a packet leaves behind on average as many packets as it found. If each packet minimizes its own
-// delay alone, too much traffic takes the shortest path (Pigou 1920; Roughgarden and Tardos, J. ACM 2002). A toll of
-// about that size turns the selfish optimum into the system optimum.
+// In an M/G/1 queue, the mean number of packets that a packet leaves behind equals the mean number that it found. If
+// each packet minimizes only its own delay, too much traffic takes the shortest path (Pigou 1920; Roughgarden and
+// Tardos, J. ACM 2002). A toll about equal to the delay that a packet causes others turns the selfish optimum into the
+// system optimum.
 #include <algorithm>
 
 #include "learning/relative.hpp"

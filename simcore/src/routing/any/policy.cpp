@@ -19,7 +19,7 @@ const std::string& metadata_of(const PolicyFile& file, const std::string& path, 
   return found->second;
 }
 
-// The metadata of the file, which replaces the defaults of these parameters.
+// Parameters of this routing that the file's metadata sets in place of the defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
   if (metadata_of(file, path, "format") != "flitgym-policy-1")
     throw ConfigError("policy file " + path + ": its format is '" + metadata_of(file, path, "format") +

@@ -10,7 +10,7 @@ namespace flitgym::routing::graph::q_routing {
 
 namespace {
 
-// The least value of a row; the columns of links that are down do not count.
+// The least value of a row, over the columns of links that are up.
 float least_usable(const Network& net, const Graph& g, u32 router, const float* row) {
   float least = kUnreachable;
   each_link(net, g, router, [&](u32 k) { least = std::min(least, row[k - net.first_link[router]]); });

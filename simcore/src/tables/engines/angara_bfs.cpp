@@ -4,8 +4,8 @@
 // node farthest from it.
 //
 // The source allows two readings: the cost grows by one per channel of the tree, or by one per route on the channel.
-// The first one is taken. On the 49 two-dimensional tori of 2 to 8 nodes per dimension, its edge forwarding index
-// differs from that of angara_sssp by 13 %, as in the source. The second reading gives 8 %.
+// The engine uses the first reading. On the 49 two-dimensional tori of 2 to 8 nodes per dimension, its edge forwarding
+// index differs from that of angara_sssp by 13 %, as in the source. The second reading gives 8 %.
 #include <algorithm>
 
 #include "simcore/limits.hpp"

@@ -1,8 +1,8 @@
 // Tables of the Angara interconnect (angara_graph.hpp) by a genetic algorithm. A chromosome is a table, and a gene
-// selects one of the shortest routes of a pair. The first `population` tables are random. Every generation breeds as
-// many children. Any two tables may be parents (panmixia). Children come from two-point crossover, and each gene
-// mutates with a given probability. The best of parents and children survive. The search ends after `patience`
-// generations without gain.
+// selects one of the shortest routes of a pair. The first `population` tables are random. Every generation breeds the
+// same number of children. Any two tables may be parents (panmixia). Children come from two-point crossover, and each
+// gene mutates with a given probability. The best of parents and children survive. The search ends after `patience`
+// generations without improvement.
 //
 // The source leaves two choices open. Here the fitness to be minimized is the sum over channels of (routes on the
 // channel)^alpha, and the best tables survive. The second stop criterion of the source (the best two within 0.05) is
@@ -31,8 +31,8 @@ struct Genes {
   const u32* route(const Gene& gene, u32 k) const { return &channel[first_channel[gene.first_route + k]]; }
 };
 
-// Lists the routes to one node. If there are more than `most`, it keeps the first that a backward search from the node
-// finds.
+// Lists the routes to one node. If there are more than `most`, it keeps the first `most` routes that a backward search
+// from the node finds.
 class Listing {
  public:
   explicit Listing(const AngaraPaths& paths) : paths_(paths) {

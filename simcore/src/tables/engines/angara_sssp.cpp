@@ -1,8 +1,8 @@
 // Single-source shortest-path tables of the Angara interconnect (angara_graph.hpp), in two stages. The first stage adds
 // the routes of all pairs with a single route to the loads of their channels. The second stage handles the other pairs
-// in groups of equal turns and steps, the fewest first. From each node it searches the cheapest routes to the targets
-// of a group (level by level, no heap). It takes routes as long as they share no channel, adds them to the loads, and
-// searches again for the remaining targets. Every route is a shortest one.
+// in groups with equal numbers of turns and steps, the smallest numbers first. From each node it searches the cheapest
+// routes to the targets of a group (level by level, without a heap). It takes those routes that do not share a channel,
+// adds them to the loads, and searches again for the remaining targets. Every route is a shortest one.
 #include <algorithm>
 #include <map>
 
@@ -54,7 +54,7 @@ class Balance {
     const double weight = routes_.weight(source, paths_.node[end]);
     routes_.set(g_, paths_, cheapest_.arc, source, end, [&](u32 c) { load_[c] += weight; });
   }
-  // Takes the targets whose cheapest routes share no channel with those taken before in this round.
+  // Takes the targets whose cheapest routes share no channel with routes taken earlier in this round.
   void take_disjoint(u32 source) {
     cheapest_.run(paths_, [&](u32 c) { return load_[c]; });
     round_++;

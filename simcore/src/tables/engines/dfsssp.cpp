@@ -1,6 +1,6 @@
 // Deadlock-free SSSP routing (Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies", IPDPS
 // 2011). Distributes the routes of sssp over virtual layers, so that the channel dependencies of each layer are
-// acyclic. fewest=false is the published algorithm alone.
+// acyclic. With fewest=false, the algorithm is exactly the published one.
 #include "tables/cycle_breaking.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"

@@ -3,10 +3,10 @@
 // switches have coordinates (HyperX, torus, mesh), ports are numbered dimension by dimension, so this is
 // dimension-order routing.
 //
-// Along a ring, a tie between both directions goes up, which loads one direction more than the other. With ties=parity
-// it goes by the parity of the switch. On a k-ary n-cube with k a multiple of 4, all channels then carry N k / 8 routes
-// between switches (Dally & Towles, sec. 3.3.1). Free of deadlock on HyperX and mesh. Rings of more than three switches
-// close a cycle.
+// If both directions of a ring are equally short, a route goes up, which loads one direction more than the other. With
+// ties=parity the parity of the switch determines the direction. On a k-ary n-cube with k a multiple of 4, all channels
+// then carry N k / 8 routes between switches (Dally & Towles, sec. 3.3.1). Free of deadlock on HyperX and mesh. Rings
+// of more than three switches close a cycle.
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 #include "topology/torus.hpp"
@@ -15,8 +15,8 @@ namespace flitgym::tables::engines::dor {
 
 namespace {
 
-// First channel towards `to` on a shortest path. If a tie goes down by parity, the first channel of that direction if
-// it is a candidate.
+// First channel towards `to` on a shortest path. If the parity of a tie selects the direction down: the first channel
+// of that direction, if it is a candidate.
 u32 first_channel(const ChannelGraph& g, const Torus* torus, u32 s, u32 to, const u32* begin, const u32* end) {
   if (!torus) return *begin;
   const u32 k = torus->dimension_of_port[g.port[*begin]];

@@ -3,8 +3,8 @@
 // highest switches is higher. This suits networks whose terminals are attached at different levels.
 //
 // Some paths may be missing, e.g. between two switches without a common switch above them. Then all switches are ranked
-// by their hops from the root instead. OpenSM instead uses channels within a height in both directions, which closes
-// cycles if all switches have terminals. On trees the tables are equal to those of OpenSM.
+// by their hops from the root instead. OpenSM instead uses channels between switches of equal height in both
+// directions, which closes cycles if all switches have terminals. On trees the tables are equal to those of OpenSM.
 #include <algorithm>
 
 #include "simcore/error.hpp"

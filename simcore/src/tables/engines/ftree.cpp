@@ -1,13 +1,13 @@
 // Fat-tree routing (OpenSM, doc/current-routing.txt; Zahavi, Johnson, Kerbyson and Lang, "Optimized InfiniBand fat-tree
 // routing for shift all-to-all communication patterns", CCPE 22(2), 2010). Destinations are handled one at a time, leaf
 // by leaf, in the order of an index under which neighbours in the tree share digits. Each destination takes the least
-// used path down from the top, and all other switches lead to this path. In a full tree with as many up channels as
-// terminals below, a shift of the terminals in this order has no contention.
+// used path down from the top, and all other switches lead to this path. If the tree is complete and each switch has as
+// many up channels as terminals below it, a shift of the terminals in this order has no contention.
 //
-// The index of a switch is (rank, x_1 .. x_leaf), assigned breadth first from the first leaf. A neighbour inherits the
-// digits of its parent except the one that the channel between their levels may change. That digit gets the lowest free
-// value. Ties between switches, and between channels to switches, are broken by index. A leaf with fewer terminals than
-// others counts as if it had as many.
+// The index of a switch is (rank, x_1 .. x_leaf), assigned breadth first from the first leaf. A neighbour inherits all
+// digits of its parent except the digit that the channel between their levels may change. That digit gets the lowest
+// free value. Ties between switches, and between channels to switches, are broken by index. A leaf with fewer terminals
+// than the others is treated as if it had the same number.
 //
 // Routes go up and then down between neighbouring levels, so the tables are free of deadlock (tables/up_down.hpp).
 // Channels within a level are not used. If channels are missing, routes take another path that goes up and then down.
@@ -130,7 +130,8 @@ class FatTreeTables {
     return best;
   }
 
-  // Routes to a terminal of the leaf. kNone is a missing terminal: its path is counted as used but gets no entries.
+  // Computes the routes to a terminal of the leaf. For a missing terminal (kNone), the path counts as used, but the
+  // table gets no entries.
   void route(u32 leaf, u32 terminal) {
     terminal_ = terminal;
     hops_.assign(g_.switches, kNone);
@@ -138,7 +139,7 @@ class FatTreeTables {
     hops_[leaf] = 0;
     go_up(leaf, kNone, true);
   }
-  // Returns whether coming through s is shorter for the neighbour than its present path.
+  // Returns whether the path of the neighbour becomes shorter if it goes through s.
   bool nearer(u32 s, u32 neighbour) const { return hops_[s] + 1 < hops_[neighbour]; }
   void lead(u32 s, u32 c) {
     const u32 neighbour = g_.to[c];
@@ -146,8 +147,8 @@ class FatTreeTables {
     if (terminal_ != kNone) table_.at(neighbour, terminal_) = g_.port[g_.reverse[c]];
   }
 
-  // Switch s has its path to the destination. Leads the switches below s up to s, except `below`, the next hop of s.
-  // Returns true if the route of any terminal passes s.
+  // Switch s already has its path to the destination. Sets the next hop of the switches below s to s, except for
+  // `below`, the next hop of s. Returns true if the route of any terminal passes s.
   bool go_down(u32 s, u32 below) {
     bool any = g_.terminals_at(s) > 0;
     if (changed_[s]) sort(downs_[s]);
@@ -164,7 +165,7 @@ class FatTreeTables {
     }
     return any;
   }
-  // Leads the switches above s down to it. On the main path from the top the use is counted. On other paths it is not.
+  // Sets the next hop of the switches above s to s. Only the main path from the top counts as use of its channels.
   void go_up(u32 s, u32 below, bool main) {
     go_down(s, below);
     if (ups_[s].empty()) return;

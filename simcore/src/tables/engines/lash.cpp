@@ -2,7 +2,7 @@
 // Networks", IPDPS 2002). Each pair of switches gets a shortest path, in the first virtual layer whose channel
 // dependencies stay acyclic with it. The paper does not say which shortest path. paths=lowest takes the lowest ports,
 // which is dimension order on a mesh or HyperX. It needs few layers but does not balance load. paths=balanced takes the
-// paths of sssp. fewest=false is the published order of pairs alone.
+// paths of sssp. With fewest=false, pairs are placed only in the published order.
 #include "tables/dependencies.hpp"
 #include "tables/layer_assignment.hpp"
 #include "tables/shortest.hpp"

@@ -1,15 +1,15 @@
 // Local search on forwarding tables. It starts from the table of another engine and changes one next hop at a time,
 // which moves all routes that pass that switch. The dependencies of every virtual layer stay acyclic, and every route
-// stays in its layer. A seed determines the random choices. The result is the best table found, at worst the starting
-// table.
+// stays in its layer. A seed determines the random choices. The result is the best table found, which may be the
+// starting table.
 //
 // goal=edge_forwarding_index: min-conflicts (Minton et al., Artificial Intelligence 58, 1992). A target lies just below
-// the highest load. The search moves routes off channels above the target, by the change that reduces their excess
-// most. When no channel is above the target, the target is lowered.
+// the highest load. The search moves routes off channels whose load exceeds the target. It makes the change that
+// reduces the excess most. When no load exceeds the target, the target is lowered.
 //
-// goal=bisection: the effective bisection bandwidth falls with every two pairs of a random matching that share a
-// channel. The mean number of such pairs has a closed form. It sums over channels all pairs of routes except those with
-// a common source or destination. No load rises above the highest load of the start.
+// goal=bisection: two routes of a random matching that share a channel reduce the effective bisection bandwidth. The
+// mean number of such conflicts has a closed form: the sum, over channels, of all pairs of routes without a common
+// source or destination. A load may not exceed the highest load of the starting table.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -96,7 +96,7 @@ class Search {
 };
 
 // Without `detours`, no route becomes longer. With it, no route exceeds the shortest by more than `detours` hops. With
-// several addresses the lengths are deliberate (PARX), so they do not change.
+// several addresses per terminal, detours are intended (PARX), so lengths do not change.
 bool Search::short_enough(const Rerouting::Change& change) {
   if (routes_.table().lmc) return change.gained.size() == change.lost.size();
   if (change.gained.size() <= change.lost.size()) return true;
@@ -121,7 +121,7 @@ bool Search::short_enough(const Rerouting::Change& change) {
 }
 
 void Search::run() {
-  constexpr u32 kNoise = 500;  // one in kNoise changes may be for the worse
+  constexpr u32 kNoise = 500;  // one in kNoise changes may make the table worse
   struct Candidate {
     double gain, second;
     u32 c;
@@ -144,7 +144,7 @@ void Search::run() {
     std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
       return std::pair(a.gain, a.second) > std::pair(b.gain, b.second);
     });
-    for (const Candidate& candidate : candidates) {  // takes the best one that closes no cycle
+    for (const Candidate& candidate : candidates) {  // takes the best change that does not close a cycle
       if (candidate.gain < 0 && drawn(kNoise)) break;
       const u32 before = routes_.next(s, d);
       routes_.plan(s, d, candidate.c, change_);
@@ -228,8 +228,8 @@ class LowerIndex final : public Search {
 };
 
 // Number of pairs of routes that share a channel but neither source nor destination. A channel has L^2 - sum a_d^2 -
-// sum b_t^2 + L such pairs. Of its L routes, a_d go to destination d and b_t come from terminal t. All terminals of a
-// switch are treated alike.
+// sum b_t^2 + L such pairs. L is the number of its routes; a_d of them go to destination d, and b_t of them come from
+// terminal t. All terminals of a switch are treated alike.
 class FewerConflicts final : public Search {
  public:
   FewerConflicts(const ChannelGraph& g, Rerouting& routes, const Options& options) : Search(g, routes, options) {
@@ -302,7 +302,7 @@ class FewerConflicts final : public Search {
     return true;
   }
 
-  double fewer_ = 0, fewest_ = 0;                // pairs fewer than at the start, now and at best
+  double fewer_ = 0, fewest_ = 0;                // conflicts removed since the start: now, at best
   double highest_ = 0;                           // highest load at the start, which is the limit
   std::vector<float> from_;                      // [channels, switches] load by source switch
   std::vector<std::pair<u32, double>> sources_;  // of the change under test

@@ -1,6 +1,7 @@
 // Min-hop (OpenSM, doc/current-routing.txt): among the ports on a shortest path, the port with the fewest destinations
-// so far. Each switch counts for itself, and all take the destinations in the same order. In trees of more than two
-// levels their choices coincide, which leaves channels unused. Free of deadlock only if the network is.
+// so far. Each switch counts separately, and all switches take the destinations in the same order. In trees of more
+// than two levels the switches make the same choices, which leaves channels unused. Free of deadlock only if the
+// network is.
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 

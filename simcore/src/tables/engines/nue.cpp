@@ -3,9 +3,10 @@
 // the routes along one spanning tree are always possible. Switches that the search cannot reach without closing a cycle
 // use the tree, so the engine never fails.
 //
-// Three points differ from the paper. A dependency counts from the moment a route takes it, not when the search visits
-// it. A failed search gives back the dependencies it took. If the search is stuck, first the next hop of a neighbour is
-// changed. After that only the switches that need it use the tree, and the search runs again for the others.
+// Three points differ from the paper. A dependency counts from the moment that a route takes it, not when the search
+// visits it. A failed search removes the dependencies that it added. If the search is stuck, the engine first changes
+// the next hop of a neighbour. If that fails, the switches that were not reached, and the switches on their paths along
+// the tree, use the tree. The search runs again for the others.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -22,8 +23,8 @@ namespace flitgym::tables::engines::nue {
 
 namespace {
 
-// Betweenness (Brandes 2001) on the shortest routes from all switches to the given switches. Returns the switch of the
-// given rank, which becomes the root of the tree.
+// Betweenness (Brandes 2001) on the shortest routes from all switches to the given switches. Returns the switch with
+// this rank, counted from the most central switch. It becomes the root of the tree.
 u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) {
   std::vector<double> score(g.switches, 0), routes(g.switches), share(g.switches);
   std::vector<u32> hops, order;
@@ -55,8 +56,8 @@ u32 central_switch(const ChannelGraph& g, const std::vector<u32>& to, u32 rank) 
   return order[rank % g.switches];
 }
 
-// The routes of one layer. A dependency (c, d) is counted once for each destination whose routes take c and then d, and
-// once more for a tree route.
+// The routes of one layer. The count of a dependency (c, d) is the number of destinations whose routes take c and then
+// d, plus one if the tree takes it.
 class Layer {
  public:
   Layer(const ChannelGraph& g, const DependencyIndex& index);
@@ -99,7 +100,7 @@ class Layer {
   const ChannelGraph& g_;
   const DependencyIndex& index_;
   AcyclicLayer dependencies_;
-  std::vector<u8> refused_;  // [dependencies] refused for the whole layer, even if a later removal would permit it
+  std::vector<u8> refused_;  // [dependencies] refused in the whole layer, even if a later removal would permit them
   u32 t_ = 0;                // switch of the destination
 
  public:
@@ -323,7 +324,7 @@ std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   for (u32 start = 0; start < g.switches; start++) {
     if (in[start]) continue;
     hops_to(g, start, hops);
-    u32 far = start;  // starts at the edge of the network
+    u32 far = start;  // the first share starts at the edge of the network
     for (u32 s = 0; s < g.switches; s++)
       if (hops[s] != kNone && hops[s] > hops[far]) far = s;
     std::size_t head = order.size();
@@ -344,7 +345,8 @@ std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   return all;
 }
 
-// Destinations of a layer: switch by switch, or one of each switch in turn.
+// Destinations of a layer, switch by switch, or with in_turn one terminal of every switch, then the next one of every
+// switch, and so on.
 std::vector<u32> order_of(const ChannelGraph& g, const std::vector<u32>& switches, bool in_turn) {
   std::vector<u32> order;
   u32 most = 0;
@@ -421,7 +423,8 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   const auto all = shares(g, layers);
   const DependencyIndex index(g);
   Layer layer(g, index);
-  // Tries both orders for each of several trees, whose roots range from the most central to the least central switch.
+  // Tries both orders of destinations for each of several trees. Their roots are spread evenly over the ranking of the
+  // switches by centrality, from the most central switch on.
   const u32 tries = params.count("tries"), trees = (tries + 1) / 2;
   Attempt best = empty_attempt(g, layers);
   fill(g, demand, all, layer, false, 0, best);

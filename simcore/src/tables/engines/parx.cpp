@@ -1,13 +1,13 @@
 // PARX: pattern-aware routing for a two-dimensional HyperX (Domke et al., "HyperX Topology: First At-Scale
 // Implementation and Comparison to the Fat-Tree", SC 2019). Every terminal has four addresses (LMC 2). For each address
 // the links inside one half of the network are left out: the left, right, top or bottom half. A pair of terminals in
-// that half then takes a detour through the other half. With minimal routes alone such a pair has few paths. The sender
-// picks the address (routing.addresses): short messages take one with a shortest route, long messages one with a
-// longest route. All routes are balanced together as in SSSP, by the number of pairs or by the demand, scaled to 1 ..
-// 255. They are distributed over virtual layers as in DFSSSP.
+// that half then takes a detour through the other half. With minimal routes only, such a pair would have few paths. The
+// sender picks the address (routing.addresses): short messages take an address with a shortest route, long messages an
+// address with a longest route. Routes of all addresses are balanced together as in SSSP, by the number of pairs or by
+// the demand, scaled to 1 .. 255. They are distributed over virtual layers as in DFSSSP.
 //
-// The tables of the paper's machine are not published. If links have failed and leaving out a half disconnects a
-// terminal, its routes at that address may use all links.
+// The tables of the paper's machine are not published. If links have failed and a terminal cannot be reached without
+// the links of a half, its routes at that address may use all links.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,12 +1,13 @@
 // Torus-2QoS (OpenSM, doc/current-routing.txt): dimension order on a torus or mesh of any number of dimensions, x
-// first. On each ring it takes the shorter direction. A tie takes the direction that does not cross the dateline, which
-// lies between the last switch and the first.
+// first. On each ring a route takes the shorter direction. If both are equally short, it takes the direction that does
+// not cross the dateline, which lies between the last switch and the first.
 //
 // The layer of a packet has one bit per ring, set if the shorter direction from source to destination crosses the
 // dateline. The lane of a channel is the bit of its ring (the SL2VL tables of InfiniBand), the same along the whole
 // ring. In lane 0 no packet crosses the dateline. In lane 1 every packet crosses it and travels less than half of the
-// ring. Neither lane closes a cycle, and dimensions are taken in order. On a ring of up to four switches no two-hop
-// path crosses the dateline, so one lane suffices and no bit is needed.
+// ring. So neither lane closes a cycle along a ring. Cycles through several rings cannot occur, because dimensions are
+// taken in order. On a ring of up to four switches no two-hop path crosses the dateline, so one lane suffices and no
+// bit is needed.
 //
 // If a ring lost the channels between two neighbours, routes take the long direction. The rest of the ring is a line,
 // so its lanes do not matter. A ring that is broken at two places is refused. Parallel cables share destinations as in
@@ -69,7 +70,7 @@ class TorusTables {
     }
     free_[up][std::size_t{s} * torus_.dimensions + k] = hops;
   }
-  // First existing channel of the parallel cables.
+  // First existing channel among the parallel cables.
   u32 first_channel(u32 s, u32 k, bool up) const {
     const u32 coordinate = torus_.coordinate(s, k);
     if (torus_.widths[k] == 2 && up != (coordinate == 0)) return kNone;  // both directions share one set of ports
@@ -80,7 +81,8 @@ class TorusTables {
   bool passes_dateline(u32 k, u32 a, u32 b) const {
     return torus_.ring[k] && 2 * (a < b ? b - a : a - b) > torus_.widths[k];
   }
-  // Hops in that direction. On a mesh the wrong direction gets the width, which exceeds every entry of free_.
+  // Hops in that direction. On a mesh, the result for the wrong direction is the width, which exceeds every entry of
+  // free_.
   u32 hops(u32 k, u32 a, u32 b, bool up) const {
     if (torus_.ring[k]) return up ? torus_.forward(k, a, b) : torus_.forward(k, b, a);
     return up == (a < b) ? (a < b ? b - a : a - b) : torus_.widths[k];
@@ -96,7 +98,7 @@ class TorusTables {
     };
     if (!open(up)) up = !up;
     if (!open(up)) {
-      if (g_.terminals_at(s) == 0) return;  // a hole is an error only if a route passes it
+      if (g_.terminals_at(s) == 0) return;  // a missing entry is an error only if a route needs it
       throw ConfigError("engine torus_2qos: dimension " + std::to_string(k) + " has no path from switch " +
                         g_.switch_name(s) + " to coordinate " + std::to_string(b) + ", on the route to switch " +
                         g_.switch_name(to) + ": failures split its " + (torus_.ring[k] ? "ring" : "line") +

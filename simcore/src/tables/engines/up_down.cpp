@@ -22,7 +22,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
     throw ConfigError("engine up_down, roots: no path goes up and then down from switch " + g.switch_name(from) +
                       " to switch " + g.switch_name(to) +
                       ", because no root is above both; give a single root, or none to let the engine find them");
-  // Below a single root every switch reaches every other.
+  // With a single root, every switch reaches every other switch.
   std::vector<std::vector<u32>> ranks;
   for (const u32 root : likely_roots(g, std::vector<u8>(g.switches, 1))) ranks.push_back(ranks_below(g, {root}));
   table = empty_table(g, "up_down");
