@@ -54,6 +54,12 @@ STYLES = {
     "dal": Style("DAL", "#7fcdb6", "h"),
     "dim_war": Style("DimWAR", "#009E73", "P"),
     "omni_war": Style("OmniWAR", "#005a41", "X", width=2.0),
+    "up_down": Style("up/down", "#009E73", "P"),
+    "ecmp": Style("ECMP", "#CC79A7", "o", "--"),
+    "spray": Style("spraying", "#CC79A7", "s"),
+    "flowlet": Style("LetFlow", "#CC79A7", "v", ":"),
+    "reps": Style("REPS-like", "#882255", "D"),
+    "polarized": Style("Polarized", "#44AA99", "h"),
     "q_routing": Style("Q-routing", "#E69F00", "<"),
     "q_adaptive": Style("Q-adaptive", "#D55E00", "*", width=2.4),
 }

@@ -23,16 +23,6 @@ void route(const Network& net, State& s, Batch& b) {
   }
 }
 
-void candidates(const Network& net, State& s, Batch& b) {
-  const Graph& graph = graph_now(net, s);
-  list_candidates(net, b, [&](u32 i, auto&& offer) {
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) offer(net.terminal_port[p.destination], kAnyClass);
-    else each_minimal(net, graph, router, to, [&](u32 k) { offer(k, hop_class(net, p)); });
-  });
-}
-
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
   rule->pick = pick_of(params);
@@ -52,7 +42,7 @@ const Register<RoutingSpec> entry([] {
       .setup = setup,
       .route = route,
   };
-  spec.candidates = candidates;
+  spec.candidates = list_minimal_ports;
   spec.graph = true;
   return spec;
 }());

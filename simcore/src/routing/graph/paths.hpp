@@ -25,12 +25,18 @@ inline Pick pick_of(const Params& params) {
   return name == "packet" ? Pick::kPacket : name == "flow" ? Pick::kFlow : Pick::kQueue;
 }
 
+// The ports of all minimal paths to another router `to`. Returns their number.
+inline u32 minimal_ports(const Network& net, const Graph& g, u32 router, u32 to, u16 (&ports)[kMaxRadix]) {
+  u32 n = 0;
+  each_minimal(net, g, router, to, [&](u32 k) { ports[n++] = static_cast<u16>(k); });
+  return n;
+}
+
 // Router-local port of the next hop on a minimal path to another router `to`.
 inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick pick, const CongestionMeasure& measure,
                         const Packet& p, u32 router, u32 to, u32 vc_class) {
   u16 ports[kMaxRadix];
-  u32 n = 0;
-  each_minimal(net, g, router, to, [&](u32 k) { ports[n++] = static_cast<u16>(k); });
+  const u32 n = minimal_ports(net, g, router, to, ports);
   if (n == 1) return ports[0];
   // The turn differs between routers. If all hops of a path used the same number, few of the paths would be used.
   const u64 name = pick == Pick::kFlow ? u64{p.source} << 32 | p.destination : u64{p.source} << 32 | p.sequence;
@@ -90,6 +96,45 @@ inline u32 hop_class(const Network& net, const Packet& p) {
 // Ejection keeps the VC class of the last hop.
 inline u32 ejection_class(const Network& net, const Packet& p) {
   return std::min<u32>(p.hops > 0 ? p.hops - 1 : 0, net.routing_facts.classes - 1);
+}
+
+// Requirements of a routing that takes any minimal path. Minimal paths of an undamaged fat tree go up and then down, so
+// they need one VC class (fat_tree/up_down.cpp). Elsewhere the VC class is the number of hops done.
+inline RoutingFacts facts_of_minimal_paths(Network& net) {
+  need_distances(net);
+  const u32 hops = hops_in_all(net, 0);
+  RoutingFacts facts{net.topology_name == "fat_tree" && !net.damaged ? 1 : hops, hops};
+  facts.minimal = true;
+  return facts;
+}
+
+// Lists the ports of all minimal paths.
+inline void list_minimal_ports(const Network& net, State& s, Batch& b) {
+  const Graph& graph = graph_now(net, s);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) offer(net.terminal_port[p.destination], kAnyClass);
+    else each_minimal(net, graph, router, to, [&](u32 k) { offer(k, hop_class(net, p)); });
+  });
+}
+
+// Routes every request of the batch: to the terminal at the packet's last router, and elsewhere by the port that
+// pick(request, ports, count) returns.
+template <class PickPort>
+inline void route_minimally(const Network& net, const State& s, Batch& b, PickPort&& pick) {
+  const Graph& graph = graph_now(net, s);
+  u16 ports[kMaxRadix];
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) {
+      choose(b, i, ejection(net, p));
+      continue;
+    }
+    const u32 n = minimal_ports(net, graph, router, to, ports);
+    choose(b, i, {n == 1 ? ports[0] : pick(i, ports, n), hop_class(net, p)});
+  }
 }
 
 }  // namespace flitgym::routing::graph

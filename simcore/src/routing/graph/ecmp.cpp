@@ -1,0 +1,48 @@
+// Equal-cost multi-path by flow. Each router hashes the flow of a packet and selects one of its minimal ports. A flow
+// has one path, so its packets stay in order. Unequal loads of the paths are not balanced.
+//
+// Sources: Hopps, RFC 2992, 2000; Thaler and Hopps, RFC 2991, 2000.
+//
+// Difference from switches: they hash addresses and port numbers of the transport, which a packet here does not have.
+// The flow is the pair of terminals or the message, and the hash is the project's mixer with the seed of the run.
+#include "routing/graph/flows.hpp"
+
+namespace flitgym::routing::graph::ecmp {
+
+namespace {
+
+struct Rule : ComponentData {
+  Flows flows;
+};
+
+void route(const Network& net, State& s, Batch& b) {
+  const Flows& flows = static_cast<const Rule&>(*net.routing).flows;
+  route_minimally(net, s, b, [&](u32 i, const u16* ports, u32 n) {
+    return ports[flows.index(net, flows.name(net, s, b.packet[i]), b.router[i], n)];
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  rule->flows = flows_of(params);
+  data = rule;
+  return facts_of_minimal_paths(net);
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "ecmp",
+      .summary = "one shortest path per flow, selected by a hash at every router (ECMP)",
+      .params = {flow_param(), hash_param()},
+      .setup = setup,
+      .route = route,
+  };
+  spec.candidates = list_minimal_ports;
+  spec.agent_can_choose = false;  // the relation `minimal` offers the same candidates
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::graph::ecmp

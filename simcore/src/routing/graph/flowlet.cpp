@@ -1,0 +1,86 @@
+// Flowlets. A flow keeps its minimal port at a router until the router sees no packet of the flow for `gap_ns`. The
+// next packet begins a new flowlet and draws a port with equal probability. Congested paths delay their packets, which
+// makes gaps, so flows leave congested paths without any measurement.
+//
+// Sources: Sinha, Kandula, Katabi, "Harnessing TCP's burstiness with flowlet switching", HotNets 2004. Vanini, Pan,
+// Alizadeh, Taheri, Edsall, "Let it flow: resilient asymmetric load balancing with flowlet switching", NSDI 2017.
+//
+// A router has a table of `entries` entries, indexed by a hash of the flow. Flows that share an entry share their gaps,
+// as in LetFlow's switches. A flow draws a port if the port of a shared entry is not minimal for it.
+//
+// Differences from LetFlow: every router has a table, not only the leaf switches. LetFlow tests an age bit
+// periodically, while the table here has the exact time of the last packet.
+#include <algorithm>
+
+#include "routing/graph/flows.hpp"
+
+namespace flitgym::routing::graph::flowlet {
+
+namespace {
+
+struct Rule : ComponentData {
+  Flows flows;
+  u32 entries = 0, gap_cycles = 0;
+  Kept<u32> last;  // cycle of the last packet
+  Kept<u16> port;  // kNoPort: unused entry
+};
+
+constexpr u16 kNoPort = 0xffff;
+
+void route(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  u32* const lasts = rule.last.of(s);
+  u16* const kept = rule.port.of(s);
+  route_minimally(net, s, b, [&](u32 i, const u16* ports, u32 n) {
+    const u64 flow = rule.flows.name(net, s, b.packet[i]);
+    const std::size_t entry =
+        std::size_t{b.router[i]} * rule.entries + rule.flows.index(net, flow, b.router[i], rule.entries);
+    u16& port = kept[entry];
+    const bool expired = port == kNoPort || b.now - lasts[entry] > rule.gap_cycles;
+    if (expired || std::find(ports, ports + n, port) == ports + n)
+      port = ports[below(route_draw(net, s.packets[b.packet[i]], 0), n)];
+    lasts[entry] = b.now;
+    return port;
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<Rule>();
+  rule->flows = flows_of(params);
+  rule->entries = params.count("entries");
+  rule->gap_cycles = static_cast<u32>(params.real("gap_ns") / net.cycle_ns);
+  MemoryShape shape;
+  shape.per = Per::kRouter;
+  shape.columns = rule->entries;
+  shape.name = "flowlet_last";
+  shape.meaning = "cycle of the last packet of each entry of the flowlet table";
+  rule->last = declare<u32>(net, shape);
+  shape.name = "flowlet_port";
+  shape.meaning = "router-local port of each entry of the flowlet table; 65535: unused";
+  shape.fill = shape.highest = kNoPort;
+  rule->port = declare<u16>(net, shape);
+  data = rule;
+  return facts_of_minimal_paths(net);
+}
+
+const Register<RoutingSpec> entry([] {
+  RoutingSpec spec{
+      .name = "flowlet",
+      .summary = "a shortest path per flow, drawn again after each gap between its packets (LetFlow)",
+      .params = {flow_param(), hash_param(),
+                 real("gap_ns", 500, 0, 1e9, "ns",
+                      "least time without a packet that ends a flowlet at a router; LetFlow recommends about the "
+                      "round-trip time"),
+                 integer("entries", 1024, 1, 1 << 16, "", "size of the flowlet table of a router")},
+      .setup = setup,
+      .route = route,
+  };
+  spec.candidates = list_minimal_ports;
+  spec.agent_can_choose = false;  // the relation `minimal` offers the same candidates
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::graph::flowlet

@@ -1,0 +1,282 @@
+// Baselines that balance load over minimal paths (ecmp, spray, flowlet, reps), and polarized routing.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "support/crafted.hpp"
+#include "support/tables.hpp"
+#include "support/torus.hpp"
+#include "topology/graph.hpp"
+
+using namespace scenes;
+
+namespace {
+
+// Leaves with 4 terminals each, and as many spines as `spines`. Every pair of leaves has one path per spine.
+Section leaf_spine(double leaves, double spines) {
+  return {"fat_tree", {{"children", std::vector<double>{4, leaves}}, {"parents", std::vector<double>{1, spines}}}};
+}
+
+Lone lone(const Section& topology, const Section& routing, u64 seed = 1) {
+  return Lone(build(config(topology, input_queued(), routing, {"uniform", {}}, seed)));
+}
+
+std::vector<u32> path(Lone& x, u32 source, u32 destination, u32 sequence) {
+  std::vector<u32> routers;
+  x.walk(source, destination, sequence, [&](u32 router, const Step&) { routers.push_back(router); });
+  return routers;
+}
+
+// Accepted load on output-queued routers, which have no head-of-line blocking. A flit takes 20 cycles on a link.
+double accepted(const Section& topology, const Section& routing, const Section& traffic) {
+  constexpr u32 kFlitCycles = 20;
+  Simulation sim(config(topology, hpdc21(), routing, traffic));
+  sim.run(1000 * kFlitCycles);
+  sim.begin_window();
+  sim.run(2000 * kFlitCycles);
+  return sim.state().part.window.flits / 2000.0 / sim.network().terminals;
+}
+
+}  // namespace
+
+// The packets of a pair share a path. Over many pairs each of 8 spines gets an eighth.
+TEST(ecmp_keeps_a_flow_on_one_path_and_spreads_flows) {
+  Lone x = lone(leaf_spine(8, 8), {"ecmp", {}});
+  std::map<u32, u32> uses;
+  u32 flows = 0;
+  for (u32 source = 0; source < x.net.terminals; source++)
+    for (u32 to = 0; to < x.net.terminals; to++) {
+      if (x.net.terminal_router[source] == x.net.terminal_router[to]) continue;
+      const auto first = path(x, source, to, 0);
+      for (const u32 sequence : {1u, 2u, 77u}) CHECK(path(x, source, to, sequence) == first);
+      uses[first[1]]++;
+      flows++;
+    }
+  CHECK_EQ(uses.size(), 8u);
+  double chi = 0;
+  for (const auto& [spine, n] : uses) chi += (n - flows / 8.0) * (n - flows / 8.0) / (flows / 8.0);
+  CHECK(chi < 24.3);  // 0.999 quantile of the chi-square distribution with 7 degrees of freedom
+}
+
+// Three levels. With a shared hash the second switch of a path repeats the choice of the first. A flow that went to
+// parent k of its leaf goes to parent k again, so it uses only a part of the paths.
+TEST(a_shared_hash_polarises) {
+  const Section tree{"fat_tree",
+                     {{"children", std::vector<double>{4, 4, 4}}, {"parents", std::vector<double>{1, 4, 4}}}};
+  std::map<std::string, std::size_t> tops;
+  for (const std::string hash : {"per_router", "shared"}) {
+    Lone x = lone(tree, {"ecmp", {{"hash", hash}}});
+    std::set<u32> used;
+    for (u32 source = 0; source < 16; source++)
+      for (u32 to = 16; to < x.net.terminals; to++) used.insert(path(x, source, to, 0)[2]);
+    tops[hash] = used.size();
+  }
+  CHECK_EQ(tops["per_router"], 16u);
+  CHECK_EQ(tops["shared"], 4u);
+}
+
+TEST(ecmp_by_message_separates_messages) {
+  Lone x = lone(leaf_spine(4, 8), {"ecmp", {{"flow", std::string("message")}}});
+  std::set<u32> spines;
+  for (u32 sequence = 0; sequence < 100; sequence++) spines.insert(path(x, 0, 9, sequence)[1]);
+  CHECK_EQ(spines.size(), 8u);  // without a workload every packet is a message
+}
+
+TEST(spray_uses_all_minimal_paths_equally) {
+  Lone x = lone(leaf_spine(4, 8), {"spray", {}});
+  std::map<u32, u32> uses;
+  constexpr u32 kPackets = 8000;
+  for (u32 sequence = 0; sequence < kPackets; sequence++) uses[path(x, 0, 9, sequence)[1]]++;
+  CHECK_EQ(uses.size(), 8u);
+  double chi = 0;
+  for (const auto& [spine, n] : uses) chi += (n - 1000.0) * (n - 1000.0) / 1000.0;
+  CHECK(chi < 24.3);
+}
+
+// A flow keeps its port while gaps are at most gap_ns, and afterwards takes each of 8 ports with equal probability.
+TEST(flowlets_change_ports_only_after_a_gap) {
+  Lone x = lone(leaf_spine(4, 8), {"flowlet", {{"gap_ns", 100.0}}});
+  const auto port_at = [&](Cycle now, u32 sequence) {
+    x.batch.now = now;
+    const Place at = x.send(0, 9, sequence);
+    return x.ask(at).port;
+  };
+  u32 changes = 0;
+  Cycle now = 0;
+  const u32 gap = static_cast<u32>(100 / x.net.cycle_ns);
+  u32 port = port_at(now, 0);
+  for (u32 n = 1; n < 2000; n++) {
+    const bool short_gap = n % 2 == 0;
+    now += short_gap ? gap : gap + 1;
+    const u32 next = port_at(now, n);
+    if (short_gap) CHECK_EQ(next, port);
+    changes += next != port;
+    port = next;
+  }
+  CHECK_NEAR(changes, 1000 * 7 / 8., 60);  // 6 standard deviations
+}
+
+// Two flows share the only entry of the table, and each has the other's port as a minimal port or draws again.
+TEST(flowlets_that_share_an_entry_stay_on_minimal_paths) {
+  Lone x = lone(torus_section({"torus", {4, 4}}), {"flowlet", {{"entries", i64{1}}}});
+  for (u32 n = 0; n < 500; n++) {
+    const u32 source = below(draw(3, n, 0), x.net.terminals), to = below(draw(3, n, 1), x.net.terminals);
+    if (x.net.terminal_router[source] == x.net.terminal_router[to]) continue;
+    const u32 minimal = distance(x.net, *x.net.graphs[0], x.net.terminal_router[source], x.net.terminal_router[to]);
+    CHECK_EQ(path(x, source, to, n).size(), minimal);
+  }
+}
+
+// The ring of a connection, by hand: entropies return after the flight back, the oldest is used first, each once.
+TEST(reps_recycles_entropies_of_unmarked_packets) {
+  Lone x = lone(leaf_spine(4, 8), {"reps", {{"mark_flits", i64{10}}}});
+  u16* const entropy = kept<u16>(x.net, x.state, "reps_entropy");
+  u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
+  const u32 from = x.net.terminal_router[0], to = x.net.terminal_router[9];
+  const Place arrival{to, x.net.first_link[to], 0};
+  const auto acknowledge = [&](u16 value, u8 mark, Cycle now) {
+    x.send(0, 9);
+    x.packet().hops = 2;
+    entropy[0] = value;
+    marked[0] = mark;
+    x.batch.now = now;
+    x.ask(arrival);
+  };
+  const auto next = [&](Cycle now, u32 sequence) {
+    const Place at = x.send(0, 9, sequence);
+    x.batch.now = now;
+    x.ask(at);
+    return u32{entropy[0]};
+  };
+  const auto back = static_cast<Cycle>(flight(x.net, *x.net.graphs[0], to, from) / x.net.cycle_ns);
+  CHECK(back > 0);
+  const u32 fresh = next(100, 7);
+  acknowledge(11, 0, 100), acknowledge(22, 1, 100), acknowledge(33, 0, 101);
+  CHECK_EQ(next(100 + back - 1, 7), fresh);  // nothing is back: the draw of packet 7
+  CHECK_EQ(next(101 + back, 1), 11u);
+  CHECK_EQ(next(101 + back, 2), 33u);  // 22 was marked
+  CHECK_EQ(next(101 + back, 7), fresh);
+}
+
+// A queue at the chosen port marks a packet.
+TEST(reps_marks_packets_at_long_queues) {
+  Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", i64{3}}}});
+  u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
+  for (const u32 flits : {2u, 3u}) {
+    const Place at = x.send(0, 9);
+    for (u32 k = 0; k < 2; k++) congest(x, at.router, x.net.first_link[at.router] + k, 0, 0, flits);
+    x.ask(at);
+    CHECK_EQ(u32{marked[0]}, flits == 3u ? 1u : 0u);
+  }
+}
+
+// A permutation on a leaf-spine network: hashed flows collide on some spines, sprayed packets do not. Recycling leaves
+// the paths that collide.
+TEST(spraying_and_recycling_carry_a_permutation_that_collides_under_ecmp) {
+  const Section tree = leaf_spine(8, 4), pattern{"bit_complement", {{"load", 0.9}}};
+  std::map<std::string, double> load;
+  for (const std::string routing : {"ecmp", "spray", "reps"}) load[routing] = accepted(tree, {routing, {}}, pattern);
+  CHECK(load["ecmp"] < 0.75);
+  CHECK(load["spray"] > 0.87);
+  CHECK(load["reps"] > 0.87);
+}
+
+namespace {
+
+// Distances by breadth-first search over the wiring alone.
+std::vector<u32> search(const Network& net, u32 from) {
+  std::vector<u32> hops(net.routers, kNone), queue{from};
+  hops[from] = 0;
+  for (std::size_t n = 0; n < queue.size(); n++)
+    for (u32 k = 0; k < net.radix; k++) {
+      const u32 port = net.port(queue[n], k);
+      if (!net.is_link(port)) continue;
+      const u32 next = net.next_router(port);
+      if (hops[next] == kNone) hops[next] = hops[queue[n]] + 1, queue.push_back(next);
+    }
+  return hops;
+}
+
+// The published rule as a table of the changes of both distances: (away from the source, towards the destination).
+bool allowed(i32 from_source, i32 to_destination, bool first_half) {
+  static const std::set<std::pair<i32, i32>> rising{{1, -1}, {1, 0}, {0, -1}};
+  if (rising.contains({from_source, to_destination})) return true;
+  return first_half ? from_source == 1 && to_destination == 1 : from_source == -1 && to_destination == -1;
+}
+
+}  // namespace
+
+// Walks all paths that the relation offers and compares each hop with the table of the paper.
+TEST(polarized_offers_the_published_hops) {
+  for (const Section& topology : {hyperx_section({4, 4}, 1), random_regular(20, 4, 3, 1),
+                                  Section{"slim_fly", {{"q", i64{5}}}}, torus_section({"torus", {5, 4}})}) {
+    Lone x(build(
+        config(topology, input_queued(), {"external", {{"relation", std::string("polarized")}}}, {"uniform", {}})));
+    const u32 diameter = x.net.graphs[0]->diameter, budget = std::min(2 * diameter, 4 * diameter - 3);
+    CHECK_EQ(x.net.routing_facts.max_hops, budget);
+    u32 longer = 0;
+    for (u32 t = 1; t < x.net.terminals; t += 5) {
+      const u32 from = x.net.terminal_router[0], to = x.net.terminal_router[t];
+      if (from == to) continue;
+      const auto source = search(x.net, from), destination = search(x.net, to);
+      x.send(0, t);
+      for (u32 router = 0; router < x.net.routers; router++)
+        for (u32 hops = source[router]; hops + destination[router] <= budget && router != to; hops++) {
+          x.packet().hops = static_cast<u8>(hops);
+          std::set<u32> wanted, offered;
+          for (u32 k = 0; k < x.net.radix; k++) {
+            const u32 port = x.net.port(router, k);
+            if (!x.net.is_link(port)) continue;
+            const u32 next = x.net.next_router(port);
+            const i32 ds = static_cast<i32>(source[next]) - static_cast<i32>(source[router]),
+                      dt = static_cast<i32>(destination[next]) - static_cast<i32>(destination[router]);
+            if (allowed(ds, dt, source[router] < destination[router]) && hops + 1 + destination[next] <= budget)
+              wanted.insert(k);
+          }
+          const auto steps = x.candidates({router, 0, 0});
+          CHECK_EQ(destination[x.net.next_router(x.net.port(router, steps[0].port))] + 1, destination[router]);
+          for (const Step& step : steps) {
+            CHECK_EQ(step.vc_class, hops);
+            offered.insert(step.port);
+            longer += destination[x.net.next_router(x.net.port(router, step.port))] >= destination[router];
+          }
+          const auto nearer = [&](u32 k) {
+            return destination[x.net.next_router(x.net.port(router, k))] < destination[router];
+          };
+          if (!wanted.empty() && std::ranges::none_of(wanted, nearer)) wanted.insert(steps[0].port);
+          if (wanted.empty()) {
+            for (const u32 k : offered)
+              CHECK_EQ(destination[x.net.next_router(x.net.port(router, k))] + 1, destination[router]);
+          } else {
+            CHECK(offered == wanted);
+          }
+        }
+    }
+    CHECK(longer > 0);
+  }
+}
+
+// Without congestion polarized routing takes minimal paths.
+TEST(polarized_is_minimal_on_an_idle_network) {
+  Lone x = lone(Section{"slim_fly", {{"q", i64{5}}}}, {"polarized", {}});
+  for (u32 to = 1; to < x.net.terminals; to += 3) {
+    const u32 minimal = distance(x.net, *x.net.graphs[0], x.net.terminal_router[0], x.net.terminal_router[to]);
+    CHECK_EQ(path(x, 0, to, to).size(), minimal);
+  }
+}
+
+// All terminals of a router of a HyperX send to one other router: a minimal path has one link for 4 terminals.
+TEST(polarized_carries_adversarial_traffic) {
+  const Section topology = hyperx_section({4, 4}, 4), pattern{"tornado", {{"load", 0.5}}};
+  const double minimal = accepted(topology, {"minimal", {}}, pattern),
+               polarized = accepted(topology, {"polarized", {}}, pattern);
+  CHECK_NEAR(minimal, 0.25, 0.01);
+  CHECK(polarized > 0.3);
+}
+
+TEST(polarized_refuses_paths_below_the_diameter) {
+  CHECK_THROWS(ConfigError,
+               build(config(torus_section({"torus", {5, 4}}), input_queued(), {"polarized", {{"path_hops", i64{3}}}},
+                            {"uniform", {}})),
+               "path_hops: 3", "diameter 4");
+}
