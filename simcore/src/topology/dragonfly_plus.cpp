@@ -1,7 +1,7 @@
 // Dragonfly+ (Shpiner, Haramaty, Eliad, Zdornov, Gafni, Zahavi, HiPINEB 2017), also Megafly (Flajslik, Borch, Parker,
 // ISC 2018): the routers of a group form a complete bipartite graph of leaves, which have the terminals, and spines,
-// which have the global links. At least one link joins every two groups. Minimal paths between leaves of different groups
-// have three hops: up, across and down.
+// which have the global links. At least one link joins every two groups. Minimal paths between leaves of different
+// groups have three hops: up, across and down.
 //
 // With routers of k ports, k / 2 leaves and k / 2 spines per group, all ports are used by k^2 / 4 + 1 groups with
 // k^4 / 16 + k^2 / 4 terminals in all.

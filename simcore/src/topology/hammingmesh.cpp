@@ -1,8 +1,8 @@
 // HammingMesh (Hoefler, Bonato, De Sensi, Di Girolamo, Li, Heddes, Belk, Goel, Castro, Scott, SC 2022, arXiv
 // 2209.01346): boards of accelerators in a grid. An accelerator has four links per plane. It forwards packets of others
-// on its board, which is a 2D mesh. Switches join the ends of the boards along each row and each column of accelerators:
-// one switch, or a fat tree of two levels if the line has more ends than a switch has ports. The network models one
-// plane.
+// on its board, which is a 2D mesh. Switches join the ends of the boards along each row and each column of
+// accelerators: one switch, or a fat tree of two levels if the line has more ends than a switch has ports. The network
+// models one plane.
 //
 // Known from the paper: a x b boards in a grid of x x y boards, the mesh, switches of 64 ports, the diameters of 4 hops
 // (boards of 2 x 2) and 8 hops (boards of 4 x 4) with one switch per line.
@@ -68,8 +68,9 @@ void wire(const Params& params, Wiring& w) {
   }
   Axis &rows = hm->axes[0], &columns = hm->axes[1];
   if (rows.boards * columns.boards < 2)
-    throw ConfigError("topology.hammingmesh.boards_x: a single board has no switches; boards_x or boards_y must be 2 "
-                      "or more (topology=mesh is a single board)");
+    throw ConfigError(
+        "topology.hammingmesh.boards_x: a single board has no switches; boards_x or boards_y must be 2 "
+        "or more (topology=mesh is a single board)");
   const u32 row_lines = columns.width * columns.boards, column_lines = rows.width * rows.boards;
   hm->accelerators = row_lines * column_lines;
   rows.first = hm->accelerators;
@@ -92,8 +93,8 @@ void wire(const Params& params, Wiring& w) {
   w.groups = rows.boards * columns.boards;
   const u32 switches = w.routers - hm->accelerators;
   for (u32 r = 0; r < w.routers; r++)
-    w.router_group[r] = r < hm->accelerators ? r / hm->on_board()
-                                             : static_cast<u32>(u64{r - hm->accelerators} * w.groups / switches);
+    w.router_group[r] =
+        r < hm->accelerators ? r / hm->on_board() : static_cast<u32>(u64{r - hm->accelerators} * w.groups / switches);
   w.data = hm;
 }
 

@@ -13,16 +13,17 @@ namespace flitgym {
 //
 // Accelerator  board by board, (Y boards_x + X) width height + y width + x; its router forwards packets
 //              ports: 0 terminal, 1 west, 2 east, 3 south, 4 north
-// Switch       after the accelerators: the trees of all rows, then of all columns; in a tree the leaves, then the spines
+// Switch       after the accelerators: the trees of all rows, then of all columns; in a tree the leaves, then the
+// spines
 //              ports of a leaf: down, 2 board + side (0 = west or south end), counted from the leaf's first; then up,
 //              link spines + spine; ports of a spine: leaf (links per leaf) + link
 struct HammingMesh final : Topology {
   // Axis 0 runs along the rows, axis 1 along the columns.
   struct Axis {
-    u32 width = 1, boards = 1;         // accelerators of a board, and boards, along the line
-    u32 leaves = 0, spines = 0;        // switches of a line's tree; without leaves there is no tree
-    u32 down = 0, up = 0, links = 0;   // ports of a leaf down and up, and links between a leaf and a spine
-    u32 first = 0;                     // first switch
+    u32 width = 1, boards = 1;        // accelerators of a board, and boards, along the line
+    u32 leaves = 0, spines = 0;       // switches of a line's tree; without leaves there is no tree
+    u32 down = 0, up = 0, links = 0;  // ports of a leaf down and up, and links between a leaf and a spine
+    u32 first = 0;                    // first switch
     u32 switches() const { return leaves + spines; }
     u32 leaf_of(u32 board) const { return 2 * board / down; }
     // Hops between a place on a board and the nearest switch of its line.

@@ -40,7 +40,11 @@ struct Plane {
     return k < q * q + q ? Point{0, 1, k - q * q} : Point{0, 0, 1};
   }
   u32 number(Point a) const {
-    const u32 q = field.q, lead = a.x ? a.x : a.y ? a.y : a.z, inverse = field.power[(q - 1 - field.log[lead]) % (q - 1)];
+    const u32 q = field.q,
+              lead = a.x   ? a.x
+                     : a.y ? a.y
+                           : a.z,
+              inverse = field.power[(q - 1 - field.log[lead]) % (q - 1)];
     const u32 y = field.multiply(a.y, inverse), z = field.multiply(a.z, inverse);
     return a.x ? y * q + z : a.y ? q * q + z : q * q + q;
   }
