@@ -4,10 +4,9 @@
 // accelerators: one switch, or a fat tree of two levels if the line has more ends than a switch has ports. The network
 // models one plane.
 //
-// Known from the paper: a x b boards in a grid of x x y boards, the mesh, switches of 64 ports, the diameters of 4 hops
-// (boards of 2 x 2) and 8 hops (boards of 4 x 4) with one switch per line.
-// Assumed: every line of accelerators has its own tree, where the paper's small clusters let lines share a switch. A
-// spine is joined with all leaves of its tree by equally many links.
+// Known: boards of a x b accelerators in a grid of x times y boards, the mesh of a board, and the forwarding.
+// Assumed: every line of accelerators has a tree, as in the generator of EvalNet (arXiv 2105.12663). In the paper's small
+// clusters, lines may share a switch of 64 ports. A spine is joined with all leaves of its tree by equally many links.
 #include "topology/hammingmesh.hpp"
 
 #include "simcore/error.hpp"
@@ -27,7 +26,7 @@ void shape_tree(Axis& axis, u32 ports, u32 taper) {
   axis.leaves = 1;
   axis.down = ends;
   if (ends <= ports) return;
-  axis.up = ports / (taper + 1);
+  axis.up = std::max(1u, ports / (taper + 1));
   axis.down = (ports - axis.up) / 2 * 2;  // both ends of a board share a leaf
   axis.leaves = (ends + axis.down - 1) / axis.down;
   for (axis.spines = 1; axis.up % axis.spines || axis.leaves * (axis.up / axis.spines) > ports; axis.spines++)
