@@ -172,8 +172,8 @@ def _dragonfly_plus(leaves: int, spines: int, routers: int, cables: Integers) ->
 
 
 def _polarfly(q: int, routers: int, cables: Integers) -> Layout:
-    # The racks lie on a circle, each with its centre and a ring of its other routers. For odd q, the quadrics are a ring
-    # in the middle. For even q, their common neighbour is in the middle.
+    # The racks lie on a circle, each with its centre and a ring of its other routers. For odd q, the quadrics form a
+    # ring in the middle. For even q, their common neighbour is in the middle.
     odd = q % 2 == 1
     clusters, first = (q, q + 1) if odd else (q + 1, 0)
     inner = max(0.8, (q - 1) / (2 * math.pi))
@@ -229,7 +229,7 @@ def _hammingmesh(topology: Mapping[str, Any], routers: int, cables: Integers) ->
     # Cables to a switch are arcs above the row, or to the right of the column. Longer cables have higher arcs.
     along = at[cables[:, 1]] - at[cables[:, 0]]
     length = np.abs(along).max(axis=1)
-    height_of_arc = 0.08 + 0.5 * _ARC * length / max(length.max(initial=1.0), 1.0)
+    height_of_arc = 0.1 + 0.85 * _ARC * np.sqrt(length / max(length.max(initial=1.0), 1.0))
     bend = np.where(kind == 0, 0.0, height_of_arc * np.where(kind == 1, np.sign(along[:, 0]), -np.sign(along[:, 1])))
     outward = np.tile([-math.sqrt(0.5), -math.sqrt(0.5)], (routers, 1))
     kinds = ("link on a board", "link to the switches of a row", "link to the switches of a column")

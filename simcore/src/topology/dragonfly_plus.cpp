@@ -1,10 +1,10 @@
 // Dragonfly+ (Shpiner, Haramaty, Eliad, Zdornov, Gafni, Zahavi, HiPINEB 2017), also Megafly (Flajslik, Borch, Parker,
-// ISC 2018): the routers of a group form a complete bipartite graph of leaves, which have the terminals, and spines,
-// which have the global links. At least one link joins every two groups. Minimal paths between leaves of different
+// ISC 2018). The routers of a group form a complete bipartite graph. Leaves have the terminals, and spines have the
+// global links. At least one link joins every two groups. Minimal paths between leaves of different
 // groups have three hops: up, across and down.
 //
-// With routers of k ports, k / 2 leaves and k / 2 spines per group, all ports are used by k^2 / 4 + 1 groups with
-// k^4 / 16 + k^2 / 4 terminals in all.
+// Routers of k ports, with k / 2 leaves and k / 2 spines per group, form up to k^2 / 4 + 1 groups. Then all ports are
+// in use, and there are k^4 / 16 + k^2 / 4 terminals.
 #include "topology/dragonfly_plus.hpp"
 
 #include "simcore/error.hpp"

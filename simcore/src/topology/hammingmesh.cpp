@@ -1,12 +1,13 @@
 // HammingMesh (Hoefler, Bonato, De Sensi, Di Girolamo, Li, Heddes, Belk, Goel, Castro, Scott, SC 2022, arXiv
 // 2209.01346): boards of accelerators in a grid. An accelerator has four links per plane. It forwards packets of others
 // on its board, which is a 2D mesh. Switches join the ends of the boards along each row and each column of
-// accelerators: one switch, or a fat tree of two levels if the line has more ends than a switch has ports. The network
-// models one plane.
+// accelerators. A line has one switch, or a fat tree of two levels if it has more ends than a switch has ports. The
+// network models one plane.
 //
 // Known: boards of a x b accelerators in a grid of x times y boards, the mesh of a board, and the forwarding.
-// Assumed: every line of accelerators has a tree, as in the generator of EvalNet (arXiv 2105.12663). In the paper's small
-// clusters, lines may share a switch of 64 ports. A spine is joined with all leaves of its tree by equally many links.
+// Assumed: every line of accelerators has a tree, as in the generator of EvalNet (arXiv 2105.12663). In the paper's
+// small clusters, lines may share a switch of 64 ports. A spine is joined with all leaves of its tree by equally many
+// links.
 #include "topology/hammingmesh.hpp"
 
 #include "simcore/error.hpp"

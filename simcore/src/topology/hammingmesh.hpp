@@ -11,12 +11,11 @@ namespace flitgym {
 // Boards of width x height accelerators form a grid. The accelerators of a board form a 2D mesh. A tree of switches
 // joins both ends of all boards along each line of accelerators, that is, along each row and each column of the grid.
 //
-// Accelerator  board by board, (Y boards_x + X) width height + y width + x; its router forwards packets
-//              ports: 0 terminal, 1 west, 2 east, 3 south, 4 north
-// Switch       after the accelerators: the trees of all rows, then of all columns; in a tree the leaves, then the
-// spines
-//              ports of a leaf: down, 2 board + side (0 = west or south end), counted from the leaf's first; then up,
-//              link spines + spine; ports of a spine: leaf (links per leaf) + link
+// Accelerator  board by board, (Y boards_x + X) width height + y width + x. Its router forwards packets.
+//              Ports: 0 terminal, 1 west, 2 east, 3 south, 4 north.
+// Switch       after the accelerators: the trees of all rows, then of all columns. A tree has its leaves, then spines.
+//              Ports of a leaf: down, 2 board + side (0 = west or south end), counted from the leaf's first. Then up,
+//              link spines + spine. Ports of a spine: leaf (links per leaf) + link.
 struct HammingMesh final : Topology {
   // Axis 0 runs along the rows, axis 1 along the columns.
   struct Axis {

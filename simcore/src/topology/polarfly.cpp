@@ -1,6 +1,6 @@
 // PolarFly (Lakhotia, Besta, Monroe, Isham, Iff, Hoefler, Petrini, SC 2022): the polarity graph ER_q of diameter 2.
-// For a power q of a prime it has q^2 + q + 1 routers of q + 1 links, where q + 1 of the routers (the quadrics) have
-// one link less. In all there are q (q + 1)^2 / 2 links. There is exactly one path of two hops between two routers that
+// For a power q of a prime it has q^2 + q + 1 routers of q + 1 links. The q + 1 quadrics among them have one link less.
+// In all there are q (q + 1)^2 / 2 links. There is exactly one path of two hops between two routers that
 // are not neighbours. The number of routers approaches the Moore bound q^2 + 2 q + 2 for q + 1 links. Ports: terminals,
 // then the links in the order of the neighbours. A quadric's last port stays unused.
 #include "simcore/error.hpp"

@@ -81,8 +81,21 @@ inline RackOrder rack_order(u32 q, const std::vector<std::vector<u32>>& next, co
   for (const u32 centre : odd ? next[quadrics[0]] : quadrics) {
     open_rack();
     order.points.push_back(centre);
+    std::vector<u32> others;
     for (const u32 other : next[centre])
-      if (!quadric[other] && (odd || other != nucleus)) order.points.push_back(other);
+      if (!quadric[other] && (odd || other != nucleus)) others.push_back(other);
+    // Two neighbours of the centre that are neighbours of each other are adjacent in the order.
+    while (!others.empty()) {
+      const u32 other = others.front();
+      order.points.push_back(other);
+      others.erase(others.begin());
+      const auto mate = std::find_if(others.begin(), others.end(), [&](u32 k) {
+        return std::binary_search(next[other].begin(), next[other].end(), k);
+      });
+      if (mate == others.end()) continue;
+      order.points.push_back(*mate);
+      others.erase(mate);
+    }
     if (!odd && centre == quadrics[0]) order.points.push_back(nucleus);
   }
   open_rack();

@@ -143,7 +143,7 @@ TEST(polarstar_of_inductive_quads_has_diameter_3) {
   }
 }
 
-// (q^2 + q + 1) (2 d' + 1) routers. Those of the q + 1 quadrics have a link less.
+// (q^2 + q + 1) (2 d' + 1) routers. Routers of the q + 1 quadrics have a link less.
 TEST(polarstar_of_paley_graphs_has_diameter_3) {
   for (const auto& [q, degree] : {std::pair{2u, 2u}, {3u, 2u}, {4u, 4u}, {5u, 6u}, {8u, 4u}, {3u, 12u}}) {
     const std::string name = "q = " + std::to_string(q) + ", d' = " + std::to_string(degree);

@@ -49,8 +49,9 @@ inline void list_onward(const DragonflyPlus& df, const Position& at, Ports& port
   df.each_minimal_port(at.router, at.to, [&](u32 k) { ports.add(k); });
 }
 
-// Detour ports, all in class 0: at a leaf of the source group the links to spines without a link to the destination's
-// group; at a spine of the source group the links to third groups; at the first spine of a third group all links down.
+// Detour ports, all in class 0. A leaf of the source group has the links to spines without a link to the destination's
+// group. A spine of the source group has the links to third groups. The first spine of a third group has all links
+// down.
 inline void list_detours(const DragonflyPlus& df, const Packet& p, const Position& at, Ports& ports) {
   ports.count = 0;
   if (at.there() || df.g < 3) return;

@@ -3,8 +3,8 @@
 // goes down to the least congested leaf and up again. With valiant_router and ugal_router it always goes through a
 // random leaf, which spreads the load over all links up.
 //
-// valiant   every packet to another group takes a detour
-// ugal      the source leaf compares the congestion of its least congested ports to the spines of both paths
+// valiant   every packet to another group takes a detour.
+// ugal      the source leaf compares the congestion of its least congested ports to the spines of both paths.
 // par       the spine of the source group decides again for a packet that is still minimal, among its own links
 //           (progressive: Jiang, Kim, Dally, ISCA 2009)
 #include "routing/dragonfly_plus/paths.hpp"
