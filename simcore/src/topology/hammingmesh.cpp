@@ -72,6 +72,9 @@ void wire(const Params& params, Wiring& w) {
         "topology.hammingmesh.boards_x: a single board has no switches; boards_x or boards_y must be 2 "
         "or more (topology=mesh is a single board)");
   const u32 row_lines = columns.width * columns.boards, column_lines = rows.width * rows.boards;
+  if (const u64 all = u64{row_lines} * column_lines; all >= u64{1} << 23)
+    throw ConfigError("topology.hammingmesh: " + std::to_string(all) +
+                      " accelerators; the core supports fewer than 2^23 routers of 5 ports");
   hm->accelerators = row_lines * column_lines;
   rows.first = hm->accelerators;
   columns.first = rows.first + row_lines * rows.switches();

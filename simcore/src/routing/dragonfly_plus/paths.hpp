@@ -96,11 +96,12 @@ inline Best least_congested(const Network& net, const State& s, const Congestion
 inline void every_path(const Network& net, State& s, Batch& b) {
   const DragonflyPlus& df = as_dragonfly_plus(net);
   Ports ports;
+  std::vector<u8> offered;
   list_candidates(net, b, [&](u32 i, auto&& offer) {
     const Packet& p = s.packets[b.packet[i]];
     const Position at = position(net, df, p, b.router[i]);
     if (at.router == at.to) return offer(net.terminal_port[p.destination], kAnyClass);
-    std::vector<u8> offered(net.radix, 0);
+    offered.assign(net.radix, 0);
     const auto offer_all = [&](u32 vc_class) {
       for (u32 n = 0; n < ports.count; n++) {
         const u32 k = ports.port[n];
