@@ -232,7 +232,7 @@ def _hammingmesh(topology: Mapping[str, Any], routers: int, cables: Integers) ->
     height_of_arc = 0.1 + 0.85 * _ARC * np.sqrt(length / max(length.max(initial=1.0), 1.0))
     bend = np.where(kind == 0, 0.0, height_of_arc * np.where(kind == 1, np.sign(along[:, 0]), -np.sign(along[:, 1])))
     outward = np.tile([-math.sqrt(0.5), -math.sqrt(0.5)], (routers, 1))
-    kinds = ("link on a board", "link to the switches of a row", "link to the switches of a column")
+    kinds = ("link on a board", "link of a row's tree", "link of a column's tree")
     return Layout(at, outward, kind, kinds, bend)
 
 

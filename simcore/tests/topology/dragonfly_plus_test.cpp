@@ -22,8 +22,8 @@ Section plus(i64 p, i64 leaves, i64 spines, i64 h, i64 g, const Values& more = {
 // All ports of routers with k ports in use.
 Section full(i64 k) { return plus(k / 2, k / 2, k / 2, k / 2, k * k / 4 + 1); }
 
-const std::vector<std::string> kRoutings = {"minimal",     "valiant_group", "valiant_router", "ugal_group",
-                                            "ugal_router", "par",           "fpar",           "q_adaptive"};
+const std::vector<std::string> kPlusRoutings = {"minimal",     "valiant_group", "valiant_router", "ugal_group",
+                                                "ugal_router", "par",           "fpar",           "q_adaptive"};
 
 }  // namespace
 
@@ -93,7 +93,7 @@ TEST(dragonfly_plus_refuses_impossible_numbers) {
 
 // Minimal paths need one VC, all others two, as in the paper.
 TEST(dragonfly_plus_routings_need_two_virtual_channels) {
-  for (const std::string& routing : kRoutings) {
+  for (const std::string& routing : kPlusRoutings) {
     const auto net = network_of(full(4), routing);
     CHECK_EQ(net->vcs, routing == "minimal" ? 1u : 2u);
     CHECK_EQ(net->routing_facts.max_hops, routing == "minimal" ? 3u : 6u);
@@ -105,7 +105,7 @@ TEST(dragonfly_plus_routings_need_two_virtual_channels) {
 TEST(dragonfly_plus_zero_load_of_every_routing) {
   const Section topology = full(6);  // 3 terminals per leaf, 9 per group
   const std::map<u32, double> hops = {{1, 0}, {4, 2}, {8, 2}, {9, 3}, {40, 3}, {89, 3}};
-  for (const std::string& routing : kRoutings)
+  for (const std::string& routing : kPlusRoutings)
     for (const auto& [to, minimal] : hops)
       for (const i64 flits : {1, 4}) {
         const Section quiet{routing, routing == "q_adaptive" ? Values{{"epsilon", 0.0}} : Values{}};
@@ -143,7 +143,7 @@ TEST(dragonfly_plus_valiant_visits_every_third_group) {
 // Detours have the links of all groups.
 TEST(dragonfly_plus_detours_carry_adversarial_traffic) {
   const Section traffic{"adversarial", {{"load", 0.3}}};
-  for (const std::string& routing : kRoutings) {
+  for (const std::string& routing : kPlusRoutings) {
     const double got = accepted(full(8), {routing, {}}, traffic);
     if (routing == "minimal") CHECK_NEAR(got, 1 / 16.0, 0.002);
     else CHECK_FOR(got > 0.27, routing + ": " + std::to_string(got));
