@@ -62,6 +62,18 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
         layout = _levels(routers, cables, terminal_router)
     elif name == "slim_fly":
         layout = _slim_fly(int(topology["q"]), routers, cables)
+    elif name == "dragonfly_plus":
+        layout = _dragonfly_plus(
+            *(int(topology[f"{level}_per_group"]) for level in ("leaves", "spines")), routers, cables
+        )
+    elif name == "polarfly":
+        layout = _polarfly(int(topology["q"]), routers, cables)
+    elif name == "polarstar":
+        supernodes = int(topology["q"]) ** 2 + int(topology["q"]) + 1
+        kinds = ("link within a supernode", "link between supernodes")
+        layout = _dragonfly(routers // supernodes, routers, cables, kinds)
+    elif name == "hammingmesh":
+        layout = _hammingmesh(topology, routers, cables)
     elif name == "random_regular" or routers > _BY_DISTANCE:
         layout = _circle(routers, cables)
     else:
@@ -100,7 +112,10 @@ def _circle(routers: int, cables: Integers) -> Layout:
     return Layout(outward * max(1.0, routers / (2 * math.pi)), outward, kind, ("link",), bend)
 
 
-def _dragonfly(per_group: int, routers: int, cables: Integers) -> Layout:
+_OF_GROUPS = ("local link, within a group", "global link, between groups")
+
+
+def _dragonfly(per_group: int, routers: int, cables: Integers, kinds: tuple[str, ...] = _OF_GROUPS) -> Layout:
     groups = routers // per_group
     inner = max(0.55, per_group / (2 * math.pi)) if per_group > 1 else 0.0
     ring = _ring(groups, 1.0)
@@ -115,7 +130,6 @@ def _dragonfly(per_group: int, routers: int, cables: Integers) -> Layout:
     group_of = cables // per_group
     kind = (group_of[:, 0] != group_of[:, 1]).astype(np.int64)
     areas = [(radius * x, radius * y, inner + 0.42) for x, y in ring]
-    kinds = ("local link, within a group", "global link, between groups")
     return Layout(at, outward, kind, kinds, np.where(kind == 1, _inwards(cables, at), 0.0), areas)
 
 
@@ -136,6 +150,90 @@ def _slim_fly(q: int, routers: int, cables: Integers) -> Layout:
     kind = (group[cables[:, 0]] != group[cables[:, 1]]).astype(np.int64)
     bend = np.where(kind == 0, 0.25, 0.0)
     return Layout(outward * places / (2 * math.pi), outward, kind, ("link within a group", "link between groups"), bend)
+
+
+def _dragonfly_plus(leaves: int, spines: int, routers: int, cables: Integers) -> Layout:
+    # A group is a row of leaves on the outside and a row of spines on the inside.
+    size, widest = leaves + spines, max(leaves, spines)
+    groups = routers // size
+    gap = max(0.9, 0.3 * widest)  # half the distance between the rows
+    reach = math.hypot((widest - 1) / 2, gap)
+    ring = _ring(groups, 1.0)
+    radius = (reach + 0.6) / math.sin(math.pi / groups) if groups > 2 else reach + 1.2
+    places = np.concatenate([np.arange(count) - (count - 1) / 2 for count in (leaves, spines)])
+    offset = np.where(np.arange(size) < leaves, gap, -gap)
+    along = np.stack([ring[:, 1], -ring[:, 0]], axis=1)
+    at = (radius + offset)[None, :, None] * ring[:, None] + places[None, :, None] * along[:, None]
+    outward = np.repeat(ring, size, axis=0)
+    kind = (cables[:, 0] // size != cables[:, 1] // size).astype(np.int64)
+    areas = [(radius * x, radius * y, reach + 0.45) for x, y in ring]
+    at = at.reshape(-1, 2)
+    return Layout(at, outward, kind, _OF_GROUPS, np.where(kind == 1, _inwards(cables, at), 0.0), areas)
+
+
+def _polarfly(q: int, routers: int, cables: Integers) -> Layout:
+    # The racks lie on a circle, each with its centre and a ring of its other routers. For odd q, the quadrics form a
+    # ring in the middle. For even q, their common neighbour is in the middle.
+    odd = q % 2 == 1
+    clusters, first = (q, q + 1) if odd else (q + 1, 0)
+    inner = max(0.8, (q - 1) / (2 * math.pi))
+    radius = (inner + 0.7) / math.sin(math.pi / clusters) if clusters > 2 else inner + 1.5
+    at, outward = np.zeros((routers, 2)), np.zeros((routers, 2))
+    rack = np.zeros(routers, dtype=np.int64)
+    if odd:
+        middle = _ring(q + 1, 1.0)
+        at[: q + 1], outward[: q + 1] = min(0.45 * radius, (q + 1) / (2 * math.pi) + 0.4) * middle, middle
+    areas = []
+    for cluster, place in enumerate(_ring(clusters, 1.0)):
+        begin = first + cluster * q + (not odd and cluster > 0)  # without the router in the middle
+        side = _ring(q - 1, 1.0, 2 * math.pi * cluster / clusters)
+        at[begin : begin + q] = radius * place
+        at[begin + 1 : begin + q] += inner * side
+        outward[begin], outward[begin + 1 : begin + q] = place, side
+        rack[begin : begin + q] = cluster + 1
+        areas.append((radius * place[0], radius * place[1], inner + 0.42))
+    kind = (rack[cables[:, 0]] != rack[cables[:, 1]]).astype(np.int64)
+    kinds = ("link within a rack", "link between racks")
+    return Layout(at, outward, kind, kinds, np.zeros(len(cables)), areas)
+
+
+def _switches_of_line(boards: int, ports: int, taper: int) -> int:
+    """Switches of the tree that joins the boards of a line (simcore/src/topology/hammingmesh.cpp)."""
+    ends = 2 * boards
+    if boards == 1 or ends <= ports:
+        return int(boards > 1)
+    up = max(1, ports // (taper + 1))
+    leaves = math.ceil(ends / ((ports - up) // 2 * 2))
+    return leaves + next(n for n in range(1, up + 1) if up % n == 0 and leaves * (up // n) <= ports)
+
+
+def _hammingmesh(topology: Mapping[str, Any], routers: int, cables: Integers) -> Layout:
+    # Boards form a grid with gaps. The switches of a row are to its right, those of a column above it.
+    width, height = int(topology["board_width"]), int(topology["board_height"])
+    boards = int(topology["boards_x"]), int(topology["boards_y"])
+    columns, rows = width * boards[0], height * boards[1]
+    board, place = np.divmod(np.arange(columns * rows), width * height)
+    x, y = board % boards[0] * width + place % width, board // boards[0] * height + place // width
+    gap = 0.7
+    accelerators = np.stack([x + gap * (x // width), y + gap * (y // height)], axis=1)
+    edge = accelerators.max(axis=0) + 1.3
+    ports, taper = int(topology["switch_ports"]), int(topology["taper"])
+    in_row, in_column = (_switches_of_line(count, ports, taper) for count in boards)
+    line, number = np.divmod(np.arange(rows * in_row), max(in_row, 1))
+    of_rows = np.stack([edge[0] + number, line + gap * (line // height)], axis=1)
+    line, number = np.divmod(np.arange(columns * in_column), max(in_column, 1))
+    of_columns = np.stack([line + gap * (line // width), edge[1] + number], axis=1)
+    at = np.concatenate([accelerators, of_rows, of_columns])
+    last = cables.max(axis=1)
+    kind = (last >= len(accelerators)).astype(np.int64) + (last >= len(accelerators) + len(of_rows))
+    # Cables to a switch are arcs above the row, or to the right of the column. Longer cables have higher arcs.
+    along = at[cables[:, 1]] - at[cables[:, 0]]
+    length = np.abs(along).max(axis=1)
+    height_of_arc = 0.1 + 0.85 * _ARC * np.sqrt(length / max(length.max(initial=1.0), 1.0))
+    bend = np.where(kind == 0, 0.0, height_of_arc * np.where(kind == 1, np.sign(along[:, 0]), -np.sign(along[:, 1])))
+    outward = np.tile([-math.sqrt(0.5), -math.sqrt(0.5)], (routers, 1))
+    kinds = ("link on a board", "link of a row's tree", "link of a column's tree")
+    return Layout(at, outward, kind, kinds, bend)
 
 
 def _grid(sizes: Sequence[int], cables: Integers) -> Layout:

@@ -198,6 +198,10 @@ NETWORKS = {
     "mesh": {"name": "mesh", "sizes": [4, 4], "links": [1, 2], "terminals_per_router": 2},
     "fat_tree": {"name": "fat_tree", "children": [3, 3, 2], "parents": [1, 3, 2]},
     "slim_fly": {"name": "slim_fly", "q": 5, "terminals_per_router": 1},
+    "dragonfly_plus": {"name": "dragonfly_plus", "terminals_per_leaf": 2, "leaves_per_group": 2, "groups": 5},
+    "polarfly": {"name": "polarfly", "q": 3},
+    "polarstar": {"name": "polarstar", "q": 2, "supernode_degree": 3},
+    "hammingmesh": {"name": "hammingmesh", "boards_x": 2, "boards_y": 3},
     "random_regular": {"name": "random_regular", "routers": 12, "degree": 4, "terminals_per_router": 2},
     "graph": {"name": "graph", "links": [0, 1, 1, 2, 2, 3, 3, 0, 0, 4, 4, 2], "terminals_per_router": 3},
 }

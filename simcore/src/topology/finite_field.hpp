@@ -1,0 +1,57 @@
+// Finite fields, for topologies that are built from finite geometry.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simcore/types.hpp"
+
+namespace flitgym::topology {
+
+// The field of q = p^n elements: polynomials over the integers mod p, stored as numbers whose digits (base p) are the
+// coefficients.
+struct Field {
+  u32 q, p = 2;
+  std::vector<u32> power, log;  // powers and logarithms of a primitive element; log[0] is unused
+
+  u32 add(u32 a, u32 b, u32 times = 1) const {  // a + times b
+    u32 sum = 0;
+    for (u32 digit = 1; digit < q; digit *= p) sum += (a / digit + b / digit % p * times) % p * digit;
+    return sum;
+  }
+  u32 multiply(u32 a, u32 b) const { return a && b ? power[(log[a] + log[b]) % (q - 1)] : 0; }
+  u32 minus(u32 a) const { return add(0, a, p - 1); }
+
+  explicit Field(u32 size) : q(size) {
+    while (q % p) p++;
+  }
+  // False if q is not a power of a prime. Takes the first polynomial c with which x^n = c makes x primitive.
+  bool find_primitive() {
+    u32 top = 1;  // p^(n-1)
+    while (top * p < q) top *= p;
+    if (top * p != q) return false;
+    for (u32 c = 1; c < q; c++) {
+      const auto by_x = [&](u32 v) { return add(v % top * p, c, v / top); };
+      power.assign(1, 1);
+      u32 v = by_x(1);
+      for (; v > 1 && power.size() < q - 1; v = by_x(v)) power.push_back(v);
+      if (v == 1 && power.size() == q - 1) break;
+    }
+    log.assign(q, 0);
+    for (u32 k = 0; k < q - 1; k++) log[power[k]] = k;
+    return true;
+  }
+};
+
+inline bool is_prime_power(u32 q) { return q > 1 && Field(q).find_primitive(); }
+
+// The nearest numbers below and above q for which fits(n) holds, for error messages; none below `least`.
+template <class Fits>
+std::string nearest_valid(u32 q, u32 least, Fits fits) {
+  u32 low = q, high = q;
+  while (low > least && !fits(low)) low--;
+  while (!fits(high)) high++;
+  return std::to_string(low) + " and " + std::to_string(high);
+}
+
+}  // namespace flitgym::topology

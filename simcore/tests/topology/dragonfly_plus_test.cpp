@@ -1,0 +1,166 @@
+// Dragonfly+: sizes of the papers, the links of groups, distances, and paths, classes and throughput of its routings.
+#include "topology/dragonfly_plus.hpp"
+
+#include <map>
+
+#include "simcore/error.hpp"
+#include "support/links.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+namespace {
+
+Section plus(i64 p, i64 leaves, i64 spines, i64 h, i64 g, const Values& more = {}) {
+  return {"dragonfly_plus", merge({{"terminals_per_leaf", p},
+                                   {"leaves_per_group", leaves},
+                                   {"spines_per_group", spines},
+                                   {"global_ports", h},
+                                   {"groups", g}},
+                                  more)};
+}
+// All ports of routers with k ports in use.
+Section full(i64 k) { return plus(k / 2, k / 2, k / 2, k / 2, k * k / 4 + 1); }
+
+const std::vector<std::string> kPlusRoutings = {"minimal",     "valiant_group", "valiant_router", "ugal_group",
+                                                "ugal_router", "par",           "fpar",           "q_adaptive"};
+
+}  // namespace
+
+// k^4 / 16 + k^2 / 4 terminals on routers of k ports (Shpiner et al.), 105,300 for k = 36.
+TEST(dragonfly_plus_has_the_sizes_of_its_paper) {
+  for (const u32 k : {4u, 6u, 8u, 12u, 36u}) {
+    const auto net = network_of(full(k));
+    CHECK_EQ(net->terminals, k * k * k * k / 16 + k * k / 4);
+    CHECK_EQ(net->routers, (k * k / 4 + 1) * k);
+    CHECK_EQ(net->radix, k);
+    CHECK_EQ(net->groups, k * k / 4 + 1);
+    for (u32 p = 0; p < net->router_ports; p++)
+      if (net->local_port(p) < k) CHECK(net->channels[p].kind != PortKind::kUnused);
+    CHECK_EQ(count_links(*net), net->groups * k * k / 4 + net->groups * (net->groups - 1) / 2);
+  }
+  CHECK_EQ(network_of(full(36))->terminals, 105300u);
+}
+
+// Every two groups have the same number of links. Leaves are two hops apart in a group, and three in different groups.
+TEST(dragonfly_plus_joins_every_two_groups) {
+  struct Case {
+    u32 p, leaves, spines, h, g, wanted, links;
+  };
+  for (const std::string arrangement : {"absolute", "relative", "palmtree"})
+    for (const Case& c : {Case{1, 2, 2, 1, 3, 0, 1}, Case{2, 3, 2, 4, 9, 0, 1}, Case{1, 2, 4, 3, 4, 0, 4},
+                          Case{1, 2, 4, 3, 4, 2, 2}, Case{2, 4, 4, 4, 17, 0, 1}, Case{1, 1, 3, 5, 6, 0, 3}}) {
+      const auto net = network_of(plus(c.p, c.leaves, c.spines, c.h, c.g,
+                                       {{"links_per_group_pair", i64{c.wanted}}, {"arrangement", arrangement}}));
+      const DragonflyPlus& df = as_dragonfly_plus(*net);
+      CHECK_EQ(df.links, c.links);
+      const auto next = neighbors_of(*net);
+      std::map<std::pair<u32, u32>, u32> between;
+      for (u32 r = 0; r < net->routers; r++)
+        for (const u32 to : next[r])
+          if (df.group(r) != df.group(to)) {
+            CHECK(!df.is_leaf(r) && !df.is_leaf(to));
+            between[{df.group(r), df.group(to)}]++;
+          } else {
+            CHECK(df.is_leaf(r) != df.is_leaf(to));
+          }
+      CHECK_EQ(between.size(), c.g * (c.g - 1));
+      for (const auto& [pair, links] : between) CHECK_EQ(links, c.links);
+      for (u32 a = 0; a < net->routers; a++) {
+        if (!df.is_leaf(a)) continue;
+        const auto hops = hops_from(next, a);
+        for (u32 b = 0; b < net->routers; b++) {
+          if (df.is_leaf(b) && a != b) CHECK_EQ(hops[b], df.group(a) == df.group(b) ? 2u : 3u);
+          u32 ports = 0;
+          if (df.is_leaf(b) && a != b)
+            df.each_minimal_port(a, b, [&](u32 k) {
+              CHECK_EQ(hops_from(next, b)[net->next_router(net->port(a, k))] + 1, hops[b]);
+              ports++;
+            });
+          if (df.is_leaf(b) && a != b) CHECK_EQ(ports, df.group(a) == df.group(b) ? c.spines : c.links);
+        }
+      }
+    }
+}
+
+TEST(dragonfly_plus_refuses_impossible_numbers) {
+  CHECK_THROWS(ConfigError, network_of(plus(2, 2, 2, 2, 6)), "topology.dragonfly_plus.groups", "at most", "5");
+  CHECK_THROWS(ConfigError, network_of(plus(2, 2, 2, 2, 5, {{"links_per_group_pair", i64{2}}})), "links_per_group_pair",
+               "at most 1");
+  CHECK_THROWS(ConfigError, network_of(plus(256, 2, 257, 2, 5)), "spines_per_group", "256");
+  CHECK_THROWS(ConfigError, network_of(plus(256, 2, 256, 257, 5)), "global_ports", "256");
+}
+
+// Minimal paths need one VC, all others two, as in the paper.
+TEST(dragonfly_plus_routings_need_two_virtual_channels) {
+  for (const std::string& routing : kPlusRoutings) {
+    const auto net = network_of(full(4), routing);
+    CHECK_EQ(net->vcs, routing == "minimal" ? 1u : 2u);
+    CHECK_EQ(net->routing_facts.max_hops, routing == "minimal" ? 3u : 6u);
+  }
+}
+
+// Zero-load latency of every routing: within a leaf, within a group, and between groups. On an idle network all but VAL
+// take minimal paths.
+TEST(dragonfly_plus_zero_load_of_every_routing) {
+  const Section topology = full(6);  // 3 terminals per leaf, 9 per group
+  const std::map<u32, double> hops = {{1, 0}, {4, 2}, {8, 2}, {9, 3}, {40, 3}, {89, 3}};
+  for (const std::string& routing : kPlusRoutings)
+    for (const auto& [to, minimal] : hops)
+      for (const i64 flits : {1, 4}) {
+        const Section quiet{routing, routing == "q_adaptive" ? Values{{"epsilon", 0.0}} : Values{}};
+        const Arrival got = lone_packet(topology, quiet, 0, to, flits);
+        const std::string name = routing + " to " + std::to_string(to);
+        CHECK_FOR(got.ns == idle_ns(got.hops, flits), name);
+        const bool detour = routing.starts_with("valiant") && minimal == 3;
+        if (!detour) CHECK_FOR(got.hops == minimal, name + ": " + std::to_string(got.hops));
+        else if (routing == "valiant_router") CHECK_FOR(got.hops == 6, name);
+        else CHECK_FOR(got.hops == 4 || got.hops == 6, name);
+      }
+}
+
+// VAL visits every third group, and no other.
+TEST(dragonfly_plus_valiant_visits_every_third_group) {
+  for (const std::string routing : {"valiant_group", "valiant_router"}) {
+    const Section topology = plus(2, 2, 2, 2, 5);
+    std::set<u32> visited;
+    for (u64 seed = 1; seed <= 40; seed++) {
+      Simulation sim(config(topology, input_queued(), {routing, {}}, planned({{0, 19}}), seed));
+      const DragonflyPlus& df = as_dragonfly_plus(sim.network());
+      std::vector<Decision> log;
+      while (!sim.empty() || sim.state().part.totals.now < 2) observe(sim, log);
+      for (const Decision& d : log) {
+        const u32 group = df.group(d.router);
+        if (group != 0 && group != 4) visited.insert(group);
+        if (d.out_class != kAnyClass) CHECK(d.out_class <= 1);
+      }
+    }
+    CHECK(visited == (std::set<u32>{1, 2, 3}));
+  }
+}
+
+// ADV+1: the 16 terminals of a group share one link to the next group, so minimal paths carry 1/16 per terminal.
+// Detours have the links of all groups.
+TEST(dragonfly_plus_detours_carry_adversarial_traffic) {
+  const Section traffic{"adversarial", {{"load", 0.3}}};
+  for (const std::string& routing : kPlusRoutings) {
+    const double got = accepted(full(8), {routing, {}}, traffic);
+    if (routing == "minimal") CHECK_NEAR(got, 1 / 16.0, 0.002);
+    else CHECK_FOR(got > 0.27, routing + ": " + std::to_string(got));
+  }
+  CHECK(accepted(full(8), {"fpar", {{"notifications", std::string("instant")}}}, traffic) > 0.27);
+}
+
+// 16 global links of a group carry the 16 / 17 of its uniform traffic that leaves it.
+TEST(dragonfly_plus_accepts_uniform_traffic) {
+  for (const std::string routing : {"minimal", "ugal_group", "par", "fpar", "q_adaptive"})
+    CHECK_NEAR(accepted(full(8), {routing, {}}, {"uniform", {{"load", 0.6}}}), 0.6, 0.02);
+}
+
+// Notified leaves avoid the spine whose link to the destination's group is congested. This is remote knowledge.
+TEST(dragonfly_plus_notifications_are_declared_as_remote) {
+  CHECK(!network_of(full(4), "fpar")->routing_facts.remote);
+  const auto net =
+      build(config(full(4), input_queued(), {"fpar", {{"notifications", std::string("instant")}}}, {"uniform", {}}));
+  CHECK(net->routing_facts.remote);
+}

@@ -1,0 +1,141 @@
+// HammingMesh: sizes and diameters of the paper, closed forms against breadth-first search, and dimension order.
+#include "topology/hammingmesh.hpp"
+
+#include "simcore/error.hpp"
+#include "support/links.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+namespace {
+
+struct Shape {
+  u32 width, height, x, y, ports = 64, taper = 1;
+  Section section() const {
+    return {"hammingmesh",
+            {{"board_width", i64{width}},
+             {"board_height", i64{height}},
+             {"boards_x", i64{x}},
+             {"boards_y", i64{y}},
+             {"switch_ports", i64{ports}},
+             {"taper", i64{taper}}}};
+  }
+  std::string name() const {
+    std::string out;
+    for (const auto& [key, value] : section().values) out += key + "=" + to_string(value) + " ";
+    return out;
+  }
+};
+
+const std::vector<Shape>& shapes() {
+  static const std::vector<Shape> all = {{2, 2, 4, 4},    {2, 2, 3, 2}, {4, 4, 2, 3},       {3, 2, 2, 4},
+                                         {5, 1, 3, 2},    {1, 1, 4, 4}, {2, 2, 6, 5, 6},    {4, 2, 5, 1},
+                                         {3, 3, 4, 9, 8}, {2, 1, 1, 4}, {2, 2, 8, 3, 8, 3}, {1, 2, 12, 2, 12, 2}};
+  return all;
+}
+
+}  // namespace
+
+// Every line of accelerators has a tree. A board has meshes and 2 (a + b) links off the board.
+TEST(hammingmesh_has_the_numbers_of_its_boards) {
+  for (const Shape& s : shapes()) {
+    const auto net = network_of(s.section());
+    const HammingMesh& hm = as_hammingmesh(*net);
+    const u32 boards = s.x * s.y, accelerators = boards * s.width * s.height;
+    CHECK_FOR(net->terminals == accelerators && net->groups == boards, s.name());
+    for (u32 t = 0; t < accelerators; t++) CHECK_EQ(net->terminal_router[t], t);
+    u32 links = boards * (s.height * (s.width - 1) + s.width * (s.height - 1)), switches = 0;
+    for (u32 d = 0; d < 2; d++) {
+      const HammingMesh::Axis& axis = hm.axes[d];
+      const u32 lines = d ? s.x * s.width : s.y * s.height, ends = (d ? s.y : s.x) > 1 ? 2 * (d ? s.y : s.x) : 0;
+      CHECK_FOR((axis.leaves > 0) == (ends > 0) && (axis.spines > 0) == (ends > s.ports), s.name());
+      links += lines * (ends + axis.leaves * axis.up);
+      switches += lines * axis.switches();
+      for (u32 r = axis.first; r < axis.first + lines * axis.switches(); r++) {
+        u32 used = 0;
+        for (u32 k = 0; k < net->radix; k++) used += net->is_link(net->port(r, k));
+        CHECK_FOR(used <= s.ports && used > 0, s.name());
+      }
+    }
+    CHECK_FOR(net->routers == accelerators + switches, s.name());
+    CHECK_EQ(count_links(*net), links);
+    const auto next = neighbors_of(*net);
+    for (u32 r = 0; r < accelerators && s.x > 1 && s.y > 1; r++) CHECK_FOR(next[r].size() == 4, s.name());
+  }
+}
+
+// The distance of two accelerators is the sum of the distances along a row and along a column.
+TEST(hammingmesh_closed_forms_agree_with_breadth_first_search) {
+  for (const Shape& s : shapes()) {
+    const auto net = network_of(s.section());
+    const HammingMesh& hm = as_hammingmesh(*net);
+    const auto next = neighbors_of(*net);
+    u32 most = 0;
+    for (u32 a = 0; a < hm.accelerators; a++) {
+      const auto hops = hops_from(next, a);
+      for (u32 b = 0; b < hm.accelerators; b++) {
+        u32 sum = 0;
+        for (u32 d = 0; d < 2; d++) sum += hm.axes[d].hops(hm.coordinate(a, d), hm.coordinate(b, d));
+        CHECK_FOR(hops[b] == sum, s.name() + ": " + std::to_string(a) + " to " + std::to_string(b));
+        most = std::max(most, sum);
+      }
+      CHECK_EQ(hm.accelerator(hm.coordinate(a, 0), hm.coordinate(a, 1)), a);
+    }
+    CHECK_FOR(most == hm.axes[0].longest() + hm.axes[1].longest(), s.name());
+  }
+}
+
+// Planes with about 1,000 and 16,000 accelerators, as in the paper. The diameter is 2 ceil(a / 2) + 2 ceil(b / 2) hops,
+// and 2 more in each dimension with trees of two levels.
+TEST(hammingmesh_of_the_sizes_of_the_paper) {
+  struct Row {
+    Shape shape;
+    u32 accelerators, switches, diameter;
+  };
+  for (const Row& row : {Row{{2, 2, 16, 16}, 1024, 64, 4}, Row{{4, 4, 8, 8}, 1024, 64, 8},
+                         Row{{2, 2, 64, 64}, 16384, 256 * 6, 8}, Row{{4, 4, 32, 32}, 16384, 256, 8}}) {
+    const auto net = network_of(row.shape.section(), "dimension_order");
+    const HammingMesh& hm = as_hammingmesh(*net);
+    CHECK_EQ(net->terminals, row.accelerators);
+    CHECK_EQ(net->routers - net->terminals, row.switches);
+    CHECK_EQ(hm.axes[0].longest() + hm.axes[1].longest(), row.diameter);
+    CHECK_EQ(net->routing_facts.classes, 2u);
+  }
+}
+
+// Boards of 4 x 4: from (1, 0) to (6, 0), the third accelerator of the second board: one hop to the end of the board,
+// two by the switch, one on the second board. From (0, 0) to (3, 0): two by the switch, because the board takes three.
+TEST(hammingmesh_has_the_zero_load_latency_of_its_hops) {
+  const Section topology = Shape{4, 4, 2, 2}.section();
+  const auto at = [](u32 x, u32 y) { return (y / 4 * 2 + x / 4) * 16 + y % 4 * 4 + x % 4; };
+  struct Path {
+    u32 from, to;
+    double hops;
+  };
+  for (const Path& path : {Path{at(1, 0), at(6, 0), 4}, Path{at(0, 0), at(3, 0), 2}, Path{at(0, 0), at(1, 0), 1},
+                           Path{at(0, 0), at(7, 7), 4}, Path{at(1, 1), at(6, 6), 8}, Path{at(3, 5), at(3, 6), 1}})
+    for (const std::string routing : {"dimension_order", "minimal"})
+      for (const i64 flits : {1, 5}) {
+        const Arrival got = lone_packet(topology, {routing, {}}, path.from, path.to, flits);
+        CHECK_FOR(got.hops == path.hops && got.ns == idle_ns(path.hops, flits), routing);
+      }
+}
+
+// With boards of 2 x 2 every accelerator has its own way out in both dimensions, so a link carries at most the load of
+// a terminal. Dimension order carries all traffic in two VCs.
+TEST(hammingmesh_accepts_uniform_traffic) {
+  const Section topology = Shape{2, 2, 4, 4}.section();
+  for (const std::string routing : {"dimension_order", "minimal", "ugal", "q_adaptive"})
+    CHECK_NEAR(accepted(topology, {routing, {}}, {"uniform", {{"load", 0.5}}}), 0.5, 0.03);
+}
+
+// The groups are the boards, so adversarial traffic goes from board to board.
+TEST(hammingmesh_groups_are_boards) {
+  const auto net = build(config(Shape{3, 2, 2, 2}.section(), input_queued(), {"minimal", {}}, {"adversarial", {}}));
+  for (u32 t = 0; t < net->terminals; t++) CHECK_EQ(net->destination(*net, 1, t, 0, 0, 0) / 6, (t / 6 + 1) % 4);
+}
+
+TEST(hammingmesh_refuses_impossible_trees) {
+  CHECK_THROWS(ConfigError, network_of(Shape{2, 2, 1, 1}.section()), "boards_x", "topology=mesh");
+  CHECK_THROWS(ConfigError, network_of(Shape{2, 2, 40, 2, 4}.section()), "switch_ports", "80 ends", "larger switches");
+}

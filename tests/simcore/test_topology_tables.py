@@ -1,0 +1,65 @@
+"""Forwarding tables on Dragonfly+, PolarFly, PolarStar and HammingMesh: engines, route lengths, freedom from deadlock."""
+
+from typing import Any
+
+import pytest
+from core_scenes import config, measure, router, traffic
+from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable, Simulation
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "dragonfly_plus": {
+        "name": "dragonfly_plus",
+        "terminals_per_leaf": 2,
+        "leaves_per_group": 2,
+        "spines_per_group": 2,
+        "global_ports": 2,
+        "groups": 5,
+    },
+    "polarfly": {"name": "polarfly", "q": 4, "terminals_per_router": 1},
+    "polarstar": {"name": "polarstar", "q": 2, "supernode_degree": 3, "terminals_per_router": 1},
+    "hammingmesh": {"name": "hammingmesh", "boards_x": 3, "boards_y": 3},
+}
+SHORTEST = ("min_hop", "sssp", "dfsssp", "lash")
+ACYCLIC = ("dfsssp", "lash", "nue", "up_down", "down_up")
+# Mean hops between two terminals: on Dragonfly+ 18 of 19 other terminals are at another leaf, 2 of them in the group; on
+# PolarFly 2 - (q + 1) / N; on a HammingMesh of 2 x 2 boards 2/3 x 2 hops, or 1 hop on the board, in each dimension.
+HOPS = {
+    "dragonfly_plus": (1 * 0 + 2 * 2 + 16 * 3) / 19,
+    "polarfly": 2 - 5 / 21,
+    "hammingmesh": 2 * (4 * 2 + 1 * 1) / 6 * 36 / 35,
+}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("engine", sorted({*SHORTEST, *ACYCLIC}))
+def test_engines_route_every_topology(network: str, engine: str) -> None:
+    table = ForwardingTable.route(ChannelGraph(NETWORKS[network]), engine)
+    quality = table.quality()
+    if engine in SHORTEST:
+        assert quality.minimal
+        if network in HOPS:
+            assert quality.hops_mean == pytest.approx(HOPS[network])
+    if engine in ACYCLIC:
+        assert quality.acyclic
+
+
+def test_minimal_paths_of_a_dragonfly_plus_need_one_layer() -> None:
+    """Channels up, across and down are used in this order, so one layer of shortest paths has no cycle."""
+    table = ForwardingTable.route(ChannelGraph(NETWORKS["dragonfly_plus"]), "min_hop")
+    assert table.quality().acyclic
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("engine", ["dfsssp", "nue"])
+def test_tables_carry_uniform_traffic(network: str, engine: str) -> None:
+    sections = {"topology": NETWORKS[network], "router": router("input_queued")}
+    routing = {"name": "table", "engine": engine}
+    result = measure(Simulation(config(routing, traffic("uniform", 0.2), **sections)), 1000, 2000)
+    assert result["accepted_load"] == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("engine", ["ftree", "torus_2qos"])
+def test_engines_of_other_topologies_name_the_reason(network: str, engine: str) -> None:
+    with pytest.raises(ConfigError, match=engine):
+        ForwardingTable.route(ChannelGraph(NETWORKS[network]), engine)
