@@ -23,6 +23,8 @@ _SIZES = {
     "torus": "{sizes}, {terminals_per_router} terminals each",
     "mesh": "{sizes}, {terminals_per_router} terminals each",
     "fat_tree": "children {children}, parents {parents}",
+    "rail_optimised": "{pods} pods of {nodes_per_pod} nodes, {rails} rails",
+    "multi_plane_fat_tree": "{planes} planes, {hosts_per_leaf} hosts per leaf, {accelerators} accelerators each",
     "slim_fly": "q = {q}",
     "random_regular": "{routers} routers of {degree} links, {terminals_per_router} terminals each",
 }

@@ -111,7 +111,8 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   fingerprint << spec.name;
   for (const ParamSpec& p : spec.params) {
     const auto found = config.topology.values.find(p.key);
-    fingerprint << ' ' << p.key << '=' << to_string(found == config.topology.values.end() ? p.fallback : found->second);
+    const std::string value = to_string(found == config.topology.values.end() ? p.fallback : found->second);
+    if (!p.later || value != to_string(p.fallback)) fingerprint << ' ' << p.key << '=' << value;
   }
   for (const auto& [key, value] : config.failures) fingerprint << " failures." << key << '=' << to_string(value);
   if (wiring.digest) fingerprint << " wiring=" << std::hex << wiring.digest;

@@ -29,6 +29,8 @@ SCENES = [
     ["topology=mesh_64"],
     ["topology=fat_tree_64"],
     ["topology=leaf_spine_256"],
+    ["topology=rail_optimised"],
+    ["topology=multi_plane_fat_tree"],
     ["topology=slim_fly"],
     ["topology=random_regular"],
     PETERSEN,
