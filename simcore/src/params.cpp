@@ -82,10 +82,6 @@ std::string to_string(const Value& value) {
 ParamSpec flag(std::string key, bool fallback, std::string doc) {
   return {std::move(key), Type::kBool, fallback, 0, 1, "", {}, std::move(doc)};
 }
-ParamSpec later(ParamSpec spec) {
-  spec.later = true;
-  return spec;
-}
 ParamSpec integer(std::string key, i64 fallback, i64 min, i64 max, std::string unit, std::string doc) {
   return {std::move(key),           Type::kInt,      fallback, static_cast<double>(min),
           static_cast<double>(max), std::move(unit), {},       std::move(doc)};

@@ -62,12 +62,8 @@ struct ParamSpec {
   std::string unit;
   std::vector<std::string> choices;  // only for strings; empty: any
   std::string doc;
-  // Declared after files with fingerprints of networks existed. Its default is left out of the fingerprint, so those
-  // files still match (Network::fingerprint).
-  bool later = false;
 };
 
-ParamSpec later(ParamSpec);
 ParamSpec flag(std::string key, bool fallback, std::string doc);
 ParamSpec integer(std::string key, i64 fallback, i64 min, i64 max, std::string unit, std::string doc);
 ParamSpec real(std::string key, double fallback, double min, double max, std::string unit, std::string doc);

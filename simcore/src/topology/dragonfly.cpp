@@ -148,9 +148,9 @@ const Register<TopologySpec> entry({
                    "a group take its routers in turns"),
             integer("links_per_group_pair", 0, 0, 4096, "", "0 = as many as the ports allow"),
             integer("arrangement_seed", 1, 0, 1ll << 40, "", "seed of arrangement=random"),
-            later(integer("rails", 1, 1, 64, "per node",
-                          "NICs of a node; its consecutive terminals are on as many consecutive routers; a divisor of "
-                          "routers_per_group")),
+            integer("rails", 1, 1, 64, "per node",
+                    "NICs of a node; its consecutive terminals are on as many consecutive routers; a divisor of "
+                    "routers_per_group"),
         },
     .wire = wire,
     .small =
