@@ -6,8 +6,8 @@
 // scalable unit; Wang, Ghobadi, Shakeri, Zhang, Hasani, "Rail-only: A Low-Cost High-Performance Network for Training
 // LLMs with Trillion Parameters" (arXiv:2307.12169), which describes rail-optimised networks in section II.
 //
-// Terminal  rail + R (node + nodes_per_pod pod), so consecutive terminals form a node
-// Leaf      leaf_order=pod: rail + R pod; leaf_order=rail: pod + pods rail
+// Terminal  rail + R (node + nodes_per_pod pod), so consecutive terminals form a node.
+// Leaf      rail + R pod with leaf_order=pod, pod + pods rail with leaf_order=rail.
 //
 // The switches form a fat tree (fat_tree.hpp). Only the terminals have another order.
 #include "simcore/error.hpp"

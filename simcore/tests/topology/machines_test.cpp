@@ -1,5 +1,5 @@
-// Networks of real machines: the Dragonfly with global links spread over its routers and nodes of several NICs, the
-// rail-optimised fat tree against NVIDIA's component counts, and the multi-plane fat tree against DeepSeek's.
+// Networks of real machines. The Dragonfly has evenly spread global links and nodes with several NICs. The fat trees with
+// rails and planes have the component counts that NVIDIA and DeepSeek publish.
 #include <map>
 #include <set>
 
