@@ -49,49 +49,56 @@ def grouped(topology: Mapping[str, Any], routers: int, cables: Integers, termina
     if name == "dragonfly":
         return _dragonfly(int(topology["routers_per_group"]), routers, cables)
     if name == "rail_optimised":
-        per_group, low, high = int(topology["rails"]) * int(topology["nodes_per_pod"]), "pods", "groups of spines"
+        per_group, low, high = int(topology["rails"]) * int(topology["nodes_per_pod"]), "pod", "group of spines"
     elif name == "multi_plane_fat_tree":
-        per_group, low, high = int(topology["accelerators"]) * int(topology["hosts_per_leaf"]), "host groups", "planes"
+        per_group, low, high = (
+            int(topology["accelerators"]) * int(topology["hosts_per_leaf"]),
+            "group of hosts",
+            "plane",
+        )
     else:
         return None
     of = np.full(routers, -1, dtype=np.int64)
     of[terminal_router] = np.arange(len(terminal_router)) // per_group
     below = int(of.max()) + 1
-    return _two_rows(_with_components(of, cables, below), cables, below, low, high)
-
-
-def _bundles(of: Integers, cables: Integers) -> tuple[Integers, str]:
-    """The pairs of groups, and the cables between two of them in words."""
-    ends = np.sort(of[cables], axis=1)
-    pairs, counts = np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0, return_counts=True)
-    least, most = int(counts.min()), int(counts.max())
-    return pairs, f"{least} link{'s' * (most > 1)}" if least == most else f"{least} to {most} links"
+    return _two_levels(_with_components(of, cables, below), cables, below, low, high)
 
 
 def _dragonfly(per_group: int, routers: int, cables: Integers) -> Grouped:
     of = np.arange(routers, dtype=np.int64) // per_group
     groups = int(of[-1]) + 1
-    ends, words = _bundles(of, cables)
     angle = math.pi / 2 - 2 * math.pi * np.arange(groups) / groups
     outward = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    layout = _layout(outward * max(1.0, groups / (2 * math.pi)), outward, ends, f"{words} between two groups")
-    return Grouped(of, layout, ends, f"drawn as {groups} groups of {per_group} routers")
+    words = f"drawn as {groups} groups of {per_group} routers"
+    return _drawn(of, outward * max(1.0, groups / (2 * math.pi)), outward, cables, "group", words)
 
 
-def _two_rows(of: Integers, cables: Integers, below: int, low: str, high: str) -> Grouped:
-    ends, words = _bundles(of, cables)
+def _two_levels(of: Integers, cables: Integers, below: int, low: str, high: str) -> Grouped:
     above = int(of.max()) + 1 - below
-    width = float(max(below, above))
-    at = np.empty((below + above, 2))
-    for first, count, height in ((0, below, 0.0), (below, above, 0.3 * width)):
-        at[first : first + count, 0] = (np.arange(count) + 0.5) * width / count
-        at[first : first + count, 1] = height
-    layout = _layout(at, np.tile([0.0, -1.0], (len(at), 1)), ends, f"{words} between two circles")
-    return Grouped(of, layout, ends, f"drawn as {below} {low} and {above} {high}")
+    columns = max(math.ceil(2 * math.sqrt(below)), above)
+    row, column = np.divmod(np.arange(below), columns)
+    lower = np.stack([column + 0.5, -row], axis=1)
+    upper = np.stack([(np.arange(above) + 0.5) * columns / above, np.full(above, 0.3 * columns)], axis=1)
+    at = np.concatenate([lower, upper])
+    words = f"drawn as {_plural(below, low)} and {_plural(above, high)}"
+    return _drawn(of, at, np.tile([0.0, -1.0], (len(at), 1)), cables, low, words)
 
 
-def _layout(at: Floats, outward: Floats, ends: Integers, kind: str) -> Layout:
-    return Layout(at, outward, np.zeros(len(ends), dtype=np.int64), (kind,), np.zeros(len(ends)))
+def _plural(count: int, word: str) -> str:
+    first, _, rest = word.partition(" ")
+    return f"{count} {first}s {rest}".rstrip()
+
+
+def _drawn(of: Integers, at: Floats, outward: Floats, cables: Integers, unit: str, words: str) -> Grouped:
+    """A bundle for each pair of joined groups. Bundles of the first group stand out; the others cover each other."""
+    joined = np.sort(of[cables], axis=1)
+    ends, counts = np.unique(joined[joined[:, 0] != joined[:, 1]], axis=0, return_counts=True)
+    least, most = int(counts.min()), int(counts.max())
+    each = f"{least} link{'s' * (least > 1)}" if least == most else f"{least} to {most} links"
+    kinds = (f"{each} between two circles", f"{each} from the first {unit}")
+    kind = (ends[:, 0] == 0).astype(np.int64)
+    opacity = (min(0.45, 200 / len(ends)), 0.9)
+    return Grouped(of, Layout(at, outward, kind, kinds, np.zeros(len(ends)), opacity=opacity), ends, words)
 
 
 def _with_components(of: Integers, cables: Integers, first: int) -> Integers:

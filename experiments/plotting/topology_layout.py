@@ -33,6 +33,7 @@ class Layout:
         kinds: The names of the kinds.
         bend: [cables] height of a cable's arc to the left of its direction; 0 = straight.
         areas: (x, y, radius) of circles behind groups of routers.
+        opacity: The opacity of the cables of each kind; empty = by the number of cables.
     """
 
     at: Floats
@@ -41,6 +42,7 @@ class Layout:
     kinds: tuple[str, ...]
     bend: Floats
     areas: Sequence[tuple[float, float, float]] = field(default_factory=tuple)
+    opacity: Sequence[float] = field(default_factory=tuple)
 
 
 def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, terminal_router: Integers) -> Layout:

@@ -155,8 +155,9 @@ def _paths(layout: Layout, ends: Integers, bend: Floats) -> Floats:
 
 def _draw_cables(ax: Any, layout: Layout, cables: Cables, thin: float) -> list[Line2D]:
     handles = []
-    alpha = 0.85 if len(cables.ends) < 400 else 0.45
+    usual = 0.85 if len(cables.ends) < 400 else 0.45
     for kind, name in enumerate(layout.kinds):
+        alpha = layout.opacity[kind] if layout.opacity else usual
         color = _COLORS[kind % len(_COLORS)]
         chosen = (layout.kind == kind) & ~cables.failed
         _add_lines(ax, layout, cables.ends, chosen, colors=color, linewidths=thin, alpha=alpha, zorder=1 + kind / 100)

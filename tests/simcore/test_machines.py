@@ -137,7 +137,11 @@ def test_the_multi_plane_cluster_has_eight_planes() -> None:
 SMALL: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "frontier": ({"groups": 5, "routers_per_group": 8, "terminals_per_router": 4}, "slingshot", ["ugal_l", "minimal"]),
     "aurora": ({"groups": 6, "routers_per_group": 4, "terminals_per_router": 4}, "slingshot", ["par", "q_adaptive"]),
-    "perlmutter": ({"groups": 3, "routers_per_group": 4, "terminals_per_router": 4}, "slingshot", ["ugal_l"]),
+    "perlmutter": (
+        {"groups": 3, "routers_per_group": 4, "terminals_per_router": 4, "links_per_group_pair": 5},
+        "slingshot",
+        ["ugal_l"],
+    ),
     "summit": ({"nodes_per_pod": 4, "pods": 16, "spines": 4, "leaves_per_spine": 8, "cores": 4}, "edr", ["up_down"]),
     "rail_1024": ({"nodes_per_pod": 4, "pods": 3, "spines": 4}, "ndr", ["up_down", "minimal"]),
     "multi_plane_2048": ({"planes": 3, "accelerators": 4, "hosts_per_leaf": 4, "leaves": 3}, "ndr", ["up_down"]),
@@ -148,7 +152,6 @@ SMALL: dict[str, tuple[dict[str, Any], str, list[str]]] = {
 @pytest.mark.parametrize(("name", "routing"), [(name, r) for name, (_, _, rs) in SMALL.items() for r in rs])
 def test_smaller_machines_deliver_everything(name: str, routing: str, pattern: str) -> None:
     sizes, router, _ = SMALL[name]
-    sizes = {**sizes, "links_per_group_pair": 4} if name == "perlmutter" else sizes
     simulation = Simulation(
         {
             "topology": {"name": name, **sizes},
