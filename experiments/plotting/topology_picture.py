@@ -83,7 +83,8 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
         layout, cables, words = groups.layout, _by_group(cables, groups.of, groups.ends), f"; {groups.words}"
     else:
         layout = layout_of(topology, whole.switches, cables.ends, terminal_router)
-    terminals = _terminals(layout, terminal_router) if whole.terminals <= _MOST_TERMINALS else np.empty((0, 2))
+    few = whole.terminals <= _MOST_TERMINALS and not groups
+    terminals = _terminals(layout, terminal_router) if few else np.empty((0, 2))
 
     corners = [[[x - r, y - r], [x + r, y + r]] for x, y, r in layout.areas]
     everything = np.concatenate([layout.at, terminals, *corners])
