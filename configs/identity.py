@@ -19,6 +19,7 @@ _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
 # Parameters that later versions added, with the value that earlier versions implied. The hash leaves out this value, so
 # earlier results keep their hash.
 _CAME_LATER: dict[str, dict[str, Any]] = {
+    "topology": {"rails": 1},
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
     "routing": {"slots_by": "random", "toll": 1.0},
 }
@@ -100,9 +101,8 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
-    for section, later in _CAME_LATER.items():
-        kept = {key: value for key, value in identity[section].items() if key not in later or value != later[key]}
-        identity[section] = kept
+    for section in _CAME_LATER:
+        identity[section] = without_later(section, identity[section])
     failures = core_failures(config)
     if failures:
         identity["failures"] = failures
@@ -122,6 +122,12 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     if path and identity["traffic"]["name"] == "matrix" and not path.startswith("motif:"):
         identity["traffic"] = {**identity["traffic"], "file": file_hash("traffic.file", path)}
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def without_later(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a section without newer parameters that have the value of earlier versions."""
+    later = _CAME_LATER[section]
+    return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 
 def study_folder(*, _root_: Mapping[Any, Any]) -> str:

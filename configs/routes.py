@@ -12,7 +12,7 @@ from omegaconf import MISSING, OmegaConf
 
 from ..simcore import ConfigError, registered
 from .composition import Root
-from .identity import core_failures
+from .identity import core_failures, without_later
 from .jobs import file_hash, file_word
 from .schema import Failures, component_schema
 from .source import offer
@@ -96,7 +96,7 @@ def route_hash(config: Mapping[Any, Any]) -> str:
     for key in _FILES:
         if identity[key] and ":" not in identity[key]:  # `motif:halo3d` is not a file
             identity[key] = file_hash(key, identity[key])
-    topology = identity["topology"]
+    topology = identity["topology"] = without_later("topology", identity["topology"])
     if topology.get("file"):
         identity["topology"] = {**topology, "file": file_hash("topology.file", topology["file"])}
     if plain["file"] is not None:

@@ -12,7 +12,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
-from .identity import core_failures, core_sections
+from .identity import core_failures, core_sections, without_later
 from .jobs import file_hash, file_word, has_workload
 from .policies import policy_path
 from .renamed import with_old_keys
@@ -159,6 +159,7 @@ def training_hash(config: DictConfig) -> str:
     if identity["agent"]["name"] == "policy_search":
         identity["agent"] = _with_base(identity["agent"])
     identity["agent"] = with_old_keys(identity["agent"])
+    identity["topology"] = without_later("topology", identity["topology"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class Layout:
         kinds: The names of the kinds.
         bend: [cables] height of a cable's arc to the left of its direction; 0 = straight.
         areas: (x, y, radius) of circles behind groups of routers.
+        opacity: The opacity of the cables of each kind; empty = by the number of cables.
     """
 
     at: Floats
@@ -41,6 +42,7 @@ class Layout:
     kinds: tuple[str, ...]
     bend: Floats
     areas: Sequence[tuple[float, float, float]] = field(default_factory=tuple)
+    opacity: Sequence[float] = field(default_factory=tuple)
 
 
 def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, terminal_router: Integers) -> Layout:
@@ -58,8 +60,10 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
     elif name in ("hyperx", "torus", "mesh"):
         sizes = [int(size) for size in topology["widths" if name == "hyperx" else "sizes"]]
         layout = _grid(sizes, cables) if len(sizes) > 1 else _circle(routers, cables)
-    elif name == "fat_tree":
+    elif name in ("fat_tree", "rail_optimised"):
         layout = _levels(routers, cables, terminal_router)
+    elif name == "multi_plane_fat_tree":
+        layout = _planes(int(topology["planes"]), routers, cables, terminal_router)
     elif name == "slim_fly":
         layout = _slim_fly(int(topology["q"]), routers, cables)
     elif name == "dragonfly_plus":
@@ -264,13 +268,24 @@ def _grid(sizes: Sequence[int], cables: Integers) -> Layout:
     return Layout(at, outward, kind, tuple(f"dimension {name}" for name in names[:dimensions]), bend)
 
 
-def _levels(routers: int, cables: Integers, terminal_router: Integers) -> Layout:
+def _planes(planes: int, routers: int, cables: Integers, terminal_router: Integers) -> Layout:
+    """Levels whose switches are ordered by plane. A plane has a colour."""
+    level = _hops(routers, cables, np.unique(terminal_router))
+    number = np.arange(routers) - np.searchsorted(level, level)  # within its level; routers are numbered by level
+    plane = np.where(level > 0, number % planes, -1)
+    levels = _levels(routers, cables, terminal_router, plane)
+    return replace(levels, kind=plane[cables].max(axis=1), kinds=tuple(f"plane {k}" for k in range(planes)))
+
+
+def _levels(routers: int, cables: Integers, terminal_router: Integers, order: Integers | None = None) -> Layout:
     level = _hops(routers, cables, np.unique(terminal_router))
     levels = int(level.max(initial=0)) + 1
     width = max(int(np.bincount(level).max()), 2)
     at = np.empty((routers, 2))
     for own in range(levels):
         members = np.flatnonzero(level == own)
+        if order is not None:
+            members = members[np.argsort(order[members], kind="stable")]
         at[members, 0] = (np.arange(len(members)) + 0.5) * width / len(members)
         at[members, 1] = own * max(2.0, 0.24 * width)
     lower = level[cables].min(axis=1)

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
 from ...simcore import ChannelGraph
+from .topology_groups import grouped
 from .topology_layout import Floats, Integers, Layout, layout_of
 
 # Okabe and Ito's palette, which colour-blind readers can distinguish.
@@ -60,7 +61,8 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
     """The picture of a network.
 
     Every cable is one segment of a `LineCollection`. Parallel cables are separate, and failed ones are red and dashed.
-    Terminals are dots next to their router, in networks of up to 320 terminals.
+    Terminals are dots next to their router, in networks of up to 320 terminals. In the picture of a large network a
+    circle is a group of routers, and a segment stands for all cables between two groups (`topology_groups.py`).
 
     Args:
         topology: The section `topology` of a configuration, with all its keys.
@@ -74,8 +76,15 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
     used = ChannelGraph(topology, failures) if failures else whole
     cables = cables_of(whole, used)
     terminal_router = whole.arrays()["terminal_switch"].astype(np.int64)
-    layout = layout_of(topology, whole.switches, cables.ends, terminal_router)
-    terminals = _terminals(layout, terminal_router) if whole.terminals <= _MOST_TERMINALS else np.empty((0, 2))
+    links, words = len(cables.ends), ""
+    failed = int(cables.failed.sum())
+    groups = grouped(topology, whole.switches, cables.ends, terminal_router)
+    if groups:
+        layout, cables, words = groups.layout, _by_group(cables, groups.of, groups.ends), f"; {groups.words}"
+    else:
+        layout = layout_of(topology, whole.switches, cables.ends, terminal_router)
+    few = whole.terminals <= _MOST_TERMINALS and not groups
+    terminals = _terminals(layout, terminal_router) if few else np.empty((0, 2))
 
     corners = [[[x - r, y - r], [x + r, y + r]] for x, y, r in layout.areas]
     everything = np.concatenate([layout.at, terminals, *corners])
@@ -99,8 +108,9 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
     _draw_routers(ax, layout, cables, points)
 
     figure.text(0.5, 1 - 0.2 / total, title, ha="center", va="center", fontsize=12, fontweight="bold", color=_INK)
-    counts = f"{whole.switches:,} routers, {whole.terminals:,} terminals, {len(cables.ends):,} links"
-    counts += f", {int(cables.failed.sum()):,} of them failed" if failures else ""
+    counts = f"{whole.switches:,} routers, {whole.terminals:,} terminals, {links:,} links"
+    counts += f", {failed:,} of them failed" if failures else ""
+    counts += words
     figure.text(0.5, 1 - 0.42 / total, counts, ha="center", va="center", fontsize=9, color=_INK)
     if len(terminals):
         dot = Line2D([], [], label="terminal", color="none", marker="o", markersize=4)
@@ -110,6 +120,14 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
         handles=handles, loc="lower center", ncols=min(len(handles), 4), frameon=False, fontsize=8, handlelength=1.6
     )
     return figure
+
+
+def _by_group(cables: Cables, of: Integers, ends: Integers) -> Cables:
+    """A cable per pair of groups, which has failed if one of its cables has. A group is lost with all its routers."""
+    groups = int(of.max()) + 1
+    pairs = np.sort(of[cables.ends[cables.failed]], axis=1)
+    failed = np.isin(ends[:, 0] * groups + ends[:, 1], pairs[:, 0] * groups + pairs[:, 1])
+    return Cables(ends, failed, np.bincount(of, ~cables.lost, groups) == 0)
 
 
 def _nearest(at: Floats) -> float:
@@ -138,8 +156,9 @@ def _paths(layout: Layout, ends: Integers, bend: Floats) -> Floats:
 
 def _draw_cables(ax: Any, layout: Layout, cables: Cables, thin: float) -> list[Line2D]:
     handles = []
-    alpha = 0.85 if len(cables.ends) < 400 else 0.45
+    usual = 0.85 if len(cables.ends) < 400 else 0.45
     for kind, name in enumerate(layout.kinds):
+        alpha = layout.opacity[kind] if layout.opacity else usual
         color = _COLORS[kind % len(_COLORS)]
         chosen = (layout.kind == kind) & ~cables.failed
         _add_lines(ax, layout, cables.ends, chosen, colors=color, linewidths=thin, alpha=alpha, zorder=1 + kind / 100)

@@ -23,6 +23,8 @@ _SIZES = {
     "torus": "{sizes}, {terminals_per_router} terminals each",
     "mesh": "{sizes}, {terminals_per_router} terminals each",
     "fat_tree": "children {children}, parents {parents}",
+    "rail_optimised": "{pods} pods of {nodes_per_pod} nodes, {rails} rails",
+    "multi_plane_fat_tree": "{planes} planes, {hosts_per_leaf} hosts per leaf, {accelerators} accelerators each",
     "slim_fly": "q = {q}",
     "dragonfly_plus": "{groups} groups of {leaves_per_group} leaves and {spines_per_group} spines, {terminals_per_leaf} "
     "terminals per leaf",

@@ -9,10 +9,11 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, core_failures
 from flitgym.experiments import draw
+from flitgym.experiments.plotting import topology_groups
 from flitgym.experiments.plotting.topology_layout import layout_of
 from flitgym.experiments.plotting.topology_picture import cables_of, draw_topology
 from flitgym.simcore import ChannelGraph, Simulation, registered
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from omegaconf import OmegaConf
 
@@ -29,6 +30,8 @@ SCENES = [
     ["topology=mesh_64"],
     ["topology=fat_tree_64"],
     ["topology=leaf_spine_256"],
+    ["topology=rail_optimised"],
+    ["topology=multi_plane_fat_tree"],
     ["topology=slim_fly"],
     ["topology=dragonfly_plus_90"],
     ["topology=dragonfly_plus", "topology.spines_per_group=2", "topology.groups=3"],
@@ -149,3 +152,37 @@ def test_errors_name_the_argument(command: Command, words: list[str], message: s
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+# Rails of two pods, each with an own group of spines; the cores join both groups.
+RAILS = ["topology=rail_optimised", "topology.leaves_per_spine=4", "topology.cores=2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "groups", "bundles", "text"),
+    [
+        (["topology=dragonfly_72"], 9, 36, "; drawn as 9 groups of 4 routers"),
+        (["topology=rail_optimised"], 2 + 4, 2 * 4, "; drawn as 2 pods and 4 groups of spines"),
+        (RAILS, 2 + 4, 2 * 4, "; drawn as 2 pods and 4 groups of spines"),
+        (["topology=multi_plane_fat_tree"], 4 + 4, 4 * 4, "; drawn as 4 groups of hosts and 4 planes"),
+    ],
+)
+def test_a_large_network_is_drawn_by_groups(
+    words: list[str], groups: int, bundles: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topology_groups, "MOST_ROUTERS", 0)
+    figure = draw_topology(_section(words)[0])
+    assert len(_segments(figure)) == bundles
+    circles = [
+        dots for dots in figure.axes[0].collections if isinstance(dots, PathCollection) and len(dots.get_offsets())
+    ]
+    assert [len(dots.get_offsets()) for dots in circles] == [groups]
+    assert any(written.get_text().endswith(text) for written in figure.texts)
+
+
+def test_a_failed_link_marks_its_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topology_groups, "MOST_ROUTERS", 0)
+    figure = draw_topology(*_section(["topology=dragonfly_72", "failures.links=[0-4]"]))
+    red = [lines for lines, _ in _segments(figure) if lines.get_linestyle() != [(0, None)]]  # type: ignore[comparison-overlap]
+    assert len(red) == 1
+    assert len(_segments(figure)) == 36

@@ -253,7 +253,7 @@ def test_registered_combinations_run_reproducibly(topology: str, routing: str, p
 @settings(max_examples=40, deadline=None)
 @given(
     p=st.integers(1, 3), a=st.integers(1, 5), h=st.integers(1, 3), groups=st.integers(2, 12),
-    arrangement=st.sampled_from(["absolute", "relative", "palmtree", "random"]),
+    arrangement=st.sampled_from(["absolute", "relative", "palmtree", "random", "even"]),
     routing=st.sampled_from(["minimal", "valiant_router", "ugal_global", "par", "q_routing", "q_adaptive"]),
     preset=st.sampled_from(["input_queued", "hpdc21", "sc22"]), flits=st.integers(1, 6), load=st.floats(0, 1),
     wormhole=st.booleans(), seed=st.integers(0, 2**40),

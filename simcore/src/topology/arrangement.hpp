@@ -15,7 +15,7 @@ struct Arrangement {
   u32 other(u32 group, u32 d) const {
     if (name == "relative") return (group + d + 1) % g;
     if (name == "palmtree") return (group + g - d - 1) % g;  // Camarero et al., ACM TACO 11(4), 2014
-    return d < group ? d : d + 1;                            // absolute (consecutive); `random` has the same pairs
+    return d < group ? d : d + 1;  // absolute (consecutive); `random` and `even` have the same pairs
   }
   // The d by which the group `other(group, d)` numbers the same link.
   u32 back(u32 group, u32 d) const {

@@ -13,6 +13,31 @@ namespace flitgym::topology::dragonfly {
 
 namespace {
 
+// The place of each link q on the global ports of a group: router * h + port.
+std::vector<u32> places_of(const Dragonfly& df, const std::string& arrangement, u64 seed, u32 group) {
+  const u32 a = df.a, h = df.h, g = df.g;
+  std::vector<u32> place(std::size_t{a} * h);
+  std::iota(place.begin(), place.end(), 0u);
+  if (arrangement == "random")
+    for (u32 k = a * h; k > 1; k--) std::swap(place[k - 1], place[below(draw(seed, group, k), k)]);
+  // The links of a group take its routers in turns. The parallel links to another group are consecutive, so they are on
+  // different routers while a group has at least as many routers.
+  if (arrangement == "even")
+    for (u32 k = 0; k < df.links; k++)
+      for (u32 d = 0; d + 1 < g; d++) {
+        const u32 turn = d * df.links + k;
+        place[k * (g - 1) + d] = turn % a * h + turn / a;
+      }
+  return place;
+}
+
+// With `rails` above 1, each node has one terminal on each of `rails` consecutive routers.
+void attach_terminals(const Dragonfly& df, u32 rails, Wiring& w) {
+  for (u32 first = 0; first < w.routers; first += rails, worked(rails * df.p))
+    for (u32 node = 0; node < df.p; node++)
+      for (u32 rail = 0; rail < rails; rail++) w.attach_terminal({first + rail, node});
+}
+
 void wire(const Params& params, Wiring& w) {
   auto df = std::make_shared<Dragonfly>();
   const u32 p = df->p = params.count("terminals_per_router"), a = df->a = params.count("routers_per_group");
@@ -30,6 +55,11 @@ void wire(const Params& params, Wiring& w) {
   const u32 links = wanted ? wanted : most;
   const Arrangement arrangement{g, params.text("arrangement")};
 
+  const u32 rails = params.count("rails");
+  if (a % rails)
+    throw ConfigError("topology.dragonfly.rails: " + std::to_string(rails) + " does not divide routers_per_group = " +
+                      std::to_string(a) + "; the NICs of a node lead to that many consecutive routers of a group");
+
   const u32 radix = p + a - 1 + h;
   w.resize(a * g, radix);
   df->links = std::max(1u, links);
@@ -43,21 +73,15 @@ void wire(const Params& params, Wiring& w) {
   for (u32 r = 0; r < w.routers; r++) {
     worked(radix);
     w.router_group[r] = r / a;
-    for (u32 k = 0; k < p; k++) w.attach_terminal({r, k});
     for (u32 to = r + 1; to < (r / a + 1) * a; to++)
       w.connect({r, df->local_port(r, to)}, {to, df->local_port(to, r)}, {PortKind::kLocal});
   }
 
-  // The place of each link on the global ports: in order, or shuffled per group.
-  std::vector<std::vector<u32>> place(g, std::vector<u32>(std::size_t{a} * h));
-  for (u32 group = 0; group < g; group++) {
-    worked(2 * a * h);
-    std::iota(place[group].begin(), place[group].end(), 0u);
-    if (arrangement.name == "random")
-      for (u32 k = a * h; k > 1; k--)
-        std::swap(place[group][k - 1],
-                  place[group][below(draw(static_cast<u64>(params.integer("arrangement_seed")), group, k), k)]);
-  }
+  attach_terminals(*df, rails, w);
+
+  std::vector<std::vector<u32>> place(g);
+  for (u32 group = 0; group < g; group++, worked(2 * a * h))
+    place[group] = places_of(*df, arrangement.name, static_cast<u64>(params.integer("arrangement_seed")), group);
   const auto global_port = [&](u32 group, u32 q) {
     return Wiring::End{group * a + place[group][q] / h, p + a - 1 + place[group][q] % h};
   };
@@ -103,10 +127,14 @@ const Register<TopologySpec> entry({
             integer("routers_per_group", 8, 1, 64, "", "a"),
             integer("global_ports", 4, 1, 64, "per router", "h"),
             integer("groups", 33, 2, 4097, "", "g <= a h + 1"),
-            choice("arrangement", "absolute", {"absolute", "relative", "palmtree", "random"},
-                   "assignment of global ports to groups; absolute = consecutive"),
+            choice("arrangement", "absolute", {"absolute", "relative", "palmtree", "random", "even"},
+                   "assignment of global ports to groups; absolute = consecutive; even = as absolute, but the links of "
+                   "a group take its routers in turns"),
             integer("links_per_group_pair", 0, 0, 4096, "", "0 = as many as the ports allow"),
             integer("arrangement_seed", 1, 0, 1ll << 40, "", "seed of arrangement=random"),
+            integer("rails", 1, 1, 64, "per node",
+                    "NICs of a node; its consecutive terminals are on as many consecutive routers; a divisor of "
+                    "routers_per_group"),
         },
     .wire = wire,
     .small =

@@ -16,69 +16,76 @@ namespace {
 constexpr u32 kMostLevels = 10;
 constexpr u64 kMostPorts = u64{1} << 26;
 
-[[noreturn]] void refuse(const std::string& key, const std::string& why) {
-  throw ConfigError("topology.fat_tree" + key + ": " + why);
+[[noreturn]] void refuse(const std::string& where, const std::string& why) {
+  throw ConfigError("topology." + where + ": " + why);
 }
 
 std::string shown(const Params& params, const std::string& key) { return to_string(Value{params.reals(key)}); }
 
-// Reads m, w and p, indexed by level; the entries at level 0 and above the top are 0.
-void read_numbers(const Params& params, FatTree& tree) {
+TreeNumbers read_numbers(const Params& params) {
   std::vector<u32> m = params.counts("children"), w = params.counts("parents"), p = params.counts("links");
   const auto levels = static_cast<u32>(m.size());
   if (levels < 2 || levels > kMostLevels)
-    refuse(".children", shown(params, "children") + " gives " + std::to_string(levels) +
-                            " levels of switches; valid are 2 to " + std::to_string(kMostLevels) +
-                            " levels, leaves first, such as [4, 4, 4]");
+    refuse("fat_tree.children", shown(params, "children") + " gives " + std::to_string(levels) +
+                                    " levels of switches; valid are 2 to " + std::to_string(kMostLevels) +
+                                    " levels, leaves first, such as [4, 4, 4]");
   const std::string wanted =
       std::to_string(levels) + " numbers, one per level as in children = " + shown(params, "children");
   if (w.size() != levels)
-    refuse(".parents", shown(params, "parents") + " must have " + wanted + ", the first of which is 1");
+    refuse("fat_tree.parents", shown(params, "parents") + " must have " + wanted + ", the first of which is 1");
   if (w[0] != 1)
-    refuse(".parents", shown(params, "parents") + " must begin with 1: a terminal is attached to one switch");
+    refuse("fat_tree.parents", shown(params, "parents") + " must begin with 1: a terminal is attached to one switch");
   if (p.size() == 1) p.assign(levels, p[0]), p[0] = 1;
   if (p.size() != levels)
-    refuse(".links", shown(params, "links") + " must have " + wanted +
-                         ", the first of which is 1, or one number for all levels above the terminals");
-  if (p[0] != 1) refuse(".links", shown(params, "links") + " must begin with 1: a terminal has one cable");
+    refuse("fat_tree.links", shown(params, "links") + " must have " + wanted +
+                                 ", the first of which is 1, or one number for all levels above the terminals");
+  if (p[0] != 1) refuse("fat_tree.links", shown(params, "links") + " must begin with 1: a terminal has one cable");
   for (u32 l = 1; l < levels; l++)
     if (m[l] < 2)
-      refuse(".children", shown(params, "children") + " gives a switch of level " + std::to_string(l + 1) +
-                              " one child; from level 2 on a switch needs 2 or more");
+      refuse("fat_tree.children", shown(params, "children") + " gives a switch of level " + std::to_string(l + 1) +
+                                      " one child; from level 2 on a switch needs 2 or more");
   const i64 local = params.integer("local_levels");
   if (local >= i64{levels})
-    refuse(".local_levels", std::to_string(local) + " is more than the " + std::to_string(levels - 1) +
-                                " levels of cables between switches; -1 = all");
+    refuse("fat_tree.local_levels", std::to_string(local) + " is more than the " + std::to_string(levels - 1) +
+                                        " levels of cables between switches; -1 = all");
 
-  tree.levels = levels;
-  for (auto [own, given] : {std::pair{&tree.children, &m}, {&tree.parents, &w}, {&tree.links, &p}}) {
+  return {m, w, p, local};
+}
+
+// Arrays by level; the entries at level 0 and above the top are 0.
+void take_numbers(const std::string& name, const TreeNumbers& numbers, FatTree& tree) {
+  tree.levels = static_cast<u32>(numbers.children.size());
+  for (auto [own, given] : {std::pair{&tree.children, &numbers.children},
+                            {&tree.parents, &numbers.parents},
+                            {&tree.links, &numbers.links}}) {
     own->assign(1, 0);
     own->insert(own->end(), given->begin(), given->end());
     own->push_back(0);
   }
-  for (u32 l = 1; l <= levels; l++)
-    if (const u32 ports = tree.downs(l) + tree.ups(l); ports > kMaxRadix)
-      refuse("", "a switch of level " + std::to_string(l) + " would have " + std::to_string(tree.downs(l)) +
-                     " ports down (children x links) and " + std::to_string(tree.ups(l)) +
-                     " up (parents x links), but the core supports at most " + std::to_string(kMaxRadix) +
-                     " ports in all");
+  for (u32 l = 1; l <= tree.levels; l++)
+    if (const u64 down = u64{tree.children[l]} * tree.links[l], up = u64{tree.parents[l + 1]} * tree.links[l + 1];
+        down + up > kMaxRadix)
+      refuse(name, "a switch of level " + std::to_string(l) + " would have " + std::to_string(down) +
+                       " ports down (children x links) and " + std::to_string(up) +
+                       " up (parents x links), but the core supports at most " + std::to_string(kMaxRadix) +
+                       " ports in all");
 }
 
 // Nodes of level l: w_1 .. w_l m_(l+1) .. m_h.
-u32 nodes_of(const FatTree& tree, u32 l) {
+u32 nodes_of(const std::string& name, const FatTree& tree, u32 l) {
   u64 nodes = 1;
   for (u32 i = 1; i <= tree.levels; i++) {
     nodes *= i <= l ? tree.parents[i] : tree.children[i];
     if (nodes >= kMostPorts)
-      refuse("", "level " + std::to_string(l) + " would have " + std::to_string(nodes) +
-                     (l ? " switches" : " terminals") + " or more, but the core supports fewer than " +
-                     std::to_string(kMostPorts) + " ports");
+      refuse(name, "level " + std::to_string(l) + " would have " + std::to_string(nodes) +
+                       (l ? " switches" : " terminals") + " or more, but the core supports fewer than " +
+                       std::to_string(kMostPorts) + " ports");
   }
   return static_cast<u32>(nodes);
 }
 
-void name_switches(FatTree& tree, u32 routers) {
-  claim_memory(u64{routers} * 9, "topology.fat_tree", "the digits of " + std::to_string(routers) + " switches");
+void name_switches(const std::string& name, FatTree& tree, u32 routers) {
+  claim_memory(u64{routers} * 9, "topology." + name, "the digits of " + std::to_string(routers) + " switches");
   tree.field.assign(tree.levels + 2, 0);
   for (u32 l = 2; l <= tree.levels; l++) {
     const auto bits = static_cast<u32>(std::bit_width(std::max(tree.children[l], tree.parents[l]) - 1));
@@ -98,57 +105,25 @@ void name_switches(FatTree& tree, u32 routers) {
     }
 }
 
-void wire(const Params& params, Wiring& w) {
-  auto tree = std::make_shared<FatTree>();
-  read_numbers(params, *tree);
-  const u32 levels = tree->levels;
-  nodes_of(*tree, 0);
-  tree->first.assign(2, 0);
-  tree->spread.assign(1, 1);
-  u64 ports = 0;
-  for (u32 l = 1; l <= levels; l++) {
-    const u32 switches = nodes_of(*tree, l);
-    ports += u64{switches} * (tree->downs(l) + tree->ups(l));
-    if (ports >= kMostPorts)
-      refuse("", "the switches up to level " + std::to_string(l) + " would have " + std::to_string(ports) +
-                     " ports, but the core supports fewer than " + std::to_string(kMostPorts));
-    tree->first.push_back(tree->first[l] + switches);
-    tree->spread.push_back(tree->spread[l - 1] * tree->parents[l]);
-  }
-  const u32 routers = tree->first[levels + 1], leaves = tree->first[2];
-  // The largest distance between two leaves. No two switches are further apart, because a path stays between levels 1
-  // and h.
-  tree->diameter = 2 * (levels - 1);
-  tree->closed = true;
-  name_switches(*tree, routers);
-
-  std::vector<u32> radix;
-  for (u32 l = 1; l <= levels; l++)
-    radix.insert(radix.end(), tree->first[l + 1] - tree->first[l], tree->downs(l) + tree->ups(l));
-  w.resize(radix);
-  for (u32 r = 0; r < leaves; r++, worked(tree->children[1]))
-    for (u32 t = 0; t < tree->children[1]; t++) w.attach_terminal({r, t});
-  const i64 local = params.integer("local_levels");
-  for (u32 l = 1; l < levels; l++) {
+void connect(const FatTree& tree, i64 local, Wiring& w) {
+  for (u32 l = 1; l < tree.levels; l++) {
     const PortKind kind = local < 0 || l <= local ? PortKind::kLocal : PortKind::kGlobal;
-    const u32 m = tree->children[l + 1], p = tree->parents[l + 1], below = tree->spread[l];
-    for (u32 r = tree->first[l]; r < tree->first[l + 1]; r++, worked(2 * tree->ups(l))) {
-      const u32 subtree = (r - tree->first[l]) / below, place = (r - tree->first[l]) % below;
+    const u32 m = tree.children[l + 1], p = tree.parents[l + 1], below = tree.spread[l];
+    for (u32 r = tree.first[l]; r < tree.first[l + 1]; r++, worked(2 * tree.ups(l))) {
+      const u32 subtree = (r - tree.first[l]) / below, place = (r - tree.first[l]) % below;
       for (u32 parent = 0; parent < p; parent++) {
-        const u32 to = tree->first[l + 1] + subtree / m * below * p + parent * below + place;
-        for (u32 link = 0; link < tree->links[l + 1]; link++)
-          w.connect({r, tree->downs(l) + parent + p * link}, {to, subtree % m + m * link}, {kind});
+        const u32 to = tree.first[l + 1] + subtree / m * below * p + parent * below + place;
+        for (u32 link = 0; link < tree.links[l + 1]; link++)
+          w.connect({r, tree.downs(l) + parent + p * link}, {to, subtree % m + m * link}, {kind});
       }
     }
   }
+}
 
-  // A group is a subtree below the top. The switches of the top level are divided among the groups.
-  w.groups = tree->children[levels];
-  for (u32 l = 1; l <= levels; l++) {
-    const u32 switches = tree->first[l + 1] - tree->first[l];
-    for (u32 k = 0; k < switches; k++)
-      w.router_group[tree->first[l] + k] = static_cast<u32>(u64{k} * w.groups / switches);
-  }
+void wire(const Params& params, Wiring& w) {
+  const auto tree = wire_tree("fat_tree", read_numbers(params), w);
+  for (u32 r = 0; r < tree->first[2]; r++, worked(tree->children[1]))
+    for (u32 t = 0; t < tree->children[1]; t++) w.attach_terminal({r, t});
   w.data = tree;
 }
 
@@ -176,3 +151,48 @@ const Register<TopologySpec> entry({
 }  // namespace
 
 }  // namespace flitgym::topology::fat_tree
+
+namespace flitgym {
+
+std::shared_ptr<FatTree> wire_tree(const std::string& name, const TreeNumbers& numbers, Wiring& w) {
+  using namespace topology::fat_tree;
+  auto tree = std::make_shared<FatTree>();
+  take_numbers(name, numbers, *tree);
+  const u32 levels = tree->levels;
+  nodes_of(name, *tree, 0);
+  tree->first.assign(2, 0);
+  tree->spread.assign(1, 1);
+  u64 ports = 0;
+  for (u32 l = 1; l <= levels; l++) {
+    const u32 switches = nodes_of(name, *tree, l);
+    ports += u64{switches} * (tree->downs(l) + tree->ups(l));
+    if (ports >= kMostPorts)
+      refuse(name, "the switches up to level " + std::to_string(l) + " would have " + std::to_string(ports) +
+                       " ports, but the core supports fewer than " + std::to_string(kMostPorts));
+    tree->first.push_back(tree->first[l] + switches);
+    tree->spread.push_back(tree->spread[l - 1] * tree->parents[l]);
+  }
+  // The largest distance between two leaves. No two switches are further apart, because a path stays between levels 1
+  // and h.
+  tree->diameter = 2 * (levels - 1);
+  tree->closed = true;
+  name_switches(name, *tree, tree->first[levels + 1]);
+
+  std::vector<u32> radix;
+  for (u32 l = 1; l <= levels; l++)
+    radix.insert(radix.end(), tree->first[l + 1] - tree->first[l], tree->downs(l) + tree->ups(l));
+  w.resize(radix);
+  connect(*tree, numbers.local_levels, w);
+  group_switches(*tree, tree->children[levels], w);
+  return tree;
+}
+
+void group_switches(const FatTree& tree, u32 groups, Wiring& w) {
+  w.groups = groups;
+  for (u32 l = 1; l <= tree.levels; l++) {
+    const u32 switches = tree.first[l + 1] - tree.first[l];
+    for (u32 k = 0; k < switches; k++) w.router_group[tree.first[l] + k] = static_cast<u32>(u64{k} * groups / switches);
+  }
+}
+
+}  // namespace flitgym

@@ -10,6 +10,8 @@
 
 namespace flitgym {
 
+struct Wiring;
+
 // XGFT(h; m_1 .. m_h; w_1 .. w_h) of Oehring, Ibel, Das and Kumar (IPPS 1995). A node of level l - 1 has p_l parallel
 // cables to each of its w_l parents (Zahavi's PGFT). Level 0 holds the terminals, levels 1 .. h the switches, and a
 // switch of level l has m_l children. The digits x_1 .. x_h name a node of level l. Digits up to x_l count parents
@@ -34,6 +36,8 @@ struct FatTree final : Topology {
   std::vector<u8> level;   // [routers]
   std::vector<u32> field;  // [h + 2] lowest bit of the digit x_l; [h + 1]: one past the last digit
   u8 digit_of_bit[64] = {};
+  // [terminals] a terminal's number in the order of the leaves; empty: its own number
+  std::vector<u32> at_leaves;
 
   u32 downs(u32 l) const { return children[l] * links[l]; }
   u32 ups(u32 l) const { return parents[l + 1] * links[l + 1]; }
@@ -58,8 +62,8 @@ struct FatTree final : Topology {
   // Index of the destination's own port among them (Zahavi 2010, D-Mod-K on real life fat trees). Consecutive
   // destinations rotate over the up ports of the lower levels first, then over those of this level. Packets come down
   // by the cable by which packets for the same destination go up.
-  u32 own_turn(u32 router, u32 to, u32 destination) const {
-    const u32 l = level[router];
+  u32 own_turn(u32 router, u32 to, u32 terminal) const {
+    const u32 l = level[router], destination = at_leaves.empty() ? terminal : at_leaves[terminal];
     if (above(router, to)) return destination / spread[l - 1] % ups(l - 1) / parents[l];
     return destination / spread[l] % ups(l);
   }
@@ -84,5 +88,20 @@ struct FatTree final : Topology {
 };
 
 inline const FatTree& as_fat_tree(const Network& net) { return static_cast<const FatTree&>(*net.topology); }
+
+// The numbers of an XGFT, leaf level first: m, w and p of the levels 1 .. h.
+struct TreeNumbers {
+  std::vector<u32> children, parents, links;
+  i64 local_levels = -1;  // lower levels of cables between switches that are local; -1: all
+};
+
+// src/topology/fat_tree.cpp, for topologies with the structure of a fat tree.
+//
+// Sets the size of the wiring and connects all switches, but attaches no terminals. A group is a subtree below the top.
+// `name` is the name of the topology, for errors. Throws ConfigError for a switch with too many ports, and for too many
+// switches or terminals.
+std::shared_ptr<FatTree> wire_tree(const std::string& name, const TreeNumbers& numbers, Wiring& w);
+// Divides the switches of each level, in their order, among groups of equal size.
+void group_switches(const FatTree& tree, u32 groups, Wiring& w);
 
 }  // namespace flitgym

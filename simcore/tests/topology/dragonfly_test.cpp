@@ -94,7 +94,7 @@ void check_shape(const Section& section) {
 }  // namespace
 
 TEST(dragonfly_of_every_shape) {
-  for (const std::string arrangement : {"absolute", "relative", "palmtree", "random"}) {
+  for (const std::string arrangement : {"absolute", "relative", "palmtree", "random", "even"}) {
     const Values with = {{"arrangement", arrangement}};
     for (const auto& [p, a, h, g] : {std::array<i64, 4>{2, 4, 2, 9},
                                      {1, 2, 1, 3},

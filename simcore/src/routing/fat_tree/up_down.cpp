@@ -94,7 +94,7 @@ const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "up_down",
       .summary = "up to the nearest common ancestor, by the least congested port or another rule, then down",
-      .topologies = {"fat_tree"},
+      .topologies = {"fat_tree", "rail_optimised", "multi_plane_fat_tree"},
       .params =
           {choice("ascent", "adaptive", {"adaptive", "random", "two_random", "d_mod_k"},
                   "choice of the up port (and of parallel cables down): adaptive = the least congested; random = a "

@@ -1,0 +1,335 @@
+// Networks of real machines. The Dragonfly has evenly spread global links and nodes with several NICs. The fat trees with
+// rails and planes have the component counts that NVIDIA and DeepSeek publish.
+#include <map>
+#include <set>
+
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+#include "support/crafted.hpp"
+#include "support/scenes.hpp"
+#include "test.hpp"
+#include "topology/dragonfly.hpp"
+#include "topology/fat_tree.hpp"
+#include "topology/graph.hpp"
+
+using namespace scenes;
+
+namespace {
+
+std::shared_ptr<const Network> network(const Section& topology, const Section& routing = {"minimal", {}}) {
+  return build(config(topology, input_queued(), routing, {"uniform", {}}));
+}
+
+// Only the wiring, without the state and the distances, so that large networks are cheap.
+Wiring wired(const Section& topology) {
+  const TopologySpec& spec = registry<TopologySpec>().find(topology.name)->second;
+  Wiring w;
+  spec.wire(Params("topology." + spec.name, spec.params, topology.values), w);
+  return w;
+}
+
+// Cables between each pair of routers, lower number first.
+std::map<std::pair<u32, u32>, u32> cables(const Wiring& w) {
+  std::map<std::pair<u32, u32>, u32> between;
+  for (u32 r = 0; r < w.routers; r++)
+    for (u32 p = w.first[r]; p < w.first[r + 1]; p++) {
+      if (w.kind[p] != PortKind::kLocal && w.kind[p] != PortKind::kGlobal) continue;
+      const auto to = static_cast<u32>(std::ranges::upper_bound(w.first, w.peer[p]) - w.first.begin()) - 1;
+      if (r < to) between[{r, to}]++;
+    }
+  return between;
+}
+
+u32 router_of(const Wiring& w, u32 terminal) {
+  return static_cast<u32>(std::ranges::upper_bound(w.first, w.terminal_port[terminal]) - w.first.begin()) - 1;
+}
+
+std::vector<u32> search(const Network& net, u32 from) {
+  std::vector<u32> hops(net.routers, kNone), found = {from};
+  hops[from] = 0;
+  for (std::size_t at = 0; at < found.size(); at++)
+    for (u32 k = 0; k < net.radix; k++) {
+      const u32 port = net.port(found[at], k);
+      if (!net.is_link(port)) continue;
+      const u32 next = net.next_router(port);
+      if (hops[next] == kNone) hops[next] = hops[found[at]] + 1, found.push_back(next);
+    }
+  return hops;
+}
+
+// Between any two routers, and for every port.
+void check_distances(const Section& topology) {
+  const auto net = network(topology, {"up_down", {}});
+  CHECK(net->topology->closed && net->graphs[0]->hops.empty());
+  u32 longest = 0;
+  for (u32 from = 0; from < net->routers; from++) {
+    const auto hops = search(*net, from);
+    for (u32 to = 0; to < net->routers; to++) {
+      CHECK_EQ(net->topology->hops_between(*net, from, to), hops[to]);
+      longest = std::max(longest, hops[to]);
+      each_link(*net, *net->graphs[0], to, [&](u32 k) {
+        CHECK_EQ(net->topology->is_minimal(*net, *net->graphs[0], to, k, from),
+                 hops[net->next_router(net->port(to, k))] < hops[to]);
+      });
+    }
+  }
+  CHECK_EQ(net->topology->diameter, longest);
+}
+
+Section rails(i64 nodes, i64 rails, i64 pods, i64 spines, const Values& more = {}) {
+  return {"rail_optimised",
+          merge({{"nodes_per_pod", nodes}, {"rails", rails}, {"pods", pods}, {"spines", spines}}, more)};
+}
+Section planes(i64 accelerators, i64 planes, i64 hosts, i64 leaves, i64 spines, const Values& more = {}) {
+  return {"multi_plane_fat_tree", merge({{"accelerators", accelerators},
+                                         {"planes", planes},
+                                         {"hosts_per_leaf", hosts},
+                                         {"leaves", leaves},
+                                         {"spines", spines}},
+                                        more)};
+}
+
+std::vector<Section> rail_shapes() {
+  return {rails(2, 4, 3, 2),
+          rails(3, 2, 2, 3, {{"spine_links", i64{2}}}),
+          rails(1, 8, 1, 4),
+          rails(2, 2, 6, 2, {{"leaves_per_spine", i64{4}}, {"cores", i64{3}}}),
+          rails(2, 3, 4, 2, {{"leaves_per_spine", i64{4}}, {"cores", i64{2}}, {"leaf_order", "rail"}}),
+          rails(2, 4, 2, 2, {{"leaves_per_spine", i64{4}}, {"cores", i64{2}}, {"core_links", i64{3}}})};
+}
+std::vector<Section> plane_shapes() {
+  return {planes(2, 2, 3, 2, 2), planes(4, 3, 2, 3, 1, {{"spine_links", i64{2}}, {"host_links", i64{2}}}),
+          planes(8, 8, 5, 1, 0), planes(1, 2, 2, 2, 2, {{"pods", i64{3}}, {"cores", i64{2}}})};
+}
+
+}  // namespace
+
+// The numbers of global links of two routers of a group differ by at most one. Parallel links are on different routers.
+TEST(even_dragonflies_spread_their_global_links) {
+  for (const auto& [a, h, g, links] : {std::array<i64, 4>{8, 3, 7, 3}, {8, 3, 9, 2}, {4, 4, 5, 4}, {32, 2, 14, 4}}) {
+    const Section section = dragonfly_section(1, a, h, g, {{"arrangement", "even"}, {"links_per_group_pair", links}});
+    const auto built = network(section);
+    const Network& net = *built;
+    const Dragonfly& df = as_dragonfly(net);
+    std::vector<u32> globals(net.routers, 0);
+    std::map<std::pair<u32, u32>, std::set<u32>> exits;  // (group, other group): routers with a link
+    for (u32 p = 0; p < net.router_ports; p++) {
+      if (net.channels[p].kind != PortKind::kGlobal) continue;
+      const u32 router = net.router_of_port(p);
+      globals[router]++;
+      exits[{df.group(router), df.group(net.next_router(p))}].insert(router);
+    }
+    const auto [least, most] = std::ranges::minmax(globals);
+    CHECK(most - least <= 1);
+    CHECK_EQ(exits.size(), static_cast<std::size_t>(g * (g - 1)));
+    for (const auto& [pair, routers] : exits) CHECK_EQ(routers.size(), static_cast<std::size_t>(std::min(links, a)));
+  }
+}
+
+// Terminal t is NIC t mod R of node t / R. A node's NICs are on R different routers of a group, and every router has as
+// many NICs as before.
+TEST(nodes_of_a_dragonfly_have_their_nics_on_several_routers) {
+  const i64 p = 3, a = 6, g = 4, nics = 3;
+  const Wiring w = wired(dragonfly_section(p, a, 1, g, {{"rails", nics}}));
+  CHECK_EQ(w.terminal_port.size(), static_cast<std::size_t>(p * a * g));
+  std::vector<u32> at(w.routers, 0);
+  for (u32 node = 0; node < p * a * g / nics; node++) {
+    std::set<u32> routers;
+    for (u32 rail = 0; rail < nics; rail++) {
+      const u32 router = router_of(w, node * static_cast<u32>(nics) + rail);
+      at[router]++;
+      routers.insert(router);
+      CHECK_EQ(router, node / static_cast<u32>(p) * static_cast<u32>(nics) + rail);
+    }
+    CHECK_EQ(routers.size(), std::size_t{3});
+  }
+  for (const u32 count : at) CHECK_EQ(count, static_cast<u32>(p));
+  CHECK_THROWS(ConfigError, wired(dragonfly_section(1, 6, 1, 4, {{"rails", i64{4}}})), "topology.dragonfly.rails: 4",
+               "routers_per_group = 6");
+}
+
+// The default of a later parameter leaves the fingerprint as it was, so tables of earlier versions still fit.
+TEST(later_parameters_change_the_fingerprint_only_if_set) {
+  CHECK_EQ(network(dragonfly_section(2, 4, 2, 9))->fingerprint,
+           std::string("dragonfly terminals_per_router=2 routers_per_group=4 global_ports=2 groups=9 "
+                       "arrangement=absolute links_per_group_pair=0 arrangement_seed=1"));
+  CHECK(network(dragonfly_section(2, 4, 2, 9, {{"rails", i64{2}}}))->fingerprint.ends_with(" rails=2"));
+}
+
+// Interface j of each node of a pod is on leaf j of that pod. Leaves that share a spine share all their spines.
+TEST(rails_lead_to_the_leaves_of_their_pod) {
+  for (const Section& shape : rail_shapes()) {
+    const Wiring w = wired(shape);
+    const auto number = [&](const char* key, i64 fallback) {
+      const auto found = shape.values.find(key);
+      return static_cast<u32>(found == shape.values.end() ? fallback : std::get<i64>(found->second));
+    };
+    const u32 nodes = number("nodes_per_pod", 0), per_node = number("rails", 0), pods = number("pods", 0);
+    const u32 leaves = per_node * pods, spines = number("spines", 0), links = number("spine_links", 1);
+    CHECK_EQ(w.terminal_port.size(), std::size_t{leaves} * nodes);
+    std::map<u32, std::set<std::pair<u32, u32>>> seen;  // leaf: (pod, rail)
+    for (u32 t = 0; t < w.terminal_port.size(); t++) {
+      const u32 leaf = router_of(w, t), pod = t / per_node / nodes;
+      CHECK(leaf < leaves);
+      CHECK_EQ(w.router_group[leaf], pod);
+      seen[leaf].insert({pod, t % per_node});
+    }
+    CHECK_EQ(w.groups, pods);
+    CHECK_EQ(seen.size(), std::size_t{leaves});
+    for (const auto& [leaf, uses] : seen) CHECK_EQ(uses.size(), std::size_t{1});
+
+    std::map<u32, std::set<u32>> above;  // leaf: spines
+    for (const auto& [pair, count] : cables(w))
+      if (pair.first < leaves) {
+        CHECK_EQ(count, links);
+        above[pair.first].insert(pair.second);
+      }
+    std::map<std::set<u32>, std::set<u32>> blocks;  // spines: leaves
+    for (const auto& [leaf, own] : above) {
+      CHECK_EQ(own.size(), std::size_t{spines});
+      blocks[own].insert(leaf);
+    }
+    const u32 asked = number("leaves_per_spine", 0), size = asked ? asked : leaves;
+    CHECK_EQ(blocks.size(), std::size_t{leaves / size});
+    const bool by_rail = shape.values.contains("leaf_order");
+    for (const auto& [own, members] : blocks) {
+      CHECK_EQ(members.size(), std::size_t{size});
+      // A block of no more leaves than a rail (or a pod) has leaves of that rail (or that pod) alone.
+      std::set<u32> common;
+      for (const u32 leaf : members) common.insert(by_rail ? seen[leaf].begin()->second : seen[leaf].begin()->first);
+      if (size <= (by_rail ? pods : per_node)) CHECK_EQ(common.size(), std::size_t{1});
+    }
+  }
+}
+
+// NVIDIA, DGX SuperPOD reference architecture (B200), table of larger components: scalable units of 32 nodes with 8
+// GPUs; switches of 64 ports. Three levels begin at 16 units. The shapes above the leaves follow from the counts.
+TEST(rail_optimised_trees_have_the_published_components) {
+  struct Row {
+    i64 units, leaves, spines, cores, cables;  // cables: on each level
+    Values above;
+  };
+  const auto three = [](i64 spines, i64 block, i64 spine_links, i64 cores, i64 core_links) {
+    return Values{{"spines", spines}, {"leaves_per_spine", block}, {"spine_links", spine_links},
+                  {"cores", cores},   {"core_links", core_links},  {"leaf_order", "rail"}};
+  };
+  const std::vector<Row> rows = {{2, 16, 8, 0, 512, {{"spines", i64{8}}, {"spine_links", i64{4}}}},
+                                 {4, 32, 16, 0, 1024, {{"spines", i64{16}}, {"spine_links", i64{2}}}},
+                                 {8, 64, 32, 0, 2048, {{"spines", i64{32}}}},
+                                 {16, 128, 128, 64, 4096, three(16, 16, 2, 4, 8)},
+                                 {32, 256, 256, 128, 8192, three(32, 32, 1, 4, 8)},
+                                 {64, 512, 512, 256, 16384, three(32, 32, 1, 8, 4)}};
+  for (const Row& row : rows) {
+    const Wiring w = wired(
+        {"rail_optimised", merge({{"nodes_per_pod", i64{32}}, {"rails", i64{8}}, {"pods", row.units}}, row.above)});
+    const std::string name = std::to_string(row.units) + " units";
+    CHECK_FOR(w.terminal_port.size() == static_cast<std::size_t>(row.units * 256), name);
+    CHECK_FOR(w.routers == static_cast<u32>(row.leaves + row.spines + row.cores), name);
+    i64 lower = 0, upper = 0;
+    for (const auto& [pair, count] : cables(w)) (pair.first < row.leaves ? lower : upper) += count;
+    CHECK_FOR(lower == row.cables && upper == (row.cores ? row.cables : 0), name);
+    for (u32 r = 0; r < w.routers; r++) CHECK_FOR(w.first[r + 1] - w.first[r] == 64, name);
+  }
+}
+
+TEST(distances_of_rails_and_planes_agree_with_a_search) {
+  for (const Section& shape : rail_shapes()) check_distances(shape);
+  for (const Section& shape : plane_shapes()) check_distances(shape);
+}
+
+// Without the hosts, the planes are separate components of equal size. Each host has its cables in every plane, and all
+// hosts of a leaf have the same leaves.
+TEST(planes_meet_only_in_the_hosts) {
+  for (const Section& shape : plane_shapes()) {
+    const Wiring w = wired(shape);
+    const auto number = [&](const char* key, i64 fallback) {
+      const auto found = shape.values.find(key);
+      return static_cast<u32>(found == shape.values.end() ? fallback : std::get<i64>(found->second));
+    };
+    const u32 accelerators = number("accelerators", 0), count = number("planes", 0);
+    const u32 hosts = number("hosts_per_leaf", 0) * number("leaves", 0) * number("pods", 1);
+    CHECK_EQ(w.terminal_port.size(), std::size_t{hosts} * accelerators);
+    for (u32 t = 0; t < w.terminal_port.size(); t++) CHECK_EQ(router_of(w, t), t / accelerators);
+    std::vector<u32> plane(w.routers);
+    for (u32 r = 0; r < w.routers; r++) plane[r] = r;
+    const auto find = [&](u32 r) {
+      while (plane[r] != r) r = plane[r];
+      return r;
+    };
+    const auto between = cables(w);
+    for (const auto& [pair, n] : between)
+      if (pair.first >= hosts) plane[find(pair.first)] = find(pair.second);
+    std::map<u32, u32> sizes;
+    for (u32 r = hosts; r < w.routers; r++) sizes[find(r)]++;
+    CHECK_EQ(sizes.size(), std::size_t{count});
+    for (const auto& [root, size] : sizes) CHECK_EQ(size, (w.routers - hosts) / count);
+    std::map<u32, std::map<u32, u32>> reached;  // host: plane: cables
+    std::map<std::set<u32>, u32> below;         // leaves: hosts
+    std::map<u32, std::set<u32>> leaves;
+    for (const auto& [pair, n] : between)
+      if (pair.first < hosts) reached[pair.first][find(pair.second)] += n, leaves[pair.first].insert(pair.second);
+    for (u32 host = 0; host < hosts; host++) {
+      CHECK_EQ(reached[host].size(), std::size_t{count});
+      for (const auto& [root, n] : reached[host]) CHECK_EQ(n, number("host_links", 1));
+      below[leaves[host]]++;
+    }
+    CHECK_EQ(below.size(), std::size_t{hosts / number("hosts_per_leaf", 0)});
+    // Switch k of a level belongs to plane k mod P.
+    const u32 pods = number("pods", 1), spines = number("spines", 0);
+    u32 first = hosts;
+    for (const u32 size :
+         {count * number("leaves", 0) * pods, count * spines * pods, count * spines * number("cores", 0)}) {
+      for (u32 k = 0; k < size; k++) CHECK_EQ(find(first + k), find(first + k % count));
+      first += size;
+    }
+    CHECK_EQ(first, w.routers);
+  }
+}
+
+// Zhao et al., ISCA 2025: with switches of 64 ports, eight planes of two levels join 16,384 accelerators with 768
+// switches.
+TEST(multi_plane_trees_have_the_published_components) {
+  const Wiring w = wired(planes(8, 8, 32, 64, 32));
+  CHECK_EQ(w.terminal_port.size(), std::size_t{16384});
+  CHECK_EQ(w.routers, 2048u + 768u);
+  u64 between = 0;
+  for (const auto& [pair, n] : cables(w)) between += pair.first >= 2048 ? n : 0;
+  CHECK_EQ(between, u64{16384});
+  for (u32 r = 2048; r < w.routers; r++) CHECK_EQ(w.first[r + 1] - w.first[r], 64u);
+}
+
+// d_mod_k: the destinations of one leaf, which have numbers R apart, are spread evenly over the ports up of any other
+// leaf.
+TEST(d_mod_k_spreads_the_destinations_of_a_rail) {
+  Lone x(network(rails(4, 4, 2, 4), {"up_down", {{"ascent", "d_mod_k"}}}));
+  for (u32 leaf = 1; leaf < 8; leaf++) {
+    std::map<u32, u32> uses;  // port: destinations
+    for (u32 t = 0; t < x.net.terminals; t++)
+      if (x.net.terminal_router[t] == leaf) {
+        x.walk(0, t, 0, [&](u32 router, const Step& step) {
+          if (router == 0) uses[step.port]++;
+        });
+      }
+    CHECK_EQ(uses.size(), std::size_t{4});
+  }
+}
+
+TEST(wrong_rails_and_planes_are_refused) {
+  const auto refused = [](const Section& topology, const std::string& key, const std::string& why) {
+    CHECK_THROWS(ConfigError, wired(topology), "topology." + topology.name + key, why);
+  };
+  refused(rails(4, 1, 1, 2), ".pods", "single leaf");
+  refused(rails(4, 2, 4, 2, {{"leaves_per_spine", i64{4}}}), ".leaves_per_spine", "4 of the 8 leaves");
+  refused(rails(4, 2, 4, 2, {{"cores", i64{2}}}), ".leaves_per_spine", "a divisor of the 8 leaves");
+  refused(rails(4, 2, 4, 2, {{"cores", i64{2}}, {"leaves_per_spine", i64{3}}}), ".leaves_per_spine", "a divisor");
+  refused(rails(4, 2, 4, 2, {{"cores", i64{2}}, {"leaves_per_spine", i64{8}}}), ".leaves_per_spine", "below 8");
+  refused(rails(4, 2, 4, 2, {{"local_levels", i64{2}}}), ".local_levels", "1 levels of cables");
+  refused(rails(500, 2, 4, 200), "", "a switch of level 1 would have 500 ports down");
+  refused(rails(500, 512, 65536, 2), "", "level");
+  refused(planes(8, 8, 4, 4, 0), ".spines", "0 spines for 4 leaves");
+  refused(planes(8, 8, 4, 1, 2), ".spines", "2 spines for 1 leaves");
+  refused(planes(8, 8, 4, 4, 2, {{"pods", i64{2}}}), ".cores", "0 cores for 2 pods");
+  refused(planes(8, 8, 4, 4, 2, {{"cores", i64{2}}}), ".cores", "2 cores for 1 pods");
+  refused(planes(8, 8, 4, 4, 2, {{"local_levels", i64{3}}}), ".local_levels", "2 levels of cables");
+  refused(planes(256, 256, 4, 4, 2, {{"host_links", i64{2}}}), "", "a switch of level 1");
+}
