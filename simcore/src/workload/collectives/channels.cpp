@@ -3,7 +3,9 @@
 // distances are used (distances prime to the number of nodes give rings through all nodes). The rank of a node that
 // sends to the next node differs between channels, as NCCL's rings use different NICs.
 #include <numeric>
+#include <string>
 
+#include "simcore/error.hpp"
 #include "workload/collectives/families.hpp"
 
 namespace flitgym::workload::collectives {
@@ -23,6 +25,17 @@ u32 distance(u32 nodes, u32 channel) {
 }
 
 }  // namespace channels
+
+u32 chunk_count(u64 bytes, u64 chunk_bytes) {
+  constexpr u64 kMost = 1 << 15;  // keeps the operations of a rank's collective in memory
+  if (chunk_bytes == 0 || bytes <= chunk_bytes) return 1;
+  const u64 count = (bytes + chunk_bytes - 1) / chunk_bytes;
+  if (count > kMost)
+    throw ConfigError("chunk_bytes: " + std::to_string(chunk_bytes) + " B cut a message of " + std::to_string(bytes) +
+                      " B into " + std::to_string(count) + " chunks, at most " + std::to_string(kMost) +
+                      " are possible; use larger chunks");
+  return static_cast<u32>(count);
+}
 
 ChannelOrder channel_order(const Communicator& comm, u32 channel) {
   const u32 size = comm.size(), each = comm.ranks_per_node, nodes = nodes_of(comm);

@@ -12,10 +12,8 @@ inline void exchange(Script& script, u32 to, u64 send_bytes, u32 from, u64 recei
   script.wait(request);
 }
 
-// Number of chunks of a message; at least one.
-inline u32 chunk_count(u64 bytes, u64 chunk_bytes) {
-  return chunk_bytes == 0 || bytes <= chunk_bytes ? 1 : static_cast<u32>((bytes + chunk_bytes - 1) / chunk_bytes);
-}
+// Number of chunks of a message; at least one. Throws ConfigError if there are too many.
+u32 chunk_count(u64 bytes, u64 chunk_bytes);
 
 enum class Pass : u8 { kUp, kDown, kUpAndDown };
 
