@@ -24,8 +24,9 @@ std::shared_ptr<const Program> step(u32 ranks, const Values& values) {
 constexpr u64 kHidden = 64, kSequence = 32, kLayers = 8, kVocabulary = 128, kInner = 256;
 constexpr u64 kActivations = kHidden * kSequence * 2;
 Values dense(const Values& more) {
-  Values values{{"model", std::string("llama_7b")}, {"layers", i64{kLayers}},       {"hidden", i64{kHidden}},
-                {"heads", i64{8}},                  {"intermediate", i64{kInner}},  {"sequence", i64{kSequence}},
+  Values values{{"model", std::string("llama_7b")}, {"layers", i64{kLayers}},
+                {"hidden", i64{kHidden}},           {"heads", i64{8}},
+                {"intermediate", i64{kInner}},      {"sequence", i64{kSequence}},
                 {"vocabulary", i64{kVocabulary}},   {"micro_batches", i64{1}}};
   for (const auto& [key, value] : more) values[key] = value;
   return values;
@@ -65,8 +66,8 @@ TEST(training_step_data_parallel_volumes) {
     CHECK_EQ(sent, 3 * kValues / 4 * (4 + 2));
 }
 
-// Two allreduces of b s h per layer and direction (Narayanan et al., SC 2021, section 3.2), one for the input embedding,
-// one for the output layer, three of the loss. Sequence parallelism sends the same amount (Korthikanti et al., 4.2.2).
+// Two allreduces of b s h per layer and direction (Narayanan et al., SC 2021, section 3.2). The input embedding and the
+// output layer add one each, the loss three. Sequence parallelism sends the same amount (Korthikanti et al., 4.2.2).
 TEST(training_step_tensor_parallel_volumes) {
   for (const u32 t : {2u, 4u, 8u})
     for (const bool sequence : {false, true})
@@ -142,8 +143,8 @@ TEST(training_step_expert_parallel_volumes) {
   CHECK_EQ((machine.between[{0, 1}]), gathers);
 }
 
-// The bubble is (p - 1) / m of the ideal time, and (p - 1) / (v m) with v chunks per stage (Narayanan et al., SC 2021,
-// section 2.2), with messages that take no time. Eager or rendezvous does not matter.
+// The bubble is (p - 1) / m of the ideal time, and (p - 1) / (v m) with v chunks per stage. Messages take no time, and
+// may be eager or rendezvous. Source: Narayanan et al., SC 2021, section 2.2.
 TEST(training_step_bubble) {
   const auto time = [](u32 p, u32 v, u32 m, bool rendezvous) {
     // The output layer of a vocabulary of one takes less than half a nanosecond.
@@ -179,8 +180,8 @@ TEST(training_step_published_models) {
   CHECK_NEAR(static_cast<double>(m.values() - unused) / 1e9, 12.9, 0.1);
 }
 
-// Narayanan et al., SC 2021, equation 3: 96 B s l h^2 (1 + s / 6 h + V / 16 l h) operations with recomputation; 72 B s l
-// h^2 (1 + s / 6 h + V / 12 l h) without.
+// Narayanan et al., SC 2021, equation 3. With recomputation a step of B sequences has
+// 96 B s l h^2 (1 + s / 6 h + V / 16 l h) operations. Without it there are 72 B s l h^2 (1 + s / 6 h + V / 12 l h).
 TEST(training_step_computation) {
   const Model& m = model_named("gpt_175b");
   const double s = m.sequence, l = m.layers, h = m.hidden, v = m.vocabulary, micro_batches = 4;
@@ -190,8 +191,8 @@ TEST(training_step_computation) {
                                   {"micro_batches", i64{4}},
                                   {"tflops", 100.0},
                                   {"recompute", recompute}});
-    const double published = (recompute ? 96 : 72) * micro_batches * s * l * h * h *
-                             (1 + s / (6 * h) + v / ((recompute ? 16 : 12) * l * h));
+    const double published =
+        (recompute ? 96 : 72) * micro_batches * s * l * h * h * (1 + s / (6 * h) + v / ((recompute ? 16 : 12) * l * h));
     CHECK_NEAR(static_cast<double>(workload::totals(*program).calc_ns) * 100e3 / published, 1.0, 1e-6);
   }
 }
@@ -221,10 +222,10 @@ Sent sent_to(const Program& program, u32 peer) {
 //   GPT13B_megatron_tp8_pp1_mbs1: 162 allreduces of 20,971,520 for layers and embedding, 3 of 8,192 for the loss;
 //     REDUCESCATTER 6,497,239,040 of gradients, ALLGATHER 3,248,619,520 of values. Vocabulary 32,000.
 //   Llama7B_megatron_tp2_pp1_mbs1: 130 allreduces of 16,777,216, 3 of 8,192; 13,509,853,184 and 6,754,926,592.
-// Differences: gradients there have 4 bytes, which bytes_per_gradient=4 reproduces. AICB counts the tied embedding of GPT
-// twice, and gives Llama an embedding of positions. It adds small messages (norms, optimizer), and an allreduce of the
-// embedding that a single stage does not need. The file Llama65B_deepspeed_zero3 has traced sizes of 12 modules (such as
-// 357,468 bytes) that do not follow from the sizes of the model, so it is not compared.
+// Differences: gradients there have 4 bytes, which bytes_per_gradient=4 reproduces. AICB counts the tied embedding of
+// GPT twice, and gives Llama an embedding of positions. It adds small messages (norms, optimizer), and an allreduce of
+// the embedding that a single stage does not need. The file Llama65B_deepspeed_zero3 has traced sizes of 12 modules
+// (such as 357,468 bytes) that do not follow from the sizes of the model, so it is not compared.
 TEST(training_step_agrees_with_aicb) {
   struct File {
     const char* model;
@@ -248,6 +249,24 @@ TEST(training_step_agrees_with_aicb) {
     CHECK_EQ(tensor.messages, 2 * (t - 1) * (file.allreduces + 3));
     const u64 gradients = file.gradients - 4 * file.more_values, values = file.values - 2 * file.more_values;
     CHECK_EQ(data.bytes, (d - 1) * (gradients + values) / d);
+  }
+}
+
+// Every message takes a microsecond. Without overlap the allreduces of the gradients follow the computation. With
+// overlap they run during the backward pass, but not the last bucket.
+TEST(training_step_overlap) {
+  const auto time = [](u32 ranks, bool overlap, double tflops) {
+    const auto program = step(
+        ranks, dense({{"overlap", overlap}, {"bucket_bytes", i64{1}}, {"tflops", tflops}, {"micro_batches", i64{2}}}));
+    return AbstractMachine(*program, true, {}, 1000).time;
+  };
+  const u64 bucket = 2 * 3 * 1000;  // an allreduce of six steps
+  for (const double tflops : {0.001, 1.0}) {
+    const u64 computation = time(1, false, tflops), layer = computation / (2 * 3 * kLayers) * 2;
+    CHECK_EQ(time(4, false, tflops), computation + kLayers * bucket);
+    const u64 seen = time(4, true, tflops);
+    if (layer > bucket) CHECK_EQ(seen, computation + bucket);
+    else CHECK(seen < computation + kLayers * bucket && seen > std::max(computation, kLayers * bucket));
   }
 }
 

@@ -24,8 +24,7 @@ void double_tree(Script& script, const Communicator& comm, u32 root, u64 bytes, 
 
 // rings.cpp: `steps` steps around the ring. `first` is the part sent in the first step. Each later step sends the part
 // received in the step before.
-void ring(Script& script, const Communicator& comm, u32 first, u32 steps, const Bytes& bytes, i32 tag,
-          u64 chunk_bytes);
+void ring(Script& script, const Communicator& comm, u32 first, u32 steps, const Bytes& bytes, i32 tag, u64 chunk_bytes);
 inline void ring_allgather(Script& script, const Communicator& comm, const Bytes& share, i32 tag, u64 chunk_bytes) {
   ring(script, comm, comm.me, comm.size() - 1, share, tag, chunk_bytes);
 }

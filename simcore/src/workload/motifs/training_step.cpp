@@ -42,17 +42,20 @@ void check(const Settings& s) {
     refuse("pipeline", text(s.pipeline) + " stages with " + text(s.virtual_stages) +
                            " virtual stages do not divide the " + text(s.model.layers) + " layers");
   if (s.virtual_stages > 1 && (s.pipeline == 1 || s.micro_batches % s.pipeline != 0))
-    refuse("virtual_stages", "the interleaved schedule needs pipeline > 1 and a number of micro_batches that is a "
-                             "multiple of pipeline; got pipeline=" +
-                                 text(s.pipeline) + ", micro_batches=" + text(s.micro_batches));
+    refuse("virtual_stages",
+           "the interleaved schedule needs pipeline > 1 and a number of micro_batches that is a "
+           "multiple of pipeline; got pipeline=" +
+               text(s.pipeline) + ", micro_batches=" + text(s.micro_batches));
   if (s.zero >= 2 && s.pipeline > 1)
-    refuse("zero", "ZeRO-2 and 3 do not work with a pipeline, because every micro-batch would reduce its gradients; "
-                   "use zero=0 or 1, or pipeline=1");
+    refuse("zero",
+           "ZeRO-2 and 3 do not work with a pipeline, because every micro-batch would reduce its gradients; "
+           "use zero=0 or 1, or pipeline=1");
   divides("expert", s.expert, s.model.experts, "experts of a layer");
   divides("expert", s.expert, s.data, "data-parallel ranks");
   if (s.expert > 1 && s.tensor > 1 && !s.sequence_parallel)
-    refuse("sequence_parallel", "expert parallelism with tensor > 1 needs sequence_parallel=true, because otherwise "
-                                "all ranks of a tensor group dispatch the same tokens");
+    refuse("sequence_parallel",
+           "expert parallelism with tensor > 1 needs sequence_parallel=true, because otherwise "
+           "all ranks of a tensor group dispatch the same tokens");
 }
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
@@ -82,9 +85,10 @@ std::vector<ParamSpec> model_params() {
     return integer(key, 0, 0, most, unit, doc + "; 0 = that of the model");
   };
   return {
-      choice("model", "small", model_names(),
-             "sizes of the transformer. gpt_13b, gpt_175b: Brown et al. 2020; llama_7b, llama_65b: Touvron et al. 2023; "
-             "mixtral_8x7b: Jiang et al. 2024; small: 4 layers of 256 values, for first runs"),
+      choice(
+          "model", "small", model_names(),
+          "sizes of the transformer. gpt_13b, gpt_175b: Brown et al. 2020; llama_7b, llama_65b: Touvron et al. 2023; "
+          "mixtral_8x7b: Jiang et al. 2024; small: 4 layers of 256 values, for first runs"),
       size("layers", 1 << 16, "", "transformer layers"),
       size("hidden", 1 << 20, "", "hidden size h; the inner size of feed-forward blocks grows with it"),
       size("heads", 1 << 16, "", "attention heads"),
