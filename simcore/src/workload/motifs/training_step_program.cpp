@@ -89,7 +89,7 @@ class Writer {
     const u64 bytes = which == Collective::kAllgather       ? share
                       : which == Collective::kReduceScatter ? share * comm.size()
                                                             : whole;
-    collective(script, comm, which, bytes, s_.algorithm, tag, s_.pipelining);
+    workload::collective(script, comm, which, bytes, s_.algorithm, tag, s_.pipelining);
   }
   void write(Script& script, const Exchange& exchange) const {
     const u64 each = exchange.which == Collective::kAllgather ? s_.value_bytes : s_.gradient_bytes;
@@ -119,8 +119,8 @@ class Writer {
   void dispatch() {
     if (!dispatches()) return;
     const u64 own = cut(s_.model.top_k * activations_, s_.sequence_parallel ? s_.tensor : 1);
-    collective(script_, expert_group(), Collective::kAlltoall, cut(own, s_.expert), s_.alltoall, kExpert,
-               {0, s_.pipelining.channels});
+    workload::collective(script_, expert_group(), Collective::kAlltoall, cut(own, s_.expert), s_.alltoall, kExpert,
+                         {0, s_.pipelining.channels});
   }
   void attention(double passes) { split(activations_, passes * s_.model.attention_flops(s_.micro_batch)); }
   void feed_forward(double passes) {
