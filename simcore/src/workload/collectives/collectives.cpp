@@ -44,8 +44,7 @@ void one_channel(Script& script, const Communicator& comm, Collective which, u64
     case Collective::kBcast: return bcast(script, order.comm, root_at, cut(bytes), algorithm, tag, chunk);
     case Collective::kReduce: return reduce(script, order.comm, root_at, cut(bytes), algorithm, tag, chunk);
     case Collective::kAllreduce: return allreduce(script, order.comm, cut(bytes), algorithm, tag, chunk);
-    case Collective::kAllgather:
-      return allgatherv(script, order.comm, [&](u32) { return cut(bytes); }, algorithm, tag, chunk);
+    case Collective::kAllgather: return allgather(script, order.comm, cut(bytes), algorithm, tag, chunk);
     case Collective::kReduceScatter:
       return reduce_scatterv(
           script, order.comm, [&](u32 q) { return cut(part(bytes, size, place(q))); }, algorithm, tag, chunk);
@@ -158,6 +157,10 @@ void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Al
 }
 
 void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+  const u32 size = comm.size();
+  if (algorithm == Algorithm::kDissemination)  // as dissemination_allgather(), without a list of ranks
+    return collectives::dissemination(
+        script, comm, [&](u32 distance) { return bytes * std::min(distance, size - distance); }, tag);
   allgatherv(script, comm, [&](u32) { return bytes; }, algorithm, tag, chunk_bytes);
 }
 

@@ -7,6 +7,8 @@ namespace flitgym::workload::motifs::training_step {
 
 namespace {
 
+constexpr u64 kMostRanks = 1 << 24;
+
 [[noreturn]] void refuse(const std::string& key, const std::string& what) {
   throw ConfigError("motif.training_step." + key + ": " + what);
 }
@@ -35,7 +37,23 @@ Model model_of(const Params& params) {
   return m;
 }
 
+// Keeps products of sizes within 64 bits, and the list of blocks in memory.
+void check_sizes(const Settings& s) {
+  constexpr double kMostValues = 1e15;
+  constexpr u64 kMostPasses = 1 << 22;
+  const Model& m = s.model;
+  const double block = 3.0 * m.hidden * m.intermediate * m.experts, attention = 4.0 * m.hidden * m.hidden;
+  if (m.layers * (block + attention + 1.0 * m.hidden * m.experts) + 2.0 * m.vocabulary * m.hidden > kMostValues)
+    refuse("hidden", "the model has more than 10^15 values; use fewer layers, experts or smaller sizes");
+  if (8.0 * s.micro_batch * m.sequence * m.hidden * m.top_k > kMostValues)
+    refuse("micro_batch", "the activations of a micro-batch exceed 10^15 bytes; use a smaller micro_batch or sequence");
+  if (u64{s.micro_batches} * m.layers > kMostPasses)
+    refuse("micro_batches", text(s.micro_batches) + " micro-batches of " + text(m.layers) + " layers exceed " +
+                                text(kMostPasses) + " passes; use fewer micro-batches");
+}
+
 void check(const Settings& s) {
+  check_sizes(s);
   divides("tensor", s.tensor, s.model.hidden, "values of hidden");
   divides("tensor", s.tensor, s.model.heads, "heads");
   if (s.model.layers % (s.pipeline * s.virtual_stages) != 0)
@@ -64,7 +82,10 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   s.tensor = params.count("tensor"), s.pipeline = params.count("pipeline"), s.expert = params.count("expert");
   s.virtual_stages = params.count("virtual_stages");
   const u64 replica = u64{s.tensor} * s.pipeline;
-  if (ranks == 0) ranks = static_cast<u32>(replica * s.expert * std::max<u64>(1, 16 / (replica * s.expert)));
+  const u64 fewest = replica * s.expert;
+  if (fewest > kMostRanks)
+    refuse("tensor", "tensor x pipeline x expert = " + text(fewest) + " exceeds " + text(kMostRanks) + " ranks");
+  if (ranks == 0) ranks = static_cast<u32>(fewest * std::max<u64>(1, 16 / fewest));
   if (ranks % replica != 0)
     refuse("tensor", "tensor x pipeline = " + text(replica) + " does not divide the " + text(ranks) + " ranks");
   s.data = static_cast<u32>(ranks / replica);

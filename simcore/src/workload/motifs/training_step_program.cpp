@@ -14,6 +14,7 @@
 // Messages occupy a processor of their own (processor 1), as NCCL's kernels and proxies do next to the computation.
 #include "workload/motifs/training_step_program.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace flitgym::workload::motifs::training_step {
@@ -100,7 +101,8 @@ class Writer {
   }
 
   void compute(double flops) {
-    script_.compute(static_cast<u64>(std::llround(flops / s_.tensor / (s_.tflops * 1000))));  // 1 TFLOP/s: 1,000 per ns
+    const double ns = flops / s_.tensor / (s_.tflops * 1000);  // 1 TFLOP/s is 1,000 per ns
+    script_.compute(static_cast<u64>(std::llround(std::min(ns, 9e18))));
   }
   // Before and after a part that tensor parallelism splits. An allreduce sums the result. With sequence parallelism, an
   // allgather collects the input, and a reduce_scatter distributes the sum.
