@@ -337,7 +337,7 @@ TEST(training_step_refuses) {
   refused(8, {{"experts", i64{8}}, {"expert", i64{4}}, {"tensor", i64{2}}},
           {"motif.training_step.sequence_parallel", "tensor > 1"});
   refused(4, {{"hidden", i64{1} << 20}, {"intermediate", i64{1} << 24}, {"layers", i64{1} << 16}}, {"10^15 values"});
-  refused(4, {{"micro_batch", i64{1} << 16}, {"sequence", i64{1} << 24}}, {"10^15 bytes"});
+  refused(4, {{"micro_batch", i64{1} << 16}, {"sequence", i64{1} << 24}, {"hidden", i64{1} << 10}}, {"10^15 bytes"});
   refused(4, {{"micro_batches", i64{1} << 16}, {"layers", i64{1} << 10}}, {"65536 micro-batches of 1024 layers"});
   refused(0, {{"tensor", i64{1} << 16}, {"pipeline", i64{1} << 16}}, {"4294967296 exceeds 16777216 ranks"});
   refused(4, {{"top_k", i64{2}}}, {"motif.training_step.top_k", "exceeds the 1 experts"});
