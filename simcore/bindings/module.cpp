@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "arrays.hpp"
+#include "collectives.hpp"
 #include "configuration.hpp"
 #include "exclusive.hpp"
 #include "failures.hpp"
@@ -104,6 +105,7 @@ PYBIND11_MODULE(_core, m) {
   };
   m.def("motif_ranks", ranks, py::arg("name"), py::arg("available"));
   m.def("available_memory", &available_memory);
+  bind_collectives(m);
   m.def(
       "terminals",
       [](const py::dict& topology, const py::object& failures) {
