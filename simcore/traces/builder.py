@@ -175,6 +175,15 @@ class ProgramBuilder:
         self._next[stream, group] = (index + 1, end)
         return end
 
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return the collectives by name, the sum of their sizes, and the bytes that all ranks send by kind."""
+        calls: dict[str, int] = {}
+        sizes: dict[str, int] = {}
+        for known in self._collectives:
+            calls[known.name] = calls.get(known.name, 0) + 1
+            sizes[known.name] = sizes.get(known.name, 0) + (known.bytes or 0)
+        return {"collectives": calls, "bytes": sizes, "sent_bytes": dict(self.sent)}
+
     def program(self) -> Program:
         """Return the program.
 
