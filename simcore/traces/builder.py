@@ -52,18 +52,22 @@ class ProgramBuilder:
         ranks: Number of ranks.
         collective: Algorithm of the collectives, or `auto`.
         place: Text of a place from a rank and the number that a method received as `place`.
+        alike: The ranks have equally many operations, so the memory is estimated after the first rank.
 
     Raises:
         ConfigError: The number of ranks is not valid, or no collective has this algorithm.
     """
 
-    def __init__(self, ranks: int, collective: str, place: Callable[[int, int], str]) -> None:
+    def __init__(
+        self, ranks: int, collective: str, place: Callable[[int, int], str], *, alike: bool = False
+    ) -> None:
         if not 1 <= ranks < 1 << 24:
             raise ConfigError(f"{ranks} ranks; a trace has 1 to {(1 << 24) - 1} ranks")
         self.ranks = ranks
         self.expansion = Expansion(collective)
         self.place = place
         self._rank = -1
+        self._alike = alike
         self._columns = {name: array("q") for name in ("kind", "size", "peer", "tag", "cpu", "owner")}
         self._before, self._after = array("q"), array("q")
         self._first_op, self._first_dependency = [0], [0]
@@ -82,6 +86,8 @@ class ProgramBuilder:
         while self._rank < rank:
             self._close()
             self._rank += 1
+            if self._alike and self._rank == 1:
+                self._require(len(self._columns["kind"]) * self.ranks)
         self._next.clear()
 
     def _close(self) -> None:
@@ -295,8 +301,11 @@ class ProgramBuilder:
         if (self._checked := self._checked - 1 - more) > 0:
             return
         self._checked = _BETWEEN_CHECKS
-        operations = len(self._columns["kind"]) + more
-        need, free = max(operations, more) * _BYTES_PER_OP, available_memory()
+        self._require(len(self._columns["kind"]) + more)
+
+    @staticmethod
+    def _require(operations: int) -> None:
+        need, free = operations * _BYTES_PER_OP, available_memory()
         if need > free:
             raise ConfigError(
                 f"the trace has more than {operations:,} operations after the expansion of its collectives, which need "

@@ -47,7 +47,7 @@ class _Player:
         self.ranks = options.replicate or len(files)
         self.own = rank_of(files[0]) if self.replicate else 0  # the rank whose file all ranks play
         self.groups = groups
-        self.builder = ProgramBuilder(self.ranks, options.collective, self._place)
+        self.builder = ProgramBuilder(self.ranks, options.collective, self._place, alike=self.replicate)
         self.nodes: Counter[str] = Counter()
         self.ignored_ctrl = 0
         self.recorded: Counter[str] = Counter()  # collectives and messages that take their recorded time
@@ -289,7 +289,7 @@ def _read(path: Path, options: TraceOptions) -> Trace:
         order, dependencies, ignored = _linked(file, nodes)
         for rank in range(player.ranks) if options.replicate else [at]:
             player.play(rank, nodes, order, dependencies)
-            player.ignored_ctrl += ignored
+        player.ignored_ctrl += ignored
     counts = {"ranks": player.ranks, "nodes": dict(player.nodes), **player.builder.counts()}
     return Trace(player.builder.program(), "chakra", counts, _notes(player, versions, own))
 
