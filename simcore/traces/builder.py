@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,22 @@ from .._program import CALC, RECEIVE, SEND, Program
 from .expansion import MOST_BYTES, MOST_NS, Expansion, Template
 from .messages import ANY, Messages
 
+MOST_RANKS = 1 << 20
 _TAGS = 1 << 31
 _BYTES_PER_OP = 400  # of an operation with its dependencies, in the builder, in `Program`'s arguments and in the core
 _BETWEEN_CHECKS = 1 << 16  # operations
 _NO_TAG, _MESSAGE = -1, -2  # instead of a collective's number
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Put the name of a file or folder before the text of errors that do not begin with it."""
+    try:
+        yield
+    except ConfigError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise ConfigError(f"{path}: {error}") from error
 
 
 @dataclass
@@ -61,8 +75,8 @@ class ProgramBuilder:
     def __init__(
         self, ranks: int, collective: str, place: Callable[[int, int], str], *, alike: bool = False
     ) -> None:
-        if not 1 <= ranks < 1 << 24:
-            raise ConfigError(f"{ranks} ranks; a trace has 1 to {(1 << 24) - 1} ranks")
+        if not 1 <= ranks <= MOST_RANKS:
+            raise ConfigError(f"{ranks} ranks; a trace has 1 to {MOST_RANKS} ranks")
         self.ranks = ranks
         self.expansion = Expansion(collective)
         self.place = place
@@ -343,4 +357,4 @@ class ProgramBuilder:
         return ConfigError(f"{place}: {str(error)[found.end() :]}") if place else error
 
 
-__all__ = ["ProgramBuilder"]
+__all__ = ["MOST_RANKS", "ProgramBuilder", "named"]

@@ -9,13 +9,13 @@ Megatron-LM: tensor, expert, data, pipeline (`megatron/core/parallel_state.py`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..._core import ConfigError
 from ..._files import read_unpacked
-from ..builder import ProgramBuilder
+from ..builder import ProgramBuilder, named
 from ..reader import Reader, Trace, TraceOptions
 
 _COMPUTE, _COMMUNICATION = 0, 1  # processors of a rank
@@ -178,7 +178,7 @@ class _Groups:
                 f"{self.ep} and {self.pp} pipeline stages; use a multiple of {self.tp * self.pp * self.ep}"
             )
 
-    def of(self, kind: str, rank: int) -> Iterable[int]:
+    def of(self, kind: str, rank: int) -> range:
         """Ranks of a group, in order."""
         first = rank // self.stage * self.stage  # of the stage
         end = first + self.stage
@@ -202,12 +202,14 @@ class _Player:
         self.builder, self.workload, self.groups = builder, workload, groups
         self.rank = 0
         self.now: list[int] = []  # operations that end before the next computation
+        self._numbers: dict[str, int] = {}  # of the rank's groups
 
     def play(self, rank: int) -> None:
         """Add a training step of a rank."""
         self.builder.begin(rank)
         self.rank, self.now = rank, []
-        self._numbers = {kind: self.builder.group(tuple(self.groups.of(kind, rank))) for kind in _STREAMS}
+        used = _STREAMS[:-1] if self.workload.policy in _TRAINING else _STREAMS[-1:]
+        self._numbers = {kind: self.builder.group(tuple(self.groups.of(kind, rank))) for kind in used}
         layers, policy = self.workload.layers, self.workload.policy
         if policy == "MICRO":
             for layer in layers:
@@ -264,7 +266,7 @@ class _Player:
             self.now = [self.builder.calc(ns, self.now, _COMPUTE, layer.line)]
 
     def _communicate(self, phase: _Phase, layer: _Layer) -> list[int]:
-        members = len(list(self.groups.of(phase.group, self.rank)))
+        members = len(self.groups.of(phase.group, self.rank))
         if members == 1:
             return self.now
         share = phase.collective in ("allgather", "alltoall")
@@ -316,15 +318,16 @@ def _notes(workload: _Workload, groups: _Groups, options: TraceOptions, builder:
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
-    workload = _parse(path)
-    ranks = _ranks(workload, options)
-    builder = ProgramBuilder(ranks, options.collective, lambda _, line: f"{path}: line {line}", alike=True)
-    groups = _Groups(workload, ranks, str(path))
-    player = _Player(builder, workload, groups)
-    for rank in range(ranks):
-        player.play(rank)
-    counts = {"ranks": ranks, "layers": len(workload.layers), **builder.counts()}
-    return Trace(builder.program(), "aicb", counts, _notes(workload, groups, options, builder))
+    with named(path):
+        workload = _parse(path)
+        ranks = _ranks(workload, options)
+        builder = ProgramBuilder(ranks, options.collective, lambda _, line: f"{path}: line {line}", alike=True)
+        groups = _Groups(workload, ranks, str(path))
+        player = _Player(builder, workload, groups)
+        for rank in range(ranks):
+            player.play(rank)
+        counts = {"ranks": ranks, "layers": len(workload.layers), **builder.counts()}
+        return Trace(builder.program(), "aicb", counts, _notes(workload, groups, options, builder))
 
 
 def _recognises(path: Path) -> bool:

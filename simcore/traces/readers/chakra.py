@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..._core import ConfigError
-from ..builder import ProgramBuilder
+from ..builder import ProgramBuilder, named
 from ..messages import ANY
 from ..order import ordered
 from ..reader import Reader, Trace, TraceOptions
@@ -274,24 +274,25 @@ def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
-    files, others = rank_files(path)
-    if options.replicate and len(files) > 1:
-        raise ConfigError(
-            f"{path}: replicate is for the file of one rank, but the folder has files of {len(files)} ranks; leave "
-            "replicate out, or name one file"
-        )
-    player = _Player(files, options, read_groups(others))
-    own = player.own
-    versions = set()
-    for at, file in enumerate(files):
-        version, nodes = read_nodes(file)
-        versions.add(version)
-        order, dependencies, ignored = _linked(file, nodes)
-        for rank in range(player.ranks) if options.replicate else [at]:
-            player.play(rank, nodes, order, dependencies)
-        player.ignored_ctrl += ignored
-    counts = {"ranks": player.ranks, "nodes": dict(player.nodes), **player.builder.counts()}
-    return Trace(player.builder.program(), "chakra", counts, _notes(player, versions, own))
+    with named(path):
+        files, others = rank_files(path)
+        if options.replicate and len(files) > 1:
+            raise ConfigError(
+                f"{path}: replicate is for the file of one rank, but the folder has files of {len(files)} ranks; leave "
+                "replicate out, or name one file"
+            )
+        player = _Player(files, options, read_groups(others))
+        own = player.own
+        versions = set()
+        for at, file in enumerate(files):
+            version, nodes = read_nodes(file)
+            versions.add(version)
+            order, dependencies, ignored = _linked(file, nodes)
+            for rank in range(player.ranks) if options.replicate else [at]:
+                player.play(rank, nodes, order, dependencies)
+            player.ignored_ctrl += ignored
+        counts = {"ranks": player.ranks, "nodes": dict(player.nodes), **player.builder.counts()}
+        return Trace(player.builder.program(), "chakra", counts, _notes(player, versions, own))
 
 
 def _recognises(path: Path) -> bool:
