@@ -190,8 +190,7 @@ class ProgramBuilder:
         else:
             made = own or self.expansion.of(name, bytes_, len(members), (me - root) % len(members))
             end = self._expand(made, np.roll(members, -root) if own is None else members, number, after, cpu)
-            sent = int(made.size[made.kind == SEND].sum())
-            self.sent[name] = self.sent.get(name, 0) + sent
+            self.sent[name] = self.sent.get(name, 0) + made.sent
         self._next[stream, group] = (index + 1, end)
         return end
 
@@ -244,9 +243,8 @@ class ProgramBuilder:
         op = len(columns["kind"]) - self._first_op[-1]
         for name, value in zip(columns, (kind, size, peer, 0, cpu, owner), strict=True):
             columns[name].append(value)
-        for before in after:
-            self._before.append(before)
-            self._after.append(op)
+        self._before.extend(after)
+        self._after.extend([op] * len(after))
         self._check_memory()
         return op
 
@@ -286,7 +284,7 @@ class ProgramBuilder:
         if not len(made.kind):
             return self.join(after, cpu)
         self._check_memory(len(made.kind))
-        first, last = made.first(), made.last()
+        first, last = made.first, made.last
         if len(after) > 1 and len(first) > 1:
             after = [self.join(after, cpu)]
         base = len(self._columns["kind"]) - self._first_op[-1]
@@ -304,15 +302,15 @@ class ProgramBuilder:
         self._before.frombytes((made.before + base).astype(np.int64).tobytes())
         self._after.frombytes((made.after + base).astype(np.int64).tobytes())
         for op in first:
-            for before in after:
-                self._before.append(before)
-                self._after.append(base + op)
+            self._before.extend(after)
+            self._after.extend([base + op] * len(after))
         known = self._collectives[number]
-        known.tags = max(known.tags, int(made.tag.max()) + 1)
+        known.tags = max(known.tags, made.tags)
         return self.join([base + op for op in last], cpu)
 
     def _check_memory(self, more: int = 0) -> None:
-        if (self._checked := self._checked - 1 - more) > 0:
+        self._checked -= 1 + more
+        if self._checked > 0:
             return
         self._checked = _BETWEEN_CHECKS
         self._require(len(self._columns["kind"]) + more)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,25 @@ class Template:
     before: Ints
     after: Ints
 
+    @cached_property
     def first(self) -> list[int]:
         """Operations that depend on no other operation."""
         return _others(len(self.kind), self.after)
 
+    @cached_property
     def last(self) -> list[int]:
         """Operations that no other operation depends on."""
         return _others(len(self.kind), self.before)
+
+    @cached_property
+    def sent(self) -> int:
+        """Bytes that the member sends."""
+        return int(self.size[self.kind == SEND].sum())
+
+    @cached_property
+    def tags(self) -> int:
+        """Number of tags."""
+        return int(self.tag.max(initial=0)) + 1
 
 
 def _others(operations: int, some: Ints) -> list[int]:
@@ -99,7 +112,12 @@ def exchange(sends: Sequence[int], receives: Sequence[int], me: int) -> Template
     """Return a template that sends `sends[k]` bytes to member k and receives `receives[k]` bytes, all at once.
 
     Empty messages are left out.
+
+    Raises:
+        ConfigError: A message is too large.
     """
+    if (largest := max(*sends, *receives)) > MOST_BYTES:
+        raise ConfigError(f"a message of {largest} bytes; valid are 0 to {MOST_BYTES} bytes")
     taken = [(RECEIVE, k, bytes_) for k, bytes_ in enumerate(receives) if bytes_ > 0 and k != me]
     return template(taken + [(SEND, k, bytes_) for k, bytes_ in enumerate(sends) if bytes_ > 0 and k != me])
 

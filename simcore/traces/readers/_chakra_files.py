@@ -20,9 +20,14 @@ def looks_like_trace(path: Path) -> bool:
         begin = read_unpacked(path, _BEGIN)
     except (ConfigError, OSError):
         return False
-    if begin.lstrip()[:1] == b"{":
+    if is_json(begin):
         return b'"workload_graph"' in begin or (b'"schema"' in begin and b'"nodes"' in begin) or _jsonizer(begin)
     return _begins_with_metadata(begin)
+
+
+def is_json(begin: bytes) -> bool:
+    """Whether a file begins with a JSON object. The byte `{` alone may be the length of a protobuf message."""
+    return re.match(rb'\s*\{\s*["}]', begin) is not None
 
 
 def _jsonizer(begin: bytes) -> bool:

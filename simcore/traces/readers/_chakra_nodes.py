@@ -10,6 +10,7 @@ from typing import Any
 
 from ..._core import ConfigError
 from ..._files import read_unpacked
+from ._chakra_files import is_json
 from ._chakra_schema import COLLECTIVES, NODE_TYPES, messages
 
 _NS_PER_US = 1000
@@ -20,7 +21,7 @@ _NO_ATTRIBUTES = {"id", "name", "type", "ctrl_deps", "data_deps", "duration_micr
 
 @dataclass(slots=True)
 class Node:
-    """A node. `attributes` has the values of the attributes by name."""
+    """A node. `attributes` has the values of the attributes by name, and `at` is its position in the file."""
 
     id: int
     name: str
@@ -30,6 +31,7 @@ class Node:
     duration_ns: int
     values: str = ""  # IOInfo.values of the inputs, only of METADATA_NODE
     attributes: dict[str, Any] = field(default_factory=dict)
+    at: int = 0
 
     def text(self) -> str:
         """Return the node's number and name for messages."""
@@ -69,11 +71,12 @@ def read_nodes(path: Path) -> tuple[str, list[Node]]:
     """
     data = read_unpacked(path)
     try:
-        if data[:64].lstrip()[:1] in (b"{", b"["):
-            return _from_json(data)
-        return _from_protobuf(data)
+        version, nodes = (_from_json if is_json(data[:4096]) else _from_protobuf)(data)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error
+    for at, node in enumerate(nodes):
+        node.at = at
+    return version, nodes
 
 
 def frames(data: bytes) -> Iterator[tuple[int, int, int]]:

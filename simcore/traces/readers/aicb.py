@@ -9,6 +9,7 @@ Megatron-LM: tensor, expert, data, pipeline (`megatron/core/parallel_state.py`, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,6 +204,7 @@ class _Player:
         self.rank = 0
         self.now: list[int] = []  # operations that end before the next computation
         self._numbers: dict[str, int] = {}  # of the rank's groups
+        self.alone: Counter[str] = Counter()  # collectives of rank 0 in groups of one rank
 
     def play(self, rank: int) -> None:
         """Add a training step of a rank."""
@@ -268,6 +270,7 @@ class _Player:
     def _communicate(self, phase: _Phase, layer: _Layer) -> list[int]:
         members = len(self.groups.of(phase.group, self.rank))
         if members == 1:
+            self.alone[phase.group] += self.rank == 0
             return self.now
         share = phase.collective in ("allgather", "alltoall")
         end = self.builder.collective(
@@ -292,7 +295,8 @@ def _ranks(workload: _Workload, options: TraceOptions) -> int:
     return max(2, -(-_FEWEST // least)) * least
 
 
-def _notes(workload: _Workload, groups: _Groups, options: TraceOptions, builder: ProgramBuilder) -> tuple[str, ...]:
+def _notes(player: _Player, options: TraceOptions) -> tuple[str, ...]:
+    workload, groups, builder = player.workload, player.groups, player.builder
     data = groups.stage // groups.tp
     notes = [
         f"{groups.ranks} ranks play the training step, with tensor-parallel groups of {groups.tp}, data-parallel groups "
@@ -309,6 +313,9 @@ def _notes(workload: _Workload, groups: _Groups, options: TraceOptions, builder:
             "All pipeline stages play the layers of the file at the same time. Their messages, one per micro-batch and "
             "direction, overlap the computation, so the result has no pipeline bubble."
         )
+    for group, count in player.alone.items():
+        if count:
+            notes.append(f"{count} collectives of a rank send nothing, because its group '{group}' has one rank.")
     if workload.more_lines:
         notes.append(f"{workload.more_lines} lines after the announced layers are left out.")
     if builder.expansion.replaced:
@@ -327,7 +334,7 @@ def _read(path: Path, options: TraceOptions) -> Trace:
         for rank in range(ranks):
             player.play(rank)
         counts = {"ranks": ranks, "layers": len(workload.layers), **builder.counts()}
-        return Trace(builder.program(), "aicb", counts, _notes(workload, groups, options, builder))
+        return Trace(builder.program(), "aicb", counts, _notes(player, options))
 
 
 def _recognises(path: Path) -> bool:

@@ -58,7 +58,7 @@ class _Player:
 
     def _place(self, rank: int, node: int) -> str:
         path = self._path(rank)
-        return next((f"{path}: {n.text()}" for n in read_nodes(path)[1] if n.id == node), f"{path}: node {node}")
+        return f"{path}: {read_nodes(path)[1][node].text()}"
 
     def play(self, rank: int, nodes: list[Node], order: list[int], dependencies: list[list[int]]) -> None:
         """Add the nodes of a rank."""
@@ -92,7 +92,7 @@ class _Player:
     def _recorded(self, node: Node, after: list[int], on_cpu: bool) -> int | None:
         if node.duration_ns == 0 and len(after) < 2:
             return after[0] if after else None
-        return self.builder.calc(node.duration_ns, after, _CPU if on_cpu else _GPU, node.id)
+        return self.builder.calc(node.duration_ns, after, _CPU if on_cpu else _GPU, node.at)
 
     def _collective(self, rank: int, node: Node, after: list[int], on_cpu: bool) -> int | None:
         kind, size = collective_of(node), node.number("comm_size")
@@ -126,7 +126,7 @@ class _Player:
             root=0 if root is None else members.index(root),
             cpu=_COMMUNICATION,
             stream=self._stream(node),
-            place=node.id,
+            place=node.at,
         )
 
     def _message(self, rank: int, node: Node, after: list[int], on_cpu: bool) -> int | None:
@@ -152,7 +152,7 @@ class _Player:
         tag = node.number("comm_tag") or 0
         tag = ANY if tag in (ANY, (1 << 32) - 1) and not send else tag
         call = self.builder.send if send else self.builder.receive
-        return call(peer, size, tag, after, _COMMUNICATION, place=node.id)
+        return call(peer, size, tag, after, _COMMUNICATION, place=node.at)
 
     def _stream(self, node: Node) -> int:
         name = str(node.attributes.get("pg_name") or "")

@@ -279,8 +279,9 @@ class _Player:
                     mine.play(call)
                 except ConfigError as error:
                     raise error if str(error).startswith(str(file)) else call.error(str(error)) from error
-            if last is None:
-                raise ConfigError(f"{file}: the file has no call of MPI; is it truncated?")
+            if last is None or last.name != "MPI_Finalize":
+                line = last.line if last else 1
+                raise ConfigError(f"{file}: line {line}: the file ends without MPI_Finalize, so it is truncated")
 
     def notes(self) -> tuple[str, ...]:
         """Return the assumptions that the trace needed."""
