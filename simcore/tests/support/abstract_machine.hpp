@@ -1,5 +1,5 @@
-// Runs a program without a network, for tests of the meaning of programs. Messages take no time. A message carries the
-// knowledge that its rank had when the last dependency of the send was done. A send is done at once (eager) or when its
+// Runs a program without a network, for tests of the meaning of programs. Every message takes `message_ns`, which is 0
+// unless given. A message carries the knowledge that its rank had when the last dependency of the send was done. A send is done at once (eager) or when its
 // receive is posted (rendezvous).
 #pragma once
 
@@ -24,13 +24,17 @@ class AbstractMachine {
   bool finished = true;             // false: a deadlock, some ranks wait for each other
   bool sizes_agree = true;          // every receive got a message of its own size
   bool once = true;                 // nothing was merged twice: each message was new to its receiver, or complete
-  u64 time = 0;                     // ns of computation on the longest path
+  u64 time = 0;                     // ns of computation and messages on the longest path
   std::vector<u64> knows;           // [ranks] bit r: the rank knows the contribution of rank r (ranks up to 64)
   std::vector<u64> received, sent;  // [ranks] bytes
   std::map<std::pair<u32, u32>, u64> between;  // bytes, by (source, destination)
 
-  AbstractMachine(const Program& program, bool rendezvous, Carries carries = {})
-      : program_(program), rendezvous_(rendezvous), carries_(std::move(carries)), ranks_(program.ranks) {
+  AbstractMachine(const Program& program, bool rendezvous, Carries carries = {}, u64 message_ns = 0)
+      : program_(program),
+        rendezvous_(rendezvous),
+        message_ns_(message_ns),
+        carries_(std::move(carries)),
+        ranks_(program.ranks) {
     knows.resize(program.ranks), received.resize(program.ranks), sent.resize(program.ranks);
     for (u32 rank = 0; rank < program.ranks; rank++) {
       knows[rank] = u64{1} << rank % 64;
@@ -106,7 +110,8 @@ class AbstractMachine {
     sizes_agree &= from.bytes == to.bytes;
     knows[to.rank] |= from.knowledge;
     received[to.rank] += from.bytes;
-    const u64 end = std::max(from.begin, to.begin);
+    const u64 end = rendezvous_ ? std::max(from.begin, to.begin) + message_ns_
+                                : std::max(from.begin + message_ns_, to.begin);
     if (rendezvous_) finish(from.rank, from.op, end, 0);
     finish(to.rank, to.op, end, from.knowledge);
   }
@@ -127,6 +132,7 @@ class AbstractMachine {
 
   const Program& program_;
   bool rendezvous_;
+  u64 message_ns_;
   Carries carries_;
   std::vector<Rank> ranks_;
   std::map<std::tuple<u32, u32, i32>, Channel> channels_;

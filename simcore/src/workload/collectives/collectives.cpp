@@ -1,122 +1,13 @@
 #include "workload/collectives/collectives.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "simcore/error.hpp"
+#include "workload/collectives/families.hpp"
 
 namespace flitgym::workload {
 
 namespace {
-
-// Posts the receive, sends (blocking), and waits for the receive.
-void exchange(Script& script, u32 to, u64 send_bytes, u32 from, u64 receive_bytes, i32 tag) {
-  const auto request = script.ireceive(from, receive_bytes, tag);
-  script.send(to, send_bytes, tag);
-  script.wait(request);
-}
-
-// Positions in a tree, counted from its root.
-struct Tree {
-  u32 parent = kNone;
-  std::vector<u32> children;
-};
-
-Tree binary_tree(u32 size, u32 place) {
-  Tree tree;
-  if (place > 0) tree.parent = (place - 1) / 2;
-  for (const u32 child : {2 * place + 1, 2 * place + 2})
-    if (child < size) tree.children.push_back(child);
-  return tree;
-}
-
-// The parent is the position without its lowest set bit. A child has one more bit, below that one.
-Tree binomial_tree(u32 size, u32 place) {
-  Tree tree;
-  if (place > 0) tree.parent = place & (place - 1);
-  const u32 end = place > 0 ? place & (~place + 1) : std::bit_ceil(size);
-  for (u32 bit = end / 2; bit > 0; bit /= 2)
-    if (place + bit < size) tree.children.push_back(place + bit);
-  return tree;
-}
-
-Tree flat_tree(u32 size, u32 place) {
-  Tree tree;
-  if (place > 0) tree.parent = 0;
-  else
-    for (u32 child = 1; child < size; child++) tree.children.push_back(child);
-  return tree;
-}
-
-// The neighbours in the tree, as ranks of the job.
-Tree tree_of(const Communicator& comm, u32 root, Algorithm algorithm) {
-  const u32 size = comm.size(), place = (comm.me + size - root) % size;
-  Tree tree = algorithm == Algorithm::kTree       ? binary_tree(size, place)
-              : algorithm == Algorithm::kBinomial ? binomial_tree(size, place)
-                                                  : flat_tree(size, place);
-  const auto rank = [&](u32 p) { return comm.rank((p + root) % size); };
-  if (tree.parent != kNone) tree.parent = rank(tree.parent);
-  for (u32& child : tree.children) child = rank(child);
-  return tree;
-}
-
-// Receives from all children at once, then sends one message to the parent.
-void up(Script& script, const Tree& tree, u64 bytes, i32 tag) {
-  std::vector<Script::Request> receives;
-  for (const u32 child : tree.children) receives.push_back(script.ireceive(child, bytes, tag));
-  script.wait_all(receives);
-  if (tree.parent != kNone) script.send(tree.parent, bytes, tag);
-}
-
-// Receives from the parent, then sends to all children at once.
-void down(Script& script, const Tree& tree, u64 bytes, i32 tag) {
-  if (tree.parent != kNone) script.receive(tree.parent, bytes, tag);
-  std::vector<Script::Request> sends;
-  for (const u32 child : tree.children) sends.push_back(script.isend(child, bytes, tag));
-  script.wait_all(sends);
-}
-
-// Allreduce by doubling. Among the first 2 * excess ranks, even ranks send their data to the odd ranks, which then take
-// part.
-void recursive_doubling(Script& script, const Communicator& comm, u64 bytes, i32 tag) {
-  const u32 size = comm.size(), power = std::bit_floor(size), excess = size - power, me = comm.me;
-  if (me < 2 * excess && me % 2 == 0) {
-    script.send(comm.rank(me + 1), bytes, tag);
-    script.receive(comm.rank(me + 1), bytes, tag + 1);
-    return;
-  }
-  const bool served = me < 2 * excess;
-  if (served) script.receive(comm.rank(me - 1), bytes, tag);
-  const u32 place = served ? me / 2 : me - excess;
-  i32 step = 2;
-  for (u32 bit = 1; bit < power; bit *= 2, step++) {
-    const u32 other = place ^ bit, partner = comm.rank(other < excess ? 2 * other + 1 : other + excess);
-    exchange(script, partner, bytes, partner, bytes, tag + step);
-  }
-  if (served) script.send(comm.rank(me - 1), bytes, tag + 1);
-}
-
-// Takes size - 1 steps around the ring. `first` is the part sent in the first step. Each later step sends the part
-// received in the step before.
-void ring(Script& script, const Communicator& comm, u32 first, const Bytes& bytes, i32 tag) {
-  const u32 size = comm.size(), to = comm.rank((comm.me + 1) % size), from = comm.rank((comm.me + size - 1) % size);
-  for (u32 step = 0; step + 1 < size; step++) {
-    const u32 out = (first + size - step % size) % size, in = (out + size - 1) % size;
-    exchange(script, to, bytes(out), from, bytes(in), tag + static_cast<i32>(step));
-  }
-}
-
-// A round ends when its message has arrived. The sends are waited for at the end.
-void dissemination(Script& script, const Communicator& comm, const std::function<u64(u32 distance)>& bytes, i32 tag) {
-  const u32 size = comm.size();
-  std::vector<Script::Request> sends;
-  for (u32 distance = 1; distance < size; distance *= 2, tag++) {
-    const auto request = script.ireceive(comm.rank((comm.me + size - distance) % size), bytes(distance), tag);
-    sends.push_back(script.isend(comm.rank((comm.me + distance) % size), bytes(distance), tag));
-    script.wait(request);
-  }
-  script.wait_all(sends);
-}
 
 [[noreturn]] void refuse(Collective which, Algorithm algorithm) {
   std::vector<std::string> valid;
@@ -133,18 +24,48 @@ Enum named(const std::string& what, const std::string& text, const std::vector<s
                     "; valid values: " + join(names));
 }
 
+Bytes equal_parts(u64 bytes, u32 size) {
+  return [=](u32 index) { return part(bytes, size, index); };
+}
+
+// One channel of a collective. The sizes are cut last, so that the parts of all channels add up.
+void one_channel(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
+                 const Pipelining& pipelining, u32 channel) {
+  const bool keeps_order = channel == 0 || algorithm == Algorithm::kHierarchical;
+  const auto order = keeps_order ? collectives::ChannelOrder{comm, {}} : collectives::channel_order(comm, channel);
+  const u32 size = comm.size(), root = 0;
+  const auto place = [&](u32 q) { return order.place_of.empty() ? q : order.place_of[q]; };
+  const auto cut = [&](u64 whole) { return part(whole, pipelining.channels, channel); };
+  u32 root_at = 0;
+  while (place(root_at) != root) root_at++;
+  const u64 chunk = pipelining.chunk_bytes;
+  switch (which) {
+    case Collective::kBarrier: break;
+    case Collective::kBcast: return bcast(script, order.comm, root_at, cut(bytes), algorithm, tag, chunk);
+    case Collective::kReduce: return reduce(script, order.comm, root_at, cut(bytes), algorithm, tag, chunk);
+    case Collective::kAllreduce: return allreduce(script, order.comm, cut(bytes), algorithm, tag, chunk);
+    case Collective::kAllgather:
+      return allgatherv(script, order.comm, [&](u32) { return cut(bytes); }, algorithm, tag, chunk);
+    case Collective::kReduceScatter:
+      return reduce_scatterv(
+          script, order.comm, [&](u32 q) { return cut(part(bytes, size, place(q))); }, algorithm, tag, chunk);
+    case Collective::kAlltoall:
+      return alltoallv(script, order.comm, [&](u32, u32) { return cut(bytes); }, algorithm, tag);
+  }
+}
+
 }  // namespace
 
 const std::vector<Algorithm>& algorithms(Collective collective) {
   using enum Algorithm;
   static const std::vector<Algorithm> of[] = {
-      {kTree, kDissemination, kBinomial, kLinear},    // barrier
-      {kTree, kBinomial, kLinear},                    // bcast
-      {kTree, kBinomial, kLinear},                    // reduce
-      {kTree, kRecursiveDoubling, kRing, kBinomial},  // allreduce
-      {kRing, kDissemination, kLinear},               // allgather
-      {kRing, kPairwise},                             // reduce_scatter
-      {kPairwise, kLinear},                           // alltoall
+      {kTree, kDissemination, kBinomial, kLinear, kDoubleTree, kHierarchical},                         // barrier
+      {kTree, kBinomial, kLinear, kDoubleTree, kHierarchical},                                         // bcast
+      {kTree, kBinomial, kLinear, kDoubleTree, kHierarchical},                                         // reduce
+      {kTree, kRecursiveDoubling, kRing, kBinomial, kHalvingDoubling, kDoubleTree, kHierarchical},     // allreduce
+      {kRing, kDissemination, kLinear, kHalvingDoubling, kHierarchical},                               // allgather
+      {kRing, kPairwise, kHalvingDoubling, kHierarchical},                                             // reduce_scatter
+      {kPairwise, kLinear, kBruck, kHierarchical},                                                     // alltoall
   };
   return of[static_cast<u32>(collective)];
 }
@@ -155,8 +76,9 @@ const std::vector<std::string>& collective_names() {
   return names;
 }
 const std::vector<std::string>& algorithm_names() {
-  static const std::vector<std::string> names{"tree",     "binomial", "recursive_doubling", "ring", "dissemination",
-                                              "pairwise", "linear"};
+  static const std::vector<std::string> names{"tree",     "binomial", "recursive_doubling", "ring",
+                                              "dissemination", "pairwise", "linear", "halving_doubling",
+                                              "double_tree", "bruck", "hierarchical", "auto"};
   return names;
 }
 const std::string& name(Collective collective) { return collective_names()[static_cast<u32>(collective)]; }
@@ -167,107 +89,141 @@ Collective collective_named(const std::string& text) {
 Algorithm algorithm_named(const std::string& text) { return named<Algorithm>("algorithm", text, algorithm_names()); }
 
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
-  if (algorithm == Algorithm::kDissemination) return dissemination(script, comm, [&](u32) { return bytes; }, tag);
-  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear)
-    refuse(Collective::kBarrier, algorithm);
-  const Tree tree = tree_of(comm, 0, algorithm);
-  up(script, tree, bytes, tag);
-  down(script, tree, bytes, tag);
+  switch (algorithm) {
+    case Algorithm::kDissemination:
+      return collectives::dissemination(script, comm, [&](u32) { return bytes; }, tag);
+    case Algorithm::kTree:
+    case Algorithm::kBinomial:
+    case Algorithm::kLinear:
+      return collectives::tree(script, comm, 0, bytes, algorithm, collectives::Pass::kUpAndDown, tag, 0);
+    case Algorithm::kDoubleTree:
+      return collectives::double_tree(script, comm, 0, bytes, collectives::Pass::kUpAndDown, tag, 0);
+    case Algorithm::kHierarchical: return collectives::hierarchical_barrier(script, comm, bytes, tag);
+    default: refuse(Collective::kBarrier, algorithm);
+  }
 }
 
-void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag) {
-  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear)
-    refuse(Collective::kBcast, algorithm);
-  down(script, tree_of(comm, root, algorithm), bytes, tag);
-}
-
-void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag) {
-  if (algorithm != Algorithm::kTree && algorithm != Algorithm::kBinomial && algorithm != Algorithm::kLinear)
-    refuse(Collective::kReduce, algorithm);
-  up(script, tree_of(comm, root, algorithm), bytes, tag);
-}
-
-void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag) {
+void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
+           u64 chunk_bytes) {
   switch (algorithm) {
     case Algorithm::kTree:
-    case Algorithm::kBinomial: {
-      const Tree tree = tree_of(comm, 0, algorithm);
-      up(script, tree, bytes, tag);
-      down(script, tree, bytes, tag);
-      return;
-    }
-    case Algorithm::kRecursiveDoubling: return recursive_doubling(script, comm, bytes, tag);
-    case Algorithm::kRing: {
-      // The parts circulate once while they are summed, and a second time to reach all ranks (Patarasuk, Yuan 2009).
-      const u32 size = comm.size();
-      const auto part_of = [&](u32 index) { return part(bytes, size, index); };
-      ring(script, comm, comm.me, part_of, tag);
-      ring(script, comm, (comm.me + 1) % size, part_of, tag + static_cast<i32>(size));
-      return;
-    }
+    case Algorithm::kBinomial:
+    case Algorithm::kLinear:
+      return collectives::tree(script, comm, root, bytes, algorithm, collectives::Pass::kDown, tag, chunk_bytes);
+    case Algorithm::kDoubleTree:
+      return collectives::double_tree(script, comm, root, bytes, collectives::Pass::kDown, tag, chunk_bytes);
+    case Algorithm::kHierarchical:
+      return collectives::hierarchical_bcast(script, comm, root, bytes, tag, chunk_bytes);
+    default: refuse(Collective::kBcast, algorithm);
+  }
+}
+
+void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
+            u64 chunk_bytes) {
+  switch (algorithm) {
+    case Algorithm::kTree:
+    case Algorithm::kBinomial:
+    case Algorithm::kLinear:
+      return collectives::tree(script, comm, root, bytes, algorithm, collectives::Pass::kUp, tag, chunk_bytes);
+    case Algorithm::kDoubleTree:
+      return collectives::double_tree(script, comm, root, bytes, collectives::Pass::kUp, tag, chunk_bytes);
+    case Algorithm::kHierarchical:
+      return collectives::hierarchical_reduce(script, comm, root, bytes, tag, chunk_bytes);
+    default: refuse(Collective::kReduce, algorithm);
+  }
+}
+
+void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+  switch (algorithm) {
+    case Algorithm::kTree:
+    case Algorithm::kBinomial:
+      return collectives::tree(script, comm, 0, bytes, algorithm, collectives::Pass::kUpAndDown, tag, chunk_bytes);
+    case Algorithm::kRecursiveDoubling: return collectives::recursive_doubling(script, comm, bytes, tag);
+    case Algorithm::kRing: return collectives::ring_allreduce(script, comm, bytes, tag, chunk_bytes);
+    case Algorithm::kHalvingDoubling: return collectives::halving_doubling_allreduce(script, comm, bytes, tag);
+    case Algorithm::kDoubleTree:
+      return collectives::double_tree(script, comm, 0, bytes, collectives::Pass::kUpAndDown, tag, chunk_bytes);
+    case Algorithm::kHierarchical: return collectives::hierarchical_allreduce(script, comm, bytes, tag, chunk_bytes);
     default: refuse(Collective::kAllreduce, algorithm);
   }
 }
 
-void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag) {
+void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Algorithm algorithm, i32 tag,
+                u64 chunk_bytes) {
   switch (algorithm) {
-    case Algorithm::kRing: return ring(script, comm, comm.me, [&](u32) { return bytes; }, tag);
-    // The gathered data doubles in each step; the last step sends only the missing part.
-    case Algorithm::kDissemination:
-      return dissemination(
-          script, comm, [&](u32 distance) { return bytes * std::min(distance, comm.size() - distance); }, tag);
-    case Algorithm::kLinear: return alltoall(script, comm, bytes, algorithm, tag);
+    case Algorithm::kRing: return collectives::ring_allgather(script, comm, share, tag, chunk_bytes);
+    case Algorithm::kDissemination: return collectives::dissemination_allgather(script, comm, share, tag);
+    case Algorithm::kLinear:
+      return collectives::linear(script, comm, [&](u32) { return share(comm.me); }, share, tag);
+    case Algorithm::kHalvingDoubling: return collectives::doubling_allgather(script, comm, share, tag);
+    case Algorithm::kHierarchical: return collectives::hierarchical_allgather(script, comm, share, tag, chunk_bytes);
     default: refuse(Collective::kAllgather, algorithm);
   }
 }
 
-void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag) {
-  const u32 size = comm.size();
-  const auto part_of = [&](u32 index) { return part(bytes, size, index); };
+void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+  allgatherv(script, comm, [&](u32) { return bytes; }, algorithm, tag, chunk_bytes);
+}
+
+void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm, i32 tag,
+                     u64 chunk_bytes) {
   switch (algorithm) {
-    // Part i starts from rank i + 1 and reaches rank i in the last step, with the shares of all ranks.
-    case Algorithm::kRing: return ring(script, comm, (comm.me + size - 1) % size, part_of, tag);
+    case Algorithm::kRing: return collectives::ring_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
     case Algorithm::kPairwise:
-      return alltoallv(script, comm, part_of, [&](u32) { return part_of(comm.me); }, algorithm, tag);
+      return collectives::pairwise(script, comm, part_of, [&](u32) { return part_of(comm.me); }, tag);
+    case Algorithm::kHalvingDoubling: return collectives::halving_reduce_scatter(script, comm, part_of, tag);
+    case Algorithm::kHierarchical:
+      return collectives::hierarchical_reduce_scatter(script, comm, part_of, tag, chunk_bytes);
     default: refuse(Collective::kReduceScatter, algorithm);
   }
 }
 
+void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag,
+                    u64 chunk_bytes) {
+  reduce_scatterv(script, comm, equal_parts(bytes, comm.size()), algorithm, tag, chunk_bytes);
+}
+
 void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm,
                i32 tag) {
-  const u32 size = comm.size(), me = comm.me;
-  const auto before = [&](u32 step) { return (me + size - step) % size; };
-  const auto after = [&](u32 step) { return (me + step) % size; };
-  if (algorithm == Algorithm::kPairwise) {
-    for (u32 step = 1; step < size; step++)
-      exchange(script, comm.rank(after(step)), to(after(step)), comm.rank(before(step)), from(before(step)), tag);
-  } else if (algorithm == Algorithm::kLinear) {
-    std::vector<Script::Request> requests;
-    for (u32 step = 1; step < size; step++)
-      requests.push_back(script.ireceive(comm.rank(before(step)), from(before(step)), tag));
-    for (u32 step = 1; step < size; step++)
-      requests.push_back(script.isend(comm.rank(after(step)), to(after(step)), tag));
-    script.wait_all(requests);
-  } else {
-    refuse(Collective::kAlltoall, algorithm);
+  switch (algorithm) {
+    case Algorithm::kPairwise: return collectives::pairwise(script, comm, to, from, tag);
+    case Algorithm::kLinear: return collectives::linear(script, comm, to, from, tag);
+    default: refuse(Collective::kAlltoall, algorithm);
+  }
+}
+
+void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes, Algorithm algorithm, i32 tag) {
+  switch (algorithm) {
+    case Algorithm::kBruck: return collectives::bruck(script, comm, bytes, tag);
+    case Algorithm::kHierarchical: return collectives::hierarchical_alltoall(script, comm, bytes, tag);
+    default:
+      return alltoallv(
+          script, comm, [&](u32 to) { return bytes(comm.me, to); }, [&](u32 from) { return bytes(from, comm.me); },
+          algorithm, tag);
   }
 }
 
 void alltoall(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag) {
-  const auto same = [&](u32) { return bytes; };
-  alltoallv(script, comm, same, same, algorithm, tag);
+  alltoallv(script, comm, [&](u32, u32) { return bytes; }, algorithm, tag);
 }
 
-void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag) {
-  switch (which) {
-    case Collective::kBarrier: return barrier(script, comm, algorithm, tag, bytes);
-    case Collective::kBcast: return bcast(script, comm, 0, bytes, algorithm, tag);
-    case Collective::kReduce: return reduce(script, comm, 0, bytes, algorithm, tag);
-    case Collective::kAllreduce: return allreduce(script, comm, bytes, algorithm, tag);
-    case Collective::kAllgather: return allgather(script, comm, bytes, algorithm, tag);
-    case Collective::kReduceScatter: return reduce_scatter(script, comm, bytes, algorithm, tag);
-    case Collective::kAlltoall: return alltoall(script, comm, bytes, algorithm, tag);
+void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
+                const Pipelining& pipelining) {
+  if (algorithm == Algorithm::kAuto) algorithm = chosen(which, bytes, comm.size());
+  if (which == Collective::kBarrier) return barrier(script, comm, algorithm, tag, bytes);
+  const u32 channels = comm.size() > 1 ? pipelining.channels : 1;
+  if (channels <= 1) return one_channel(script, comm, which, bytes, algorithm, tag, {pipelining.chunk_bytes, 1}, 0);
+  if (channels > kMostChannels || u64{2} * comm.size() * channels > kCollectiveTags)
+    throw ConfigError("channels: " + std::to_string(channels) + " channels of " + std::to_string(comm.size()) +
+                      " ranks exceed " + std::to_string(kMostChannels) + " channels, or " +
+                      std::to_string(kCollectiveTags) + " tags; use fewer channels");
+  std::vector<Script> strands;
+  for (u32 channel = 0; channel < channels; channel++) {
+    strands.push_back(script.strand());
+    one_channel(strands.back(), comm, which, bytes, algorithm,
+                tag + static_cast<i32>(channel) * (kCollectiveTags / static_cast<i32>(channels)), pipelining, channel);
   }
+  for (const Script& strand : strands) script.join(strand);
 }
 
 Communicator world(u32 ranks, u32 rank) { return {{}, rank, 0, 1, ranks}; }

@@ -3,7 +3,7 @@
 // If both ends of a pair send to each other, the receive is posted before the blocking send. Otherwise two rendezvous
 // messages would wait for each other forever. The message of step k has tag + k, so that a message that overtakes
 // another in the network does not match its receive. A call uses tags from `tag` to below tag + 2 * size, at most
-// kCollectiveTags.
+// kCollectiveTags. Channels share the kCollectiveTags tags of a call.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,24 @@ enum class Algorithm : u8 {
   kPairwise,  // size - 1 blocking steps; step c receives from me - c and sends to me + c (firefly's
               // funcSM/alltoallv.cc)
   kLinear,    // all messages at once
+  // Recursive halving scatters the sum, recursive doubling gathers it (Rabenseifner 2004; Thakur, Rabenseifner, Gropp,
+  // IJHPCA 19(1), 2005). A reduce_scatter is the first half, an allgather the second.
+  kHalvingDoubling,
+  // Two binary trees with half of the data each; an inner rank of one tree is a leaf of the other (Sanders, Speck,
+  // Traeff, Parallel Computing 35(12), 2009).
+  kDoubleTree,
+  kBruck,  // alltoall in log2(size) steps, each block once per set bit of its distance (Bruck et al., TPDS 8(11), 1997)
+  // Within nodes of `ranks_per_node` ranks, and across nodes between ranks with the same place in their node (a rail).
+  kHierarchical,
+  kAuto,  // by the table in choose.cpp
 };
+
+// Ways to keep more than one message of a rank on its way.
+struct Pipelining {
+  u64 chunk_bytes = 0;  // a ring, binary, binomial or double tree cuts its messages into chunks; 0: it does not
+  u32 channels = 1;     // parts of the data, each in an order of the ranks that suits another set of links
+};
+inline constexpr u32 kMostChannels = 32;
 
 // Distance of the tag bases of two collectives, so that their messages cannot be confused.
 inline constexpr i32 kCollectiveTags = 1 << 20;
@@ -39,27 +56,43 @@ const std::string& name(Algorithm algorithm);
 Collective collective_named(const std::string& text);  // both throw ConfigError
 Algorithm algorithm_named(const std::string& text);
 
+// The algorithm that `auto` stands for. `bytes` has the meaning that collective() gives it.
+Algorithm chosen(Collective collective, u64 bytes, u32 ranks);
+
 // Size of part `index` when `bytes` are cut into `parts`. Sizes differ by at most one byte.
 inline u64 part(u64 bytes, u32 parts, u32 index) { return bytes / parts + (index < bytes % parts); }
 
-using Bytes = std::function<u64(u32)>;  // bytes by position in the communicator
+using Bytes = std::function<u64(u32)>;               // bytes by position in the communicator
+using PairBytes = std::function<u64(u32 from, u32 to)>;  // bytes by two positions
 
 // `bytes` is the size of a message.
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes = 0);
-void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag);
-void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag);
-void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag);
+void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
+           u64 chunk_bytes = 0);
+void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algorithm algorithm, i32 tag,
+            u64 chunk_bytes = 0);
+void allreduce(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes = 0);
 // `bytes` is the share of one rank.
-void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag);
+void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes = 0);
+void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Algorithm algorithm, i32 tag,
+                u64 chunk_bytes = 0);
 // `bytes` is the size of the whole vector.
-void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag);
+void reduce_scatter(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag,
+                    u64 chunk_bytes = 0);
+// `part_of` is the size of the result of each rank.
+void reduce_scatterv(Script& script, const Communicator& comm, const Bytes& part_of, Algorithm algorithm, i32 tag,
+                     u64 chunk_bytes = 0);
+// Messages between the ends of each pair only, so `to` and `from` give the sizes of one rank. Pairwise and linear.
 void alltoallv(Script& script, const Communicator& comm, const Bytes& to, const Bytes& from, Algorithm algorithm,
                i32 tag);
+// Every algorithm. Bruck's and the hierarchical one carry blocks of other pairs.
+void alltoallv(Script& script, const Communicator& comm, const PairBytes& bytes, Algorithm algorithm, i32 tag);
 // `bytes` is the size per pair.
 void alltoall(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag);
 
 // Any of them. A root is the first rank.
-void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag);
+void collective(Script& script, const Communicator& comm, Collective which, u64 bytes, Algorithm algorithm, i32 tag,
+                const Pipelining& pipelining = {});
 
 // All ranks of a job.
 Communicator world(u32 ranks, u32 rank);

@@ -11,10 +11,14 @@ struct RepeatedCollective : Loop {
   Collective which = Collective::kAllreduce;
   Algorithm algorithm = Algorithm::kTree;
   u64 bytes = 0, compute_ns = 0;
+  Pipelining pipelining;
+  u32 ranks_per_node = 1;
 
   void iteration(u32 rank, Script& script) const override {
     script.compute(compute_ns);
-    collective(script, world(ranks, rank), which, bytes, algorithm, 0);
+    Communicator all = world(ranks, rank);
+    all.ranks_per_node = ranks_per_node;
+    collective(script, all, which, bytes, algorithm, 0, pipelining);
   }
 };
 

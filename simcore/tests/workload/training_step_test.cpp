@@ -1,0 +1,321 @@
+// training_step: volumes by the published formulas and by AICB, the pipeline's bubble, and the model's computation.
+#include <algorithm>
+#include <map>
+
+#include "support/abstract_machine.hpp"
+#include "support/written.hpp"
+#include "test.hpp"
+#include "workload/motifs/training_step_model.hpp"
+#include "workload/program_totals.hpp"
+
+using namespace flitgym;
+using testing::AbstractMachine;
+using workload::motifs::training_step::Model;
+using workload::motifs::training_step::model_named;
+
+namespace {
+
+std::shared_ptr<const Program> step(u32 ranks, const Values& values) {
+  return testing::motif("training_step", ranks, values);
+}
+
+// A dense model of 8 layers: h 64, s 32, so the activations of a micro-batch of one sequence have 4,096 bytes. Its
+// input and output embeddings are separate, and it learns no positions.
+constexpr u64 kHidden = 64, kSequence = 32, kLayers = 8, kVocabulary = 128, kInner = 256;
+constexpr u64 kActivations = kHidden * kSequence * 2;
+Values dense(const Values& more) {
+  Values values{{"model", std::string("llama_7b")}, {"layers", i64{kLayers}},       {"hidden", i64{kHidden}},
+                {"heads", i64{8}},                  {"intermediate", i64{kInner}},  {"sequence", i64{kSequence}},
+                {"vocabulary", i64{kVocabulary}},   {"micro_batches", i64{1}}};
+  for (const auto& [key, value] : more) values[key] = value;
+  return values;
+}
+constexpr u64 kLayerValues = 4 * kHidden * kHidden + 3 * kHidden * kInner;
+constexpr u64 kEmbeddingValues = kVocabulary * kHidden;
+constexpr u64 kValues = kLayers * kLayerValues + 2 * kEmbeddingValues;
+
+AbstractMachine run(const Program& program, bool rendezvous = true) {
+  workload::check_program(program, "training_step");
+  AbstractMachine machine(program, rendezvous);
+  CHECK(machine.finished);
+  CHECK(machine.sizes_agree);
+  return machine;
+}
+
+}  // namespace
+
+// An allreduce sends 2 (d - 1) / d of the gradients. ZeRO-1 and 2 send as much, ZeRO-3 half as much again
+// (Rajbhandari et al., SC 2020, section 7). ZeRO-2 reduces after every micro-batch, ZeRO-3 also gathers twice.
+TEST(training_step_data_parallel_volumes) {
+  for (const i64 zero : {0, 1, 2, 3})
+    for (const u32 d : {1u, 2u, 4u, 8u})
+      for (const i64 micro_batches : {1, 3})
+        for (const bool overlap : {false, true})
+          for (const i64 bucket : {i64{1}, i64{300000}, i64{80000000}}) {
+            const auto program = step(d, dense({{"zero", zero},
+                                                {"micro_batches", micro_batches},
+                                                {"overlap", overlap},
+                                                {"bucket_bytes", bucket}}));
+            const auto m = static_cast<u64>(micro_batches);
+            const u64 passes = zero <= 1 ? 2 : zero == 2 ? m + 1 : 3 * m;
+            for (const u64 sent : run(*program).sent) CHECK_EQ(sent, passes * (d - 1) * (kValues * 2 / d));
+          }
+  // Gradients of 4 bytes double the reduction, not the gathering of values.
+  for (const u64 sent : run(*step(4, dense({{"zero", i64{1}}, {"bytes_per_gradient", i64{4}}}))).sent)
+    CHECK_EQ(sent, 3 * kValues / 4 * (4 + 2));
+}
+
+// Two allreduces of b s h per layer and direction (Narayanan et al., SC 2021, section 3.2), one for the input embedding,
+// one for the output layer, three of the loss. Sequence parallelism sends the same amount (Korthikanti et al., 4.2.2).
+TEST(training_step_tensor_parallel_volumes) {
+  for (const u32 t : {2u, 4u, 8u})
+    for (const bool sequence : {false, true})
+      for (const bool recompute : {false, true})
+        for (const i64 batch : {1, 3}) {
+          const auto program = step(t, dense({{"tensor", i64{t}},
+                                              {"sequence_parallel", sequence},
+                                              {"recompute", recompute},
+                                              {"micro_batch", batch},
+                                              {"micro_batches", i64{2}}}));
+          const auto b = static_cast<u64>(batch);
+          const u64 allreduces = (recompute ? 6 : 4) * kLayers + 2;
+          const u64 loss = 3 * b * kSequence * 4;
+          for (const u64 sent : run(*program).sent)
+            CHECK_EQ(sent, 2 * 2 * (t - 1) * (allreduces * b * kActivations + loss) / t);
+        }
+}
+
+// Activations forward and gradients backward between neighbouring stages, v times with v chunks per stage.
+TEST(training_step_pipeline_volumes) {
+  for (const u32 p : {2u, 4u})
+    for (const u32 v : {1u, 2u})
+      for (const u32 t : {1u, 2u})
+        for (const bool sequence : {false, true}) {
+          const u32 m = 8;
+          AbstractMachine machine = run(*step(p * t, dense({{"pipeline", i64{p}},
+                                                            {"virtual_stages", i64{v}},
+                                                            {"tensor", i64{t}},
+                                                            {"sequence_parallel", sequence},
+                                                            {"micro_batches", i64{m}}})));
+          const u64 each = kActivations / (sequence ? t : 1);
+          for (u32 stage = 0; stage < p; stage++)
+            for (u32 k = 0; k < t; k++) {
+              const u32 next = (stage + 1) % p;
+              const u64 forward = m * each * (next == 0 ? v - 1 : v);
+              // With two stages, the messages of both directions have the same two ends.
+              const u64 wanted = p == 2 ? m * each * (2 * v - 1) : forward;
+              CHECK_EQ((machine.between[{stage * t + k, next * t + k}]), wanted);
+              CHECK_EQ((machine.between[{next * t + k, stage * t + k}]), wanted);
+            }
+        }
+  // GPT's two ends share the embedding: an allreduce of its gradients between the first and the last stage.
+  const i64 layers = 4, micro_batches = 4;
+  AbstractMachine tied = run(*step(4, {{"pipeline", i64{4}}, {"layers", layers}, {"micro_batches", micro_batches}}));
+  const Model& small = model_named("small");
+  CHECK_EQ((tied.between[{0, 3}]), small.embedding_values() * 2);
+  CHECK_EQ((tied.between[{3, 0}]), small.embedding_values() * 2);
+}
+
+// Two alltoalls per layer and direction, each of top_k b s h values, of which (e - 1) / e leave the rank. The gradients
+// of an expert are reduced among the d / e ranks that hold it.
+TEST(training_step_expert_parallel_volumes) {
+  const u64 experts = 8, top_k = 2;
+  for (const u32 e : {1u, 2u, 4u})
+    for (const u32 d : {4u, 8u}) {
+      const auto program = step(d, dense({{"experts", i64{experts}}, {"top_k", i64{top_k}}, {"expert", i64{e}}}));
+      const u64 alltoalls = e == 1 ? 0 : 4 * kLayers * (e - 1) * (top_k * kActivations / e);
+      const u64 expert = kLayers * (experts / e) * 3 * kHidden * kInner;
+      const u64 other = kLayers * (4 * kHidden * kHidden + kHidden * experts) + 2 * kEmbeddingValues;
+      const u64 replicas = d / e;
+      for (const u64 sent : run(*program).sent)
+        CHECK_EQ(sent, alltoalls + 2 * 2 * ((d - 1) * other / d + (replicas - 1) * expert / replicas));
+    }
+  // Tensor parts dispatch different tokens, and gather all tokens of their experts.
+  const auto both = step(8, dense({{"experts", i64{8}},
+                                   {"top_k", i64{2}},
+                                   {"expert", i64{4}},
+                                   {"tensor", i64{2}},
+                                   {"sequence_parallel", true}}));
+  AbstractMachine machine = run(*both);
+  // Per layer: attention moves the activations 4 times, the experts top_k times as much 4 times.
+  const u64 gathers = kLayers * 4 * (1 + top_k) * kActivations / 2 + 4 * kActivations / 2 + 3 * kSequence * 4;
+  CHECK_EQ((machine.between[{0, 1}]), gathers);
+}
+
+// The bubble is (p - 1) / m of the ideal time, and (p - 1) / (v m) with v chunks per stage (Narayanan et al., SC 2021,
+// section 2.2), with messages that take no time. Eager or rendezvous does not matter.
+TEST(training_step_bubble) {
+  const auto time = [](u32 p, u32 v, u32 m, bool rendezvous) {
+    // The output layer of a vocabulary of one takes less than half a nanosecond.
+    const auto program = step(p, dense({{"layers", i64{16}},
+                                        {"vocabulary", i64{1}},
+                                        {"pipeline", i64{p}},
+                                        {"virtual_stages", i64{v}},
+                                        {"micro_batches", i64{m}}}));
+    return run(*program, rendezvous).time;
+  };
+  for (const bool rendezvous : {false, true}) {
+    const u64 alone = time(1, 1, 1, rendezvous);  // forward and backward of all layers
+    CHECK(alone > 100 && alone % 16 == 0);
+    for (const u32 p : {2u, 4u, 8u})
+      for (const u32 v : {1u, 2u})
+        for (const u32 m : {8u, 16u}) {
+          const u64 ideal = alone / p * m;
+          CHECK_EQ(time(p, v, m, rendezvous), ideal + ideal * (p - 1) / (v * m));
+        }
+    CHECK_EQ(time(4, 1, 3, rendezvous), alone / 4 * (3 + 3));  // fewer micro-batches than stages
+    CHECK_EQ(time(2, 4, 4, rendezvous), alone / 2 * 4 + alone / 8);
+  }
+}
+
+// Values that the papers publish, in billions.
+TEST(training_step_published_models) {
+  const std::map<std::string, double> billions{
+      {"gpt_13b", 12.85}, {"gpt_175b", 174.6}, {"llama_7b", 6.7}, {"llama_65b", 65.2}, {"mixtral_8x7b", 46.7}};
+  for (const auto& [name, published] : billions)
+    CHECK_NEAR(static_cast<double>(model_named(name).values()) / 1e9, published, 0.01 * published);
+  const Model& m = model_named("mixtral_8x7b");
+  const u64 unused = m.layers * (m.experts - m.top_k) * m.expert_values();
+  CHECK_NEAR(static_cast<double>(m.values() - unused) / 1e9, 12.9, 0.1);
+}
+
+// Narayanan et al., SC 2021, equation 3: 96 B s l h^2 (1 + s / 6 h + V / 16 l h) operations with recomputation; 72 B s l
+// h^2 (1 + s / 6 h + V / 12 l h) without.
+TEST(training_step_computation) {
+  const Model& m = model_named("gpt_175b");
+  const double s = m.sequence, l = m.layers, h = m.hidden, v = m.vocabulary, micro_batches = 4;
+  for (const bool recompute : {false, true}) {
+    const auto program = step(8, {{"model", std::string("gpt_175b")},
+                                  {"pipeline", i64{8}},
+                                  {"micro_batches", i64{4}},
+                                  {"tflops", 100.0},
+                                  {"recompute", recompute}});
+    const double published = (recompute ? 96 : 72) * micro_batches * s * l * h * h *
+                             (1 + s / (6 * h) + v / ((recompute ? 16 : 12) * l * h));
+    CHECK_NEAR(static_cast<double>(workload::totals(*program).calc_ns) * 100e3 / published, 1.0, 1e-6);
+  }
+}
+
+namespace {
+
+// Bytes and messages that rank 0 sends to a peer, by block and tag base.
+struct Sent {
+  u64 bytes = 0, messages = 0;
+};
+Sent sent_to(const Program& program, u32 peer) {
+  Sent sum;
+  Block block;
+  for (u64 k = 0; k < program.blocks(0); k++) {
+    block.clear();
+    program.block(0, k, block);
+    for (const Op& op : block.ops)
+      if (op.kind == OpKind::kSend && op.peer == peer) sum.bytes += op.size, sum.messages++;
+  }
+  return sum;
+}
+
+}  // namespace
+
+// Numbers of AICB's files for the same models (aliyun/aicb, workload/simAI, Apache-2.0), in bytes. Each file has one
+// micro-batch.
+//   GPT13B_megatron_tp8_pp1_mbs1: 162 allreduces of 20,971,520 for layers and embedding, 3 of 8,192 for the loss;
+//     REDUCESCATTER 6,497,239,040 of gradients, ALLGATHER 3,248,619,520 of values. Vocabulary 32,000.
+//   Llama7B_megatron_tp2_pp1_mbs1: 130 allreduces of 16,777,216, 3 of 8,192; 13,509,853,184 and 6,754,926,592.
+// Differences: gradients there have 4 bytes, which bytes_per_gradient=4 reproduces. AICB counts the tied embedding of GPT
+// twice, and gives Llama an embedding of positions. It adds small messages (norms, optimizer), and an allreduce of the
+// embedding that a single stage does not need. The file Llama65B_deepspeed_zero3 has traced sizes of 12 modules (such as
+// 357,468 bytes) that do not follow from the sizes of the model, so it is not compared.
+TEST(training_step_agrees_with_aicb) {
+  struct File {
+    const char* model;
+    u32 tensor;
+    u64 allreduces, activations, gradients, values, more_values;
+  };
+  const File files[] = {
+      {"gpt_13b", 8, 162, 20971520, 6497239040, 3248619520, u64{32000} * 5120 / 8},
+      {"llama_7b", 2, 130, 16777216, 13509853184, 6754926592, u64{2048} * 4096},
+  };
+  for (const File& file : files) {
+    const u32 t = file.tensor, d = 2;
+    const auto program = step(t * d, {{"model", std::string(file.model)},
+                                      {"tensor", i64{t}},
+                                      {"zero", i64{1}},
+                                      {"vocabulary", i64{32000}},
+                                      {"micro_batches", i64{1}},
+                                      {"bytes_per_gradient", i64{4}}});
+    const Sent tensor = sent_to(*program, 1), data = sent_to(*program, t);
+    CHECK_EQ(tensor.bytes, 2 * (t - 1) * (file.allreduces * file.activations + 3 * 8192) / t);
+    CHECK_EQ(tensor.messages, 2 * (t - 1) * (file.allreduces + 3));
+    const u64 gradients = file.gradients - 4 * file.more_values, values = file.values - 2 * file.more_values;
+    CHECK_EQ(data.bytes, (d - 1) * (gradients + values) / d);
+  }
+}
+
+// All kinds of parallelism together, with rendezvous messages: no rank waits for ever, and the bytes are the same with
+// every algorithm that is optimal in bytes.
+TEST(training_step_combinations_finish) {
+  for (const i64 t : {1, 2})
+    for (const i64 p : {1, 2, 4})
+      for (const i64 v : {1, 2})
+        for (const i64 e : {1, 2})
+          for (const i64 zero : {0, 1, 3})
+            for (const i64 m : {4, 12}) {
+              if ((v > 1 && p == 1) || (zero == 3 && p > 1)) continue;
+              const Values values = dense({{"tensor", t},
+                                           {"pipeline", p},
+                                           {"virtual_stages", v},
+                                           {"experts", i64{4}},
+                                           {"top_k", i64{2}},
+                                           {"expert", e},
+                                           {"zero", zero},
+                                           {"sequence_parallel", true},
+                                           {"micro_batches", m},
+                                           {"bucket_bytes", i64{100000}},
+                                           {"iterations", i64{2}}});
+              const auto program = step(static_cast<u32>(t * p * 4), values);
+              for (const bool rendezvous : {false, true}) run(*program, rendezvous);
+            }
+  const Values hybrid{{"tensor", i64{4}}, {"ranks_per_node", i64{8}}, {"zero", i64{1}}};
+  u64 bytes = 0;
+  for (const char* algorithm : {"ring", "halving_doubling", "hierarchical", "auto"}) {
+    Values values = dense(hybrid);
+    values["algorithm"] = std::string(algorithm);
+    values["channels"] = i64{2}, values["chunk_bytes"] = i64{5000};
+    run(*step(16, values));
+    const u64 sum = workload::totals(*step(16, values)).bytes;
+    if (bytes == 0) bytes = sum;
+    if (std::string(algorithm) != "auto") CHECK_EQ(sum, bytes);
+  }
+}
+
+// A rank keeps one block. GPT-13B on 128 ranks has small ones, which are written when they are needed.
+TEST(training_step_blocks_are_small) {
+  const auto program = step(128, {{"model", std::string("gpt_13b")}, {"tensor", i64{8}}, {"micro_batches", i64{8}}});
+  std::size_t most = 0;
+  Block block;
+  u64 count = 0;
+  for (u64 k = 0; k < program->blocks(0); k += program->repeats(0, k), count++) {
+    block.clear();
+    program->block(0, k, block);
+    most = std::max(most, block.ops.size());
+  }
+  CHECK(program->blocks(0) > 8 * 40);
+  CHECK_FOR(most < 1000, std::to_string(most));
+  CHECK_FOR(count < 100, std::to_string(count));  // the layers of a pass are equal blocks
+}
+
+TEST(training_step_refuses) {
+  const auto refused = [](u32 ranks, const Values& values, const std::vector<std::string>& parts) {
+    testing::thrown<ConfigError>(__FILE__, __LINE__, "step", [&] { step(ranks, dense(values)); }, parts);
+  };
+  refused(12, {{"tensor", i64{8}}}, {"motif.training_step.tensor", "8", "12 ranks"});
+  refused(6, {{"tensor", i64{3}}}, {"motif.training_step.tensor", "3 does not divide the 64 values of hidden"});
+  refused(3, {{"pipeline", i64{3}}}, {"motif.training_step.pipeline", "8 layers"});
+  refused(4, {{"pipeline", i64{4}}, {"virtual_stages", i64{2}}, {"micro_batches", i64{6}}},
+          {"motif.training_step.virtual_stages", "multiple of pipeline"});
+  refused(4, {{"pipeline", i64{2}}, {"zero", i64{3}}}, {"motif.training_step.zero", "pipeline=1"});
+  refused(6, {{"experts", i64{8}}, {"expert", i64{4}}}, {"motif.training_step.expert", "6 data-parallel ranks"});
+  refused(8, {{"experts", i64{8}}, {"expert", i64{4}}, {"tensor", i64{2}}},
+          {"motif.training_step.sequence_parallel", "tensor > 1"});
+  refused(4, {{"top_k", i64{2}}}, {"motif.training_step.top_k", "exceeds the 1 experts"});
+}
