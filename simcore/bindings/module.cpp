@@ -153,9 +153,10 @@ PYBIND11_MODULE(_core, m) {
           },
           py::arg("text"), py::arg("name") = "goal")
       .def_static(
-          "goal_file",
+          "goal_binary",
           [](const std::string& path) {
-            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return workload::read_goal_file(path); })});
+            return std::make_shared<PyProgram>(
+                PyProgram{without_gil([&] { return workload::read_goal_binary(path); })});
           },
           py::arg("path"))
       .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return workload::write_goal(*p->program); }); })
