@@ -33,6 +33,7 @@
 #include "workload/program_totals.hpp"
 #include "workload/readers/array_program.hpp"
 #include "workload/readers/goal.hpp"
+#include "workload/readers/goal_binary.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -153,7 +154,18 @@ PYBIND11_MODULE(_core, m) {
             return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return workload::read_goal(text, name); })});
           },
           py::arg("text"), py::arg("name") = "goal")
+      .def_static(
+          "goal_binary",
+          [](const std::string& path) {
+            return std::make_shared<PyProgram>(
+                PyProgram{without_gil([&] { return workload::read_goal_binary(path); })});
+          },
+          py::arg("path"))
       .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return workload::write_goal(*p->program); }); })
+      .def("to_goal_binary",
+           [](Live<PyProgram> p) {
+             return py::bytes(without_gil([&] { return workload::write_goal_binary(*p->program); }));
+           })
       .def("communication", [](Live<PyProgram> p) { return communication_of(*p); })
       .def("check", [](Live<PyProgram> p) { without_gil([&] { workload::check_program(*p->program, "program"); }); })
       .def("totals",
