@@ -16,11 +16,13 @@ using workload::Collective;
 
 namespace {
 
+const char* const kAuto = "auto";
 constexpr u64 kBytesPerRank = 512;  // estimate of an operation, its dependencies and their copies in Python
 
 std::vector<std::string> valid_algorithms(Collective which) {
   std::vector<std::string> names;
   for (const Algorithm a : workload::algorithms(which)) names.push_back(workload::name(a));
+  if (std::find(names.begin(), names.end(), kAuto) == names.end()) names.emplace_back(kAuto);
   return names;
 }
 

@@ -21,17 +21,6 @@ MOST_BYTES = 1 << 40  # of a message or vector, the limit of the motifs, too
 MOST_NS = 1 << 50  # of a computation: 13 days, the limit of the motifs, too
 _CACHED = 1 << 21  # operations
 
-# The algorithm of `auto` in a core without a table by message size.
-_AUTO = {
-    "barrier": "dissemination",
-    "bcast": "binomial",
-    "reduce": "binomial",
-    "allreduce": "ring",
-    "allgather": "ring",
-    "reduce_scatter": "ring",
-    "alltoall": "pairwise",
-}
-
 
 @dataclass(frozen=True)
 class Template:
@@ -138,7 +127,7 @@ class Expansion:
         self._valid: dict[str, list[str]] = collective_algorithms()
         self._made: dict[tuple[Any, ...], Template] = {}
         self._kept = 0
-        names = sorted({name for valid in self._valid.values() for name in valid} | {"auto"})
+        names = sorted({name for valid in self._valid.values() for name in valid})
         if algorithm not in names:
             raise ConfigError(f"collective: there is no algorithm '{algorithm}'; valid values: {', '.join(names)}")
 
@@ -164,13 +153,10 @@ class Expansion:
         return made
 
     def _from_core(self, name: str, bytes_: int, size: int, me: int) -> Template:
-        valid = self._valid[name]
         algorithm = self.algorithm
-        if algorithm not in valid and algorithm != "auto":
+        if algorithm not in self._valid[name]:
             self.replaced.add(name)
             algorithm = "auto"
-        if algorithm == "auto" and "auto" not in valid:
-            algorithm = _AUTO[name]
         return Template(**collective_operations(name, bytes_, algorithm, size, me))
 
 
