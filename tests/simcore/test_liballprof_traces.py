@@ -82,7 +82,7 @@ def test_any_tag_of_a_known_source_takes_the_next_message(tmp_path: Path) -> Non
     b.call("Recv", 1, 9, INT, 0, -1, b.world, 0).call("Recv", 1, 9, INT, 0, 6, b.world, 0)
     b.call("Barrier", b.world)
     goal = played(tmp_path, a.end(), b.end()).program.to_goal()
-    assert "recv 4b from 0 tag 0" in goal
+    assert "recv 4b from 0\n" in goal  # tag 0
     assert "recv 8b from 0 tag 1" in goal
 
 

@@ -17,7 +17,7 @@ from ..._files import open_plain, read_plain
 
 _LONGEST = 1 << 24  # bytes of a line: the counts of an MPI_Alltoallv on a million ranks
 _BEGIN = 4096  # bytes that decide whether a file is a trace
-_LINE = re.compile(rb"(#.*|\s*|MPI_[A-Za-z_0-9]+:.*)\r?")
+_CALL = re.compile(rb"MPI_[A-Za-z_0-9]+:")
 _TIME = re.compile(r"(\d{1,18})(?:\.(\d*))?")
 _RANKED = re.compile(r"(?P<name>.*?)(?P<rank>\d{1,9})(?P<end>\D*)$")
 
@@ -96,13 +96,14 @@ class Call:
 
 
 def looks_like_trace(path: Path) -> bool:
-    """Whether a file begins like a trace: only comments and calls, and at least one call."""
+    """Whether the first line of a file, apart from comments, is a call."""
     try:
         begin = read_plain(path, _BEGIN)
     except (ConfigError, OSError):
         return False
-    whole = begin.rsplit(b"\n", 1)[0].split(b"\n")
-    return all(_LINE.fullmatch(line) for line in whole) and any(line.startswith(b"MPI_") for line in whole)
+    lines = (line.strip() for line in begin.split(b"\n"))
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return _CALL.match(first) is not None
 
 
 def rank_files(path: Path) -> list[Path]:

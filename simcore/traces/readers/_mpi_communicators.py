@@ -39,7 +39,7 @@ POSITION = {
 }
 _COLLECTIVES = list(POSITION)[list(POSITION).index("Barrier") :]
 POSITION |= {f"I{name.lower()}": POSITION[name] for name in _COLLECTIVES}
-_MAKERS = {"Comm_split", "Comm_dup", "Cart_create", "Comm_dup_with_info", "Graph_create"}
+MAKERS = {"Comm_split", "Comm_dup", "Cart_create", "Comm_dup_with_info", "Graph_create"}
 
 
 @dataclass
@@ -72,9 +72,9 @@ class Communicators:
         latest: dict[str, Communicator] = {}
         for call in calls:
             name = call.name.removeprefix("MPI_")
-            if name not in POSITION and name not in _MAKERS:
+            if name not in POSITION and name not in MAKERS:
                 continue
-            maker = name in _MAKERS
+            maker = name in MAKERS
             comm = call.communicator(0 if maker else POSITION[name])
             if latest.get(comm.handle) != comm:
                 latest[comm.handle] = comm

@@ -16,7 +16,7 @@ from ..expansion import Template, exchange
 from ..messages import ANY
 from ..reader import Reader, Trace, TraceOptions
 from ._mpi_calls import Call, Communicator, looks_like_trace, rank_files, read_calls
-from ._mpi_communicators import POSITION, Communicators
+from ._mpi_communicators import MAKERS, POSITION, Communicators
 
 _SENDS = {"Send", "Ssend", "Bsend", "Rsend"}
 _ISENDS = {"Isend", "Issend", "Ibsend", "Irsend"}
@@ -52,7 +52,7 @@ class _Rank:
         name = call.name.removeprefix("MPI_")
         if name in _REFUSED:
             raise call.error("this call cannot be played; the reader knows messages and collectives")
-        if name in POSITION:
+        if name in POSITION or name in MAKERS:
             self._resolve(call, name)
         if self.clock is not None and call.start is not None:
             self._compute(call, call.start - self.clock)
@@ -87,7 +87,7 @@ class _Rank:
             self.pending[call.integer(-1)] = self._collective(call, name[1:].capitalize())
 
     def _resolve(self, call: Call, name: str) -> None:
-        comm = call.communicator(POSITION[name])
+        comm = call.communicator(POSITION.get(name, 0))
         known = self._latest.get(comm.handle)
         if known is None or known[0] != comm:
             self._latest[comm.handle] = (comm, next(self._groups))
