@@ -7,7 +7,7 @@ from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
 from .identity import check_resources, config_hash, core_failures, core_sections, file_label, run_id
-from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, workload_label
+from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers
 from .plot import PLOT_FORMATS, plot_formats
 from .schema import FAILING, GROUPS, KINDS, register_schema
@@ -36,6 +36,7 @@ __all__ = [
     "refuse_unused",
     "register_schema",
     "run_id",
+    "traces_of",
     "unknown",
     "workload_label",
 ]

@@ -10,6 +10,8 @@ from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, reg
 from ..simcore._core import motif_ranks, terminals
 from ..simcore._files import open_plain, read_plain
 from .errors import unknown
+from .traces import OPTIONS as OPTIONS_OF_TRACE
+from .traces import trace_facts, trace_hash, trace_job
 
 Section = Mapping[str, Any]
 
@@ -27,7 +29,7 @@ _MATRIX_NUMBERS = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}
 _PLACE_OF_JOB = ("name", "motif", "terminals")
 
 # Keys of a job that name a file.
-_FILES = ("goal_file", "matrix_file")
+_FILES = ("goal_file", "matrix_file", "trace_file")
 
 # Keys of `run` that divide time into windows. A workload has none, since it ends with its jobs.
 WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
@@ -75,12 +77,33 @@ def workload_identity(section: Section) -> dict[str, Any]:
     identity = dict(section)
     if section["name"] == "goal":
         identity["file"] = file_hash("workload.file", section["file"])
+    if section["name"] == "trace":
+        _trace_name(section)  # refuses an empty path
+        identity["file"] = trace_hash("workload.file", section["file"])
     if section["name"] == "jobs":
-        identity["jobs"] = [
-            {**job, **{key: file_hash(f"workload.jobs.{key}", job[key]) for key in _FILES if key in job}}
-            for job in _mappings(section["jobs"])
-        ]
+        identity["jobs"] = [{**job, **_file_hashes(job)} for job in _mappings(section["jobs"])]
     return identity
+
+
+def traces_of(section: Section) -> dict[str, dict[str, Any]]:
+    """Format, contents and assumptions of every trace of a workload, by the name of its job.
+
+    Args:
+        section: The resolved `workload` section.
+    """
+    if section["name"] == "trace":
+        return {_trace_name(section): trace_facts(_given_trace(section), "workload")}
+    given = [job for job in section.get("jobs", []) if "trace_file" in job]
+    return {_job_name(job): trace_facts(job, f"workload.jobs.{_job_name(job)}") for job in given}
+
+
+def _file_hashes(job: Section) -> dict[str, str]:
+    found = {}
+    for key in _FILES:
+        if key in job:
+            of_file = trace_hash if key == "trace_file" else file_hash
+            found[key] = of_file(f"workload.jobs.{key}", str(job[key]))
+    return found
 
 
 def workload_label(section: Section) -> str:
@@ -93,6 +116,8 @@ def workload_label(section: Section) -> str:
         words = [section["phase"]]
     elif name == "goal":
         words = [_goal_name(section)]
+    elif name == "trace":
+        words = [_trace_name(section)]
     elif name == "jobs":
         words = [_job_name(job) for job in _mappings(section["jobs"])]
     if len(words) > 4:
@@ -191,6 +216,15 @@ def _goal(section: Section, available: int) -> list[dict[str, Any]]:
     return [_goal_job({"name": _goal_name(section), "goal_file": section["file"], "start_ns": section["start_ns"]})]
 
 
+def _trace(section: Section, available: int) -> list[dict[str, Any]]:
+    return [trace_job(_given_trace(section), _trace_name(section), "workload")]
+
+
+def _given_trace(section: Section) -> dict[str, Any]:
+    keys = ("format", "start_ns", *OPTIONS_OF_TRACE)
+    return {"trace_file": section["file"], **{key: section[key] for key in keys}}
+
+
 def _free(section: Section, available: int) -> list[dict[str, Any]]:
     jobs = _mappings(section["jobs"])
     for job in jobs:
@@ -206,6 +240,8 @@ def _free(section: Section, available: int) -> list[dict[str, Any]]:
 def _made_job(job: Section, available: int) -> dict[str, Any]:
     if "goal_file" in job:
         return _goal_job(job)
+    if "trace_file" in job:
+        return trace_job(job, _job_name(job), f"workload.jobs.{_job_name(job)}")
     return _matrix_job(job, available) if "matrix_file" in job else _free_job(job)
 
 
@@ -268,13 +304,19 @@ def _matrix_job(given: Section, available: int) -> dict[str, Any]:
     return job | {"program": Program.exchange(exchanged, numbers["iterations"])}
 
 
-_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "jobs": _free}
+_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "trace": _trace, "jobs": _free}
 
 
 def _goal_name(section: Section) -> str:
     if not section["file"]:
         raise ConfigError("workload.file: name a file in GOAL's text form, workload.file=schedule.goal")
     return section["job"] or _name_of(section["file"])
+
+
+def _trace_name(section: Section) -> str:
+    if not section["file"]:
+        raise ConfigError("workload.file: name a trace, workload.file=<file, or folder with one file per rank>")
+    return str(section["job"] or _name_of(section["file"]))
 
 
 def _job_name(job: Section) -> str:

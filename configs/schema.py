@@ -18,7 +18,7 @@ from .warmup import warmup_ns
 
 KINDS = ("topology", "router", "routing", "traffic")
 GROUPS = (*KINDS, "workload")
-WORKLOADS = ("pair", "mixed", "stencil27", "goal", "jobs")
+WORKLOADS = ("pair", "mixed", "stencil27", "goal", "trace", "jobs")
 FAILING = ("links", "routers", "terminals", "events")  # keys of `failures` other than its seed
 
 _TYPES: dict[str, Any] = {
@@ -87,6 +87,15 @@ class Goal(Workload):
     file: str = MISSING
     job: str = MISSING
     start_ns: float = MISSING
+
+
+@dataclass
+class Trace(Goal):
+    """Keys of `workload/trace.yaml`."""
+
+    format: str = MISSING
+    replicate: int = MISSING
+    collective: str = MISSING
 
 
 @dataclass
@@ -199,6 +208,7 @@ def workload_schemas() -> dict[str, type]:
         "mixed": (Mixed, {}),
         "stencil27": (Workload, motif),
         "goal": (Goal, {}),
+        "trace": (Trace, {}),
         "jobs": (Jobs, {}),
     }
     return {

@@ -65,6 +65,11 @@ def compare() -> None:
     _begin("compare")
 
 
+def trace() -> None:
+    """`flitgym-trace`."""
+    _begin("trace")
+
+
 def _begin(module: str) -> None:
     # During imports there is nothing to clean up, so Ctrl-C may end the process directly. A shell without job control
     # starts background jobs with SIG_IGN.

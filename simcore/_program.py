@@ -1,8 +1,10 @@
-"""`Program`: the operations of the ranks of a job, from a motif, a GOAL text or NumPy arrays."""
+"""`Program`: the operations of the ranks of a job, from a motif, a GOAL schedule or NumPy arrays."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +116,23 @@ class Program(_core.Program):
         return _made("goal", text, name)
 
     @staticmethod
+    def goal_binary(path: str | os.PathLike[str]) -> Program:
+        """Read a schedule in the binary form of GOAL, which LogGOPSim's txt2bin writes.
+
+        The file is mapped into memory, and each block is read from the mapping when a rank reaches it. Do not change
+        the file while the program exists.
+
+        Args:
+            path: Path of the file.
+
+        Raises:
+            ConfigError: The file is not valid. The message names byte, rank and operation.
+        """
+        program = _made("goal_binary", os.fspath(path))
+        program._recipe = ("goal_binary", str(Path(path).absolute()))  # another process may have another folder
+        return program
+
+    @staticmethod
     def exchange(matrix: Any, iterations: int = 1) -> Program:
         """Return a program that sends all messages of a communication matrix at once, in every iteration.
 
@@ -140,9 +159,14 @@ class Program(_core.Program):
 
     def _hold(self, kind: str, *given: Any) -> None:
         makers: dict[str, Callable[..., _core.Program]]
-        makers = {"arrays": _core.Program, "motif": _core.Program.motif, "goal": _core.Program.goal}
+        makers = {
+            "arrays": _core.Program,
+            "motif": _core.Program.motif,
+            "goal": _core.Program.goal,
+            "goal_binary": _core.Program.goal_binary,
+        }
         super().__init__(makers[kind](*given))
-        self._recipe = (kind, *given)  # content of a pickle
+        self._recipe: tuple[Any, ...] = (kind, *given)  # content of a pickle
 
 
 def _made(kind: str, *given: Any) -> Program:

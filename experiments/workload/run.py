@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from ...configs import core_sections, unknown
+from ...configs import core_sections, traces_of, unknown
 from ...simcore import ConfigError, CoreError, Simulation
 from ...simcore._core import Program
 from ..results.files import write_arrays, write_table
@@ -129,8 +129,10 @@ def run_workload(
         files["messages"] = "messages.npz"
         write_arrays(directory / files["messages"], matrices(simulation, {job["name"]: job["ranks"] for job in jobs}))
 
+    traces = traces_of(OmegaConf.to_container(workload, resolve=True))  # type: ignore[arg-type]
     return {
         **timing,
+        **({"traces": traces} if traces else {}),
         "offered_load": None,  # jobs have no offered load
         "workload_finished": limits.done(simulation),
         "stuck": None if limits.done(simulation) else _unfinished(simulation, workload.max_ns),

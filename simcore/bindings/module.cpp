@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "arrays.hpp"
+#include "collectives.hpp"
 #include "configuration.hpp"
 #include "exclusive.hpp"
 #include "failures.hpp"
@@ -32,6 +33,7 @@
 #include "workload/program_totals.hpp"
 #include "workload/readers/array_program.hpp"
 #include "workload/readers/goal.hpp"
+#include "workload/readers/goal_binary.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -104,6 +106,7 @@ PYBIND11_MODULE(_core, m) {
   };
   m.def("motif_ranks", ranks, py::arg("name"), py::arg("available"));
   m.def("available_memory", &available_memory);
+  bind_collectives(m);
   m.def(
       "terminals",
       [](const py::dict& topology, const py::object& failures) {
@@ -151,7 +154,18 @@ PYBIND11_MODULE(_core, m) {
             return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return workload::read_goal(text, name); })});
           },
           py::arg("text"), py::arg("name") = "goal")
+      .def_static(
+          "goal_binary",
+          [](const std::string& path) {
+            return std::make_shared<PyProgram>(
+                PyProgram{without_gil([&] { return workload::read_goal_binary(path); })});
+          },
+          py::arg("path"))
       .def("to_goal", [](Live<PyProgram> p) { return without_gil([&] { return workload::write_goal(*p->program); }); })
+      .def("to_goal_binary",
+           [](Live<PyProgram> p) {
+             return py::bytes(without_gil([&] { return workload::write_goal_binary(*p->program); }));
+           })
       .def("communication", [](Live<PyProgram> p) { return communication_of(*p); })
       .def("check", [](Live<PyProgram> p) { without_gil([&] { workload::check_program(*p->program, "program"); }); })
       .def("totals",

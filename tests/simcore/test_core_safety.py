@@ -64,7 +64,7 @@ def use(owner: object, name: str) -> object:
     return member(*given.get(name, ())) if callable(member) else member
 
 
-MAKERS = ("motif", "goal", "exchange", "make", "_pybind11_conduit_v1_", "_config", "_hold")
+MAKERS = ("motif", "goal", "goal_binary", "exchange", "make", "_pybind11_conduit_v1_", "_config", "_hold")
 MEMBERS = [
     (kind, name)
     for kind in (Simulation, SimulationBatch, Program, _core.ChannelGraph, _core.ForwardingTable, _core.Demand)

@@ -1,6 +1,7 @@
 #include "workload/engine.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "simcore/error.hpp"
 #include "simcore/stats.hpp"
@@ -118,8 +119,13 @@ class Engine {
       ops[i].first_edge = end[i] = at;
       at += ops[i].edges;
     }
+    // Ends come ahead of starts, as in a binary schedule, so that both forms of a schedule give the same state.
+    bool starts = false;
     for (const Dependency& d : block.dependencies)
-      own_.edges[rank.first_edge + end[d.before]++] = d.after | (d.on_start ? kOnStart : 0);
+      if (d.on_start) starts = true;
+      else own_.edges[rank.first_edge + end[d.before]++] = d.after;
+    for (const Dependency& d : starts ? std::span(block.dependencies) : std::span<const Dependency>())
+      if (d.on_start) own_.edges[rank.first_edge + end[d.before]++] = d.after | kOnStart;
 
     // An operation that begins may release others at once, so the operations without dependencies are determined first.
     for (u32 i = 0; i < n; i++) end[i] = ops[i].waits;

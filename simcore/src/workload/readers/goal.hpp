@@ -22,7 +22,7 @@ namespace flitgym::workload {
 // Returns a program with one block per rank, or none for a rank without operations. Throws ConfigError
 // "file:line:column: error; expected syntax".
 std::shared_ptr<const Program> read_goal(const std::string& text, const std::string& file_name);
-std::shared_ptr<const Program> read_goal_file(const std::string& path);
+std::shared_ptr<const Program> read_goal_file(const std::string& path);  // text or binary (goal_binary.hpp)
 
 // Writes all blocks of a rank in sequence. A `calc 0` joins two blocks where it saves dependencies.
 std::string write_goal(const Program& program);

@@ -9,6 +9,7 @@
 #include "simcore/limits.hpp"
 #include "workload/check_program.hpp"
 #include "workload/readers/goal.hpp"
+#include "workload/readers/goal_binary.hpp"
 #include "workload/readers/goal_labels.hpp"
 
 namespace flitgym::workload {
@@ -392,6 +393,7 @@ std::shared_ptr<const Program> read_goal(const std::string& text, const std::str
 }
 
 std::shared_ptr<const Program> read_goal_file(const std::string& path) {
+  if (is_goal_binary(path)) return read_goal_binary(path);
   const std::string expected = "; expected a GOAL schedule", text = read_plain_file(path, path, expected, 4);
   if (text.empty()) throw ConfigError(path + ": the file is empty" + expected);
   return read_goal(text, path);

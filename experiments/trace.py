@@ -1,0 +1,164 @@
+"""`flitgym-trace`: shows the contents of a recorded trace, and translates traces into GOAL schedules.
+
+flitgym-trace info Fin5.bin
+flitgym-trace convert Fin5.bin Fin5.goal
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ..configs import unknown
+from ..simcore import ConfigError
+from ..simcore._files import atomic_path
+from ..simcore.traces import Trace, TraceOptions, read_trace, readers
+from .terminal.commandline import CommandError, run_command
+from .terminal.words import parse
+from .traces.measure import Course, course_of, facts_of, loggops_parameters
+from .traces.text import lines_of, model_text
+
+NAME = "flitgym-trace"
+FOLDER = Path("results/traces")
+_PICTURES = (".png", ".svg", ".pdf")
+_SCHEDULES = {".goal": "text", ".txt": "text", ".bin": "binary"}
+_OPTIONS = {each.name: each.type for each in fields(TraceOptions)}
+_WIDTH = 140  # columns of a table that does not go to a terminal
+_USAGE = f"""usage: {NAME} info FILE [format=NAME] [KEY=VALUE ...] [--json] [out=FILE]
+       {NAME} convert IN OUT [format=NAME] [KEY=VALUE ...]
+
+info     Print ranks, operations, bytes, and the finishing time on an ideal network, and draw a picture: bytes by sender
+         and receiver, and operations over time. FILE may be a folder with one file per rank.
+convert  Write a trace as a GOAL schedule: text if OUT ends with .goal or .txt, binary if it ends with .bin.
+
+  format     one of {", ".join(("auto", *readers()))}; default: auto, recognised by the content
+  {"  ".join(_OPTIONS)}  as the keys of workload=trace
+  out        the picture, which ends with {", ".join(_PICTURES)}; default: {FOLDER}/NAME.png
+  --json     print the facts as JSON, and draw a picture only with out=FILE
+  loggops_*  parameters of the ideal network, as the keys of workload=trace, e.g. loggops_L_ns=1000
+"""
+
+
+def info(path: Path, given: Mapping[str, str], as_json: bool) -> str:
+    """The facts about a trace as text. Draws the picture.
+
+    Args:
+        path: The file or folder.
+        given: Keys of the command line.
+        as_json: Whether the text is JSON, and no picture is drawn unless `out` is given.
+
+    Raises:
+        ConfigError: the trace or a key is not valid.
+        CommandError: the format of the picture is not supported.
+        CoreError: the ranks wait for each other forever.
+    """
+    stem = path.resolve().stem if path.is_file() else path.resolve().name
+    picture = Path(given["out"]) if "out" in given else None if as_json else FOLDER / f"{stem}.png"
+    if picture and picture.suffix not in _PICTURES:
+        raise CommandError(f"out={picture}: the name of a picture ends with {', '.join(_PICTURES)}")
+    trace = _read(path, given)
+    facts = {"file": str(path), **facts_of(trace, _model(given))}
+    if picture:
+        _draw(trace, facts, picture)
+    if as_json:
+        return json.dumps(facts, indent=1)
+    rows = [("file", str(path)), *lines_of(facts), *([("picture", str(picture))] if picture else [])]
+    wide = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:{wide}}  {value}" for name, value in rows)
+
+
+def convert(source: Path, target: Path, given: Mapping[str, str]) -> Path:
+    """Write a trace as a GOAL schedule.
+
+    Raises:
+        CommandError: the name of the target has no known end.
+        ConfigError: the trace or a key is not valid.
+        OSError: the target cannot be written.
+    """
+    if target.suffix not in _SCHEDULES:
+        raise CommandError(f"{target}: the name of a schedule ends with {', '.join(_SCHEDULES)}")
+    program = _read(source, given).program
+    content = program.to_goal_binary() if _SCHEDULES[target.suffix] == "binary" else program.to_goal().encode()
+    with atomic_path(target) as path:
+        path.write_bytes(content)
+    return target
+
+
+def _read(path: Path, given: Mapping[str, str]) -> Trace:
+    options: dict[str, Any] = {}
+    for key, kind in _OPTIONS.items():
+        if key in given:
+            options[key] = _whole(key, given[key]) if kind in (int, "int") else given[key]
+    return read_trace(path, format=given.get("format", "auto"), options=TraceOptions(**options))
+
+
+def _whole(key: str, word: str) -> int:
+    if not word.isdecimal():
+        raise ConfigError(f"{key}={word}: not a whole number from 0 on")
+    return int(word)
+
+
+def _model(given: Mapping[str, str]) -> dict[str, float]:
+    model = {}
+    for key in loggops_parameters():
+        if key in given:
+            try:
+                model[key] = float(given[key])
+            except ValueError:
+                raise ConfigError(f"{key}={given[key]}: not a number") from None
+    return model
+
+
+def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
+    import matplotlib  # takes long to import
+
+    from .traces.picture import metadata, trace_figure
+
+    path = facts["critical_path"]
+    course: Course = course_of(trace.program, path["loggops"], path["loggops_ns"])
+    title = f"{Path(facts['file']).name}: {facts['format']}, {facts['ranks']:,} ranks"
+    figure = trace_figure(trace.program, course, title, model_text(path["loggops"]))
+    with matplotlib.rc_context({"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}), atomic_path(picture) as file:
+        figure.savefig(file, dpi=150, format=picture.suffix[1:], metadata=metadata(picture.suffix))
+
+
+def _run(words: Sequence[str]) -> str:
+    commands = {"info": 1, "convert": 2}
+    if words[0] not in commands:
+        raise ConfigError(unknown("command line", words[0], commands, "command"))
+    keys = ["format", *_OPTIONS, *(["out", *loggops_parameters()] if words[0] == "info" else [])]
+    paths, given, flags = parse(_joined(words[1:]), keys, ["json"] if words[0] == "info" else [])
+    if len(paths) != commands[words[0]]:
+        wanted = "FILE" if words[0] == "info" else "IN OUT"
+        raise CommandError(f"{len(paths)} paths; write {NAME} {words[0]} {wanted}")
+    if words[0] == "info":
+        return info(paths[0], given, "json" in flags)
+    return str(convert(*paths, given))
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words with `--out FILE` and `--out=FILE` as `out=FILE`."""
+    found: list[str] = []
+    for word in words:
+        if found and found[-1] == "--out":
+            found[-1] = f"out={word}"
+        else:
+            found.append(word.removeprefix("--") if word.startswith("--out=") else word)
+    return found
+
+
+def main() -> None:
+    """Entry point of the command."""
+    words = sys.argv[1:]
+    if not words or {"-h", "--help"} & set(words):
+        print(_USAGE, end="")
+        sys.exit(0 if words else 2)
+    sys.exit(run_command(NAME, lambda: print(_run(words))))
+
+
+if __name__ == "__main__":
+    main()

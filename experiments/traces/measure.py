@@ -1,0 +1,152 @@
+"""Numbers about a trace, and its course on an ideal network.
+
+An ideal network has no congestion: a message takes the time of the LogGOPS model (Hoefler, Schneider, Lumsdaine,
+"LogGOPSim", LSAP 2010), whatever other messages do. The core computes this course with `workload.network=none`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...simcore import ConfigError, CoreError, Program, Simulation, registered
+from ...simcore.traces import Trace
+
+SAMPLES = 240  # points in time of a course
+_TERMINALS = 256  # per router of the network that an ideal run does not use
+_CYCLE_NS = (1e-3, 1e6)  # bounds of router.cycle_ns
+_COARSE_NS = 1000.0  # a cycle of the first run, which only finds the end; times of operations do not depend on it
+_CHUNK = 1 << 20  # cycles of a call
+
+
+@dataclass(frozen=True)
+class Course:
+    """The course of a program on an ideal network.
+
+    Args:
+        finish_ns: The end of the last rank.
+        time_ns: [samples] ends of the intervals.
+        computing: [samples] ranks that compute, as a mean over the interval.
+        bytes_received: [samples] bytes that ranks received in the interval.
+        messages_received: [samples] messages that ranks received in the interval.
+    """
+
+    finish_ns: float
+    time_ns: NDArray[np.float64]
+    computing: NDArray[np.float64]
+    bytes_received: NDArray[np.float64]
+    messages_received: NDArray[np.float64]
+
+
+def loggops_parameters() -> dict[str, float]:
+    """The parameters of the LogGOPS model by their keys in the `workload` section, with their defaults."""
+    params = registered("workload")["workload"]["params"]
+    return {key: param["default"] for key, param in params.items() if key.startswith("loggops_")}
+
+
+def facts_of(trace: Trace, loggops: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """Everything that `flitgym-trace info` prints; JSON can represent it.
+
+    Args:
+        trace: The trace.
+        loggops: Parameters that differ from `loggops_parameters()`.
+
+    Raises:
+        ConfigError: A parameter is out of range.
+        CoreError: Ranks wait for each other forever.
+    """
+    program, model = trace.program, {**loggops_parameters(), **(loggops or {})}
+    totals = program.totals()
+    sends, receives = totals["messages"], totals["receives"]
+    return {
+        "format": trace.format,
+        "ranks": program.ranks,
+        "operations": {
+            "calc": totals["operations"] - sends - receives,
+            "send": sends,
+            "receive": receives,
+        },
+        "message_bytes": totals["bytes"],
+        "computation_ns": totals["calc_ns"],
+        "contents": dict(trace.counts),
+        "notes": list(trace.notes),
+        "critical_path": {
+            "computation_ns": finish_ns(program, dict.fromkeys(model, 0.0)),
+            "loggops_ns": finish_ns(program, model),
+            "loggops": model,
+        },
+    }
+
+
+def finish_ns(program: Program, loggops: Mapping[str, float]) -> float:
+    """The end of the last rank on an ideal network.
+
+    Args:
+        program: The operations.
+        loggops: All parameters of the model. If all are zero, messages take no time, and the result is the longest
+            chain of computations.
+
+    Raises:
+        CoreError: Ranks wait for each other forever.
+    """
+    simulation = _ideal(program, loggops, _COARSE_NS)
+    while not simulation.workload_finished:
+        if simulation.workload_stuck:
+            raise CoreError(f"the ranks wait for each other forever:{simulation.waiting(8)}")
+        simulation.run_workload(_CHUNK)
+    return float(simulation.jobs()[0]["finish_ns"])
+
+
+def course_of(program: Program, loggops: Mapping[str, float], end_ns: float) -> Course:
+    """The course of a program that ends at `end_ns`."""
+    lowest, highest = _CYCLE_NS
+    # A cycle has a whole number of picoseconds.
+    interval = max(np.ceil(end_ns * 1000 / SAMPLES) / 1000, lowest)
+    cycles = int(np.ceil(interval / highest))
+    simulation = _ideal(program, loggops, np.ceil(interval / cycles * 1000) / 1000)
+    times, rows = [], []
+    for _ in range(SAMPLES + 1):
+        if simulation.workload_finished:
+            break
+        simulation.run_workload(cycles)
+        times.append(min(simulation.time_ns, end_ns))
+        rows.append(_progress(simulation, times[-1]))
+    steps = np.diff(np.array(rows or [(0.0, 0.0, 0.0)]), axis=0, prepend=0)
+    widths = np.maximum(np.diff(np.array(times or [0.0]), prepend=0), 1e-6)
+    return Course(end_ns, np.array(times or [0.0]), steps[:, 0] / widths, steps[:, 1], steps[:, 2])
+
+
+def _progress(simulation: Simulation, now_ns: float) -> tuple[float, float, float]:
+    # Computing time of all ranks in ns, bytes and messages that were received.
+    job, ranks = simulation.jobs()[0], simulation.arrays()["ranks"]
+    present = np.where(ranks["calculating"] > 0, now_ns * 1000 - ranks["calc_since"].astype(float), 0)
+    computed = (ranks["calc"].astype(float) + present).sum() / 1000
+    return float(computed), float(job["bytes_received"]), float(job["messages_received"])
+
+
+def _ideal(program: Program, loggops: Mapping[str, float], cycle_ns: float) -> Simulation:
+    valid = loggops_parameters()
+    for key in loggops:
+        if key not in valid:
+            raise ConfigError(f"unknown parameter '{key}' of the LogGOPS model; valid keys: {', '.join(valid)}")
+    # A ring has the fewest ports for its terminals.
+    routers = max(2, -(-program.ranks // _TERMINALS))
+    return Simulation(
+        {
+            "topology": {"name": "torus", "sizes": [routers], "terminals_per_router": -(-program.ranks // routers)},
+            "router": {"name": "input_queued", "cycle_ns": cycle_ns},
+            "routing": {"name": "dimension_order"},
+            "workload": {
+                **{key: int(value) if key.endswith("_bytes") else value for key, value in loggops.items()},
+                "network": "none",
+                "host": "loggops",
+                "placement": "linear",
+                "blame": False,
+                "jobs": [{"name": "trace", "program": program}],
+            },
+        }
+    )

@@ -1,0 +1,108 @@
+"""The picture of a trace: bytes by sender and receiver, and its course on an ideal network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ...simcore import Program
+from ..terminal.times import time_text
+from .measure import Course
+
+_CELLS = 512  # of the matrix, in each direction; more ranks share cells
+_TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+_RATES = (("TB/s", 1e3), ("GB/s", 1.0), ("MB/s", 1e-3))
+_SIZE = (11.5, 5.0)  # inches
+_BLUE, _RED = "#0072B2", "#D55E00"
+
+
+def trace_figure(program: Program, course: Course, title: str, model: str) -> Figure:
+    """Draw a trace.
+
+    Args:
+        program: Its operations.
+        course: Its course on an ideal network.
+        title: Above the picture.
+        model: The model of the ideal network in a few words.
+    """
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure.suptitle(title, fontsize=11)
+    matrix, compute, receive = figure.subplot_mosaic(
+        [["matrix", "compute"], ["matrix", "receive"]], width_ratios=[1.0, 1.15]
+    ).values()
+    _draw_matrix(figure, matrix, program)
+    _draw_course(compute, receive, program.ranks, course)
+    compute.set_title(f"without a network ({model}): ends after {time_text(course.finish_ns)}", fontsize=9)
+    return figure
+
+
+def bytes_matrix(program: Program) -> tuple[NDArray[np.float64], int]:
+    """[cells, cells] bytes from the row's ranks to the column's ranks, and the number of ranks per cell."""
+    first, receivers, sizes = program.communication()
+    width = -(-program.ranks // _CELLS)
+    cells = -(-program.ranks // width)
+    senders = np.repeat(np.arange(program.ranks), np.diff(np.asarray(first).astype(np.int64)))
+    places = (senders // width) * cells + np.asarray(receivers).astype(np.int64) // width
+    return np.bincount(places, sizes, cells * cells).reshape(cells, cells), width
+
+
+def _draw_matrix(figure: Figure, axes: Axes, program: Program) -> None:
+    sums, width = bytes_matrix(program)
+    present = sums[sums > 0]
+    axes.set_xlabel("receiver (rank)")
+    axes.set_ylabel("sender (rank)")
+    each = "" if width == 1 else f", {width} x {width} ranks per cell"
+    axes.set_title(f"bytes by sender and receiver{each}", fontsize=9)
+    if not present.size:
+        axes.set(xlim=(-0.5, program.ranks - 0.5), ylim=(program.ranks - 0.5, -0.5), aspect="equal")
+        axes.text(0.5, 0.5, "no messages between ranks", transform=axes.transAxes, ha="center", va="center")
+        return
+    low, high = present.min(), present.max()
+    norm: Normalize = LogNorm(low, high) if high > 10 * low else Normalize(0, high)
+    span = sums.shape[0] * width
+    drawn = axes.imshow(
+        np.ma.masked_equal(sums, 0),
+        norm=norm,
+        cmap="viridis_r",
+        extent=(-0.5, span - 0.5, span - 0.5, -0.5),
+        interpolation="nearest",
+    )
+    bar = figure.colorbar(drawn, ax=axes, shrink=0.85, pad=0.02)
+    bar.set_label("bytes (white: no message)")
+    axes.locator_params(integer=True)
+
+
+def _draw_course(compute: Axes, receive: Axes, ranks: int, course: Course) -> None:
+    unit, scale = _unit(_TIMES, course.finish_ns)
+    ends = course.time_ns / scale
+    edges = np.concatenate([[0.0], ends])
+    compute.stairs(course.computing, edges, fill=True, color=_BLUE, alpha=0.8)
+    compute.set_ylabel("ranks that compute")
+    compute.set_ylim(0, max(1.05 * float(course.computing.max(initial=0)), 1))
+    compute.tick_params(labelbottom=False)
+
+    widths = np.maximum(np.diff(course.time_ns, prepend=0), 1e-6)
+    rate = course.bytes_received / widths  # bytes per ns = GB/s
+    rate_unit, rate_scale = _unit(_RATES, float(rate.max(initial=0)))
+    receive.stairs(rate / rate_scale, edges, fill=True, color=_RED, alpha=0.8)
+    receive.set_ylabel(f"bytes received ({rate_unit})")
+    receive.set_xlabel(f"time ({unit})")
+    receive.set_ylim(bottom=0)
+    for axes in (compute, receive):
+        axes.set_xlim(0, max(edges[-1], 1e-9))
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+
+
+def _unit(units: tuple[tuple[str, float], ...], largest: float) -> tuple[str, float]:
+    return next(((name, scale) for name, scale in units if largest >= scale), units[-1])
+
+
+def metadata(suffix: str) -> dict[str, Any]:
+    """Metadata of a file without a date, so that a trace always gives the same file."""
+    return {"Date": None} if suffix == ".svg" else {}

@@ -1,0 +1,117 @@
+"""Recorded traces: schedules and executions that other tools wrote, read as programs.
+
+`read_trace(path)` recognises the format by the content. Every module in `readers` adds a format.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import pkgutil
+from functools import cache
+from pathlib import Path
+
+from .._core import ConfigError
+from . import readers as _readers
+from .reader import Reader, Trace, TraceOptions
+
+__all__ = ["Reader", "Trace", "TraceOptions", "find_reader", "read_trace", "readers", "trace_files"]
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """All formats by name, in alphabetical order."""
+    found = {}
+    for module in pkgutil.iter_modules(_readers.__path__):
+        if not module.name.startswith("_"):
+            reader: Reader = importlib.import_module(f"{_readers.__name__}.{module.name}").READER
+            found[reader.name] = reader
+    return dict(sorted(found.items()))
+
+
+def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  # noqa: A002
+    """Return the reader of a file or folder.
+
+    Args:
+        path: Path of the file or folder.
+        format: Name of the format, or `auto`.
+
+    Raises:
+        ConfigError: The format does not exist, or none or several recognise the content.
+        OSError: There is no such file.
+    """
+    known = readers()
+    if format != "auto":
+        if format in known:
+            return known[format]
+        close = difflib.get_close_matches(format, known, 1)
+        hint = f"; did you mean '{close[0]}'?" if close else ""
+        raise ConfigError(f"unknown trace format '{format}'{hint}; valid formats: auto, {', '.join(known)}")
+    place = _existing(path)
+    fitting = [reader for reader in known.values() if _usable(reader, place) and reader.recognises(place)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = ", ".join(reader.name for reader in fitting)
+        raise ConfigError(f"{path}: the content fits the trace formats {names}; set the format to one of them")
+    lines = "".join(f"\n  {reader.name}: {reader.summary}" for reader in known.values())
+    kind = "folder" if place.is_dir() else "file"
+    raise ConfigError(f"{path}: no trace format recognises this {kind}. The formats are:{lines}")
+
+
+def read_trace(
+    path: str | os.PathLike[str],
+    *,
+    format: str = "auto",  # noqa: A002
+    options: TraceOptions | None = None,
+) -> Trace:
+    """Read a trace.
+
+    Args:
+        path: Path of a file, or of a folder that holds one file per rank.
+        format: Name of the format; `auto` recognises it by the content.
+        options: How the trace becomes a program; None: the defaults.
+
+    Raises:
+        ConfigError: The format is unknown, an option has no effect in this format, or the content is not valid. The
+            message names file and place.
+        OSError: A file cannot be read.
+    """
+    chosen = options or TraceOptions()
+    reader, place = find_reader(path, format), _existing(path)
+    if not _usable(reader, place):
+        raise ConfigError(f"{path}: a folder; the trace format {reader.name} needs a plain file")
+    for name in chosen.changed():
+        if name not in reader.options:
+            able = ", ".join(other.name for other in readers().values() if name in other.options) or "none"
+            raise ConfigError(
+                f"{path}: the option '{name}' has no effect on the trace format {reader.name}; leave it out. "
+                f"Formats with this option: {able}"
+            )
+    return reader.read(place, chosen)
+
+
+def trace_files(path: str | os.PathLike[str]) -> list[Path]:
+    """The files of a trace: the file itself, or all files below a folder in the order of their names.
+
+    Hidden files are left out.
+
+    Raises:
+        OSError: There is no such file or folder.
+    """
+    place = _existing(path)
+    if not place.is_dir():
+        return [place]
+    inside = (found.relative_to(place) for found in place.rglob("*") if not found.is_dir())
+    return [place / found for found in sorted(inside) if not any(part.startswith(".") for part in found.parts)]
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    place = Path(path)
+    place.stat()
+    return place
+
+
+def _usable(reader: Reader, place: Path) -> bool:
+    return reader.folders or not place.is_dir()

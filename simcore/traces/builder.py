@@ -1,0 +1,358 @@
+"""`ProgramBuilder`: the program of a trace, made rank by rank from computations, messages and collectives.
+
+Tags. The messages of a trace have the tags 0, 1, ... (`messages.py`). The tags above are for collectives. Each
+collective gets a range as long as its algorithm needs. After the last range the ranges start again. Two collectives
+that share a range are at least 2^30 tags apart in the trace, and each pair of ranks has sent and received the same
+number of messages in each of them. A wrong match would need a message that overtakes all messages between them.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import ConfigError, available_memory
+from .._program import CALC, RECEIVE, SEND, Program
+from .expansion import MOST_BYTES, MOST_NS, Expansion, Template
+from .messages import ANY, Messages
+
+MOST_RANKS = 1 << 20
+_TAGS = 1 << 31
+_BYTES_PER_OP = 400  # of an operation with its dependencies, in the builder, in `Program`'s arguments and in the core
+_BETWEEN_CHECKS = 1 << 16  # operations
+_NO_TAG, _MESSAGE = -1, -2  # instead of a collective's number
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Put the name of a file or folder before the text of errors that do not begin with it."""
+    try:
+        yield
+    except ConfigError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise ConfigError(f"{path}: {error}") from error
+
+
+@dataclass
+class _Collective:
+    """A collective of one group, as its first member described it."""
+
+    name: str
+    bytes: int | None
+    group: int
+    rank: int
+    place: int
+    members: int = 0
+    tags: int = 1
+
+
+class ProgramBuilder:
+    """Builds a program. Call `begin(rank)` for every rank in ascending order, then the other methods.
+
+    Methods return the number of the operation that ends a node. `after` lists such numbers. A collective starts when
+    the operations in `after` have ended, and ends when the rank's own part has ended. The collectives of a rank in one
+    group follow each other, as in a stream of NCCL or in blocking calls of MPI.
+
+    Args:
+        ranks: Number of ranks.
+        collective: Algorithm of the collectives, or `auto`.
+        place: Text of a place from a rank and the number that a method received as `place`.
+        alike: The ranks have equally many operations, so the memory is estimated after the first rank.
+
+    Raises:
+        ConfigError: The number of ranks is not valid, or no collective has this algorithm.
+    """
+
+    def __init__(
+        self, ranks: int, collective: str, place: Callable[[int, int], str], *, alike: bool = False
+    ) -> None:
+        if not 1 <= ranks <= MOST_RANKS:
+            raise ConfigError(f"{ranks} ranks; a trace has 1 to {MOST_RANKS} ranks")
+        self.ranks = ranks
+        self.expansion = Expansion(collective)
+        self.place = place
+        self._rank = -1
+        self._alike = alike
+        self._columns = {name: array("q") for name in ("kind", "size", "peer", "tag", "cpu", "owner")}
+        self._before, self._after = array("q"), array("q")
+        self._first_op, self._first_dependency = [0], [0]
+        self._messages = Messages(place)
+        self._checked = 0
+        self._groups: dict[tuple[int, ...], int] = {}
+        self._members: list[NDArray[Any]] = []
+        self._position: list[dict[int, int]] = []
+        self._collectives: list[_Collective] = []
+        self._numbers: dict[tuple[int, int, int], int] = {}  # (stream, group, index) -> collective
+        self._next: dict[tuple[int, int], tuple[int, int]] = {}  # (stream, group) -> (index, end) of this rank
+        self.sent: dict[str, int] = {}  # bytes sent per kind of node
+
+    def begin(self, rank: int) -> None:
+        """Begin the operations of a rank."""
+        while self._rank < rank:
+            self._close()
+            self._rank += 1
+            if self._alike and self._rank == 1:
+                self._require(len(self._columns["kind"]) * self.ranks)
+        self._next.clear()
+
+    def _close(self) -> None:
+        if self._rank >= 0:
+            self._first_op.append(len(self._columns["kind"]))
+            self._first_dependency.append(len(self._before))
+
+    def group(self, ranks: Sequence[int]) -> int:
+        """Return the number of a group of ranks, in the order of their positions.
+
+        Raises:
+            ConfigError: A rank does not exist, or occurs twice.
+        """
+        key = tuple(ranks)
+        if key in self._groups:
+            return self._groups[key]
+        if not key or len(set(key)) < len(key) or min(key) < 0 or max(key) >= self.ranks:
+            shown = ", ".join(map(str, key[:8])) + (", ..." if len(key) > 8 else "")
+            raise ConfigError(f"the group of ranks [{shown}] needs different ranks from 0 to {self.ranks - 1}")
+        self._groups[key] = len(self._members)
+        self._members.append(np.array(key, np.int64))
+        self._position.append({rank: at for at, rank in enumerate(key)})
+        return self._groups[key]
+
+    def calc(self, ns: int, after: Sequence[int] = (), cpu: int = 0, place: int = 0) -> int:
+        """Add a computation. Computations of one processor `cpu` of a rank follow each other."""
+        if not 0 <= ns <= MOST_NS:
+            raise self._error(place, f"a computation of {ns} ns; valid are 0 to {MOST_NS} ns")
+        return self._op(CALC, ns, 0, cpu, _NO_TAG, after)
+
+    def send(
+        self, peer: int, bytes_: int, tag: int, after: Sequence[int] = (), cpu: int = 0, context: int = 0, place: int = 0
+    ) -> int:
+        """Add a message to rank `peer`. It matches a receive with the same context and tag."""
+        return self._message(True, peer, bytes_, tag, after, cpu, context, place)
+
+    def receive(
+        self, peer: int, bytes_: int, tag: int, after: Sequence[int] = (), cpu: int = 0, context: int = 0, place: int = 0
+    ) -> int:
+        """Add a receive from rank `peer`; `peer` and `tag` may be `messages.ANY`."""
+        return self._message(False, peer, bytes_, tag, after, cpu, context, place)
+
+    def join(self, after: Sequence[int], cpu: int = 0) -> int:
+        """Return an operation that ends when all of `after` have ended."""
+        return after[0] if len(after) == 1 else self._op(CALC, 0, 0, cpu, _NO_TAG, after)
+
+    def collective(
+        self,
+        name: str,
+        bytes_: int,
+        group: int,
+        after: Sequence[int] = (),
+        *,
+        root: int = 0,
+        cpu: int = 0,
+        stream: int = 0,
+        place: int = 0,
+        own: Template | None = None,
+    ) -> int:
+        """Add this rank's part of a collective.
+
+        Args:
+            name: Collective of the core or of `expansion.DIRECT`, or any other name together with `own`.
+            bytes_: Size as `Expansion.of` defines it.
+            group: Number of the group.
+            after: Operations that end before it starts.
+            root: Position of the root in the group.
+            cpu: Processor that the messages occupy.
+            stream: Collectives of one stream and group have the same order on all ranks.
+            place: Number of the place for messages.
+            own: Operations of this member, if they depend on more than its position.
+
+        Raises:
+            ConfigError: The rank is not a member, a value is out of range, or other members call another collective.
+        """
+        members, me = self._members[group], self._position[group].get(self._rank)
+        if me is None:
+            raise self._error(place, f"rank {self._rank} is not a member of the group of its {name}")
+        if not 0 <= bytes_ <= MOST_BYTES or not 0 <= root < len(members):
+            raise self._error(place, f"{name} of {bytes_} bytes with root {root}; valid are 0 to {MOST_BYTES} bytes")
+        index, last = self._next.get((stream, group), (0, -1))
+        after = [*after, last] if last >= 0 else list(after)
+        number = self._known(name, bytes_ if own is None else None, group, (stream, group, index), place)
+        if len(members) == 1:
+            end = self.join(after, cpu)
+        else:
+            made = own or self.expansion.of(name, bytes_, len(members), (me - root) % len(members))
+            end = self._expand(made, np.roll(members, -root) if own is None else members, number, after, cpu)
+            self.sent[name] = self.sent.get(name, 0) + made.sent
+        self._next[stream, group] = (index + 1, end)
+        return end
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return the collectives by name, the sum of their sizes, and the bytes that all ranks send by kind."""
+        calls: dict[str, int] = {}
+        sizes: dict[str, int] = {}
+        for known in self._collectives:
+            calls[known.name] = calls.get(known.name, 0) + 1
+            sizes[known.name] = sizes.get(known.name, 0) + (known.bytes or 0)
+        return {"collectives": calls, "bytes": sizes, "sent_bytes": dict(self.sent)}
+
+    def program(self) -> Program:
+        """Return the program.
+
+        Raises:
+            ConfigError: A message or a member of a collective has no partner. The text names its place.
+        """
+        self.begin(self.ranks)
+        self._check_members()
+        operations, tags, sizes, used = self._messages.resolve()
+        ops = {name: np.frombuffer(column, np.int64).copy() for name, column in self._columns.items()}
+        ops["tag"][operations], ops["size"][operations] = tags, sizes
+        collective = ops["owner"] >= 0
+        bases = self._tag_bases(used)
+        ops["tag"][collective] += bases[ops["owner"][collective]]
+        counts = np.diff(self._first_op)
+        dependencies = np.diff(self._first_dependency)
+        try:
+            return Program(
+                self.ranks,
+                op_rank=np.repeat(np.arange(self.ranks), counts),
+                op_kind=ops["kind"],
+                op_size=ops["size"],
+                op_peer=ops["peer"],
+                op_tag=ops["tag"],
+                op_cpu=ops["cpu"],
+                before=np.frombuffer(self._before, np.int64) if self._before else (),
+                after=np.frombuffer(self._after, np.int64) if self._after else (),
+                dependency_rank=np.repeat(np.arange(self.ranks), dependencies),
+            )
+        except ConfigError as error:
+            raise self._with_place(error) from error
+
+    def _error(self, place: int, text: str) -> ConfigError:
+        return ConfigError(f"{self.place(self._rank, place)}: {text}")
+
+    def _op(self, kind: int, size: int, peer: int, cpu: int, owner: int, after: Sequence[int]) -> int:
+        columns = self._columns
+        op = len(columns["kind"]) - self._first_op[-1]
+        for name, value in zip(columns, (kind, size, peer, 0, cpu, owner), strict=True):
+            columns[name].append(value)
+        self._before.extend(after)
+        self._after.extend([op] * len(after))
+        self._check_memory()
+        return op
+
+    def _message(
+        self, send: bool, peer: int, bytes_: int, tag: int, after: Sequence[int], cpu: int, context: int, place: int
+    ) -> int:
+        least = 0 if send else ANY
+        word = "send to" if send else "receive from"
+        if not least <= peer < self.ranks:
+            raise self._error(place, f"{word} rank {peer}; the trace has the ranks 0 to {self.ranks - 1}")
+        if not 0 <= bytes_ <= MOST_BYTES or not least <= tag < 1 << 62:
+            raise self._error(place, f"{word} rank {peer}: {bytes_} bytes with tag {tag} are out of range")
+        op = self._op(SEND if send else RECEIVE, bytes_, peer, cpu, _MESSAGE, after)
+        self._messages.add(self._first_op[-1] + op, send, self._rank, peer, context, tag, bytes_, place)
+        if send:
+            self.sent["send"] = self.sent.get("send", 0) + bytes_
+        return op
+
+    def _known(self, name: str, bytes_: int | None, group: int, key: tuple[int, int, int], place: int) -> int:
+        """Number of the collective. All members must call the same one."""
+        number = self._numbers.setdefault(key, len(self._collectives))
+        if number == len(self._collectives):
+            self._collectives.append(_Collective(name, bytes_, group, self._rank, place))
+        first = self._collectives[number]
+        if (first.name, first.bytes) != (name, bytes_):
+            mine, theirs = (f"{n} of {b} bytes" if b is not None else n for n, b in ((name, bytes_), (first.name, first.bytes)))
+            raise self._error(
+                place,
+                f"rank {self._rank} calls {mine} as number {key[2] + 1} of its group, but rank {first.rank} calls "
+                f"{theirs} ({self.place(first.rank, first.place)}); the members need the same order of collectives",
+            )
+        first.members += 1
+        return number
+
+    def _expand(self, made: Template, ranks: NDArray[Any], number: int, after: list[int], cpu: int) -> int:
+        """Append a template. Returns the operation that ends it."""
+        if not len(made.kind):
+            return self.join(after, cpu)
+        self._check_memory(len(made.kind))
+        first, last = made.first, made.last
+        if len(after) > 1 and len(first) > 1:
+            after = [self.join(after, cpu)]
+        base = len(self._columns["kind"]) - self._first_op[-1]
+        calc = made.kind == CALC
+        values = {
+            "kind": made.kind,
+            "size": made.size,
+            "peer": np.where(calc, 0, ranks[np.where(calc, 0, made.peer)]),
+            "tag": made.tag,
+            "cpu": np.full(len(calc), cpu, np.int64),
+            "owner": np.where(calc, _NO_TAG, number),
+        }
+        for name, value in values.items():
+            self._columns[name].frombytes(np.ascontiguousarray(value, np.int64).tobytes())
+        self._before.frombytes((made.before + base).astype(np.int64).tobytes())
+        self._after.frombytes((made.after + base).astype(np.int64).tobytes())
+        for op in first:
+            self._before.extend(after)
+            self._after.extend([base + op] * len(after))
+        known = self._collectives[number]
+        known.tags = max(known.tags, made.tags)
+        return self.join([base + op for op in last], cpu)
+
+    def _check_memory(self, more: int = 0) -> None:
+        self._checked -= 1 + more
+        if self._checked > 0:
+            return
+        self._checked = _BETWEEN_CHECKS
+        self._require(len(self._columns["kind"]) + more)
+
+    @staticmethod
+    def _require(operations: int) -> None:
+        need, free = operations * _BYTES_PER_OP, available_memory()
+        if need > free:
+            raise ConfigError(
+                f"the trace has more than {operations:,} operations after the expansion of its collectives, which need "
+                f"{need / 1e9:.1f} GB, but {free / 1e9:.1f} GB of memory are free; use fewer ranks"
+            )
+
+    def _check_members(self) -> None:
+        for known in self._collectives:
+            members = self._members[known.group]
+            if known.members < len(members):
+                raise ConfigError(
+                    f"{self.place(known.rank, known.place)}: {known.members} of the {len(members)} members of the group "
+                    f"call this {known.name}; the trace of every member must have it"
+                )
+
+    def _tag_bases(self, used: int) -> NDArray[Any]:
+        widths = np.array([known.tags for known in self._collectives], np.int64)
+        room = _TAGS - used
+        if len(widths) and widths.max() > room:
+            raise ConfigError(f"a collective needs {widths.max()} tags, and only {room} are free; use fewer ranks")
+        bases = np.zeros(len(widths), np.int64)
+        at = 0
+        for k, width in enumerate(widths.tolist()):
+            at = 0 if at + width > room else at
+            bases[k] = used + at
+            at += width
+        return bases
+
+    def _with_place(self, error: ConfigError) -> ConfigError:
+        """Names the place of the operation that the core's message names by its index."""
+        found = re.search(r"op_\w+\[(\d+)\]: ", str(error))
+        if not found:
+            return error
+        place = self._messages.place_of(int(found[1]))
+        return ConfigError(f"{place}: {str(error)[found.end() :]}") if place else error
+
+
+__all__ = ["MOST_RANKS", "ProgramBuilder", "named"]

@@ -1,0 +1,169 @@
+"""The lines of a liballprof trace: `MPI_Send:start:arguments...:end`, times in microseconds.
+
+The arguments have the order of the C binding. A data type is `number,size,extent`, a communicator is
+`handle,rank,size`, and an array of counts has two fields, its address and its values (liballprof's `gencode.py` in
+github.com/spcl/LogGOPSim).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..._core import ConfigError
+from ..._files import open_plain, read_plain
+
+_LONGEST = 1 << 24  # bytes of a line: the counts of an MPI_Alltoallv on a million ranks
+_BEGIN = 4096  # bytes that decide whether a file is a trace
+_CALL = re.compile(rb"MPI_[A-Za-z_0-9]+:")
+_TIME = re.compile(r"(\d{1,18})(?:\.(\d*))?")
+_RANKED = re.compile(r"(?P<name>.*?)(?P<rank>\d{1,9})(?P<end>\D*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Communicator:
+    """The argument of a call: handle, the caller's rank, and the number of ranks."""
+
+    handle: str
+    rank: int
+    size: int
+
+
+@dataclass(slots=True)
+class Call:
+    """A call. `start` and `end` are in ns, or None."""
+
+    path: Path
+    line: int
+    name: str
+    start: int | None
+    end: int | None
+    arguments: list[str]
+
+    def error(self, text: str) -> ConfigError:
+        """Return an error that names the place."""
+        return ConfigError(f"{self.path}: line {self.line}: {self.name}: {text}")
+
+    def field(self, at: int) -> str:
+        """Return an argument."""
+        if not -len(self.arguments) <= at < len(self.arguments):
+            raise self.error(f"the call has {len(self.arguments)} arguments, and one more is needed; is it truncated?")
+        return self.arguments[at]
+
+    def integer(self, at: int) -> int:
+        """Return an argument that is an integer."""
+        text = self.field(at)
+        if not re.fullmatch(r"-?\d{1,19}", text):
+            raise self.error(f"argument {at} is {text[:40]!r}, not an integer")
+        return int(text)
+
+    def count(self, at: int) -> int:
+        """Return an argument that is a number of elements."""
+        value = self.integer(at)
+        if value < 0:
+            raise self.error(f"argument {at}, a number of elements, is {value}")
+        return value
+
+    def type_size(self, at: int) -> int:
+        """Return the bytes of a data type."""
+        words = self.field(at).split(",")
+        if len(words) < 3 or not re.fullmatch(r"\d{1,18}", words[-2]):
+            raise self.error(f"argument {at} is {self.field(at)[:40]!r}, not a data type (number,size,extent)")
+        return int(words[-2])
+
+    def bytes(self, count: int, kind: int) -> int:
+        """Return the size of `count` elements of a data type; both are positions of arguments."""
+        return self.count(count) * self.type_size(kind)
+
+    def counts(self, at: int, number: int) -> list[int]:
+        """Return an array of counts."""
+        words = self.field(at).split(",")
+        if len(words) != number or not all(re.fullmatch(r"\d{1,18}", word) for word in words):
+            raise self.error(f"argument {at} is {self.field(at)[:40]!r}, not the counts of {number} ranks")
+        return [int(word) for word in words]
+
+    def communicator(self, at: int) -> Communicator:
+        """Return a communicator."""
+        words = self.field(at).split(",")
+        if len(words) != 3 or not all(re.fullmatch(r"-?\d{1,20}", word) for word in words):
+            raise self.error(f"argument {at} is {self.field(at)[:40]!r}, not a communicator (handle,rank,size)")
+        rank, size = int(words[1]), int(words[2])
+        if not 0 <= rank < size:
+            raise self.error(f"rank {rank} of a communicator of {size} ranks does not exist")
+        return Communicator(words[0], rank, size)
+
+
+def looks_like_trace(path: Path) -> bool:
+    """Whether the first line of a file, apart from comments, is a call."""
+    try:
+        begin = read_plain(path, _BEGIN)
+    except (ConfigError, OSError):
+        return False
+    lines = (line.strip() for line in begin.split(b"\n"))
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return _CALL.match(first) is not None
+
+
+def rank_files(path: Path) -> list[Path]:
+    """Return the files of the ranks 0, 1, ...
+
+    Raises:
+        ConfigError: The folder has no trace, or lacks the file of a rank.
+    """
+    if not path.is_dir():
+        return [path]
+    found: dict[int, Path] = {}
+    for each in sorted(path.iterdir()):
+        name = _RANKED.match(each.name)
+        if not name or each.name.startswith(".") or not each.is_file() or not looks_like_trace(each):
+            continue
+        rank = int(name["rank"])
+        if rank in found:
+            raise ConfigError(f"{path}: {found[rank].name} and {each.name} are both for rank {rank}; keep one of them")
+        found[rank] = each
+    if not found:
+        raise ConfigError(f"{path}: this folder has no liballprof trace (files such as pmpi-trace-rank-0.txt)")
+    missing = next((rank for rank in range(len(found)) if rank not in found), None)
+    if missing is not None:
+        raise ConfigError(f"{path}: there is no file for rank {missing}, but one for rank {max(found)}; ranks start at 0")
+    return [found[rank] for rank in range(len(found))]
+
+
+def _time(text: str) -> int | None:
+    """Nanoseconds, or None for `-`. The text is in microseconds, and a float would lose digits."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        return None
+    return int(found[1]) * 1000 + int((found[2] or "").ljust(3, "0")[:3])
+
+
+def read_calls(path: Path) -> Iterator[Call]:
+    """Yield the calls of a file.
+
+    Raises:
+        ConfigError: A line is not valid. The text names file and line.
+        OSError: The file cannot be read.
+    """
+    with open_plain(path) as file:
+        number = 0
+        while line := file.readline(_LONGEST):
+            number += 1
+            if not line.endswith(b"\n") and len(line) == _LONGEST:
+                raise ConfigError(f"{path}: line {number}: the line has more than {_LONGEST} bytes")
+            text = line.decode("ascii", "replace").split("  # backtrace", 1)[0].strip()
+            if not text or text.startswith("#"):
+                continue
+            name, *rest = text.split(":")
+            if not re.fullmatch(r"MPI_[A-Za-z_0-9]+", name) or len(rest) < 2:
+                raise ConfigError(
+                    f"{path}: line {number}: {text[:40]!r} is not a call of liballprof (MPI_Name:start:arguments:end)"
+                )
+            start, end = _time(rest[0]), _time(rest[-1])
+            for given, value in ((rest[0], start), (rest[-1], end)):
+                if value is None and given != "-":
+                    raise ConfigError(f"{path}: line {number}: {name}: the time {given[:40]!r} is not valid; truncated?")
+            if start is not None and end is not None and end < start:
+                raise ConfigError(f"{path}: line {number}: {name}: the call ends before it starts")
+            yield Call(path, number, name, start, end, rest[1:-1])

@@ -1,0 +1,329 @@
+"""MPI traces of liballprof as text, one file per rank: the traces that Schedgen turns into schedules.
+
+Hoefler, Schneider, Lumsdaine, "LogGOPSim", LSAP 2010; Schedgen's `process_trace.cpp` in github.com/spcl/atlahs. The
+time between two calls is a computation. The time inside a call is not used, because the simulation computes it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ..._core import ConfigError
+from ..builder import ProgramBuilder, named
+from ..expansion import Template, exchange
+from ..messages import ANY
+from ..reader import Reader, Trace, TraceOptions
+from ._mpi_calls import Call, Communicator, looks_like_trace, rank_files, read_calls
+from ._mpi_communicators import MAKERS, POSITION, Communicators
+
+_SENDS = {"Send", "Ssend", "Bsend", "Rsend"}
+_ISENDS = {"Isend", "Issend", "Ibsend", "Irsend"}
+_PERSISTENT = {"Send_init", "Ssend_init", "Bsend_init", "Rsend_init", "Recv_init"}
+# Calls that end when some request has ended, which the trace does not name.
+_TESTS = {"Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome"}
+_COLLECTIVES = {
+    *("Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgatherv", "Gather", "Gatherv", "Scatter"),
+    *("Scatterv", "Alltoall", "Alltoallv", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"),
+}
+# Calls that communicate and that the reader cannot play. Calls that are in no list do not communicate.
+_REFUSED = {
+    *("Put", "Get", "Accumulate", "Win_fence", "Win_lock", "Win_unlock", "Alltoallw", "Ialltoallw"),
+    *("Neighbor_allgather", "Neighbor_alltoall", "Neighbor_alltoallv", "Comm_spawn", "Imrecv", "Mrecv"),
+}
+_REQUEST_SIZES = (8, 4)  # bytes of an MPI_Request: a pointer in Open MPI, an integer in MPICH
+
+
+class _Rank:
+    """Turns the calls of a rank into operations."""
+
+    def __init__(self, player: _Player, rank: int, groups: Iterator[tuple[int, ...]]) -> None:
+        self.player, self.builder, self.rank = player, player.builder, rank
+        self._groups = groups
+        self._latest: dict[str, tuple[Communicator, tuple[int, ...]]] = {}
+        self.now: list[int] = []  # operations that end before the next one
+        self.clock: int | None = None  # end of the previous call in ns
+        self.pending: dict[int, int | None] = {}  # address of a request -> its operation; None: nothing to wait for
+        self.persistent: dict[int, Call] = {}
+
+    def play(self, call: Call) -> None:
+        """Add a call."""
+        name = call.name.removeprefix("MPI_")
+        if name in _REFUSED:
+            raise call.error("this call cannot be played; the reader knows messages and collectives")
+        if name in POSITION or name in MAKERS:
+            self._resolve(call, name)
+        if self.clock is not None and call.start is not None:
+            self._compute(call, call.start - self.clock)
+        if call.end is not None:
+            self.clock = call.end
+        self.player.calls[call.name] += 1
+        if name in _SENDS:
+            self._blocking(self._send(call))
+        elif name == "Recv":
+            self._blocking(self._receive(call))
+        elif name in _ISENDS:
+            self.pending[call.integer(6)] = self._send(call)
+        elif name == "Irecv":
+            self.pending[call.integer(6)] = self._receive(call)
+        elif name in _PERSISTENT:
+            self.persistent[call.integer(6)] = call
+        elif name in ("Start", "Startall"):
+            self._start(call, name)
+        elif name == "Sendrecv":
+            self._both(call, sends=(0, 3), receives=(5, 8))
+        elif name == "Sendrecv_replace":
+            self._both(call, sends=(0, 3), receives=(0, 5))
+        elif name == "Wait":
+            self._wait(self._done([call.integer(0)]))
+        elif name == "Waitall":
+            self._wait(self._all(call))
+        elif name in _TESTS:
+            self.player.tests += 1
+        elif name in _COLLECTIVES:
+            self._blocking(self._collective(call, name))
+        elif name[0] == "I" and name[1:].capitalize() in _COLLECTIVES:
+            self.pending[call.integer(-1)] = self._collective(call, name[1:].capitalize())
+
+    def _resolve(self, call: Call, name: str) -> None:
+        comm = call.communicator(POSITION.get(name, 0))
+        known = self._latest.get(comm.handle)
+        if known is None or known[0] != comm:
+            self._latest[comm.handle] = (comm, next(self._groups))
+
+    def _ranks(self, call: Call) -> tuple[int, ...]:
+        """Ranks of the communicator of a call, in its order."""
+        handle = call.communicator(POSITION[call.name.removeprefix("MPI_")]).handle
+        return self._latest[handle][1]
+
+    def _compute(self, call: Call, ns: int) -> None:
+        if ns < 0:
+            self.player.overlaps += 1
+        elif ns > 0:
+            self.now = [self.builder.calc(ns, self.now, place=call.line)]
+
+    def _blocking(self, op: int | None) -> None:
+        if op is not None:
+            self.now = [op]
+
+    def _wait(self, operations: list[int]) -> None:
+        if operations:
+            self.now = [self.builder.join(sorted({*self.now, *operations}))]
+
+    def _send(self, call: Call, first: int = 0, peer: int = 3) -> int | None:
+        """Send `count` elements; `first` is the position of the buffer, followed by count and type."""
+        to = call.integer(peer)
+        if to < 0:
+            return None  # MPI_PROC_NULL
+        ranks = self._ranks(call)
+        return self.builder.send(
+            self._world(call, to, ranks),
+            call.bytes(first + 1, first + 2),
+            call.integer(peer + 1),
+            self.now,
+            context=self.builder.group(ranks),
+            place=call.line,
+        )
+
+    def _receive(self, call: Call, first: int = 0, peer: int = 3) -> int | None:
+        source, tag = call.integer(peer), call.integer(peer + 1)
+        if source < 0 and source in self.player.null:
+            return None
+        ranks = self._ranks(call)
+        return self.builder.receive(
+            ANY if source < 0 else self._world(call, source, ranks),
+            call.bytes(first + 1, first + 2),
+            ANY if tag < 0 else tag,
+            self.now,
+            context=self.builder.group(ranks),
+            place=call.line,
+        )
+
+    @staticmethod
+    def _world(call: Call, rank: int, ranks: tuple[int, ...]) -> int:
+        if rank >= len(ranks):
+            raise call.error(f"rank {rank} does not exist in a communicator of {len(ranks)} ranks")
+        return ranks[rank]
+
+    def _both(self, call: Call, sends: tuple[int, int], receives: tuple[int, int]) -> None:
+        taken, sent = self._receive(call, *receives), self._send(call, *sends)
+        self._wait([op for op in (taken, sent) if op is not None])
+
+    def _start(self, call: Call, name: str) -> None:
+        addresses = [call.integer(0)] if name == "Start" else self._array(call, 0, 1, self.persistent)
+        for address in addresses:
+            made = self.persistent.get(address)
+            if made is None:
+                raise call.error(f"the persistent request {address} was not created; is the trace complete?")
+            receives = made.name == "MPI_Recv_init"
+            self.pending[address] = self._receive(made) if receives else self._send(made)
+
+    def _done(self, addresses: Sequence[int]) -> list[int]:
+        """Operations of requests, which end. An unknown request is MPI_REQUEST_NULL."""
+        ended = (self.pending.pop(address, None) for address in addresses)
+        return [op for op in ended if op is not None]
+
+    def _all(self, call: Call) -> list[int]:
+        addresses = self._array(call, 0, 1, self.pending)
+        if call.count(0) and self.pending and not any(address in self.pending for address in addresses):
+            self.player.unknown += 1  # Fortran prints values of requests, but the address of their array
+            return self._done(list(self.pending))
+        return self._done(addresses)
+
+    @staticmethod
+    def _array(call: Call, count: int, begin: int, known: dict[int, Call] | dict[int, int | None]) -> list[int]:
+        """Addresses of an array of requests: with the request size that hits the most known requests."""
+        number, first = call.count(count), call.integer(begin)
+        if number > 1 << 24:
+            raise call.error(f"{number} requests; valid are 0 to {1 << 24}")
+        within = {
+            size: [a for a in known if first <= a < first + number * size and (a - first) % size == 0]
+            for size in _REQUEST_SIZES
+        }
+        return max(within.values(), key=len)
+
+    def _collective(self, call: Call, name: str) -> int:
+        ranks = self._ranks(call)
+        me, size = ranks.index(self.rank), len(ranks)
+        root, own = 0, None
+        core, bytes_ = name.lower(), 0
+        if name == "Barrier":
+            bytes_ = 1
+        elif name == "Bcast":
+            bytes_, root = call.bytes(1, 2), call.integer(3)
+        elif name == "Reduce":
+            bytes_, root = call.bytes(2, 3), call.integer(5)
+        elif name in ("Allreduce", "Scan", "Exscan"):
+            core, bytes_ = core.removeprefix("ex"), call.bytes(2, 3)
+        elif name in ("Allgather", "Alltoall"):
+            bytes_ = call.bytes(4, 5)
+        elif name == "Reduce_scatter_block":
+            core, bytes_ = "reduce_scatter", call.bytes(2, 3) * size
+        elif name == "Reduce_scatter":
+            bytes_ = sum(call.counts(3, size)) * call.type_size(4)
+        elif name in ("Gather", "Scatter"):
+            root = call.integer(6)
+            bytes_ = call.bytes(4, 5) if (me == root) == (name == "Gather") else call.bytes(1, 2)
+        else:
+            own = self._varying(call, name, me, size)
+        return self.builder.collective(
+            core, bytes_, self.builder.group(ranks), self.now, root=root, place=call.line, own=own
+        )
+
+    @staticmethod
+    def _varying(call: Call, name: str, me: int, size: int) -> Template:
+        """A collective in which the sizes differ between ranks. All its messages start at once."""
+        if name == "Alltoallv":
+            sends = [n * call.type_size(5) for n in call.counts(2, size)]
+            return exchange(sends, [n * call.type_size(11) for n in call.counts(8, size)], me)
+        if name == "Allgatherv":
+            receives = [n * call.type_size(8) for n in call.counts(5, size)]
+            return exchange([receives[me]] * size, receives, me)
+        root = call.integer(9)
+        mine, nothing = [0] * size, [0] * size
+        if not 0 <= root < size:
+            raise call.error(f"the root {root} does not exist in a communicator of {size} ranks")
+        if name == "Gatherv":
+            if me == root:
+                return exchange(nothing, [n * call.type_size(8) for n in call.counts(5, size)], me)
+            mine[root] = call.bytes(1, 2)
+            return exchange(mine, nothing, me)
+        if me == root:
+            return exchange([n * call.type_size(5) for n in call.counts(2, size)], nothing, me)
+        mine[root] = call.bytes(7, 8)
+        return exchange(nothing, mine, me)
+
+
+class _Player:
+    """The parts that all ranks share."""
+
+    def __init__(self, files: list[Path], options: TraceOptions) -> None:
+        self.files = files
+        self.builder = ProgramBuilder(len(files), options.collective, lambda rank, line: f"{files[rank]}: line {line}")
+        self.null: set[int] = set()  # destinations below 0, which are MPI_PROC_NULL
+        self.calls: Counter[str] = Counter()
+        self.tests = self.overlaps = self.unknown = 0
+        self._communicators = Communicators(len(files))
+
+    def scan(self) -> None:
+        """Read all files once for the communicators and for the value of MPI_PROC_NULL."""
+        largest: Communicator | None = None
+        for rank, file in enumerate(self.files):
+            calls = list[Call]()
+            for call in read_calls(file):
+                name = call.name.removeprefix("MPI_")
+                if name in _SENDS | _ISENDS | {"Sendrecv"} and (to := call.integer(3)) < 0:
+                    self.null.add(to)
+                calls.append(call)
+                if name in POSITION:
+                    comm = call.communicator(POSITION[name])
+                    if comm.size > len(self.files):
+                        largest = comm if largest is None or comm.size > largest.size else largest
+                        raise call.error(
+                            f"a communicator of {comm.size} ranks, but the trace has {len(self.files)} files; name the "
+                            "folder with the files of all ranks"
+                        )
+            self._communicators.add(rank, calls)
+        self._communicators.resolve()
+
+    def play(self) -> None:
+        """Add the operations of all ranks."""
+        for rank, file in enumerate(self.files):
+            self.builder.begin(rank)
+            mine = _Rank(self, rank, self._communicators.groups(rank))
+            last: Call | None = None
+            for call in read_calls(file):
+                last = call
+                try:
+                    mine.play(call)
+                except ConfigError as error:
+                    raise error if str(error).startswith(str(file)) else call.error(str(error)) from error
+            if last is None or last.name != "MPI_Finalize":
+                line = last.line if last else 1
+                raise ConfigError(f"{file}: line {line}: the file ends without MPI_Finalize, so it is truncated")
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the assumptions that the trace needed."""
+        notes = ["The time between two MPI calls is a computation, and the time inside a call is simulated."]
+        if self.tests:
+            notes.append(
+                f"{self.tests} calls such as MPI_Test or MPI_Waitany wait for nothing, because the trace does not name the "
+                "requests that ended."
+            )
+        if self.unknown:
+            notes.append(
+                f"{self.unknown} calls of MPI_Waitall wait for all pending requests, because the trace does not name "
+                "theirs."
+            )
+        if self.overlaps:
+            notes.append(f"{self.overlaps} calls start before the previous call ends; no computation is between them.")
+        if self.builder.expansion.replaced:
+            names = ", ".join(sorted(self.builder.expansion.replaced))
+            notes.append(f"The algorithm {self.builder.expansion.algorithm} does not exist for {names}, which use auto.")
+        return tuple(notes)
+
+
+def _read(path: Path, options: TraceOptions) -> Trace:
+    with named(path):
+        player = _Player(rank_files(path), options)
+        player.scan()
+        player.play()
+        counts = {"ranks": len(player.files), "calls": dict(player.calls), **player.builder.counts()}
+        return Trace(player.builder.program(), "liballprof", counts, player.notes())
+
+
+def _recognises(path: Path) -> bool:
+    if not path.is_dir():
+        return looks_like_trace(path)
+    return any(looks_like_trace(each) for each in sorted(path.iterdir())[:64] if each.is_file())
+
+
+READER = Reader(
+    "liballprof",
+    "an MPI trace of liballprof as text: a folder with one file per rank, such as pmpi-trace-rank-0.txt",
+    _recognises,
+    _read,
+    options=("collective",),
+    folders=True,
+)
