@@ -21,6 +21,10 @@ _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
 _CAME_LATER: dict[str, dict[str, Any]] = {
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
     "routing": {"slots_by": "random", "toll": 1.0},
+    "workload": {
+        **{"ranks_per_node": 1, "nics_per_node": 0, "node_terminals": "consecutive", "share_nodes": False},
+        **{"intra_node_gb_per_s": 450.0, "intra_node_latency_ns": 600.0},
+    },
 }
 # Keys of `run` that affect a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
@@ -97,9 +101,6 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
-    for section, later in _CAME_LATER.items():
-        kept = {key: value for key, value in identity[section].items() if key not in later or value != later[key]}
-        identity[section] = kept
     failures = core_failures(config)
     if failures:
         identity["failures"] = failures
@@ -108,6 +109,10 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
         identity["traffic"] = _plain(config["traffic"])
+    for section, later in _CAME_LATER.items():
+        if section in identity:
+            kept = {key: value for key, value in identity[section].items() if key not in later or value != later[key]}
+            identity[section] = kept
     if run["load_q_table"] is not None:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     for key in _FILES_OF_ROUTING:

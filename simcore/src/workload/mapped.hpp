@@ -10,8 +10,9 @@ std::vector<ParamSpec> mapping_params();
 
 // Assigns a terminal to every rank without one (kNone in `rank_terminal`, [ranks], job after job). All jobs are mapped
 // together onto all free terminals, or each job onto the terminals that another placement would give it
-// (`mapping_terminals`).
-std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const std::vector<Job>& jobs,
-                                              std::vector<u32>& rank_terminal);
+// (`mapping_terminals`). With several ranks per node, the ranks of a job are divided into sets of consecutive ranks,
+// and sets are mapped to nodes by the bytes between them.
+std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const Nodes& nodes,
+                                              const std::vector<Job>& jobs, std::vector<u32>& rank_terminal);
 
 }  // namespace flitgym::workload
