@@ -73,23 +73,6 @@ struct RankSets {
   }
 };
 
-// The communication that takes the network.
-CommunicationMatrix between_nodes(const CommunicationMatrix& matrix, const Nodes& nodes,
-                                  const std::vector<u32>& rank_terminal) {
-  CommunicationMatrix kept;
-  kept.ranks = matrix.ranks;
-  const auto node = [&](u32 rank) { return nodes.of_terminal[rank_terminal[rank]]; };
-  for (u32 r = 0; r < matrix.ranks; r++) {
-    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
-      if (node(r) != node(matrix.peer[e])) {
-        kept.peer.push_back(matrix.peer[e]);
-        kept.bytes.push_back(matrix.bytes[e]);
-      }
-    kept.first.push_back(kept.peer.size());
-  }
-  return kept;
-}
-
 // Rows and columns of the given ranks.
 CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u32>& ranks) {
   std::vector<u32> number(matrix.ranks, kNone);
@@ -108,6 +91,22 @@ CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u
 }
 
 }  // namespace
+
+CommunicationMatrix between_nodes(const CommunicationMatrix& matrix, const Nodes& nodes,
+                                  const std::vector<u32>& rank_terminal) {
+  CommunicationMatrix kept;
+  kept.ranks = matrix.ranks;
+  const auto node = [&](u32 rank) { return nodes.of_terminal[rank_terminal[rank]]; };
+  for (u32 r = 0; r < matrix.ranks; r++) {
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
+      if (node(r) != node(matrix.peer[e])) {
+        kept.peer.push_back(matrix.peer[e]);
+        kept.bytes.push_back(matrix.bytes[e]);
+      }
+    kept.first.push_back(kept.peer.size());
+  }
+  return kept;
+}
 
 std::vector<ParamSpec> mapping_params() {
   std::vector<std::string> sets = {"any"};

@@ -2,11 +2,16 @@
 #pragma once
 
 #include "simcore/workload.hpp"
+#include "workload/communication_matrix.hpp"
 
 namespace flitgym::workload {
 
 // Parameters of this placement in the section `workload`.
 std::vector<ParamSpec> mapping_params();
+
+// The part of the communication that takes the network.
+CommunicationMatrix between_nodes(const CommunicationMatrix& matrix, const Nodes& nodes,
+                                  const std::vector<u32>& rank_terminal);
 
 // Assigns a terminal to every rank without one (kNone in `rank_terminal`, [ranks], job after job). All jobs are mapped
 // together onto all free terminals, or each job onto the terminals that another placement would give it

@@ -200,9 +200,10 @@ TEST(nodes_ranks_that_share_a_nic_share_its_bandwidth) {
       goal({"send 1000000b to 2\n", "send 1000000b to 3\n", "recv 1000000b from 0\n", "recv 1000000b from 1\n"});
   const auto time = [](const std::string& text, i64 nics, const std::string& order) {
     // With rails, both nodes have a terminal at the same router, so the two messages share no link between routers.
-    Simulation sim(with_program(text, loggops(nodes(2, nics, {{"loggops_S_bytes", i64{10000000}},
-                                                              {"nic_order", order},
-                                                              {"node_terminals", std::string("rails")}}))));
+    Simulation sim(with_program(text, loggops(nodes(2, nics,
+                                                    {{"loggops_S_bytes", i64{10000000}},
+                                                     {"nic_order", order},
+                                                     {"node_terminals", std::string("rails")}}))));
     finish(sim);
     CHECK_EQ(flits(sim), (text.find("to 3") == std::string::npos ? 1u : 2u) * u64{1000000 / 128 + 1});
     return static_cast<double>(std::max(finished_ps(sim, 2), finished_ps(sim, 3))) / 1000;
@@ -277,28 +278,28 @@ TEST(nodes_conserve_bytes) {
 TEST(nodes_snapshot_continues_like_the_original) {
   for (const bool mpi : {true, false}) {
     const Values values = nodes(4, 2, {{"loggops_S_bytes", i64{8000}}, {"mpi_eager_bytes", i64{8000}}});
-    const Values slow = {{"intra_node_gb_per_s", 20.0}};
+    const Values slow = {{"intra_node_gb_per_s", 2.0}};
     const Config c = with_program(random_messages(48, 400, 9), merge(mpi ? values : loggops(values), slow));
     Simulation sim(c);
     sim.begin_window();
     u32 on_link = 0, on_network = 0;
     for (u32 k = 0; k < 12; k++) {
-      sim.run(300);
+      sim.run(160);
       for (const HostEvent& e : sim.state().hosts[0].events)
         on_link += e.action >= static_cast<u32>(HostAction::kLinkHead);
       on_network += totals(sim.state()).packets_in_network > 0;
       Simulation restored(c), fork(sim);
       restored.restore(sim.snapshot());
       CHECK_EQ(restored.hash(), sim.hash());
-      for (Simulation* one : {&restored, &fork}) one->run(400);
+      for (Simulation* one : {&restored, &fork}) one->run(300);
       CHECK_EQ(restored.hash(), fork.hash());
       if (k < 11) continue;
-      sim.run(400);
+      sim.run(300);
       for (Simulation* one : {&restored, &fork, &sim}) CHECK(one->run_workload(5000000));
       CHECK_EQ(restored.hash(), sim.hash());
       CHECK_EQ(fork.hash(), sim.hash());
     }
-    CHECK(on_link > 20 && on_network > 6);
+    CHECK_FOR(on_link > 5 && on_network > 6, word(on_link) + " " + word(on_network));
   }
 }
 
