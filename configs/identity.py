@@ -22,6 +22,10 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
     "topology": {"rails": 1},
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
     "routing": {"slots_by": "random", "toll": 1.0},
+    "workload": {
+        **{"ranks_per_node": 1, "nics_per_node": 0, "node_terminals": "consecutive", "share_nodes": False},
+        **{"intra_node_gb_per_s": 450.0, "intra_node_latency_ns": 600.0},
+    },
 }
 # Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
@@ -101,8 +105,6 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
-    for section in _CAME_LATER:
-        identity[section] = without_later(section, identity[section])
     failures = core_failures(config)
     if failures:
         identity["failures"] = failures
@@ -111,6 +113,9 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
         identity["traffic"] = _plain(config["traffic"])
+    for section in _CAME_LATER:
+        if section in identity:
+            identity[section] = without_later(section, identity[section])
     if run["load_q_table"] is not None:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     for key in _FILES_OF_ROUTING:

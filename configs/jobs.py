@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, registered
-from ..simcore._core import motif_ranks, terminals
+from ..simcore._core import motif_ranks, nodes, terminals
 from ..simcore._files import open_plain, read_plain
 from .errors import unknown
 from .traces import OPTIONS as OPTIONS_OF_TRACE
@@ -52,11 +52,17 @@ def core_workload(section: Section, topology: Section, failures: Section) -> dic
         ConfigError, OSError: as `core_jobs`.
     """
     parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
-    return {**parameters, "jobs": core_jobs(section, terminals(dict(topology), dict(failures)))}
+    per_node = section["ranks_per_node"]
+    if per_node == 1:
+        available = terminals(dict(topology), dict(failures))
+    else:
+        keys = ("ranks_per_node", "nics_per_node", "node_terminals")
+        available = per_node * nodes(dict(topology), dict(failures), *(section[key] for key in keys))
+    return {**parameters, "jobs": core_jobs(section, available)}
 
 
 def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
-    """The jobs of a `workload` section on a network of `available` terminals, in placement order.
+    """The jobs of a `workload` section on a network with room for `available` ranks, in placement order.
 
     Raises:
         ConfigError: a motif does not exist, or a GOAL file has an error; names line and column.
@@ -166,7 +172,7 @@ def _pair(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(unknown(f"workload.{key}", word, valid, "motif"))
     for key, motif in (("target_params", target), ("background_params", background)):
         _check_parameters(f"workload.{key}", motif, section[key])
-    half = available // 2
+    half = _whole_nodes(section, available // 2)
     jobs = [_job(target, target, half, section, section["target_params"])]
     if background != "none":
         name = background if background != target else f"{background}_background"
@@ -183,8 +189,15 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(f"workload.params.{motif}: {parameters!r} is not a mapping; write {{iterations: 2}}")
         _check_parameters(f"workload.params.{motif}", motif, parameters)
     return [
-        _job(motif, motif, available * part // whole, section, given.get(motif, {})) for motif, part in MIXED.items()
+        _job(motif, motif, _whole_nodes(section, available * part // whole), section, given.get(motif, {}))
+        for motif, part in MIXED.items()
     ]
+
+
+def _whole_nodes(section: Section, share: int) -> int:
+    # The ranks of the nodes that a job's share fills. Jobs do not share nodes, and each job has at least one.
+    per_node = int(section["ranks_per_node"])
+    return share if per_node == 1 else max(share // per_node, 1) * per_node
 
 
 def _check_parameters(where: str, motif: str, parameters: Section) -> None:

@@ -32,6 +32,7 @@ _ENDINGS = ("all", "target")
 # Columns of `jobs()` that are arrays over its ranks, and their names in ranks.parquet.
 _RANKS = {
     "rank_terminal": "terminal",
+    "rank_node": "node",
     "rank_comm_time_ns": "comm_time_ns",
     "rank_finish_ns": "finish_ns",
     "rank_compute_ns": "compute_ns",

@@ -219,6 +219,7 @@ py::dict arrays(const Live<Simulation>& live) {
       out[name] = py::array(static_cast<py::ssize_t>(sums.size()), sums.data());
     }
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_VIEW)
+  FLITGYM_STATE_NODES_FIXED(FLITGYM_VIEW)
   for (const auto& [name, histogram] :
        {std::pair{"job_histogram", &Hosts::job_histogram}, {"message_histogram", &Hosts::message_histogram}}) {
     if (s.hosts.size() == 1) {

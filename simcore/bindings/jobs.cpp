@@ -70,7 +70,8 @@ py::list jobs(Simulation& sim) {
     py::array_t<double> comm = nanoseconds(job.ranks), finish = nanoseconds(job.ranks),
                         compute = nanoseconds(job.ranks);
     py::array_t<u64> sent(job.ranks), received(job.ranks);
-    py::array_t<u32> terminals(job.ranks);
+    py::array_t<u32> terminals(job.ranks), nodes(job.ranks);
+    u64 within = 0;
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (u32 k = 0; k < job.ranks; k++) {
       const Rank& r = s.ranks[job.first_rank + k];
@@ -81,6 +82,12 @@ py::list jobs(Simulation& sim) {
       sent.mutable_at(k) = r.bytes_sent;
       received.mutable_at(k) = r.bytes_received;
       terminals.mutable_at(k) = w.rank_terminal[job.first_rank + k];
+      nodes.mutable_at(k) = w.rank_node[job.first_rank + k];
+      if (w.has_links()) within += s.node_ports[job.first_rank + k].bytes_sent;
+    }
+    if (w.has_links()) {
+      d["bytes_within_nodes"] = within;
+      d["bytes_between_nodes"] = t.bytes_sent - within;
     }
     d["rank_comm_time_ns"] = comm;
     d["rank_finish_ns"] = finish;
@@ -88,6 +95,7 @@ py::list jobs(Simulation& sim) {
     d["rank_bytes_sent"] = sent;
     d["rank_bytes_received"] = received;
     d["rank_terminal"] = terminals;
+    d["rank_node"] = nodes;
     out.append(d);
   }
   return out;

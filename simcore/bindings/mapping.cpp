@@ -3,6 +3,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "exclusive.hpp"
 #include "interrupt.hpp"
 #include "mapping/problem.hpp"
@@ -11,6 +13,7 @@
 #include "simcore/workload.hpp"
 #include "tables.hpp"
 #include "views.hpp"
+#include "workload/mapped.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -142,8 +145,8 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
   workload::CommunicationMatrix given;
   if (!matrix.is_none()) {
     const py::tuple parts = matrix;
-    given = matrix_from(net.terminals, py::cast<WholeNumbers>(parts[0]), py::cast<WholeNumbers>(parts[1]),
-                        py::cast<Real>(parts[2]));
+    given = matrix_from(net.workload ? std::max(net.terminals, net.workload->ranks()) : net.terminals,
+                        py::cast<WholeNumbers>(parts[0]), py::cast<WholeNumbers>(parts[1]), py::cast<Real>(parts[2]));
   } else {
     given = without_gil([&] { return matrix_of(*net.workload); });
   }
@@ -154,6 +157,7 @@ py::dict quality(Simulation& s, const py::object& matrix, const py::object& term
                       " ranks, but the workload has " + std::to_string(net.workload->ranks()) +
                       "; give the terminals, too");
   else at = net.workload->rank_terminal;
+  if (terminals.is_none() && net.workload->has_links()) given = workload::between_nodes(given, net.workload->nodes, at);
   const std::shared_ptr<const tables::ForwardingTable> routes =
       table.is_none() ? nullptr : built<PyTable>(table, "table").table;
   const mapping::MappingQuality q = without_gil([&] {

@@ -118,6 +118,21 @@ PYBIND11_MODULE(_core, m) {
         return without_gil([&] { return count_terminals(config); });
       },
       py::arg("topology"), py::arg("failures") = py::none());
+  m.def(
+      "nodes",
+      [](const py::dict& topology, const py::object& failures, i64 ranks_per_node, i64 nics_per_node,
+         const std::string& node_terminals) {
+        Config config;
+        py::dict given;
+        given["topology"] = topology;
+        config.topology = to_section(given, "topology", "");
+        if (!failures.is_none()) config.failures = to_failures(failures);
+        config.workload.values = {
+            {"ranks_per_node", ranks_per_node}, {"nics_per_node", nics_per_node}, {"node_terminals", node_terminals}};
+        return without_gil([&] { return count_nodes(config); });
+      },
+      py::arg("topology"), py::arg("failures"), py::arg("ranks_per_node"), py::arg("nics_per_node"),
+      py::arg("node_terminals"));
 
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
   PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, owned_since, parked);
@@ -126,6 +141,7 @@ PYBIND11_MODULE(_core, m) {
   PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops,
                        left, first_op, first_edge, op_class, edge_class, posted, last_posted, unexpected,
                        last_unexpected, done);
+  PYBIND11_NUMPY_DTYPE(NodePort, out_free, in_free, bytes_sent, bytes_received, messages_sent, messages_received);
   PYBIND11_NUMPY_DTYPE(ChannelAccount, sending_until, busy, job, flits);
   PYBIND11_NUMPY_DTYPE(Outbox, first, last, next_flits);
   PYBIND11_NUMPY_DTYPE(JobTotals, messages_sent, messages_received, bytes_sent, bytes_received, packets, flits, hops,

@@ -24,6 +24,7 @@
 #include "topology/graph.hpp"
 #include "wiring.hpp"
 #include "workload/build.hpp"
+#include "workload/nodes.hpp"
 
 namespace flitgym {
 
@@ -113,6 +114,8 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   net.router_group = wiring.router_group;
   net.router_names = wiring.router_names;
   net.terminal_names = wiring.terminal_names;
+  net.terminal_number = wiring.terminal_number;
+  net.router_before = wiring.router_before;
   lay_out(wiring, net);
   check_links(net);
 
@@ -321,6 +324,12 @@ u32 count_terminals(const Config& config) {
   Network net;
   wire(config, net);
   return net.terminals;
+}
+
+u32 count_nodes(const Config& config) {
+  Network net;
+  wire(config, net);
+  return workload::make_nodes(Params("workload", workload_params(), config.workload.values), net).count;
 }
 
 tables::ChannelGraph tables::channel_graph(const Config& config) {

@@ -282,11 +282,12 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::strin
   for (const u32 r : routers)
     for (u32 p = w.first[r]; p < w.first[r + 1]; p++)
       if (w.kind[p] == PortKind::kLocal || w.kind[p] == PortKind::kGlobal) cut(w, p);
-  std::vector<u32> kept;
+  std::vector<u32> kept, numbers, routers_before;
   std::vector<std::string> names;
   for (u32 t = 0; t < w.terminal_port.size(); t++) {
     const u32 p = w.terminal_port[t];
     const auto r = static_cast<u32>(std::upper_bound(w.first.begin(), w.first.end(), p) - w.first.begin()) - 1;
+    routers_before.push_back(r);
     if (terminals.contains(t) || gone[r]) {
       w.kind[p] = PortKind::kUnused;
       w.peer[p] = kNone;
@@ -294,11 +295,16 @@ std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::strin
       continue;
     }
     kept.push_back(p);
+    numbers.push_back(t);
     names.push_back(w.terminal_names.empty() ? std::to_string(t) : w.terminal_names[t]);
   }
   if (kept.size() < 2)
     throw ConfigError("failures: " + std::to_string(kept.size()) + " terminals are left; traffic needs two");
-  if (kept.size() < w.terminal_port.size()) w.terminal_names = names;
+  if (kept.size() < w.terminal_port.size()) {
+    w.terminal_names = names;
+    w.terminal_number = numbers;
+    w.router_before = routers_before;
+  }
   w.terminal_port = kept;
 
   std::vector<Outage> outages;

@@ -54,6 +54,19 @@ bool whole(const Network& net) {
   return net.decider != Decider::kRouting || net.seam || net.routing_facts.remote || net.router.flit_by_flit || shared;
 }
 
+// Whether no node has terminals at routers of two units. The intra-node link has no least latency, so a node must be in
+// one partition.
+bool holds_nodes(const Network& net, u32 unit) {
+  if (!net.workload || !net.workload->has_links()) return true;
+  const Nodes& nodes = net.workload->nodes;
+  for (u32 t = 0; t < net.terminals; t++) {
+    const u32 node = nodes.of_terminal[t];
+    if (node != kNone && net.terminal_router[t] / unit != net.terminal_router[nodes.first_terminal(node)] / unit)
+      return false;
+  }
+  return true;
+}
+
 template <class Visit>
 void each_channel_between(const Network& net, Visit visit) {
   for (u32 p = 0; p < net.router_ports; p++) {
@@ -97,6 +110,7 @@ void choose_partitions(Network& net, u32 wanted) {
   net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
   if (whole(net)) return;
   u32 unit = unit_of(net);
+  if (!holds_nodes(net, unit)) return;
   const u32 units = (net.routers + unit - 1) / unit;
   u64 parts = wanted;
   if (!wanted) {
@@ -104,7 +118,7 @@ void choose_partitions(Network& net, u32 wanted) {
                           net.terminals / kMostTerminals);
     parts = std::min<u64>(parts, net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host));
   }
-  if (wanted > units) unit = 1;
+  if (wanted > units && holds_nodes(net, 1)) unit = 1;
   parts = std::min<u64>({parts, (net.routers + unit - 1) / unit, 0xffff});
   if (parts < 2) return;
   cut(net, static_cast<u32>(parts), unit);
@@ -165,6 +179,7 @@ void grow_pool(const Network& net, State& s, std::size_t packets) {
   s.next.resize(packets, kNone);
   if (net.learns) s.details.resize(packets);
   if (net.workload) s.payloads.resize(packets);
+  if (net.workload && net.workload->shares_nics()) s.packet_ranks.resize(packets);
   for (const u32 k : net.packet_memories) s.memory[k].resize(packets * net.memories[k].blank.size());
 }
 

@@ -233,6 +233,10 @@ u64 Simulation::hash() const {
   if (network_->workload && network_->workload->host.kind == HostKind::kLogGops) {
     FLITGYM_STATE_LOGGOPS(FLITGYM_HASH)
   }
+  if (network_->workload && network_->workload->has_links()) {
+    FLITGYM_STATE_NODES_FIXED(FLITGYM_HASH)
+    FLITGYM_STATE_NODES_GROWING(FLITGYM_HASH)
+  }
   if (network_->seam) {
     FLITGYM_STATE_LEARNING_FIXED(FLITGYM_HASH)
     FLITGYM_STATE_LEARNING_GROWING(FLITGYM_HASH)
@@ -304,6 +308,7 @@ void Simulation::restore(const std::string& bytes, const std::vector<u32>* askin
   }
 #undef FLITGYM_HOSTS_SIZE
   FLITGYM_STATE_WORKLOAD_FIXED(FLITGYM_SIZE)
+  FLITGYM_STATE_NODES_FIXED(FLITGYM_SIZE)
   FLITGYM_STATE_LEARNING_FIXED(FLITGYM_SIZE)
 #undef FLITGYM_SIZE
   for (u32 k = 0; k < parts; k++) {

@@ -5,6 +5,7 @@
 #include "partition.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
+#include "simcore/workload.hpp"
 #include "stage/follow.hpp"
 #include "stage/route_computation.hpp"
 #include "stage/stage.hpp"
@@ -83,7 +84,7 @@ u64 memory_to_run(const Network& net) {
   // Delay lines and the pool of packets grow with the number of packets in the network.
   u64 of_packet = sizeof(Packet) + sizeof(PacketDetail) + sizeof(Flit) + sizeof(FlitEvent) + sizeof(CreditEvent);
   for (const u32 k : net.packet_memories) of_packet += net.memories[k].entry_bytes();
-  if (net.workload) of_packet += sizeof(PacketPayload);
+  if (net.workload) of_packet += sizeof(PacketPayload) + (net.workload->shares_nics() ? sizeof(PacketRanks) : 0);
   counter.count(std::max(packets_under_way(net), packets_provided(net)) * of_packet);
   return counter.bytes();
 }

@@ -64,6 +64,19 @@ struct PacketPayload {  // data of the message for its receiver, and the packet'
 };
 static_assert(sizeof(PacketPayload) == 40);
 
+// Ends of a packet, if several ranks share a NIC.
+struct PacketRanks {
+  u32 sender, receiver;  // ranks of the workload
+};
+
+// Port of a rank at the intra-node link (src/workload/node_link.cpp).
+struct NodePort {
+  u64 out_free = 0, in_free = 0;           // time from which each direction is free, ps
+  u64 bytes_sent = 0, bytes_received = 0;  // of messages within the node, also from the rank to itself
+  u64 messages_sent = 0, messages_received = 0;
+};
+static_assert(sizeof(NodePort) == 48);
+
 // Transfers from one rank to another are numbered in the order in which the NIC got them. The receiver handles them in
 // that order, whatever paths their packets took. Fetches are numbered separately and handled at once.
 struct Pair {
@@ -78,7 +91,8 @@ struct Outbox {  // transfers of a NIC that still have packets to inject
   u32 next_flits;  // size of the next packet if it has found no room; otherwise 0
 };
 
-enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch };
+// kLinkHead, kLinkTail: the first and the last byte of a transfer reach the receiver's port of the intra-node link.
+enum class HostAction : u32 { kStartRank, kReady, kBegin, kDone, kHandOver, kArrive, kMatch, kLinkHead, kLinkTail };
 struct HostEvent {
   u64 when, order;  // ps; order breaks ties
   u32 action, id;   // rank, operation or message

@@ -189,6 +189,9 @@ struct Network {
   std::vector<Channel> channels;     // [port_count] the channel that leaves from each port
   std::vector<u32> terminal_router;  // [terminals]
   std::vector<u32> terminal_port;    // [terminals] router-local port
+  // Terminals before any of them failed; empty if none failed.
+  std::vector<u32> terminal_number;  // [terminals] number that the terminal had
+  std::vector<u32> router_before;    // [terminals that there were] router
   std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
   std::vector<u16> first_link;       // [routers] lowest router-local port to another router
   u32 link_span = 0;                 // largest number of ports from a router's first link to its last
@@ -299,5 +302,6 @@ inline u32 Topology::regions(const Network& net) const { return net.routers; }
 // memory. Throws the exceptions of `keep_going`.
 std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep_going = {});
 u32 count_terminals(const Section& topology);  // checks only that section
+u32 count_nodes(const Config& config);         // complete nodes, from topology, failures and workload parameters
 
 }  // namespace flitgym

@@ -23,6 +23,7 @@ struct Wiring {
   std::vector<PortKind> kind;      // [ports]
   std::map<u32, Link> own;         // by port: links with individual latency or bandwidth
   std::vector<u32> terminal_port;  // [terminals] router port of each terminal
+  std::vector<u32> terminal_number, router_before;        // as in Network
   std::vector<std::string> router_names, terminal_names;  // empty: routers or terminals have only numbers
   std::shared_ptr<const Topology> data;
   // hash of a topology file, for the network's fingerprint; 0: the parameters define the network

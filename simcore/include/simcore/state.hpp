@@ -297,6 +297,11 @@ using Memories = std::vector<AlignedBytes>;
 #define FLITGYM_STATE_LOGGOPS(X) \
   X(std::vector<HostQueue>, host_queues) /* [ranks, cpus + 2 nics] processors, interfaces (send, receive) */
 
+// State of nodes with several ranks; empty with one rank per node.
+#define FLITGYM_STATE_NODES_FIXED(X) X(std::vector<NodePort>, node_ports) /* [ranks] */
+#define FLITGYM_STATE_NODES_GROWING(X) \
+  X(std::vector<PacketRanks>, packet_ranks) /* [pool] by packet id; empty if every rank has its own NIC */
+
 // State of the learning seam (learning.hpp); empty without one. A transition is a decision with its reward and the next
 // observation. Transition n is in row n mod capacity of the ring. Next observation and mask are 0 if the packet has no
 // next decision, or if the reward is not computed there (RewardSpec::at_next_decision).
@@ -331,7 +336,8 @@ using Memories = std::vector<AlignedBytes>;
 #define FLITGYM_STATE(X)                                               \
   FLITGYM_STATE_FIXED(X) FLITGYM_STATE_GROWING(X)                       \
   FLITGYM_STATE_WORKLOAD_FIXED(X) FLITGYM_STATE_WORKLOAD_GROWING(X)     \
-  FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_LEARNING(X)
+  FLITGYM_STATE_LOGGOPS(X) FLITGYM_STATE_NODES_FIXED(X)                 \
+  FLITGYM_STATE_NODES_GROWING(X) FLITGYM_STATE_LEARNING(X)
 // clang-format on
 
 struct State {

@@ -57,11 +57,29 @@ struct MessageMatrix {
   Kept<u32> messages, open;
 };
 
+// Nodes with several accelerators. Each accelerator runs a rank, and each NIC is a terminal of the network.
+struct Nodes {
+  u32 ranks = 1, nics = 1;       // per node
+  u32 count = 0;                 // nodes of the network
+  std::vector<u32> terminals;    // [count, nics]
+  std::vector<u32> of_terminal;  // [terminals] node, kNone: the terminal belongs to no complete node
+  u64 link_latency = 0;          // intra-node link, ps
+  double link_gb_per_s = 0;      // in each direction of each rank's port
+
+  u32 ranks_per_nic() const { return ranks / nics; }
+  u32 first_terminal(u32 node) const { return terminals[std::size_t{node} * nics]; }
+  // Terminal of rank k of a node. Consecutive ranks share a NIC, as by the default NIC pinning of Intel MPI, and as the
+  // two dies of a GPU of Frontier do.
+  u32 terminal(u32 node, u32 k) const { return terminals[std::size_t{node} * nics + k / ranks_per_nic()]; }
+};
+
 struct Workload {
   std::vector<Job> jobs;
   std::vector<u32> rank_terminal;  // [ranks]
   std::vector<u32> rank_job;       // [ranks]
-  std::vector<u32> terminal_rank;  // [terminals] kNone: no rank
+  std::vector<u32> terminal_rank;  // [terminals] the lowest rank with this NIC; kNone: no rank
+  std::vector<u32> rank_node;      // [ranks]
+  Nodes nodes;
   HostModel host;
   u64 cycle_ps;
   u32 packet_bytes, flit_bytes;
@@ -77,6 +95,8 @@ struct Workload {
 
   u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }
   u32 job_count() const { return static_cast<u32>(jobs.size()); }
+  bool has_links() const { return nodes.ranks > 1; }  // nodes have intra-node links
+  bool shares_nics() const { return nodes.ranks > nodes.nics; }
 };
 
 // Builds the program of a registered motif. `where` is for messages. `validated` receives all parameters.
@@ -85,9 +105,10 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
 // The largest number of ranks, at most `available`, that a motif supports.
 u32 motif_ranks(const std::string& name, u32 available);
 
-// The terminals in the order in which jobs take them. The placement `mapped` is in src/workload/mapped.hpp.
-std::vector<u32> placement_order(const Network& network, const std::string& policy, u64 seed,
-                                 const std::vector<u32>& job_ranks);
+// The nodes in the order in which jobs take them. With one rank per node, a node is a terminal. The placement `mapped`
+// is in src/workload/mapped.hpp. `job_nodes`: number of nodes that each job takes.
+std::vector<u32> placement_order(const Network& network, const Nodes& nodes, const std::string& policy, u64 seed,
+                                 const std::vector<u32>& job_nodes);
 const std::vector<std::string>& placement_policies();
 
 const std::vector<ParamSpec>& workload_params();      // parameters of the workload

@@ -18,7 +18,9 @@ void DemandArea::begin(const Network& net) {
       const double start = static_cast<double>(job.start_ps) / static_cast<double>(w->cycle_ps);
       for (u32 rank = 0; rank < job.ranks; rank++) {
         const double packets = static_cast<double>(bytes[rank]) / w->packet_bytes;
-        due_[w->rank_terminal[job.first_rank + rank]] = {packets, packets * start};
+        Due& due = due_[w->rank_terminal[job.first_rank + rank]];  // several ranks may share the terminal
+        due.packets += packets;
+        due.moment += packets * start;
       }
     }
     return;

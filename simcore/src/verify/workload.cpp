@@ -95,6 +95,8 @@ class WorkloadCheck {
     hold(early(host_totals(s_).now) && std::all_of(s_.cpu_free.begin(), s_.cpu_free.end(), early) &&
              std::all_of(s_.nic_free.begin(), s_.nic_free.end(), early),
          "the time of a host");
+    for (const NodePort& port : s_.node_ports)
+      hold(early(port.out_free) && early(port.in_free), "the time of an intra-node link");
   }
 
   // Each piece of a pool must belong to a rank or be in a free list.
@@ -132,7 +134,8 @@ class WorkloadCheck {
     hold(taken == hosts().totals.pairs, broken);  // otherwise a search would not end
     for (const Pair& pair : table) {
       if (pair.sender == kNone) continue;
-      hold(pair.sender < w_.ranks() && pair.receiver < w_.ranks() && pair.sender != pair.receiver, broken);
+      hold(pair.sender < w_.ranks() && pair.receiver < w_.ranks(), broken);
+      hold(w_.rank_node[pair.sender] != w_.rank_node[pair.receiver], broken);
       hold(&table[workload::pair_place(table, pair.sender, pair.receiver)] == &pair, broken);
       hold(part_of(pair.sender) == k_ || (pair.sent == 0 && pair.fetches == 0), broken);
       hold(part_of(pair.receiver) == k_ || (pair.handed_on == 0 && pair.incoming == kNone), broken);
@@ -247,7 +250,7 @@ class WorkloadCheck {
     for (const HostEvent& e : all) {
       const char* const broken = "an event is impossible";
       hold(e.when < kEndOfHosts && e.order < hosts().totals.order, broken);
-      hold(e.action <= static_cast<u32>(HostAction::kMatch), broken);
+      hold(e.action <= static_cast<u32>(HostAction::kLinkTail), broken);
       const auto action = static_cast<HostAction>(e.action);
       switch (action) {
         case HostAction::kStartRank: break;
@@ -261,11 +264,17 @@ class WorkloadCheck {
         }
         case HostAction::kHandOver:
         case HostAction::kArrive:
-        case HostAction::kMatch: {
+        case HostAction::kMatch:
+        case HostAction::kLinkHead:
+        case HostAction::kLinkTail: {
           hold(open(e.id) && ends_are_ranks(e.id), broken);
           const Message& m = message(e.id);
           const bool fresh = transfer(e.id) == Transfer::kEager || transfer(e.id) == Transfer::kRequest;
           hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh,
+               broken);
+          const bool on_link = action == HostAction::kLinkHead || action == HostAction::kLinkTail;
+          hold(!on_link || (w_.has_links() && m.source != m.destination &&
+                            w_.rank_node[m.source] == w_.rank_node[m.destination]),
                broken);
           hold(part_of(action == HostAction::kHandOver ? workload::sender(m) : workload::receiver(m)) == k_, broken);
           add_token(e.id);
@@ -287,7 +296,8 @@ class WorkloadCheck {
     carried_[message_base_[k_] + id] = 1;
   }
   OnWay& on_way(u32 from, u32 to, const PacketPayload& said, const char* broken) {
-    hold(w_.host.network && said.transfer <= static_cast<u8>(Transfer::kAcknowledge) && from != to, broken);
+    hold(w_.host.network && said.transfer <= static_cast<u8>(Transfer::kAcknowledge), broken);
+    hold(w_.rank_node[from] != w_.rank_node[to], broken);
     OnWay& one = on_way_[{from, to, static_cast<Transfer>(said.transfer) == Transfer::kFetch, said.number}];
     if (one.unsent + one.live == 0 && one.left == kNone) one.said = said;
     const PacketPayload& a = one.said;
@@ -305,11 +315,16 @@ class WorkloadCheck {
     // Partitions write the entries of their packets in parallel, so the array has all entries.
     hold(net_.partitions() == 1 ? s_.payloads.size() <= s_.packets.size() : s_.payloads.size() == s_.packets.size(),
          "the packets' messages");
+    hold(s_.packet_ranks.size() == (w_.shares_nics() ? s_.payloads.size() : 0), "the packets' ranks");
     for (std::size_t id = 0; id < live_.size(); id++) {
       if (!live_[id]) continue;
       const Packet& p = s_.packets[id];
-      const u32 from = w_.terminal_rank[p.source], to = w_.terminal_rank[p.destination];
-      hold(id < s_.payloads.size() && from != kNone && to != kNone, broken);
+      hold(id < s_.payloads.size(), broken);
+      PacketRanks ends{w_.terminal_rank[p.source], w_.terminal_rank[p.destination]};
+      if (w_.shares_nics()) ends = s_.packet_ranks[id];
+      const u32 from = ends.sender, to = ends.receiver;
+      hold(from < w_.ranks() && to < w_.ranks(), broken);
+      hold(w_.rank_terminal[from] == p.source && w_.rank_terminal[to] == p.destination, broken);
       hold(s_.payloads[id].own_bytes <= w_.packet_bytes, broken);
       on_way(from, to, s_.payloads[id], broken).live++;
     }
@@ -479,7 +494,8 @@ class WorkloadCheck {
 
 void verify_workload(const Network& net, const State& s, const std::vector<u8>& live) {
   if (net.workload) return WorkloadCheck(net, s, live).run();
-  hold(s.hosts.empty() && s.payloads.empty() && s.host_queues.empty(), "it has a workload, but the network has none");
+  hold(s.hosts.empty() && s.payloads.empty() && s.host_queues.empty() && s.packet_ranks.empty(),
+       "it has a workload, but the network has none");
 }
 
 }  // namespace flitgym

@@ -13,6 +13,8 @@
 #include "workload/build.hpp"
 #include "workload/mapped.hpp"
 #include "workload/message_matrix.hpp"
+#include "workload/nodes.hpp"
+#include "workload/place.hpp"
 
 namespace flitgym {
 
@@ -146,50 +148,6 @@ u32 motif_ranks(const std::string& name, u32 available) {
   return std::min(available, 1u);
 }
 
-namespace {
-
-void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
-  std::vector<u32> left;  // [jobs] ranks without given terminals
-  std::vector<char> used(net.terminals, 0);
-  for (u32 j = 0; j < w.job_count(); j++) {
-    const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals";
-    const auto& given = section.jobs[j].terminals;
-    left.push_back(given.empty() ? w.jobs[j].ranks : 0);
-    w.rank_job.insert(w.rank_job.end(), w.jobs[j].ranks, j);
-    if (given.empty()) {
-      w.rank_terminal.insert(w.rank_terminal.end(), w.jobs[j].ranks, kNone);
-      continue;
-    }
-    if (given.size() != w.jobs[j].ranks)
-      throw ConfigError(where + ": " + std::to_string(given.size()) + " terminals for " +
-                        std::to_string(w.jobs[j].ranks) + " ranks");
-    for (const u32 t : given) {
-      if (t >= net.terminals)
-        throw ConfigError(where + ": terminal " + std::to_string(t) + " does not exist; the network has " +
-                          std::to_string(net.terminals) + " terminals");
-      if (used[t]) throw ConfigError(where + ": terminal " + std::to_string(t) + " is used twice");
-      used[t] = 1;
-      w.rank_terminal.push_back(t);
-    }
-  }
-  if (params.text("placement") == "mapped") {
-    w.mapping = workload::map_ranks(params, net, w.jobs, w.rank_terminal);
-  } else {
-    const std::vector<u32> order =
-        placement_order(net, params.text("placement"), static_cast<u64>(params.integer("placement_seed")), left);
-    std::size_t at = 0;
-    for (u32& terminal : w.rank_terminal) {
-      worked(8);
-      if (terminal != kNone) continue;
-      while (used[order[at]]) at++;
-      terminal = order[at++];
-    }
-  }
-  for (u32 r = 0; r < w.ranks(); r++) w.terminal_rank[w.rank_terminal[r]] = r;
-}
-
-}  // namespace
-
 std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& section, Network& net,
                                                          double flit_bytes) {
   const Params params("workload", workload_params(), section.values);
@@ -245,10 +203,11 @@ std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& 
     ranks += program->ranks;
     wanted += program->ranks;
   }
-  if (wanted > net.terminals)
-    throw ConfigError("workload: the jobs have " + std::to_string(wanted) +
-                      " ranks in total, but the network has only " + std::to_string(net.terminals) +
-                      " terminals for one rank each");
+  w->nodes = workload::make_nodes(params, net);
+  if (w->has_links() && !w->host.network)
+    throw ConfigError("workload.ranks_per_node: " + std::to_string(w->nodes.ranks) +
+                      " needs workload.network=simulated; with network=none, every message takes the LogGOPS latency");
+  workload::check_room(w->nodes, w->jobs, params.boolean("share_nodes"), net.terminals);
   for (const Job& job : w->jobs) examine(*job.program, "workload.jobs." + job.name, *w);
   if (w->job_count() > 255)
     throw ConfigError("workload.jobs: " + std::to_string(w->job_count()) + " jobs; valid are at most 255");
@@ -257,8 +216,7 @@ std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& 
                       std::to_string(kMostAccountedJobs) + " jobs; use workload.blame=false");
   claim_memory(w->memory_bytes, "workload.jobs", "the operations of " + std::to_string(wanted) + " ranks");
   if (params.boolean("message_matrix")) w->matrix = workload::declare_message_matrix(net, w->jobs);
-  w->terminal_rank.assign(net.terminals, kNone);
-  place(section, params, net, *w);
+  workload::place(section, params, net, *w);
   return w;
 }
 
@@ -279,9 +237,10 @@ std::vector<ParamSpec> all_workload_params() {
   std::vector<ParamSpec> all = {
       choice(
           "placement", "random", placement_policies(),
-          "order in which jobs take terminals: linear = as numbered; random; random_router, random_group = whole "
-          "routers or groups at random; clustered = each job in separate groups; fragmented = as numbered with gaps; "
-          "mapped = by the communication between ranks, see mapping"),
+          "order in which jobs take nodes (terminals with one rank per node): linear = as numbered; random; "
+          "random_router, random_group = whole routers or groups at random; clustered, clustered_router = each job in "
+          "separate groups or routers; fragmented = as numbered with gaps; mapped = by the communication between "
+          "ranks, see mapping"),
       integer("placement_seed", 1, 0, i64{1} << 62, "",
               "seed of random placements, independent of the run's seed, so that runs with different seeds share a "
               "placement"),
@@ -329,8 +288,9 @@ std::vector<ParamSpec> all_workload_params() {
       integer("header_bytes_acknowledge", 15, 0, many, "bytes",
               "header of the acknowledgement of a rendezvous message"),
   };
-  const std::vector<ParamSpec> mapping = workload::mapping_params();  // listed next to the other placement parameters
-  all.insert(all.begin() + 2, mapping.begin(), mapping.end());
+  // Listed next to the other placement parameters.
+  for (const std::vector<ParamSpec>& some : {workload::node_params(), workload::mapping_params()})
+    all.insert(all.begin() + 2, some.begin(), some.end());
   return all;
 }
 

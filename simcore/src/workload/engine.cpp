@@ -48,6 +48,8 @@ class Engine {
         case HostAction::kHandOver: hand_over(f_, e.id); break;
         case HostAction::kArrive: arrive(e.id); break;
         case HostAction::kMatch: look_for_receive(e.id); break;
+        case HostAction::kLinkHead: link_head(f_, e.id); break;
+        case HostAction::kLinkTail: link_tail(f_, e.id); break;
       }
       queues_.ask_next();
     }

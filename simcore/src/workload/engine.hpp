@@ -34,8 +34,21 @@ u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer);  // number of
 void fill_from_outbox(Frame& f, u32 terminal);  // moves packets to the NIC's buffer while there is space
 void packet_delivered(Frame& f, u32 packet);    // the packet's tail has reached its terminal
 
+void hand_on(Frame& f, u32 message, u64 when, bool by_packet);  // the receiver has all bytes of the present transfer
+JobPoint* job_point(Frame& f, u32 job);  // the present interval of a job's time series; null without a series
+
+// node_link.cpp: a transfer between two ranks of a node
+void enter_link(Frame& f, u32 message);  // the sender hands it to its port
+void link_head(Frame& f, u32 message);   // the first byte is at the receiver's port
+void link_tail(Frame& f, u32 message);   // the last byte has passed this port
+void count_within_node(Frame& f, u32 message, bool received);
+
 inline bool from_destination(Transfer t) { return t == Transfer::kFetch || t == Transfer::kAcknowledge; }
 inline bool carries_data(Transfer t) { return t == Transfer::kEager || t == Transfer::kData; }
+// Bytes that a transfer moves, with its header.
+inline u64 wire_bytes(const Workload& w, u64 bytes, Transfer transfer) {
+  return w.header_bytes[static_cast<u8>(transfer)] + (carries_data(transfer) ? bytes : 0);
+}
 inline Transfer transfer_of(const Message& m) { return static_cast<Transfer>(m.transfer); }
 inline u32 sender(const Message& m) { return from_destination(transfer_of(m)) ? m.destination : m.source; }
 inline u32 receiver(const Message& m) { return from_destination(transfer_of(m)) ? m.source : m.destination; }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <numeric>
 
 #include "mapping/problem.hpp"
 #include "mapping/quality.hpp"
 #include "simcore/error.hpp"
+#include "simcore/limits.hpp"
 #include "simcore/plugins.hpp"
 #include "simcore/registry.hpp"
 
@@ -33,6 +35,44 @@ CommunicationMatrix matrix_of(const std::vector<Job>& jobs) {
   return all;
 }
 
+// Consecutive ranks of a job, which stay together on a node. With one rank per node, a set is a rank.
+struct RankSet {
+  u32 job, first, ranks;
+};
+struct RankSets {
+  std::vector<RankSet> all;
+  std::vector<u32> of_rank;  // [ranks]
+
+  RankSets(const std::vector<Job>& jobs, u32 most) {
+    for (u32 j = 0; j < jobs.size(); j++)
+      for (u32 r = 0; r < jobs[j].ranks; r++) {
+        if (r % most == 0) all.push_back({j, jobs[j].first_rank + r, 0});
+        all.back().ranks++;
+        of_rank.push_back(static_cast<u32>(all.size()) - 1);
+      }
+  }
+
+  // Bytes between the sets.
+  CommunicationMatrix matrix(const CommunicationMatrix& of_ranks) const {
+    CommunicationMatrix sums;
+    sums.ranks = static_cast<u32>(all.size());
+    std::map<u32, double> row;
+    for (u32 k = 0; k < all.size(); k++) {
+      row.clear();
+      for (u32 r = all[k].first; r < all[k].first + all[k].ranks; r++)
+        for (u64 e = of_ranks.first[r]; e < of_ranks.first[r + 1]; e++)
+          if (const u32 to = of_rank[of_ranks.peer[e]]; to != k) row[to] += of_ranks.bytes[e];
+      worked(1 + row.size());
+      for (const auto& [to, bytes] : row) {
+        sums.peer.push_back(to);
+        sums.bytes.push_back(bytes);
+      }
+      sums.first.push_back(sums.peer.size());
+    }
+    return sums;
+  }
+};
+
 // Rows and columns of the given ranks.
 CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u32>& ranks) {
   std::vector<u32> number(matrix.ranks, kNone);
@@ -51,6 +91,22 @@ CommunicationMatrix among(const CommunicationMatrix& matrix, const std::vector<u
 }
 
 }  // namespace
+
+CommunicationMatrix between_nodes(const CommunicationMatrix& matrix, const Nodes& nodes,
+                                  const std::vector<u32>& rank_terminal) {
+  CommunicationMatrix kept;
+  kept.ranks = matrix.ranks;
+  const auto node = [&](u32 rank) { return nodes.of_terminal[rank_terminal[rank]]; };
+  for (u32 r = 0; r < matrix.ranks; r++) {
+    for (u64 e = matrix.first[r]; e < matrix.first[r + 1]; e++)
+      if (node(r) != node(matrix.peer[e])) {
+        kept.peer.push_back(matrix.peer[e]);
+        kept.bytes.push_back(matrix.bytes[e]);
+      }
+    kept.first.push_back(kept.peer.size());
+  }
+  return kept;
+}
 
 std::vector<ParamSpec> mapping_params() {
   std::vector<std::string> sets = {"any"};
@@ -73,22 +129,25 @@ std::vector<ParamSpec> mapping_params() {
   };
 }
 
-std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const std::vector<Job>& jobs,
-                                              std::vector<u32>& rank_terminal) {
+std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Network& net, const Nodes& nodes,
+                                              const std::vector<Job>& jobs, std::vector<u32>& rank_terminal) {
   const double began = cpu_seconds();
-  const CommunicationMatrix matrix = matrix_of(jobs);
+  const CommunicationMatrix of_ranks = matrix_of(jobs);
+  const RankSets sets(jobs, nodes.ranks);
+  const CommunicationMatrix matrix = nodes.ranks == 1 ? of_ranks : sets.matrix(of_ranks);
   const auto seed = static_cast<u64>(params.integer("placement_seed"));
-  std::vector<char> used(net.terminals, 0);
+  std::vector<char> used(nodes.count, 0);
   for (const u32 t : rank_terminal)
-    if (t != kNone) used[t] = 1;
-  std::vector<u32> left;  // [jobs] ranks without a terminal
-  for (const Job& job : jobs)
-    left.push_back(static_cast<u32>(
-        std::count(rank_terminal.begin() + job.first_rank, rank_terminal.begin() + job.first_rank + job.ranks, kNone)));
+    if (t != kNone) used[nodes.of_terminal[t]] = 1;
+  std::vector<u32> left(jobs.size(), 0);  // sets without a node
+  for (const RankSet& one : sets.all) left[one.job] += rank_terminal[one.first] == kNone;
   const std::string& set = params.text("mapping_terminals");
-  std::vector<u32> free;
-  for (const u32 t : placement_order(net, set == "any" ? "linear" : set, seed, left))
-    if (!used[t]) free.push_back(t);
+  std::vector<u32> free;  // the first terminals of free nodes
+  for (const u32 n : placement_order(net, nodes, set == "any" ? "linear" : set, seed, left))
+    if (!used[n]) free.push_back(nodes.first_terminal(n));
+  if (const auto wanted = std::accumulate(left.begin(), left.end(), u64{0}); wanted > free.size())
+    throw ConfigError("workload.placement: mapped needs " + std::to_string(wanted) + " free nodes, but only " +
+                      std::to_string(free.size()) + " are free of the terminals given to jobs; use fewer ranks");
 
   auto facts = std::make_shared<MappingFacts>();
   facts->mapper = params.text("mapping");
@@ -97,10 +156,10 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   const bool refine = params.text("mapping_refine") == "threshold_accepting";
   const mapping::Refinement how{static_cast<u64>(params.integer("mapping_steps")), params.real("mapping_time_s")};
   double start = 0, refined = 0;  // bytes x hops
-  const auto map = [&](const std::vector<u32>& ranks, const std::vector<u32>& terminals) {
-    if (ranks.empty()) return;
-    mapping::MappingProblem problem{mapping::application_graph(among(matrix, ranks)), mapping::sites_of(net, terminals),
-                                    seed};
+  const auto map = [&](const std::vector<u32>& mapped, const std::vector<u32>& terminals) {
+    if (mapped.empty()) return;
+    mapping::MappingProblem problem{mapping::application_graph(among(matrix, mapped)),
+                                    mapping::sites_of(net, terminals), seed};
     const double ready = cpu_seconds();
     const mapping::Mapping first = mapper.map(problem);
     const double done = cpu_seconds();
@@ -109,23 +168,30 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
     facts->refine_cpu_seconds += cpu_seconds() - done;
     start += mapping::hop_bytes(problem, first);
     refined += mapping::hop_bytes(problem, chosen);
-    for (u32 k = 0; k < ranks.size(); k++) rank_terminal[ranks[k]] = problem.sites.terminal[chosen[k]];
+    for (u32 k = 0; k < mapped.size(); k++) {
+      const u32 node = nodes.of_terminal[problem.sites.terminal[chosen[k]]];
+      const RankSet& one = sets.all[mapped[k]];
+      for (u32 i = 0; i < one.ranks; i++) rank_terminal[one.first + i] = nodes.terminal(node, i);
+    }
   };
-  std::vector<u32> ranks;
+  std::vector<u32> chosen_sets;
   std::size_t at = 0;
   for (u32 j = 0; j < jobs.size(); j++) {
-    for (u32 r = jobs[j].first_rank; r < jobs[j].first_rank + jobs[j].ranks; r++)
-      if (rank_terminal[r] == kNone) ranks.push_back(r);
+    for (u32 k = 0; k < sets.all.size(); k++)
+      if (sets.all[k].job == j && rank_terminal[sets.all[k].first] == kNone) chosen_sets.push_back(k);
     if (set == "any") continue;
-    map(ranks, {free.begin() + static_cast<std::ptrdiff_t>(at),
-                free.begin() + static_cast<std::ptrdiff_t>(at + ranks.size())});
-    at += ranks.size();
-    ranks.clear();
+    map(chosen_sets, {free.begin() + static_cast<std::ptrdiff_t>(at),
+                      free.begin() + static_cast<std::ptrdiff_t>(at + chosen_sets.size())});
+    at += chosen_sets.size();
+    chosen_sets.clear();
   }
-  if (set == "any") map(ranks, free);
+  if (set == "any") map(chosen_sets, free);
   facts->prepare_cpu_seconds = cpu_seconds() - began - facts->mapper_cpu_seconds - facts->refine_cpu_seconds;
 
-  const mapping::MappingQuality quality = mapping::quality_on_minimal_paths(net, matrix, rank_terminal);
+  const mapping::MappingQuality quality =
+      nodes.ranks == 1
+          ? mapping::quality_on_minimal_paths(net, of_ranks, rank_terminal)
+          : mapping::quality_on_minimal_paths(net, between_nodes(of_ranks, nodes, rank_terminal), rank_terminal);
   facts->dilation = quality.dilation;
   facts->start_dilation = quality.bytes > 0 ? quality.dilation + (start - refined) / quality.bytes : 0;
   facts->worst_congestion = quality.worst_congestion;

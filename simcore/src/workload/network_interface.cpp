@@ -1,6 +1,6 @@
-// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which it was given them,
-// except that fetches go first. With nic_order=packet, it takes a packet of each waiting transfer in turn. The receiver
-// hands the transfers on in the order in which the sender was given them, even if their packets took different paths
+// Cuts messages into packets and reassembles them. A NIC sends its transfers in the order in which its ranks gave it
+// them, except that fetches go first. With nic_order=packet, it takes a packet of each waiting transfer in turn. The
+// receiver hands the transfers on in the order in which the sender got them, even if their packets took different paths
 // (as Merlin's ReorderLinkControl does).
 //
 // The two ends share only the packets. Each packet carries the data that its receiver needs, and the sender keeps its
@@ -17,13 +17,20 @@ namespace flitgym::workload {
 
 namespace {
 
-// Bytes on the wire.
-u64 wire_bytes(const Workload& w, u64 bytes, Transfer transfer) {
-  return w.header_bytes[static_cast<u8>(transfer)] + (carries_data(transfer) ? bytes : 0);
+void queued(Frame& f, u32 terminal) {
+  if (f.s.terminals[terminal].left++ == 0) f.part.totals.backlogged++;
+  fill_from_outbox(f, terminal);
 }
 
-// The current interval of a job's time series, or null without a series.
-JobPoint* present(Frame& f, u32 job) {
+// The ranks at both ends of a packet.
+PacketRanks ends_of(const Workload& w, const State& s, u32 packet) {
+  if (w.shares_nics()) return s.packet_ranks[packet];
+  return {w.terminal_rank[s.packets[packet].source], w.terminal_rank[s.packets[packet].destination]};
+}
+
+}  // namespace
+
+JobPoint* job_point(Frame& f, u32 job) {
   const u32 interval = f.s.series_interval[0], jobs = f.net.workload->job_count();
   if (!interval) return nullptr;
   std::vector<JobPoint>& series = f.hosts().job_series;
@@ -53,13 +60,6 @@ void hand_on(Frame& f, u32 id, u64 when, bool by_packet) {
   }
   push_event(hosts, when + w.host.nic_receive, HostAction::kArrive, id);
 }
-
-void queued(Frame& f, u32 terminal) {
-  if (f.s.terminals[terminal].left++ == 0) f.part.totals.backlogged++;
-  fill_from_outbox(f, terminal);
-}
-
-}  // namespace
 
 u32 wire_packets(const Workload& w, u64 bytes, Transfer transfer) {
   // Fits 32 bits because build_workload() refuses larger messages.
@@ -129,12 +129,17 @@ void hand_over(Frame& f, u32 id) {
     job.bytes_sent += m.bytes;
     count_outstanding(f, j, hosts.totals.now, static_cast<i64>(m.bytes));
     s.ranks[m.source].bytes_sent += m.bytes;
-    if (JobPoint* point = present(f, j)) {
+    if (JobPoint* point = job_point(f, j)) {
       point->bytes_sent += m.bytes;
       if (from == to) point->bytes_received += m.bytes;
     }
   }
-  if (from == to) return hand_on(f, id, hosts.totals.now, false);  // a message from a rank to itself stays in its host
+  if (w.rank_node[from] == w.rank_node[to]) {
+    if (w.has_links()) count_within_node(f, id, false);
+    if (from != to) return enter_link(f, id);
+    if (w.has_links()) count_within_node(f, id, true);
+    return hand_on(f, id, hosts.totals.now, false);  // a message from a rank to itself stays in its host
+  }
 
   Pair& pair = pair_of(hosts, from, to);
   m.number = transfer == Transfer::kFetch ? pair.fetches++ : pair.sent++;
@@ -185,6 +190,10 @@ void fill_from_outbox(Frame& f, u32 terminal) {
     const u32 payload = !data ? 0 : size - static_cast<u32>(std::min<u64>(size, header > before ? header - before : 0));
     const u32 packet = inject_packet(f, terminal, w.rank_terminal[receiver(m)], flits, m.handed, w.rank_job[m.source]);
     if (packet >= s.payloads.size()) s.payloads.resize(packet + 1);
+    if (w.shares_nics()) {
+      if (packet >= s.packet_ranks.size()) s.packet_ranks.resize(packet + 1);
+      s.packet_ranks[packet] = {sender(m), receiver(m)};
+    }
     s.payloads[packet] = {m.bytes, m.begun,    m.number, m.tag, m.send_op, m.receive_op,
                           payload, m.transfer, m.cpu,    m.nic, 0};
 
@@ -252,14 +261,15 @@ void packet_delivered(Frame& f, u32 packet) {
   job.latency += latency;
   if (latency > job.latency_max) job.latency_max = latency;
   hosts.job_histogram[std::size_t{p.job} * kHistogramBins + histogram_bin(latency)]++;
-  if (JobPoint* point = present(f, p.job)) {
+  if (JobPoint* point = job_point(f, p.job)) {
     point->packets++;
     point->bytes_received += load.own_bytes;
     point->hops += p.hops;
     point->latency += latency;
   }
 
-  Pair& pair = pair_of(hosts, w.terminal_rank[p.source], w.terminal_rank[p.destination]);
+  const PacketRanks ends = ends_of(w, f.s, packet);
+  Pair& pair = pair_of(hosts, ends.sender, ends.receiver);
   const bool fetch = static_cast<Transfer>(load.transfer) == Transfer::kFetch;
   Incoming one = incoming(hosts, pair, load.number, fetch);
   if (one.id == kNone) one = {first_packet(f, pair, load), kNone};

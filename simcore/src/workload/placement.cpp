@@ -1,4 +1,4 @@
-// A placement policy puts the terminals in an order. Jobs take terminals from its beginning, one job after the other.
+// A placement policy puts the nodes in an order. Jobs take nodes from its beginning, one job after the other.
 #include <algorithm>
 #include <numeric>
 
@@ -20,15 +20,14 @@ void shuffle(std::vector<T>& items, u64 seed) {
     std::swap(items[n - 1], items[below(draw(seed, kStream, n), n)]);
 }
 
-// Terminals, ordered by the position of their router or group in `order`.
-std::vector<u32> by_place(const Network& net, const std::vector<u32>& order, const std::vector<u32>& of_terminal) {
+// Nodes, ordered by the position of their router or group in `order`.
+std::vector<u32> by_place(const std::vector<u32>& order, const std::vector<u32>& of_node) {
   std::vector<u32> place(order.size());
   for (u32 k = 0; k < order.size(); k++) place[order[k]] = k;
-  std::vector<u32> terminals(net.terminals);
-  std::iota(terminals.begin(), terminals.end(), 0u);
-  std::stable_sort(terminals.begin(), terminals.end(),
-                   [&](u32 a, u32 b) { return place[of_terminal[a]] < place[of_terminal[b]]; });
-  return terminals;
+  std::vector<u32> nodes(of_node.size());
+  std::iota(nodes.begin(), nodes.end(), 0u);
+  std::stable_sort(nodes.begin(), nodes.end(), [&](u32 a, u32 b) { return place[of_node[a]] < place[of_node[b]]; });
+  return nodes;
 }
 
 std::vector<u32> shuffled(u32 n, u64 seed) {
@@ -38,44 +37,49 @@ std::vector<u32> shuffled(u32 n, u64 seed) {
   return order;
 }
 
-std::vector<u32> group_of_terminal(const Network& net) {
-  std::vector<u32> group(net.terminals);
-  for (u32 t = 0; t < net.terminals; t++) group[t] = net.router_group[net.terminal_router[t]];
+// The router of each node. If its NICs are at several routers, that of the first NIC stands for all.
+std::vector<u32> router_of_node(const Network& net, const Nodes& nodes) {
+  std::vector<u32> router(nodes.count);
+  for (u32 n = 0; n < nodes.count; n++) router[n] = net.terminal_router[nodes.first_terminal(n)];
+  return router;
+}
+
+std::vector<u32> group_of_node(const Network& net, const Nodes& nodes) {
+  std::vector<u32> group = router_of_node(net, nodes);
+  for (u32& g : group) g = net.router_group[g];
   return group;
 }
 
-// Every job begins in a group that no other job uses, as long as there is one. Remaining terminals in partly used
-// groups are filled last, starting with the job that found no unused group.
-std::vector<u32> clustered(const Network& net, const std::vector<u32>& job_ranks) {
-  const std::vector<u32> group = group_of_terminal(net);
-  std::vector<std::vector<u32>> members(net.groups);
-  for (u32 t = 0; t < net.terminals; t++) members[group[t]].push_back(t);
+// `place` is the group or the router of each node. Every job begins at a place that no other job uses, as long as there
+// is one. Remaining nodes in partly used places are filled last, starting with the job that found no unused place.
+std::vector<u32> clustered(const std::vector<u32>& place, u32 places, const std::vector<u32>& job_nodes) {
+  std::vector<std::vector<u32>> members(places);
+  for (u32 n = 0; n < place.size(); n++) members[place[n]].push_back(n);
   std::vector<u32> taken;
-  std::vector<char> used(net.terminals, 0), touched(net.groups, 0);
-  const auto take = [&](u32 g, u32& left) {
-    for (const u32 t : members[g])
-      if (left > 0 && !used[t]) {
-        taken.push_back(t);
-        used[t] = touched[g] = 1;
+  std::vector<char> used(place.size(), 0), touched(places, 0);
+  const auto take = [&](u32 p, u32& left) {
+    for (const u32 n : members[p])
+      if (left > 0 && !used[n]) {
+        taken.push_back(n);
+        used[n] = touched[p] = 1;
         left--;
       }
   };
-  for (u32 left : job_ranks) {
-    for (u32 g = 0; g < net.groups && left > 0; g++)
-      if (!touched[g]) take(g, left);
-    for (u32 g = 0; g < net.groups && left > 0; g++) take(g, left);
+  for (u32 left : job_nodes) {
+    for (u32 p = 0; p < places && left > 0; p++)
+      if (!touched[p]) take(p, left);
+    for (u32 p = 0; p < places && left > 0; p++) take(p, left);
   }
-  for (u32 t = 0; t < net.terminals; t++)
-    if (!used[t]) taken.push_back(t);
+  for (u32 n = 0; n < place.size(); n++)
+    if (!used[n]) taken.push_back(n);
   return taken;
 }
 
-// As numbered, but with gaps as on a machine with other jobs. After each terminal, k terminals are skipped with
-// probability 4/5 (1/5)^k (a stride of geometric distribution). Skipped terminals come last, in their order.
-std::vector<u32> fragmented(u32 terminals, u64 seed) {
+// As numbered, but with gaps as on a machine with other jobs. After each node, k nodes are skipped with probability
+// 4/5 (1/5)^k (a stride of geometric distribution). Skipped nodes come last, in their order.
+std::vector<u32> fragmented(u32 nodes, u64 seed) {
   std::vector<u32> taken, passed;
-  for (u32 t = 0; t < terminals; t++, worked(4))
-    (below(draw(seed, kStream + 1, t), 5) > 0 ? taken : passed).push_back(t);
+  for (u32 n = 0; n < nodes; n++, worked(4)) (below(draw(seed, kStream + 1, n), 5) > 0 ? taken : passed).push_back(n);
   taken.insert(taken.end(), passed.begin(), passed.end());
   return taken;
 }
@@ -83,19 +87,20 @@ std::vector<u32> fragmented(u32 terminals, u64 seed) {
 }  // namespace
 
 const std::vector<std::string>& placement_policies() {
-  static const std::vector<std::string> names = {"linear",    "random",     "random_router", "random_group",
-                                                 "clustered", "fragmented", "mapped"};
+  static const std::vector<std::string> names = {"linear",    "random",           "random_router", "random_group",
+                                                 "clustered", "clustered_router", "fragmented",    "mapped"};
   return names;
 }
 
-std::vector<u32> placement_order(const Network& net, const std::string& policy, u64 seed,
-                                 const std::vector<u32>& job_ranks) {
-  if (policy == "random") return shuffled(net.terminals, seed);
-  if (policy == "random_router") return by_place(net, shuffled(net.routers, seed), net.terminal_router);
-  if (policy == "random_group") return by_place(net, shuffled(net.groups, seed), group_of_terminal(net));
-  if (policy == "fragmented") return fragmented(net.terminals, seed);
-  if (policy == "clustered") return clustered(net, job_ranks);
-  std::vector<u32> order(net.terminals);
+std::vector<u32> placement_order(const Network& net, const Nodes& nodes, const std::string& policy, u64 seed,
+                                 const std::vector<u32>& job_nodes) {
+  if (policy == "random") return shuffled(nodes.count, seed);
+  if (policy == "random_router") return by_place(shuffled(net.routers, seed), router_of_node(net, nodes));
+  if (policy == "random_group") return by_place(shuffled(net.groups, seed), group_of_node(net, nodes));
+  if (policy == "fragmented") return fragmented(nodes.count, seed);
+  if (policy == "clustered") return clustered(group_of_node(net, nodes), net.groups, job_nodes);
+  if (policy == "clustered_router") return clustered(router_of_node(net, nodes), net.routers, job_nodes);
+  std::vector<u32> order(nodes.count);
   std::iota(order.begin(), order.end(), 0u);
   return order;
 }

@@ -13,6 +13,7 @@ void shape_workload(const Network& net, State& s, Shaper& make) {
   if (w.host.kind == HostKind::kLogGops)
     make(s.host_queues, std::size_t{w.ranks()} * (w.cpus + 2 * w.nics), HostQueue{});
   make(s.outboxes, net.terminals, Outbox{kNone, kNone, 0});
+  if (w.has_links()) make(s.node_ports, w.ranks(), NodePort{});
   s.hosts.resize(net.partitions());
   for (Hosts& hosts : s.hosts) {
     make(hosts.job_totals, w.job_count(), JobTotals{});

@@ -295,7 +295,7 @@ TEST(workload_placements) {
   const Simulation sim(with_jobs({motif("halo3d", {{"ranks", i64{20}}}), motif("ur", {{"ranks", i64{16}}})}, {}));
   const Network& net = sim.network();
   const auto order_of = [&](const std::string& policy, u64 seed) {
-    return placement_order(net, policy, seed, {20, 16});
+    return placement_order(net, net.workload->nodes, policy, seed, {20, 16});
   };
   const auto router = [&](u32 t) { return net.terminal_router[t]; };
   const auto group = [&](u32 t) { return net.router_group[router(t)]; };

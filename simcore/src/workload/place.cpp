@@ -1,0 +1,135 @@
+#include "workload/place.hpp"
+
+#include "simcore/error.hpp"
+#include "workload/mapped.hpp"
+
+namespace flitgym::workload {
+
+namespace {
+
+std::string number(u64 n) { return std::to_string(n); }
+
+u32 nodes_of(u32 ranks, const Nodes& nodes) { return (ranks + nodes.ranks - 1) / nodes.ranks; }
+
+// Terminals and nodes that ranks have taken.
+class Places {
+ public:
+  Places(const Network& net, const Nodes& nodes, bool share)
+      : nodes_(nodes), share_(share), ranks_on_(net.terminals, 0), job_on_(net.terminals, kNone),
+        job_of_node_(nodes.count, kNone) {}
+
+  void take(u32 terminal, u32 job) {
+    ranks_on_[terminal]++;
+    job_on_[terminal] = job;
+    if (u32& first = job_of_node_[nodes_.of_terminal[terminal]]; first == kNone) first = job;
+  }
+  bool full(u32 terminal) const { return ranks_on_[terminal] == nodes_.ranks_per_nic(); }
+  bool nic_of_other(u32 terminal, u32 job) const { return job_on_[terminal] != kNone && job_on_[terminal] != job; }
+  // The job that has the node for itself; kNone: the given job may use it.
+  u32 owner(u32 node, u32 job) const { return share_ || job_of_node_[node] == job ? kNone : job_of_node_[node]; }
+  // The terminal for the job's next rank on a node; kNone: there is no room.
+  u32 next_on(u32 node, u32 job) const {
+    if (owner(node, job) != kNone) return kNone;
+    for (u32 k = 0; k < nodes_.nics; k++)
+      if (const u32 t = nodes_.terminals[std::size_t{node} * nodes_.nics + k]; !full(t) && !nic_of_other(t, job))
+        return t;
+    return kNone;
+  }
+
+ private:
+  const Nodes& nodes_;
+  const bool share_;
+  std::vector<u32> ranks_on_, job_on_;  // [terminals]
+  std::vector<u32> job_of_node_;        // [nodes] the first job with a rank there, kNone
+};
+
+void check_given(const std::vector<u32>& given, u32 j, const Network& net, const Workload& w, const Places& places,
+                 u32 t) {
+  const std::string where = "workload.jobs." + w.jobs[j].name + ".terminals: ", which = "terminal " + number(t);
+  const Nodes& nodes = w.nodes;
+  if (given.size() != w.jobs[j].ranks)
+    throw ConfigError(where + number(given.size()) + " terminals for " + number(w.jobs[j].ranks) + " ranks");
+  if (t >= net.terminals)
+    throw ConfigError(where + which + " does not exist; the network has " + number(net.terminals) + " terminals");
+  if (nodes.of_terminal[t] == kNone)
+    throw ConfigError(where + which + " belongs to no complete node of " + number(nodes.nics) + " terminals");
+  if (places.full(t))
+    throw ConfigError(where + which +
+                      (nodes.ranks_per_nic() == 1
+                           ? " is used twice"
+                           : " has more than the " + number(nodes.ranks_per_nic()) + " ranks that share a NIC"));
+  if (places.nic_of_other(t, j)) throw ConfigError(where + which + " is used by another job; jobs do not share a NIC");
+  if (const u32 other = places.owner(nodes.of_terminal[t], j); other != kNone)
+    throw ConfigError(where + which + " is on a node of job '" + w.jobs[other].name +
+                      "'; choose another node, or workload.share_nodes=true");
+}
+
+// Places a rank after the other on the nodes in their order.
+void fill_nodes(const std::vector<u32>& order, Places& places, Workload& w) {
+  std::size_t at = 0;
+  for (u32 r = 0; r < w.ranks(); r++) {
+    worked(8);
+    u32& terminal = w.rank_terminal[r];
+    if (terminal != kNone) continue;
+    while (at < order.size() && (terminal = places.next_on(order[at], w.rank_job[r])) == kNone) at++;
+    if (terminal == kNone)
+      throw ConfigError("workload: job '" + w.jobs[w.rank_job[r]].name + "' finds no node for its rank " +
+                        number(r - w.jobs[w.rank_job[r]].first_rank) + " of " + number(w.jobs[w.rank_job[r]].ranks) +
+                        ", because the given terminals of other jobs occupy parts of the " + number(w.nodes.count) +
+                        " nodes; use fewer ranks, or workload.share_nodes=true");
+    places.take(terminal, w.rank_job[r]);
+  }
+}
+
+}  // namespace
+
+void check_room(const Nodes& nodes, const std::vector<Job>& jobs, bool share_nodes, u32 terminals) {
+  u64 ranks = 0, whole = 0, nics = 0;
+  for (const Job& job : jobs) {
+    ranks += job.ranks;
+    whole += nodes_of(job.ranks, nodes);
+    nics += (job.ranks + nodes.ranks_per_nic() - 1) / nodes.ranks_per_nic();
+  }
+  if (nodes.ranks == 1) {
+    if (ranks > terminals)
+      throw ConfigError("workload: the jobs have " + number(ranks) + " ranks in total, but the network has only " +
+                        number(terminals) + " terminals for one rank each");
+    return;
+  }
+  const std::string all = "workload: the jobs have " + number(ranks) + " ranks in total and need ",
+                    has = " for " + number(nodes.ranks) + " ranks each; use fewer ranks or more ranks per node";
+  if (share_nodes ? nics > u64{nodes.count} * nodes.nics : whole > nodes.count)
+    throw ConfigError(share_nodes ? all + number(nics) + " NICs, but the network has only " + number(nodes.count) +
+                                        " nodes with " + number(nodes.nics) + " NICs" + has
+                                  : all + number(whole) + " nodes, but the network has only " + number(nodes.count) +
+                                        " nodes" + has);
+}
+
+void place(const WorkloadSection& section, const Params& params, const Network& net, Workload& w) {
+  const Nodes& nodes = w.nodes;
+  Places places(net, nodes, params.boolean("share_nodes"));
+  std::vector<u32> left;  // [jobs] nodes for ranks without given terminals
+  for (u32 j = 0; j < w.job_count(); j++) {
+    const auto& given = section.jobs[j].terminals;
+    left.push_back(given.empty() ? nodes_of(w.jobs[j].ranks, nodes) : 0);
+    w.rank_job.insert(w.rank_job.end(), w.jobs[j].ranks, j);
+    if (given.empty()) w.rank_terminal.insert(w.rank_terminal.end(), w.jobs[j].ranks, kNone);
+    for (const u32 t : given) {
+      check_given(given, j, net, w, places, t);
+      places.take(t, j);
+      w.rank_terminal.push_back(t);
+    }
+  }
+  const std::string& policy = params.text("placement");
+  if (policy == "mapped") {
+    w.mapping = map_ranks(params, net, nodes, w.jobs, w.rank_terminal);
+  } else {
+    const auto seed = static_cast<u64>(params.integer("placement_seed"));
+    fill_nodes(placement_order(net, nodes, policy, seed, left), places, w);
+  }
+  w.terminal_rank.assign(net.terminals, kNone);
+  for (u32 r = w.ranks(); r-- > 0;) w.terminal_rank[w.rank_terminal[r]] = r;
+  for (const u32 t : w.rank_terminal) w.rank_node.push_back(nodes.of_terminal[t]);
+}
+
+}  // namespace flitgym::workload
