@@ -4,6 +4,7 @@
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"
 #include "routing/relation.hpp"
+#include "topology/fat_tree.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym::routing::graph {
@@ -103,7 +104,8 @@ inline u32 ejection_class(const Network& net, const Packet& p) {
 inline RoutingFacts facts_of_minimal_paths(Network& net) {
   need_distances(net);
   const u32 hops = hops_in_all(net, 0);
-  RoutingFacts facts{net.topology_name == "fat_tree" && !net.damaged ? 1 : hops, hops};
+  const bool tree = dynamic_cast<const FatTree*>(net.topology.get()) && !net.damaged;
+  RoutingFacts facts{tree ? 1 : hops, hops};
   facts.minimal = true;
   return facts;
 }
