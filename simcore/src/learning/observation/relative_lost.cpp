@@ -9,8 +9,8 @@
 // local later meets a congested local link in the intermediate group, which no path avoids.
 //
 // By source (only relative_lost_by_source): the index of the sender on its router, as in the table of Q-adaptive (Kang
-// et al., HPDC 2021). Traffic from a terminal that floods the network and traffic from other terminals then learn
-// separate ports, which keeps jobs apart. Learning takes longer in proportion to the additional rows.
+// et al., HPDC 2021). If a terminal floods the network, its reports do not affect the rows of senders with another
+// index. Learning takes longer in proportion to the additional rows.
 #include <algorithm>
 #include <limits>
 #include <vector>
