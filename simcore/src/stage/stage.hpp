@@ -102,9 +102,9 @@ inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
   *link = input_vc;
 }
 
-// An output VC has room again, so the requests in its list are made again. With the age arbiter only the first request
-// is made again, because it would win. With bubble flow control all requests are, because a later request may need less
-// room.
+// An output VC has room again, so the requests in its list are made again. With the age arbiter, only the first request
+// is made again, because it would win. With bubble flow control, all requests are made again, because a later request
+// may need less room.
 inline void wake_parked(const Frame& f, OutputVc& out) {
   const Network& net = f.net;
   State& s = f.s;

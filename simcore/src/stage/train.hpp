@@ -5,11 +5,11 @@
 //     room for the whole packet. In that cycle its input VC returns all credits, and the packet behind comes to the
 //     front. The packet leaves the output queue when its head starts on the channel.
 //   - The other flits may still be in the buffer. At an input, the early credits are safe if the crossbar is not
-//     slower than the links. The rest then leaves the buffer at least as fast as new flits can arrive. At an output,
-//     these flits act like flits in an extra register for the packet that is being sent.
+//     slower than the links. The remaining flits then leave the buffer at least as fast as new flits can arrive. At an
+//     output, they act like flits in an extra register for the packet that is being sent.
 //   - An input and an output of the crossbar, and a channel, stay with a packet until its tail has passed. Each flit
-//     takes its flit time there, and passes after it has arrived. A fast place after a slow one has gaps between flits,
-//     and no other packet uses them.
+//     takes its flit time there, and passes after it has arrived. If flits arrive more slowly, there are gaps between
+//     them, and no other packet uses the gaps.
 //   - A packet is delivered, and its flits are counted, when its tail reaches the terminal.
 //
 // A place is a buffer, the crossbar or a channel. Flit k passes a place when it has arrived, but not earlier than a
