@@ -77,7 +77,7 @@ def check_resources(config: Mapping[Any, Any]) -> None:
     plot_formats(config)
     threads, most = config["run"]["threads"], config["run"]["max_memory_gb"]
     if not 0 <= threads <= _MOST_THREADS:
-        raise ConfigError(f"run.threads: {threads} is not in [1, {_MOST_THREADS}], nor 0 = one for each core")
+        raise ConfigError(f"run.threads: {threads} is not in [1, {_MOST_THREADS}]; 0 = one thread per core")
     if not 0 <= most < math.inf:
         raise ConfigError(
             f"run.max_memory_gb: {most:g} is not a number of at least 0; 0 = all memory that the machine has free"
@@ -134,9 +134,9 @@ def study_folder(*, _root_: Mapping[Any, Any]) -> str:
         if not set(name) & set("/\\"):
             return name
         near = file_word(name.strip("./\\ "), 100).strip("_")
-        meant = f"; write study={near}, say" if near else ""
+        meant = f"; write for example study={near}" if near else ""
         raise ConfigError(f"study: '{name[:200]}' is a path; give the name of a folder in results/{meant}")
-    raise ConfigError(f"study: '{name[:200]}' is not the name of a folder in results/; write study=mine, say")
+    raise ConfigError(f"study: '{name[:200]}' is not the name of a folder in results/; write for example study=mine")
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:
