@@ -46,7 +46,7 @@ class FlitgymSource(ConfigSource):
         return _SCHEME
 
     def load_config(self, config_path: str) -> ConfigResult:
-        """One offer, typed.
+        """The typed configuration of an offer.
 
         Raises:
             ConfigLoadError: there is no offer under this path.
