@@ -56,7 +56,7 @@ class Config:
     sample_fraction: float = 0.02  # fraction of all decisions that are sampled
     horizon_ns: float = 1500  # simulated time of a fork
     other_packets: str = "kept"  # other packets keep their routes in a fork; or routed: they decide again
-    threads: int = 0  # that run the forks; 0 = one per core. The result does not depend on it
+    threads: int = 0  # threads that run the forks; 0 = one per core. The result does not depend on it
     capacity: int = 32768  # labelled decisions kept
     # learning
     learning_rate: float = 1e-3

@@ -113,7 +113,9 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
         key, sign, value = word.lstrip("+").partition("=")
         if sign and re.fullmatch(r"null|~|true|false|[-+.\d][-+.\de]*", value.strip(), re.IGNORECASE):
             if key == "failures":
-                raise ConfigError(f"{word}: it is a section of keys; write failures.links={value}, say, or {_NOTHING}")
+                raise ConfigError(
+                    f"{word}: it is a section of keys; write for example failures.links={value}, or {_NOTHING}"
+                )
             options = options_of(key)
             if options:
                 raise ConfigError(unknown(key, value, options, "option"))

@@ -146,9 +146,9 @@ def study_folder(*, _root_: Mapping[Any, Any]) -> str:
         if not set(name) & set("/\\"):
             return name
         near = file_word(name.strip("./\\ "), 100).strip("_")
-        meant = f"; write study={near}, say" if near else ""
+        meant = f"; write for example study={near}" if near else ""
         raise ConfigError(f"study: '{name[:200]}' is a path; give the name of a folder in results/{meant}")
-    raise ConfigError(f"study: '{name[:200]}' is not the name of a folder in results/; write study=mine, say")
+    raise ConfigError(f"study: '{name[:200]}' is not the name of a folder in results/; write for example study=mine")
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:

@@ -46,7 +46,7 @@ class FlitgymSource(ConfigSource):
         return _SCHEME
 
     def load_config(self, config_path: str) -> ConfigResult:
-        """One offer, typed.
+        """The typed configuration of an offer.
 
         Raises:
             ConfigLoadError: there is no offer under this path.
@@ -113,7 +113,9 @@ def check_presets(own: Path) -> None:
         option = path.relative_to(folder).as_posix()
         group, _, file = option.rpartition("/")
         if not group:
-            raise ConfigError(f"{plugin}: configs/{option}: move it into the folder of a group (configs/routing/, say)")
+            raise ConfigError(
+                f"{plugin}: configs/{option}: move it into the folder of a group, such as configs/routing/"
+            )
         taken = (own / option).exists() or file.removesuffix(".yaml") in offered(group)
         if taken or by.get(option, plugin) != plugin:
             refuse_taken(plugin, f"configs/{option}", by.get(option))

@@ -51,7 +51,7 @@ class PacketNetwork:
                     "decision": "minus the estimated delay along the chosen path",
                     "packet": "minus the packet's delay until its next decision",
                 }[options.control]
-                + "; leave out reward, or use control=all or PacketBatch"
+                + "; use reward=hop_delay, control=all or PacketBatch"
             )
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0

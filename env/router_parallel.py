@@ -58,7 +58,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     zeros. Two numbers describe the feedback that arrived in the interval for the router's decisions: their mean delay
     from decision to delivery in us, and their number / 1000. Feedback arrives one flight time after the delivery.
 
-    State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: all observations, row k of `router_k`.
+    State: `state()` and `state_space`, Box float32 [routers, 3 * ports + 2]: row k is the observation of `router_k`.
 
     Reward, packet-us per terminal: minus the delay that accrued in the interval, summed over packets that are not yet
     delivered, in the network or at their source. `team`: all packets; the reward is the same for all routers. `local`:

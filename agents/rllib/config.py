@@ -55,7 +55,7 @@ class DqnConfig(Machines, dqn.Hyperparameters):
     fragment: int = 2048  # decisions per call to a simulating process
     buffer: int = 200_000  # transitions kept
     learning_starts: int = 4096  # decisions before learning begins
-    epsilon_decisions: int = 100_000  # decisions in which epsilon falls
+    epsilon_decisions: int = 100_000  # decisions over which epsilon falls
     # learning
     updates_per_decision: float = 1.0  # transitions replayed per sampled decision
     target_update: int = 8192  # decisions between two copies of the network

@@ -103,7 +103,7 @@ class MaskedQNetwork(_Masked, InferenceOnlyAPI, QNetAPI, TargetNetworkAPI):
         return ["target"]
 
     def make_target_networks(self) -> None:
-        """Make the target network as a copy."""
+        """Create the target network as a copy."""
         self.target = make_target_network(self.online)
 
     def get_target_network_pairs(self) -> list[tuple[nn.Module, nn.Module]]:

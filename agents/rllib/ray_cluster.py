@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from ...simcore import ConfigError
 
 _ANSWER_SECONDS = 5.0  # Ray itself would try for minutes
-_SETTINGS = b"\x04"  # the type of a frame
+_SETTINGS = b"\x04"  # type of HTTP/2's settings frame
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00" + _SETTINGS + b"\x00\x00\x00\x00\x00"
 _TOKEN = (
     "; if the cluster asks for a token, this process needs the same one, in ~/.ray/auth_token or RAY_AUTH_TOKEN, and "

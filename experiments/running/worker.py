@@ -43,7 +43,7 @@ class Reporter:
 def main() -> None:
     """Serve the command until it closes its end of the connection, which also interrupts a run."""
     connection = Connection(int(sys.argv[1]))
-    # `_listen` sends SIGINT, a batch system SIGTERM. Either raises KeyboardInterrupt in the run.
+    # `_listen` sends SIGINT, and a batch system sends SIGTERM. Both raise KeyboardInterrupt in the run.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -115,7 +115,7 @@ def test_wrong_values_are_told(word: str, said: str) -> None:
 
 @pytest.mark.parametrize("word", ["failures=3", "failures=null"])
 def test_a_section_is_no_value(word: str) -> None:
-    with pytest.raises(ConfigError, match=r"it is a section of keys; write failures\.links="):
+    with pytest.raises(ConfigError, match=r"section of keys.* failures\.links="):
         compose([*SMALL, word])
 
 

@@ -116,7 +116,7 @@ u32 Branches::node_of_port(u32 port) const {
   return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port);
 }
 
-// The router to which an event at a VC, or at a port (feedback), goes.
+// The router that receives an event. Feedback is addressed to a port, all other events to a VC.
 u32 Branches::node_of(Kind kind, u32 where) const {
   if (kind == Kind::kFeedback) return net_.router_of_port(where);
   const u32 port = net_.port_of_vc(where);

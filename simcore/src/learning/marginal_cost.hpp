@@ -77,7 +77,7 @@ class MarginalCost {
                           const KeepGoing& keep_going = {});
 
  private:
-  // A cycle with sampled decisions, between its two halves: the state and the requests.
+  // The state and the requests between the two halves of a cycle with sampled decisions.
   struct Moment {
     State state;
     Batch batch;

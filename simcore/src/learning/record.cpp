@@ -46,7 +46,7 @@ float last_hop_ns(const Network& net, const Packet& p) {
 void close(const Network& net, State& s, u32 id, const Packet& p, u32 here, bool delivered) {
   OpenDecision& open = s.open_decisions[id];
   Closing closing{p, open.decided, s.part.totals.now, 0};
-  // Until now the reward field holds the path time from the decision to the destination (open_record).
+  // Up to here the reward field holds the path time from the decision to the destination (open_record).
   if (net.seam->reward->tolled)
     closing.way_ns = delivered ? open.reward + last_hop_ns(net, p)
                                : open.reward - flight(net, graph_now(net, s), here, net.terminal_router[p.destination]);

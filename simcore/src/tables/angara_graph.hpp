@@ -4,8 +4,8 @@
 // Directions are ordered: +x < +y < +z < +w < -x < -y < -z < -w. A route has this form:
 //   [a first step, positive]  directions in ascending order, each for any number of steps  [a last step, negative]
 // In the middle part no dimension appears in both directions, because a header has one direction bit per dimension. The
-// first and the last step may break this rule and the order. All other turns ascend, so packets can wait for each other
-// in a cycle only along the ring of one direction. Bubble flow control prevents that deadlock.
+// first and the last step may break this rule and the order. All other turns ascend, so a cycle of waiting packets can
+// only run along the ring of one direction. Bubble flow control prevents this deadlock.
 //
 // Theorem 2 of the source adds descending turns, which leave a first step or enter a last step. An added turn is safe
 // if no channel of its earlier direction can be reached from its later channel. On a torus whose rings all have three

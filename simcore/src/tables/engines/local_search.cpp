@@ -347,7 +347,8 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
   return table;
 }
 
-// Returns whether the bandwidth is higher beyond chance. Both tables are measured with the same random patterns.
+// Returns whether the bandwidth of `found` is significantly higher. Both tables are measured with the same random
+// patterns.
 bool significantly_better(const ChannelGraph& g, const ForwardingTable& found, const ForwardingTable& start) {
   constexpr u32 kPatterns = 200;
   std::vector<u32> orders(std::size_t{kPatterns} * g.terminals);

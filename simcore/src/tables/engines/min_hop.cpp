@@ -1,7 +1,7 @@
 // Min-hop (OpenSM, doc/current-routing.txt): among the ports on a shortest path, the port with the fewest destinations
 // so far. Each switch counts separately, and all switches take the destinations in the same order. In trees of more
-// than two levels the switches make the same choices, which leaves channels unused. Free of deadlock only if the
-// network is.
+// than two levels the switches make the same choices, which leaves channels unused. Free of deadlock only if shortest
+// paths on the network are.
 #include "tables/engine.hpp"
 #include "tables/spread.hpp"
 
