@@ -1,7 +1,8 @@
 // VAL, UGAL and PAR on a Dragonfly+. A detour goes through a random third group. With valiant_group, ugal_group and par
 // the packet goes on across where the first spine of that group has a link to the destination's group. Otherwise it
 // goes down to the least congested leaf and up again. With valiant_router and ugal_router it always goes through a
-// random leaf, which spreads the load over all links up.
+// random leaf. The detours then use all links up.
+// The routings differ in the decision:
 //
 // valiant   every packet to another group takes a detour.
 // ugal      the source leaf compares the congestion of its least congested ports to the spines of both paths.
