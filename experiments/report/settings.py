@@ -24,8 +24,8 @@ _SIZES = {
     "mesh": "{sizes}, {terminals_per_router} terminals each",
     "fat_tree": "children {children}, parents {parents}",
     "slim_fly": "q = {q}",
-    "dragonfly_plus": "{groups} groups of {leaves_per_group} leaves and {spines_per_group} spines, {terminals_per_leaf} "
-    "terminals per leaf",
+    "dragonfly_plus": "{groups} groups of {leaves_per_group} leaves and {spines_per_group} spines, "
+    "{terminals_per_leaf} terminals per leaf",
     "polarfly": "q = {q}",
     "polarstar": "q = {q}, {supernode} of degree {supernode_degree}",
     "hammingmesh": "{boards_x} x {boards_y} boards of {board_width} x {board_height} accelerators",

@@ -45,8 +45,9 @@ std::map<std::size_t, u32> degrees_of(const std::vector<std::multiset<u32>>& nex
 
 }  // namespace
 
-// q^2 + q + 1 routers, of which the q + 1 quadrics have q links and the others q + 1. Of the
-// N q (q + 1) ordered pairs of different routers, q (q + 1)^2 are neighbours. So the mean distance is 2 - (q + 1) / N.
+// q^2 + q + 1 routers, of which the q + 1 quadrics have q links and the others q + 1. The
+// N q (q + 1) ordered pairs of different routers include q (q + 1)^2 pairs of neighbours. So the mean distance is
+// 2 - (q + 1) / N.
 TEST(polarfly_has_the_numbers_of_its_paper) {
   for (const u32 q : {2u, 3u, 4u, 5u, 7u, 8u, 9u, 11u, 13u, 16u}) {
     const std::string name = "q = " + std::to_string(q);

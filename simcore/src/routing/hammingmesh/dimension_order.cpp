@@ -3,8 +3,8 @@
 // and the end nearer to the destination. Packets use ends at the same distance, and the links of a tree, in turns.
 //
 // Two VC classes are enough. In a dimension, packets leave a board and go up the tree in class 0. They go down the
-// tree and enter a board in class 1. Along a line, hops within a board and class keep
-// their direction. Channels of rows lead to channels of columns, never back.
+// tree and enter a board in class 1. Along a line, hops within a board and class keep their direction. Channels of rows
+// lead to channels of columns, never back.
 #include "routing/choice.hpp"
 #include "routing/relation.hpp"
 #include "topology/hammingmesh.hpp"
