@@ -67,9 +67,8 @@ def layout_of(topology: Mapping[str, Any], routers: int, cables: Integers, termi
     elif name == "slim_fly":
         layout = _slim_fly(int(topology["q"]), routers, cables)
     elif name == "dragonfly_plus":
-        layout = _dragonfly_plus(
-            *(int(topology[f"{level}_per_group"]) for level in ("leaves", "spines")), routers, cables
-        )
+        leaves, spines = int(topology["leaves_per_group"]), int(topology["spines_per_group"])
+        layout = _dragonfly_plus(leaves, spines, routers, cables)
     elif name == "polarfly":
         layout = _polarfly(int(topology["q"]), routers, cables)
     elif name == "polarstar":

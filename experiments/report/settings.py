@@ -26,8 +26,8 @@ _SIZES = {
     "rail_optimised": "{pods} pods of {nodes_per_pod} nodes, {rails} rails",
     "multi_plane_fat_tree": "{planes} planes, {hosts_per_leaf} hosts per leaf, {accelerators} accelerators each",
     "slim_fly": "q = {q}",
-    "dragonfly_plus": "{groups} groups of {leaves_per_group} leaves and {spines_per_group} spines, {terminals_per_leaf} "
-    "terminals per leaf",
+    "dragonfly_plus": "{groups} groups of {leaves_per_group} leaves and {spines_per_group} spines, "
+    "{terminals_per_leaf} terminals per leaf",
     "polarfly": "q = {q}",
     "polarstar": "q = {q}, {supernode} of degree {supernode_degree}",
     "hammingmesh": "{boards_x} x {boards_y} boards of {board_width} x {board_height} accelerators",

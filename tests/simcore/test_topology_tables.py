@@ -1,4 +1,4 @@
-"""Forwarding tables on Dragonfly+, PolarFly, PolarStar and HammingMesh: engines, route lengths, freedom from deadlock."""
+"""Forwarding tables on Dragonfly+, PolarFly, PolarStar and HammingMesh."""
 
 from typing import Any
 
@@ -21,8 +21,9 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 SHORTEST = ("min_hop", "sssp", "dfsssp", "lash")
 ACYCLIC = ("dfsssp", "lash", "nue", "up_down", "down_up")
-# Mean hops between two terminals: on Dragonfly+ 18 of 19 other terminals are at another leaf, 2 of them in the group; on
-# PolarFly 2 - (q + 1) / N; on a HammingMesh of 2 x 2 boards 2/3 x 2 hops, or 1 hop on the board, in each dimension.
+# Mean hops between two terminals. On Dragonfly+, 2 of the 19 other terminals are at the other leaf of the group, and 16
+# in other groups. On PolarFly the mean is 2 - (q + 1) / N. On a HammingMesh of 3 x 3 boards of 2 x 2 accelerators, 4 of
+# the 6 coordinates of a line are 2 hops away, and one is 1 hop away.
 HOPS = {
     "dragonfly_plus": (1 * 0 + 2 * 2 + 16 * 3) / 19,
     "polarfly": 2 - 5 / 21,

@@ -11,8 +11,8 @@ namespace flitgym {
 // A group has `leaves` leaf routers with p terminals each, and `spines` spine routers with h global ports each. A link
 // joins every leaf with every spine of its group.
 // Router  group (leaves + spines) + leaf, or + leaves + spine.
-// Port    Of a leaf: 0..p-1 terminals, then one link to each spine. Of a spine: one link to each leaf, then global.
-// The global ports of a group have the numbers spine h + port.
+// Port    Of a leaf: 0..p-1 terminals, then one link to each spine. A spine has one link to each leaf, then the global
+// ports. The global ports of a group have the numbers spine h + port.
 struct DragonflyPlus final : Topology {
   u32 p = 0, leaves = 0, spines = 0, h = 0, g = 0;
   u32 links = 1;            // parallel links per pair of groups

@@ -103,8 +103,8 @@ TEST(hammingmesh_of_the_sizes_of_the_paper) {
   }
 }
 
-// Boards of 4 x 4: from (1, 0) to (6, 0), the third accelerator of the second board: one hop to the end of the board,
-// two by the switch, one on the second board. From (0, 0) to (3, 0): two by the switch, because the board takes three.
+// Boards of 4 x 4. From (1, 0) to (6, 0) there are one hop to the end of the board, two by the switch, and one on the
+// second board. From (0, 0) to (3, 0): two by the switch, because the board takes three.
 TEST(hammingmesh_has_the_zero_load_latency_of_its_hops) {
   const Section topology = Shape{4, 4, 2, 2}.section();
   const auto at = [](u32 x, u32 y) { return (y / 4 * 2 + x / 4) * 16 + y % 4 * 4 + x % 4; };

@@ -45,8 +45,9 @@ std::map<std::size_t, u32> degrees_of(const std::vector<std::multiset<u32>>& nex
 
 }  // namespace
 
-// q^2 + q + 1 routers, of which the q + 1 quadrics have q links and the others q + 1. The mean distance of two
-// different routers is 2 - (q + 1) / N, because q (q + 1)^2 of the N q (q + 1) ordered pairs are neighbours.
+// q^2 + q + 1 routers, of which the q + 1 quadrics have q links and the others q + 1. The
+// N q (q + 1) ordered pairs of different routers include q (q + 1)^2 pairs of neighbours. So the mean distance is
+// 2 - (q + 1) / N.
 TEST(polarfly_has_the_numbers_of_its_paper) {
   for (const u32 q : {2u, 3u, 4u, 5u, 7u, 8u, 9u, 11u, 13u, 16u}) {
     const std::string name = "q = " + std::to_string(q);
@@ -76,9 +77,8 @@ TEST(polarfly_has_one_path_of_two_hops) {
   }
 }
 
-// The layout of the paper for odd q (section V): a rack of the quadrics, which have no link between them, and q racks
-// of a router that is joined with all q - 1 others. Pairs of these q - 1 are neighbours, so the rack is a fan of
-// triangles.
+// The layout of the paper for odd q (section V). The quadrics form a rack without links. The other q racks have a
+// router that is joined with all q - 1 others. Pairs of these q - 1 are neighbours, so the rack is a fan of triangles.
 TEST(polarfly_racks_are_fans_of_triangles) {
   for (const u32 q : {3u, 5u, 7u, 9u, 11u}) {
     const auto net = network_of(polarfly(q));
@@ -156,8 +156,8 @@ TEST(polarstar_of_paley_graphs_has_diameter_3) {
   }
 }
 
-// The networks of radix 15 that the authors' generator names: 1,064 routers with inductive quads (q = 11, d' = 3), the
-// largest of this radix, and 949 with Paley graphs (q = 8, d' = 6).
+// The networks of radix 15 of the authors' generator (IntelLabs/PolarFly). The largest has 1,064 routers and inductive
+// quads (q = 11, d' = 3). With Paley graphs there are 949 routers (q = 8, d' = 6).
 TEST(polarstar_of_radix_15) {
   const auto net = network_of(polarstar(11, 3));
   CHECK_EQ(net->routers, 1064u);

@@ -1,12 +1,12 @@
 // VAL, UGAL and PAR on a Dragonfly+. A detour goes through a random third group. With valiant_group, ugal_group and par
 // the packet goes on across where the first spine of that group has a link to the destination's group. Otherwise it
 // goes down to the least congested leaf and up again. With valiant_router and ugal_router it always goes through a
-// random leaf, which spreads the load over all links up.
+// random leaf. The detours then use all links up.
 //
 // valiant   every packet to another group takes a detour.
 // ugal      the source leaf compares the congestion of its least congested ports to the spines of both paths.
 // par       the spine of the source group decides again for a packet that is still minimal, among its own links
-//           (progressive: Jiang, Kim, Dally, ISCA 2009)
+//           (progressive: Jiang, Kim, Dally, ISCA 2009).
 #include "routing/dragonfly_plus/paths.hpp"
 
 namespace flitgym::routing::dragonfly_plus::two_legs {

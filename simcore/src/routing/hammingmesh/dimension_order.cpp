@@ -1,10 +1,10 @@
 // Dimension order on a HammingMesh: along the row to the column of the destination, then along the column. In each
-// dimension the path is minimal: on the board, or by the nearer end of the board, the tree of the line, and the end
-// that is nearer to the destination. Packets use ends at the same distance, and the links of a tree, in turns.
+// dimension the path is minimal. It stays on the board, or it takes the nearer end of the board, the tree of the line,
+// and the end nearer to the destination. Packets use ends at the same distance, and the links of a tree, in turns.
 //
-// Two VC classes are enough. In a dimension, packets use the board in class 0, links up the tree in class 0, links down
-// the tree in class 1, and the board of the destination in class 1. Along a line, hops within a board and class keep
-// their direction. Channels of rows lead to channels of columns, never back.
+// Two VC classes are enough. In a dimension, packets leave a board and go up the tree in class 0. They go down the
+// tree and enter a board in class 1. Along a line, hops within a board and class keep their direction. Channels of rows
+// lead to channels of columns, never back.
 #include "routing/choice.hpp"
 #include "routing/relation.hpp"
 #include "topology/hammingmesh.hpp"
