@@ -5,7 +5,6 @@
 // dependencies, the byte must reach every rank that needs it, with the contributions of all ranks.
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <set>
 
 #include "support/abstract_machine.hpp"

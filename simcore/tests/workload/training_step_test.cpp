@@ -5,7 +5,7 @@
 #include "support/abstract_machine.hpp"
 #include "support/motif_programs.hpp"
 #include "test.hpp"
-#include "workload/motifs/training_step_model.hpp"
+#include "workload/motifs/training_step_plan.hpp"
 #include "workload/program_totals.hpp"
 
 using namespace flitgym;
@@ -169,6 +169,34 @@ TEST(training_step_bubble) {
   }
 }
 
+// Every micro-batch passes every chunk forward, then backward. A stage of 1F1B keeps the activations of at most p -
+// stage micro-batches (Narayanan et al., SC 2021, section 2.2.1). The interleaved warm-up is Megatron-LM's.
+TEST(training_step_schedule) {
+  using namespace workload::motifs::training_step;
+  for (const u32 p : {1u, 2u, 3u, 4u})
+    for (const u32 v : {1u, 2u, 3u})
+      for (const u32 m : {p, 2 * p, 4 * p}) {
+        if (p == 1 && v > 1) continue;
+        Settings s{};
+        s.pipeline = p, s.virtual_stages = v, s.micro_batches = m;
+        for (u32 stage = 0; stage < p; stage++) {
+          std::map<std::pair<u32, u32>, u32> passes;
+          u32 kept = 0, most = 0;
+          for (const auto& entry : schedule(s, stage))
+            for (const Slot& slot : entry) {
+              CHECK(slot.chunk < v && slot.micro_batch < m);
+              CHECK_EQ((passes[{slot.chunk, slot.micro_batch}]++), u32{slot.backward});
+              kept += slot.backward ? ~0u : 1u;
+              most = std::max(most, kept);
+            }
+          CHECK_EQ(kept, 0u);
+          CHECK_EQ(passes.size(), std::size_t{m} * v);
+          const u32 warm_up = v == 1 ? p - 1 - stage : 2 * (p - 1 - stage) + (v - 1) * p;
+          CHECK_EQ(most, std::min(m * v, warm_up + 1));
+        }
+      }
+}
+
 // Values that the papers publish, in billions.
 TEST(training_step_published_models) {
   const std::map<std::string, double> billions{
@@ -199,7 +227,7 @@ TEST(training_step_computation) {
 
 namespace {
 
-// Bytes and messages that rank 0 sends to a peer, by block and tag base.
+// Bytes and messages that rank 0 sends to a peer.
 struct Sent {
   u64 bytes = 0, messages = 0;
 };

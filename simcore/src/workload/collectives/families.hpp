@@ -12,7 +12,7 @@ inline void exchange(Script& script, u32 to, u64 send_bytes, u32 from, u64 recei
   script.wait(request);
 }
 
-// Number of chunks of a message; at least one. Throws ConfigError if there are too many.
+// channels.cpp: number of chunks of a message; at least one. Throws ConfigError if there are too many.
 u32 chunk_count(u64 bytes, u64 chunk_bytes);
 
 enum class Pass : u8 { kUp, kDown, kUpAndDown };
@@ -58,7 +58,7 @@ void hierarchical_reduce_scatter(Script& script, const Communicator& comm, const
                                  u64 chunk_bytes);
 void hierarchical_alltoall(Script& script, const Communicator& comm, const PairBytes& bytes, i32 tag);
 
-// channels.cpp: the ranks in the order of one channel. `place_of[q]` is the place of position q in `comm`.
+// channels.cpp, too. The ranks in the order of one channel. `place_of[q]` is the place of position q in `comm`.
 struct ChannelOrder {
   Communicator comm;
   std::vector<u32> place_of;

@@ -1,6 +1,5 @@
 // Trees: data goes up to the root, down from it, or up and then down.
 #include <bit>
-#include <optional>
 
 #include "workload/collectives/families.hpp"
 
