@@ -72,9 +72,7 @@ class ProgramBuilder:
         ConfigError: The number of ranks is not valid, or no collective has this algorithm.
     """
 
-    def __init__(
-        self, ranks: int, collective: str, place: Callable[[int, int], str], *, alike: bool = False
-    ) -> None:
+    def __init__(self, ranks: int, collective: str, place: Callable[[int, int], str], *, alike: bool = False) -> None:
         if not 1 <= ranks <= MOST_RANKS:
             raise ConfigError(f"{ranks} ranks; a trace has 1 to {MOST_RANKS} ranks")
         self.ranks = ranks
@@ -133,13 +131,27 @@ class ProgramBuilder:
         return self._op(CALC, ns, 0, cpu, _NO_TAG, after)
 
     def send(
-        self, peer: int, bytes_: int, tag: int, after: Sequence[int] = (), cpu: int = 0, context: int = 0, place: int = 0
+        self,
+        peer: int,
+        bytes_: int,
+        tag: int,
+        after: Sequence[int] = (),
+        cpu: int = 0,
+        context: int = 0,
+        place: int = 0,
     ) -> int:
         """Add a message to rank `peer`. It matches a receive with the same context and tag."""
         return self._message(True, peer, bytes_, tag, after, cpu, context, place)
 
     def receive(
-        self, peer: int, bytes_: int, tag: int, after: Sequence[int] = (), cpu: int = 0, context: int = 0, place: int = 0
+        self,
+        peer: int,
+        bytes_: int,
+        tag: int,
+        after: Sequence[int] = (),
+        cpu: int = 0,
+        context: int = 0,
+        place: int = 0,
     ) -> int:
         """Add a receive from rank `peer`; `peer` and `tag` may be `messages.ANY`."""
         return self._message(False, peer, bytes_, tag, after, cpu, context, place)
@@ -270,7 +282,9 @@ class ProgramBuilder:
             self._collectives.append(_Collective(name, bytes_, group, self._rank, place))
         first = self._collectives[number]
         if (first.name, first.bytes) != (name, bytes_):
-            mine, theirs = (f"{n} of {b} bytes" if b is not None else n for n, b in ((name, bytes_), (first.name, first.bytes)))
+            mine, theirs = (
+                f"{n} of {b} bytes" if b is not None else n for n, b in ((name, bytes_), (first.name, first.bytes))
+            )
             raise self._error(
                 place,
                 f"rank {self._rank} calls {mine} as number {key[2] + 1} of its group, but rank {first.rank} calls "
@@ -329,7 +343,7 @@ class ProgramBuilder:
             members = self._members[known.group]
             if known.members < len(members):
                 raise ConfigError(
-                    f"{self.place(known.rank, known.place)}: {known.members} of the {len(members)} members of the group "
+                    f"{self.place(known.rank, known.place)}: {known.members} of the {len(members)} members "
                     f"call this {known.name}; the trace of every member must have it"
                 )
 

@@ -9,8 +9,8 @@ from flitgym.simcore.traces import TraceOptions, read_trace
 from mutations import fuzz
 
 sys.path.append(str(Path(__file__).parents[1] / "simcore"))
-from test_liballprof_traces import INT, Rank  # noqa: E402
-from trace_files import DATA, node, trace  # noqa: E402
+from test_liballprof_traces import INT, Rank
+from trace_files import DATA, node, trace
 
 AICB = b"""HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 2 ga: 2 all_gpus: 16 checkpoints: 1 0 \
 checkpoint_initiates: 1 1 pp_comm: 64
@@ -21,7 +21,15 @@ b -1 5 ALLTOALL_EP 640 7 BROADCAST 320 1 ALLREDUCE_DP_EP 1600 100
 WORDS = {
     "aicb": [b" 99999999999999999999 ", b"all_gpus: 1048576", b"ALLREDUCE", b"\n", b"-1", b"_EP", b"MICRO\n"],
     "chakra": [b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"\x0a\x09comm_type\x48\x07", b"\x22\x01\x01", b"\x52\x00"],
-    "json": [b"99999999999999999999", b'"data_deps": [1]', b"NaN", b"[[[[", b"null", b'"comm_size": -1', b'"NodeType": 7'],
+    "json": [
+        b"99999999999999999999",
+        b'"data_deps": [1]',
+        b"NaN",
+        b"[[[[",
+        b"null",
+        b'"comm_size": -1',
+        b'"NodeType": 7',
+    ],
     "liballprof": [b"MPI_Barrier:1:91,0,2:2\n", b"91,1,2", b":-1:", b"9999999999999", b"MPI_Finalize:9:-\n", b"\n"],
 }
 
@@ -30,7 +38,9 @@ def liballprof() -> bytes:
     rank = Rank(0, 1)
     rank.call("Irecv", 1, 4, INT, 0, 3, rank.world, 64).call("Isend", 1, 4, INT, 0, 3, rank.world, 72)
     rank.call("Waitall", 2, 64, 0, gap=2).call("Allreduce", 1, 2, 6, INT, 3, rank.world)
-    rank.call("Comm_split", rank.world, 0, 0, 5).call("Alltoallv", 1, 2, "4", 3, "0", INT, 4, 5, "4", 6, "0", INT, rank.world)
+    rank.call("Comm_split", rank.world, 0, 0, 5).call(
+        "Alltoallv", 1, 2, "4", 3, "0", INT, 4, 5, "4", 6, "0", INT, rank.world
+    )
     return rank.end().encode()
 
 

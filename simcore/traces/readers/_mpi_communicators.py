@@ -101,7 +101,7 @@ class Communicators:
                 _, call, comm, _, _ = rank.events[0]
                 raise call.error(
                     f"the ranks of the communicator {comm.handle}, in which rank {me} is rank {comm.rank} of "
-                    f"{comm.size}, are not known; the trace needs MPI_Comm_split, MPI_Comm_dup or MPI_Cart_create of all "
+                    f"{comm.size}, are unknown; the trace needs MPI_Comm_split, MPI_Comm_dup or MPI_Cart_create of all "
                     f"its members, and {self._size} files were read"
                 )
 
@@ -110,7 +110,7 @@ class Communicators:
         return iter(self._ranks[rank].used)
 
     def _step(self, me: int, rank: _Rank) -> bool:
-        kind, call, comm, color, key = rank.events[0]
+        kind, _, comm, color, key = rank.events[0]
         if kind == "use":
             group = self._group(me, rank, comm)
             if group is None:
@@ -149,4 +149,3 @@ class Communicators:
         if comm.size == self._size and comm.rank == me:
             return self._world
         return (me,) if comm.size == 1 else None
-

@@ -288,7 +288,7 @@ class _Player:
         notes = ["The time between two MPI calls is a computation, and the time inside a call is simulated."]
         if self.tests:
             notes.append(
-                f"{self.tests} calls such as MPI_Test or MPI_Waitany wait for nothing, because the trace does not name the "
+                f"{self.tests} calls such as MPI_Test or MPI_Waitany wait for nothing, as the trace does not name the "
                 "requests that ended."
             )
         if self.unknown:
@@ -300,7 +300,9 @@ class _Player:
             notes.append(f"{self.overlaps} calls start before the previous call ends; no computation is between them.")
         if self.builder.expansion.replaced:
             names = ", ".join(sorted(self.builder.expansion.replaced))
-            notes.append(f"The algorithm {self.builder.expansion.algorithm} does not exist for {names}, which use auto.")
+            notes.append(
+                f"The algorithm {self.builder.expansion.algorithm} does not exist for {names}, which use auto."
+            )
         return tuple(notes)
 
 
