@@ -2,8 +2,8 @@
 
 Tags. The messages of a trace have the tags 0, 1, ... (`messages.py`). The tags above are for collectives. Each
 collective gets a range as long as its algorithm needs. After the last range the ranges start again. Two collectives
-that share a range are at least 2^30 tags apart in the trace, and each pair of ranks has sent and received the same
-number of messages in each of them. A wrong match would need a message that overtakes all messages between them.
+that share a range are almost 2^31 tags apart in the trace. Each pair of ranks sends and receives the same number of
+messages in each of them. A wrong match would need a message that overtakes all messages between them.
 """
 
 from __future__ import annotations

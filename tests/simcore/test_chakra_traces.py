@@ -75,7 +75,7 @@ def test_a_collective_waits_for_its_dependencies_and_delays_others(tmp_path: Pat
             node(3, "COMP_NODE", us=2, deps=(2,)),
             node(4, "COMP_NODE", us=1, deps=(1,)),
         )
-    # Rank 1 sends at 7 us and the message takes 1 us. Node 3 follows node 2, and node 4 runs beside it.
+    # Rank 1 sends at 7 us and the message takes 1 us. Node 3 follows node 2, and node 4 overlaps it.
     assert finish_ns(read_trace(tmp_path / "job", options=RING).program) == 10_000
 
 

@@ -1,8 +1,8 @@
 """The ranks of each communicator in an MPI trace, from the arguments of MPI_Comm_split, MPI_Comm_dup and the like.
 
 The trace prints a communicator as (handle, rank, size) when a call uses it, but not the handle that a split returns.
-The first use of a handle is therefore assigned to the first communicator that the rank has created and not yet used,
-and in which it has this rank and size.
+The first use of a handle is therefore assigned to the first unused communicator of the rank in which it has this rank
+and size.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Training steps of language models as text: the workloads of AICB (github.com/aliyun/aicb) for SimAI.
 
-The columns and their groups are those of SimAI's reader (`astra-sim/workload/Workload.cc`): without a suffix, forward
+The columns and their groups are those of SimAI's reader (`astra-sim/workload/Workload.cc`). Without a suffix, forward
 and input gradient use the tensor-parallel group, and the weight gradient uses the data-parallel group. A suffix `_EP`
 selects the expert-parallel group, and `_DP_EP` the ranks with the same experts. The order of ranks is that of
 Megatron-LM: tensor, expert, data, pipeline (`megatron/core/parallel_state.py`, order `tp-cp-ep-dp-pp`).

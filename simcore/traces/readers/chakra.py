@@ -250,7 +250,9 @@ def _linked(path: Path, nodes: list[Node]) -> tuple[list[int], list[list[int]], 
 
 
 def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
-    notes = ["A rank executes one CPU operator and one GPU kernel at a time, and its communication runs beside them."]
+    notes = [
+        "A rank executes one CPU operator and one GPU kernel at a time, and its communication runs at the same time."
+    ]
     if player.replicate:
         notes.append(f"All {player.ranks} ranks play the file of rank {own}, as in a symmetric job.")
     elif player.ranks == 1 and any(kind.startswith("COMM") for kind in player.nodes):
