@@ -152,6 +152,11 @@ def test_communicators_of_a_split(tmp_path: Path) -> None:
     assert first.tolist() == [0, 1, 2, 3, 4]
 
 
+def test_a_sample_with_equal_ranks_in_all_files(tmp_path: Path) -> None:
+    ranks = [Rank(0, 3).call("Bcast", 1, 8, INT, 0, f"{WORLD},0,3") for _ in range(3)]
+    assert played(tmp_path, *(rank.end() for rank in ranks)).program.totals()["bytes"] == 64
+
+
 def test_an_unknown_communicator_is_refused(tmp_path: Path) -> None:
     ranks = [Rank(k, 3) for k in range(3)]
     for number, rank in enumerate(ranks):
