@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "simcore/error.hpp"
+#include "simcore/workload.hpp"
 #include "support/fuzz.hpp"
 #include "support/loggops_reference.hpp"
 #include "test.hpp"
