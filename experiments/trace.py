@@ -138,7 +138,7 @@ def run(words: Sequence[str]) -> str:
         raise CommandError(f"{len(paths)} paths; write {NAME} {words[0]} {wanted}")
     if words[0] == "info":
         return info(paths[0], given, "json" in flags)
-    return str(convert(*paths, given))
+    return str(convert(paths[0], paths[1], given))
 
 
 def _joined(words: Sequence[str]) -> list[str]:

@@ -19,7 +19,7 @@ from ...simcore.traces import Trace
 SAMPLES = 240  # points in time of a course
 _TERMINALS = 256  # per router of the network that an ideal run does not use
 _CYCLE_NS = (1e-3, 1e6)  # bounds of router.cycle_ns
-_COARSE_NS = 1000.0  # a cycle of the first run, which only finds the end; times of operations do not depend on it
+_COARSE_NS = 1000.0  # a cycle of the run that finds the end; no time of an operation depends on it
 _CHUNK = 1 << 20  # cycles of a call
 
 

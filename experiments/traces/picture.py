@@ -33,12 +33,11 @@ def trace_figure(program: Program, course: Course, title: str, model: str) -> Fi
     """
     figure = Figure(figsize=_SIZE, layout="constrained")
     figure.suptitle(title, fontsize=11)
-    places = [["matrix", "compute"], ["matrix", "messages"], ["matrix", "bytes"]]
-    axes = figure.subplot_mosaic(places, width_ratios=[1.0, 1.15])
-    _draw_matrix(figure, axes["matrix"], program)
-    _draw_course([axes[name] for name in ("compute", "messages", "bytes")], course)
+    axes = figure.subplot_mosaic("MC;MN;MB", width_ratios=[1.0, 1.15])
+    _draw_matrix(figure, axes["M"], program)
+    _draw_course([axes[name] for name in "CNB"], course)
     end = time_text(course.finish_ns)
-    axes["compute"].set_title(f"without a network, ends after {end}\n{model}", fontsize=9)
+    axes["C"].set_title(f"without a network, ends after {end}\n{model}", fontsize=9)
     return figure
 
 
@@ -47,9 +46,11 @@ def bytes_matrix(program: Program) -> tuple[NDArray[np.float64], int]:
     first, receivers, sizes = program.communication()
     width = -(-program.ranks // _CELLS)
     cells = -(-program.ranks // width)
-    senders = np.repeat(np.arange(program.ranks), np.diff(np.asarray(first).astype(np.int64)))
-    places = (senders // width) * cells + np.asarray(receivers).astype(np.int64) // width
-    return np.bincount(places, sizes, cells * cells).reshape(cells, cells), width
+    each = np.diff(first.astype(np.int64)).tolist()
+    senders = np.repeat(np.arange(program.ranks), each)
+    places = (senders // width) * cells + receivers.astype(np.int64) // width
+    sums = np.bincount(places, sizes, cells * cells).astype(np.float64)
+    return sums.reshape(cells, cells), width
 
 
 def _draw_matrix(figure: Figure, axes: Axes, program: Program) -> None:
