@@ -126,7 +126,8 @@ def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
         figure.savefig(file, dpi=150, format=picture.suffix[1:], metadata=metadata(picture.suffix))
 
 
-def _run(words: Sequence[str]) -> str:
+def run(words: Sequence[str]) -> str:
+    """Execute a command line, and return the lines to print."""
     commands = {"info": 1, "convert": 2}
     if words[0] not in commands:
         raise ConfigError(unknown("command line", words[0], commands, "command"))
@@ -137,7 +138,7 @@ def _run(words: Sequence[str]) -> str:
         raise CommandError(f"{len(paths)} paths; write {NAME} {words[0]} {wanted}")
     if words[0] == "info":
         return info(paths[0], given, "json" in flags)
-    return str(convert(*paths, given))
+    return str(convert(paths[0], paths[1], given))
 
 
 def _joined(words: Sequence[str]) -> list[str]:
@@ -157,7 +158,7 @@ def main() -> None:
     if not words or {"-h", "--help"} & set(words):
         print(_USAGE, end="")
         sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: print(_run(words))))
+    sys.exit(run_command(NAME, lambda: print(run(words))))
 
 
 if __name__ == "__main__":
