@@ -90,9 +90,10 @@ def convert(source: Path, target: Path, given: Mapping[str, str]) -> Path:
 
 def _read(path: Path, given: Mapping[str, str]) -> Trace:
     options: dict[str, Any] = {}
+    numbers = {"int": _whole, "float": _real}
     for key, kind in _OPTIONS.items():
         if key in given:
-            options[key] = _whole(key, given[key]) if kind in (int, "int") else given[key]
+            options[key] = numbers[str(kind)](key, given[key]) if str(kind) in numbers else given[key]
     return read_trace(path, format=given.get("format", "auto"), options=TraceOptions(**options))
 
 
@@ -102,14 +103,18 @@ def _whole(key: str, word: str) -> int:
     return int(word)
 
 
+def _real(key: str, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise ConfigError(f"{key}={word}: not a number") from None
+
+
 def _model(given: Mapping[str, str]) -> dict[str, float]:
     model = {}
     for key in loggops_parameters():
         if key in given:
-            try:
-                model[key] = float(given[key])
-            except ValueError:
-                raise ConfigError(f"{key}={given[key]}: not a number") from None
+            model[key] = _real(key, given[key])
     return model
 
 

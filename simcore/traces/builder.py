@@ -66,16 +66,28 @@ class ProgramBuilder:
         ranks: Number of ranks.
         collective: Algorithm of the collectives, or `auto`.
         place: Text of a place from a rank and the number that a method received as `place`.
+        size_scale: Factor of the bytes of every message.
         alike: The ranks have equally many operations, so the memory is estimated after the first rank.
 
     Raises:
         ConfigError: The number of ranks is not valid, or no collective has this algorithm.
     """
 
-    def __init__(self, ranks: int, collective: str, place: Callable[[int, int], str], *, alike: bool = False) -> None:
+    def __init__(
+        self,
+        ranks: int,
+        collective: str,
+        place: Callable[[int, int], str],
+        *,
+        size_scale: float = 1.0,
+        alike: bool = False,
+    ) -> None:
         if not 1 <= ranks <= MOST_RANKS:
             raise ConfigError(f"{ranks} ranks; a trace has 1 to {MOST_RANKS} ranks")
+        if not 1e-9 <= size_scale <= 1e6:
+            raise ConfigError(f"size_scale: {size_scale}; valid are numbers from 1e-9 to 1e6")
         self.ranks = ranks
+        self._size_scale = size_scale
         self.expansion = Expansion(collective)
         self.place = place
         self._rank = -1
@@ -229,6 +241,9 @@ class ProgramBuilder:
         collective = ops["owner"] >= 0
         bases = self._tag_bases(used)
         ops["tag"][collective] += bases[ops["owner"][collective]]
+        if self._size_scale != 1:
+            message = ops["kind"] != CALC
+            ops["size"][message] = np.maximum(1, np.rint(ops["size"][message] * self._size_scale))
         counts = np.diff(self._first_op)
         dependencies = np.diff(self._first_dependency)
         try:

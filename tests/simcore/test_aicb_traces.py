@@ -81,6 +81,15 @@ def test_bytes_per_group(tmp_path: Path) -> None:
     assert sent == expected
 
 
+def test_a_scale_of_the_bytes(tmp_path: Path) -> None:
+    path = workload(tmp_path / "w.txt", "a -1 0 ALLREDUCE 64000 0 ALLREDUCE 8 0 NONE 0 0", tp=2, ranks=2)
+    scaled = read_trace(path, options=TraceOptions(collective="ring", size_scale=0.01)).program
+    # 2 ranks send 2 halves of each vector; a message has at least one byte.
+    assert scaled.totals()["bytes"] == 2 * 2 * 320 + 2 * 2 * 1
+    with pytest.raises(ConfigError, match=r"w\.txt: size_scale: 0"):
+        read_trace(path, options=TraceOptions(size_scale=0))
+
+
 def test_the_order_of_a_step(tmp_path: Path) -> None:
     # Forward a, b; backward b, a. Without collectives the times add up.
     layers = ["a -1 1000 NONE 0 200 NONE 0 30 NONE 0 100", "b -1 4000 NONE 0 500 NONE 0 60 NONE 0 100"]

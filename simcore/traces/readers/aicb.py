@@ -330,7 +330,9 @@ def _read(path: Path, options: TraceOptions) -> Trace:
     with named(path):
         workload = _parse(path)
         ranks = _ranks(workload, options)
-        builder = ProgramBuilder(ranks, options.collective, lambda _, line: f"{path}: line {line}", alike=True)
+        builder = ProgramBuilder(
+            ranks, options.collective, lambda _, line: f"{path}: line {line}", size_scale=options.size_scale, alike=True
+        )
         groups = _Groups(workload, ranks, str(path))
         player = _Player(builder, workload, groups)
         for rank in range(ranks):
@@ -353,5 +355,5 @@ READER = Reader(
     "a training step of AICB for SimAI as text: a strategy, the number of layers, then a line per layer",
     _recognises,
     _read,
-    options=("collective", "replicate"),
+    options=("collective", "replicate", "size_scale"),
 )

@@ -47,7 +47,9 @@ class _Player:
         self.ranks = options.replicate or len(files)
         self.own = rank_of(files[0]) if self.replicate else 0  # the rank whose file all ranks play
         self.groups = groups
-        self.builder = ProgramBuilder(self.ranks, options.collective, self._place, alike=self.replicate)
+        self.builder = ProgramBuilder(
+            self.ranks, options.collective, self._place, size_scale=options.size_scale, alike=self.replicate
+        )
         self.nodes: Counter[str] = Counter()
         self.ignored_ctrl = 0
         self.recorded: Counter[str] = Counter()  # collectives and messages that take their recorded time
@@ -317,6 +319,6 @@ READER = Reader(
     "a Chakra execution trace: a folder with one .et (protobuf) or .json file per rank, or the file of one rank",
     _recognises,
     _read,
-    options=("collective", "replicate"),
+    options=("collective", "replicate", "size_scale"),
     folders=True,
 )

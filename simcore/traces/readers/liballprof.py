@@ -240,7 +240,12 @@ class _Player:
 
     def __init__(self, files: list[Path], options: TraceOptions) -> None:
         self.files = files
-        self.builder = ProgramBuilder(len(files), options.collective, lambda rank, line: f"{files[rank]}: line {line}")
+        self.builder = ProgramBuilder(
+            len(files),
+            options.collective,
+            lambda rank, line: f"{files[rank]}: line {line}",
+            size_scale=options.size_scale,
+        )
         self.null: set[int] = set()  # destinations below 0, which are MPI_PROC_NULL
         self.calls: Counter[str] = Counter()
         self.tests = self.overlaps = self.unknown = 0
@@ -326,6 +331,6 @@ READER = Reader(
     "an MPI trace of liballprof as text: a folder with one file per rank, such as pmpi-trace-rank-0.txt",
     _recognises,
     _read,
-    options=("collective",),
+    options=("collective", "size_scale"),
     folders=True,
 )
