@@ -96,6 +96,7 @@ class Trace(Goal):
     format: str = MISSING
     replicate: int = MISSING
     collective: str = MISSING
+    size_scale: float = MISSING
 
 
 @dataclass

@@ -85,6 +85,9 @@ def _trace(given: Mapping[str, Any], where: str) -> Trace:
     replicate = given.get("replicate", 0)
     if not isinstance(replicate, int) or isinstance(replicate, bool) or not 0 <= replicate <= _MOST_RANKS:
         raise ConfigError(f"{where}.replicate: {replicate!r} is not a number of ranks from 0 to {_MOST_RANKS}")
+    size = given.get("size_scale", 1.0)
+    if not isinstance(size, int | float) or isinstance(size, bool):
+        raise ConfigError(f"{where}.size_scale: {size!r} is not a number")
     options = TraceOptions(**{key: given[key] for key in OPTIONS if key in given})
     try:
         find_reader(path, form)  # a wrong path or format does not need the state of all files

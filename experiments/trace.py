@@ -90,9 +90,10 @@ def convert(source: Path, target: Path, given: Mapping[str, str]) -> Path:
 
 def _read(path: Path, given: Mapping[str, str]) -> Trace:
     options: dict[str, Any] = {}
+    numbers = {"int": _whole, "float": _real}
     for key, kind in _OPTIONS.items():
         if key in given:
-            options[key] = _whole(key, given[key]) if kind in (int, "int") else given[key]
+            options[key] = numbers[str(kind)](key, given[key]) if str(kind) in numbers else given[key]
     return read_trace(path, format=given.get("format", "auto"), options=TraceOptions(**options))
 
 
@@ -102,14 +103,18 @@ def _whole(key: str, word: str) -> int:
     return int(word)
 
 
+def _real(key: str, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise ConfigError(f"{key}={word}: not a number") from None
+
+
 def _model(given: Mapping[str, str]) -> dict[str, float]:
     model = {}
     for key in loggops_parameters():
         if key in given:
-            try:
-                model[key] = float(given[key])
-            except ValueError:
-                raise ConfigError(f"{key}={given[key]}: not a number") from None
+            model[key] = _real(key, given[key])
     return model
 
 
@@ -126,7 +131,8 @@ def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
         figure.savefig(file, dpi=150, format=picture.suffix[1:], metadata=metadata(picture.suffix))
 
 
-def _run(words: Sequence[str]) -> str:
+def run(words: Sequence[str]) -> str:
+    """Execute a command line, and return the lines to print."""
     commands = {"info": 1, "convert": 2}
     if words[0] not in commands:
         raise ConfigError(unknown("command line", words[0], commands, "command"))
@@ -137,7 +143,7 @@ def _run(words: Sequence[str]) -> str:
         raise CommandError(f"{len(paths)} paths; write {NAME} {words[0]} {wanted}")
     if words[0] == "info":
         return info(paths[0], given, "json" in flags)
-    return str(convert(*paths, given))
+    return str(convert(paths[0], paths[1], given))
 
 
 def _joined(words: Sequence[str]) -> list[str]:
@@ -157,7 +163,7 @@ def main() -> None:
     if not words or {"-h", "--help"} & set(words):
         print(_USAGE, end="")
         sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: print(_run(words))))
+    sys.exit(run_command(NAME, lambda: print(run(words))))
 
 
 if __name__ == "__main__":

@@ -75,6 +75,11 @@ FIELDS: list[tuple[str, str]] = [
     ("checksum", "checksum of the result"),
     ("checksums", "checksums of the other files"),
     ("jobs", "the jobs by name, see below; empty for traffic patterns"),
+    (
+        "traces",
+        "with a workload that plays traces: for each of their jobs the `format`, the `ranks`, the contents of the file "
+        "(`counts`) and the assumptions of the reader (`notes`)",
+    ),
     ("workload_finished", "with a workload: whether all jobs that end the run are done"),
     ("stuck", "with an unfinished workload: the ranks and the operations that they wait for"),
     (

@@ -1,1 +1,1 @@
-"""What a recorded trace holds: numbers, the finishing time without a network, and a picture."""
+"""The contents of a recorded trace: numbers, the finishing time without a network, and a picture."""

@@ -19,7 +19,7 @@ from ...simcore.traces import Trace
 SAMPLES = 240  # points in time of a course
 _TERMINALS = 256  # per router of the network that an ideal run does not use
 _CYCLE_NS = (1e-3, 1e6)  # bounds of router.cycle_ns
-_COARSE_NS = 1000.0  # a cycle of the first run, which only finds the end; times of operations do not depend on it
+_COARSE_NS = 1000.0  # a cycle of the run that finds the end; no time of an operation depends on it
 _CHUNK = 1 << 20  # cycles of a call
 
 
@@ -114,18 +114,25 @@ def course_of(program: Program, loggops: Mapping[str, float], end_ns: float) -> 
             break
         simulation.run_workload(cycles)
         times.append(min(simulation.time_ns, end_ns))
-        rows.append(_progress(simulation, times[-1]))
+        rows.append(_progress(simulation, times[-1], loggops))
     steps = np.diff(np.array(rows or [(0.0, 0.0, 0.0)]), axis=0, prepend=0)
     widths = np.maximum(np.diff(np.array(times or [0.0]), prepend=0), 1e-6)
     return Course(end_ns, np.array(times or [0.0]), steps[:, 0] / widths, steps[:, 1], steps[:, 2])
 
 
-def _progress(simulation: Simulation, now_ns: float) -> tuple[float, float, float]:
+def _progress(simulation: Simulation, now_ns: float, loggops: Mapping[str, float]) -> tuple[float, float, float]:
     # Computing time of all ranks in ns, bytes and messages that were received.
-    job, ranks = simulation.jobs()[0], simulation.arrays()["ranks"]
+    job, arrays = simulation.jobs()[0], simulation.arrays()
+    ranks = arrays["ranks"]
     present = np.where(ranks["calculating"] > 0, now_ns * 1000 - ranks["calc_since"].astype(float), 0)
     computed = (ranks["calc"].astype(float) + present).sum() / 1000
-    return float(computed), float(job["bytes_received"]), float(job["messages_received"])
+    # The core counts a message when it begins to arrive. Its bytes then occupy the receiving interface, for a gap and
+    # a time per byte.
+    occupied = arrays["nic_free"].reshape(-1, 2)[:, 1].astype(float) / 1000 - now_ns
+    gap, per_byte = loggops["loggops_g_ns"], loggops["loggops_G_ns_per_byte"]
+    coming = np.maximum(occupied - gap, 0).sum() / per_byte if per_byte else 0.0
+    messages = job["messages_received"] - np.count_nonzero(occupied > gap)
+    return float(computed), max(float(job["bytes_received"] - coming), 0.0), float(messages)
 
 
 def _ideal(program: Program, loggops: Mapping[str, float], cycle_ns: float) -> Simulation:
@@ -138,7 +145,7 @@ def _ideal(program: Program, loggops: Mapping[str, float], cycle_ns: float) -> S
     return Simulation(
         {
             "topology": {"name": "torus", "sizes": [routers], "terminals_per_router": -(-program.ranks // routers)},
-            "router": {"name": "input_queued", "cycle_ns": cycle_ns},
+            "router": _router(cycle_ns),
             "routing": {"name": "dimension_order"},
             "workload": {
                 **{key: int(value) if key.endswith("_bytes") else value for key, value in loggops.items()},
@@ -150,3 +157,18 @@ def _ideal(program: Program, loggops: Mapping[str, float], cycle_ns: float) -> S
             },
         }
     )
+
+
+def _router(cycle_ns: float) -> dict[str, Any]:
+    """A router whose delays are whole cycles of any length; an ideal run does not use it."""
+    flit = 128
+    delays = [f"link_latency_ns_{kind}" for kind in ("host", "local", "global")] + ["output_latency_ns"]
+    speeds = [f"link_bandwidth_gb_per_s_{kind}" for kind in ("host", "local", "global")]
+    return {
+        "name": "vc_router",
+        "cycle_ns": cycle_ns,
+        "flit_bytes": flit,
+        "watchdog_ns": 1000 * cycle_ns,
+        **dict.fromkeys(delays, cycle_ns),
+        **dict.fromkeys([*speeds, "crossbar_bandwidth_gb_per_s"], flit / cycle_ns),
+    }

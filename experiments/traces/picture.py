@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from .measure import Course
 _CELLS = 512  # of the matrix, in each direction; more ranks share cells
 _TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
 _RATES = (("TB/s", 1e3), ("GB/s", 1.0), ("MB/s", 1e-3))
-_SIZE = (11.5, 5.0)  # inches
-_BLUE, _RED = "#0072B2", "#D55E00"
+_SIZE = (12.0, 5.6)  # inches
+_BLUE, _GREEN, _RED = "#0072B2", "#009E73", "#D55E00"
 
 
 def trace_figure(program: Program, course: Course, title: str, model: str) -> Figure:
@@ -32,12 +33,11 @@ def trace_figure(program: Program, course: Course, title: str, model: str) -> Fi
     """
     figure = Figure(figsize=_SIZE, layout="constrained")
     figure.suptitle(title, fontsize=11)
-    matrix, compute, receive = figure.subplot_mosaic(
-        [["matrix", "compute"], ["matrix", "receive"]], width_ratios=[1.0, 1.15]
-    ).values()
-    _draw_matrix(figure, matrix, program)
-    _draw_course(compute, receive, program.ranks, course)
-    compute.set_title(f"without a network ({model}): ends after {time_text(course.finish_ns)}", fontsize=9)
+    axes = figure.subplot_mosaic("MC;MN;MB", width_ratios=[1.0, 1.15])
+    _draw_matrix(figure, axes["M"], program)
+    _draw_course([axes[name] for name in "CNB"], course)
+    end = time_text(course.finish_ns)
+    axes["C"].set_title(f"without a network, ends after {end}\n{model}", fontsize=9)
     return figure
 
 
@@ -46,9 +46,11 @@ def bytes_matrix(program: Program) -> tuple[NDArray[np.float64], int]:
     first, receivers, sizes = program.communication()
     width = -(-program.ranks // _CELLS)
     cells = -(-program.ranks // width)
-    senders = np.repeat(np.arange(program.ranks), np.diff(np.asarray(first).astype(np.int64)))
-    places = (senders // width) * cells + np.asarray(receivers).astype(np.int64) // width
-    return np.bincount(places, sizes, cells * cells).reshape(cells, cells), width
+    each = np.diff(first.astype(np.int64)).tolist()
+    senders = np.repeat(np.arange(program.ranks), each)
+    places = (senders // width) * cells + receivers.astype(np.int64) // width
+    sums = np.bincount(places, sizes, cells * cells).astype(np.float64)
+    return sums.reshape(cells, cells), width
 
 
 def _draw_matrix(figure: Figure, axes: Axes, program: Program) -> None:
@@ -77,26 +79,27 @@ def _draw_matrix(figure: Figure, axes: Axes, program: Program) -> None:
     axes.locator_params(integer=True)
 
 
-def _draw_course(compute: Axes, receive: Axes, ranks: int, course: Course) -> None:
+def _draw_course(axes: Sequence[Axes], course: Course) -> None:
     unit, scale = _unit(_TIMES, course.finish_ns)
-    ends = course.time_ns / scale
-    edges = np.concatenate([[0.0], ends])
-    compute.stairs(course.computing, edges, fill=True, color=_BLUE, alpha=0.8)
-    compute.set_ylabel("ranks that compute")
-    compute.set_ylim(0, max(1.05 * float(course.computing.max(initial=0)), 1))
-    compute.tick_params(labelbottom=False)
-
+    edges = np.concatenate([[0.0], course.time_ns / scale])
     widths = np.maximum(np.diff(course.time_ns, prepend=0), 1e-6)
+    messages = course.messages_received / (widths / scale)
     rate = course.bytes_received / widths  # bytes per ns = GB/s
     rate_unit, rate_scale = _unit(_RATES, float(rate.max(initial=0)))
-    receive.stairs(rate / rate_scale, edges, fill=True, color=_RED, alpha=0.8)
-    receive.set_ylabel(f"bytes received ({rate_unit})")
-    receive.set_xlabel(f"time ({unit})")
-    receive.set_ylim(bottom=0)
-    for axes in (compute, receive):
-        axes.set_xlim(0, max(edges[-1], 1e-9))
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+    curves = (
+        (course.computing, "ranks that\ncompute", _BLUE),
+        (messages, f"messages received\nper {unit}", _GREEN),
+        (rate / rate_scale, f"bytes received\n({rate_unit})", _RED),
+    )
+    for one, (values, label, color) in zip(axes, curves, strict=True):
+        one.stairs(values, edges, fill=True, color=color, alpha=0.85)
+        one.set_ylabel(label, fontsize=9)
+        one.set_ylim(0, 1.05 * float(values.max(initial=0)) or 1)
+        one.set_xlim(0, max(edges[-1], 1e-9))
+        one.grid(alpha=0.3)
+        one.spines[["top", "right"]].set_visible(False)
+        one.tick_params(labelbottom=one is axes[-1], labelsize=8)
+    axes[-1].set_xlabel(f"time ({unit})")
 
 
 def _unit(units: tuple[tuple[str, float], ...], largest: float) -> tuple[str, float]:

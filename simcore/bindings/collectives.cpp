@@ -62,8 +62,8 @@ py::dict operations(const std::string& name, u64 bytes, const std::string& algor
 }  // namespace
 
 void bind_collectives(py::module_& m) {
-  m.def("collective_operations", &operations, py::arg("name"), py::arg("bytes"), py::arg("algorithm"),
-        py::arg("ranks"), py::arg("rank"));
+  m.def("collective_operations", &operations, py::arg("name"), py::arg("bytes"), py::arg("algorithm"), py::arg("ranks"),
+        py::arg("rank"));
   m.def("collective_algorithms", [] {
     py::dict d;
     for (const std::string& name : workload::collective_names())

@@ -2,8 +2,8 @@
 
 Tags. The messages of a trace have the tags 0, 1, ... (`messages.py`). The tags above are for collectives. Each
 collective gets a range as long as its algorithm needs. After the last range the ranges start again. Two collectives
-that share a range are at least 2^30 tags apart in the trace, and each pair of ranks has sent and received the same
-number of messages in each of them. A wrong match would need a message that overtakes all messages between them.
+that share a range are almost 2^31 tags apart in the trace. Each pair of ranks sends and receives the same number of
+messages in each of them. A wrong match would need a message that overtakes all messages between them.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class ProgramBuilder:
         ranks: Number of ranks.
         collective: Algorithm of the collectives, or `auto`.
         place: Text of a place from a rank and the number that a method received as `place`.
+        size_scale: Factor of the bytes of every message.
         alike: The ranks have equally many operations, so the memory is estimated after the first rank.
 
     Raises:
@@ -73,11 +74,20 @@ class ProgramBuilder:
     """
 
     def __init__(
-        self, ranks: int, collective: str, place: Callable[[int, int], str], *, alike: bool = False
+        self,
+        ranks: int,
+        collective: str,
+        place: Callable[[int, int], str],
+        *,
+        size_scale: float = 1.0,
+        alike: bool = False,
     ) -> None:
         if not 1 <= ranks <= MOST_RANKS:
             raise ConfigError(f"{ranks} ranks; a trace has 1 to {MOST_RANKS} ranks")
+        if not 1e-9 <= size_scale <= 1e6:
+            raise ConfigError(f"size_scale: {size_scale}; valid are numbers from 1e-9 to 1e6")
         self.ranks = ranks
+        self._size_scale = size_scale
         self.expansion = Expansion(collective)
         self.place = place
         self._rank = -1
@@ -133,13 +143,27 @@ class ProgramBuilder:
         return self._op(CALC, ns, 0, cpu, _NO_TAG, after)
 
     def send(
-        self, peer: int, bytes_: int, tag: int, after: Sequence[int] = (), cpu: int = 0, context: int = 0, place: int = 0
+        self,
+        peer: int,
+        bytes_: int,
+        tag: int,
+        after: Sequence[int] = (),
+        cpu: int = 0,
+        context: int = 0,
+        place: int = 0,
     ) -> int:
         """Add a message to rank `peer`. It matches a receive with the same context and tag."""
         return self._message(True, peer, bytes_, tag, after, cpu, context, place)
 
     def receive(
-        self, peer: int, bytes_: int, tag: int, after: Sequence[int] = (), cpu: int = 0, context: int = 0, place: int = 0
+        self,
+        peer: int,
+        bytes_: int,
+        tag: int,
+        after: Sequence[int] = (),
+        cpu: int = 0,
+        context: int = 0,
+        place: int = 0,
     ) -> int:
         """Add a receive from rank `peer`; `peer` and `tag` may be `messages.ANY`."""
         return self._message(False, peer, bytes_, tag, after, cpu, context, place)
@@ -217,6 +241,9 @@ class ProgramBuilder:
         collective = ops["owner"] >= 0
         bases = self._tag_bases(used)
         ops["tag"][collective] += bases[ops["owner"][collective]]
+        if self._size_scale != 1:
+            message = ops["kind"] != CALC
+            ops["size"][message] = np.maximum(1, np.rint(ops["size"][message] * self._size_scale))
         counts = np.diff(self._first_op)
         dependencies = np.diff(self._first_dependency)
         try:
@@ -270,7 +297,9 @@ class ProgramBuilder:
             self._collectives.append(_Collective(name, bytes_, group, self._rank, place))
         first = self._collectives[number]
         if (first.name, first.bytes) != (name, bytes_):
-            mine, theirs = (f"{n} of {b} bytes" if b is not None else n for n, b in ((name, bytes_), (first.name, first.bytes)))
+            mine, theirs = (
+                f"{n} of {b} bytes" if b is not None else n for n, b in ((name, bytes_), (first.name, first.bytes))
+            )
             raise self._error(
                 place,
                 f"rank {self._rank} calls {mine} as number {key[2] + 1} of its group, but rank {first.rank} calls "
@@ -329,7 +358,7 @@ class ProgramBuilder:
             members = self._members[known.group]
             if known.members < len(members):
                 raise ConfigError(
-                    f"{self.place(known.rank, known.place)}: {known.members} of the {len(members)} members of the group "
+                    f"{self.place(known.rank, known.place)}: {known.members} of the {len(members)} members "
                     f"call this {known.name}; the trace of every member must have it"
                 )
 

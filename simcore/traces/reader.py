@@ -18,10 +18,13 @@ class TraceOptions:
         replicate: Number of ranks of a symmetric job whose ranks all play the file of one rank. 0: every rank has its
             own operations in the trace.
         collective: Algorithm of the collectives, or `auto`: a table by message size chooses it.
+        size_scale: Factor of the bytes of every message, rounded to at least one byte. The algorithms are chosen
+            before.
     """
 
     replicate: int = 0
     collective: str = "auto"
+    size_scale: float = 1.0
 
     def changed(self) -> list[str]:
         """Names of the fields that differ from their defaults."""

@@ -123,6 +123,9 @@ def _check(words: list[str], where: str) -> None:
         assert arguments[1:] in ([], *([group] for group in GROUPS)), where
     elif program == "flitgym-draw":
         compose([word for word in arguments if not word.startswith("out=")])
+    elif program == "flitgym-trace":
+        count = {"info": 1, "convert": 2}[arguments[0]]
+        assert len(parse(arguments[1:], ("format", "out", "replicate", "collective"), ("json",))[0]) == count, where
     elif program in ("flitgym-plot", "flitgym-compare"):
         keys = plot.KEYS if program == "flitgym-plot" else ("out",)
         assert len(parse(arguments, keys, ("help", "markdown"))[0]) == 1 + (program == "flitgym-compare"), where

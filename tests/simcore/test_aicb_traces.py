@@ -12,7 +12,9 @@ AICB = DATA / "aicb"
 HEAD = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: {tp} ep: {ep} pp: {pp} ga: {ga} all_gpus: {all} "
 
 
-def workload(path: Path, *layers: str, tp: int = 1, ep: int = 1, pp: int = 1, ga: int = 1, ranks: int = 8, more: str = "") -> Path:
+def workload(
+    path: Path, *layers: str, tp: int = 1, ep: int = 1, pp: int = 1, ga: int = 1, ranks: int = 8, more: str = ""
+) -> Path:
     head = HEAD.format(tp=tp, ep=ep, pp=pp, ga=ga, all=ranks) + "checkpoints: 0 checkpoint_initiates: 0 " + more
     path.write_text("\n".join([head, str(len(layers)), *layers]) + "\n")
     return path
@@ -79,6 +81,15 @@ def test_bytes_per_group(tmp_path: Path) -> None:
     assert sent == expected
 
 
+def test_a_scale_of_the_bytes(tmp_path: Path) -> None:
+    path = workload(tmp_path / "w.txt", "a -1 0 ALLREDUCE 64000 0 ALLREDUCE 8 0 NONE 0 0", tp=2, ranks=2)
+    scaled = read_trace(path, options=TraceOptions(collective="ring", size_scale=0.01)).program
+    # 2 ranks send 2 halves of each vector; a message has at least one byte.
+    assert scaled.totals()["bytes"] == 2 * 2 * 320 + 2 * 2 * 1
+    with pytest.raises(ConfigError, match=r"w\.txt: size_scale: 0"):
+        read_trace(path, options=TraceOptions(size_scale=0))
+
+
 def test_the_order_of_a_step(tmp_path: Path) -> None:
     # Forward a, b; backward b, a. Without collectives the times add up.
     layers = ["a -1 1000 NONE 0 200 NONE 0 30 NONE 0 100", "b -1 4000 NONE 0 500 NONE 0 60 NONE 0 100"]
@@ -89,14 +100,16 @@ def test_the_order_of_a_step(tmp_path: Path) -> None:
     layers = ["a -1 1000 NONE 0 900 NONE 0 900 NONE 0 100", "b -1 4000 ALLTOALL_EP 8 500 NONE 0 60 REDUCESCATTER 8 100"]
     read = read_trace(workload(tmp_path / "w.txt", *layers, ep=2, ranks=2), options=TraceOptions(collective="pairwise"))
     assert finish_ns(read.program) == 1000 + 4000 + 1100 + 560 + 1800
-    head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 2 checkpoints: 1 0 checkpoint_initiates: 1 1"
+    head = "HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 2 checkpoints: 1 0 checkpoint_initiates: 1 1"
     (tmp_path / "w.txt").write_text("\n".join([head, "2", *layers]).replace("ALLTOALL_EP 8", "NONE 0"))
     # Before the backward pass of b, layer a runs forward again.
     assert finish_ns(read_trace(tmp_path / "w.txt").program) == 1000 + 4000 + 1000 + 560 + 1800
 
 
 def test_pipeline_stages_exchange_a_message_per_micro_batch(tmp_path: Path) -> None:
-    path = workload(tmp_path / "w.txt", *["a -1 10 NONE 0 10 NONE 0 1 NONE 0 0"] * 4, pp=4, ga=2, ranks=8, more="pp_comm: 500.0")
+    path = workload(
+        tmp_path / "w.txt", *["a -1 10 NONE 0 10 NONE 0 1 NONE 0 0"] * 4, pp=4, ga=2, ranks=8, more="pp_comm: 500.0"
+    )
     read = read_trace(path)
     # Three boundaries between stages of two ranks, two micro-batches, two directions.
     assert read.program.totals()["bytes"] == 3 * 2 * 2 * 2 * 500

@@ -17,7 +17,12 @@ class Rank:
     def __init__(self, rank: int, size: int) -> None:
         self.world = f"{WORLD},{rank},{size}"
         self.at = 100
-        self.lines = ["# collprof 0.9 output file", "# Init clockdiff: 0.000000", "", f"MPI_Init:-:7:8:{self.at}.000000"]
+        self.lines = [
+            "# collprof 0.9 output file",
+            "# Init clockdiff: 0.000000",
+            "",
+            f"MPI_Init:-:7:8:{self.at}.000000",
+        ]
 
     def call(self, name: str, *arguments: object, gap: int = 0, takes: int = 1) -> "Rank":
         start = self.at + gap
@@ -27,7 +32,9 @@ class Rank:
         return self
 
     def end(self, gap: int = 0) -> str:
-        return "\n".join([*self.lines, "# Finalize clockdiff: 0.000000", f"MPI_Finalize:{self.at + gap}.000000:-"]) + "\n"
+        return (
+            "\n".join([*self.lines, "# Finalize clockdiff: 0.000000", f"MPI_Finalize:{self.at + gap}.000000:-"]) + "\n"
+        )
 
 
 def written(folder: Path, *ranks: str) -> Path:
@@ -145,13 +152,18 @@ def test_communicators_of_a_split(tmp_path: Path) -> None:
     assert first.tolist() == [0, 1, 2, 3, 4]
 
 
+def test_a_sample_with_equal_ranks_in_all_files(tmp_path: Path) -> None:
+    ranks = [Rank(0, 3).call("Bcast", 1, 8, INT, 0, f"{WORLD},0,3") for _ in range(3)]
+    assert played(tmp_path, *(rank.end() for rank in ranks)).program.totals()["bytes"] == 64
+
+
 def test_an_unknown_communicator_is_refused(tmp_path: Path) -> None:
     ranks = [Rank(k, 3) for k in range(3)]
     for number, rank in enumerate(ranks):
         rank.call("Barrier", rank.world)
         if number < 2:
             rank.call("Comm_create", rank.world, 5, 6).call("Barrier", f"777,{number},2")
-    with pytest.raises(ConfigError, match=r"rank-0\.txt: line 7: MPI_Barrier: the ranks of the communicator 777"):
+    with pytest.raises(ConfigError, match=r"rank-0\.txt: line 7: MPI_Barrier: .* communicator 777.* are unknown"):
         played(tmp_path, *(rank.end() for rank in ranks))
 
 
@@ -186,8 +198,10 @@ def test_members_must_call_the_same_collective(tmp_path: Path) -> None:
     a, b = Rank(0, 2), Rank(1, 2)
     a.call("Bcast", 1, 8, INT, 0, a.world)
     b.call("Bcast", 1, 9, INT, 0, b.world)
-    with pytest.raises(ConfigError, match=r"rank-1\.txt: line 5: .*bcast of 36 bytes .*bcast of 32 bytes .*rank-0\.txt: line 5"):
+    with pytest.raises(
+        ConfigError, match=r"rank-1\.txt: line 5: .*bcast of 36 bytes .*bcast of 32 bytes .*rank-0\.txt: line 5"
+    ):
         played(tmp_path, a.end(), b.end())
+    (tmp_path / "t" / "pmpi-trace-rank-0.txt").unlink()
     with pytest.raises(ConfigError, match=r"no file for rank 0, but one for rank 1"):
-        (tmp_path / "t" / "pmpi-trace-rank-0.txt").unlink()
         read_trace(tmp_path / "t")

@@ -129,7 +129,11 @@ def test_bytes_between_ranks_follow_from_the_records() -> None:
     totals = Program.goal_binary(DATA / "Fin5.bin").totals()
     assert totals["bytes"] == sums[1] == sums[2]
     assert totals["calc_ns"] == sums[3]
-    assert (totals["messages"], totals["receives"], totals["operations"]) == (counts[1], counts[2], sum(counts.values()))
+    assert (totals["messages"], totals["receives"], totals["operations"]) == (
+        counts[1],
+        counts[2],
+        sum(counts.values()),
+    )
 
 
 def test_every_reader_recognises_only_its_own_files() -> None:

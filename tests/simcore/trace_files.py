@@ -32,7 +32,7 @@ def node(id_: int, kind: str, *, deps: tuple[int, ...] = (), us: int = 0, name: 
     made = messages()[1](id=id_, name=name, type=NODE_TYPES.index(kind), data_deps=deps, duration_micros=us)
     for key, value in attributes.items():
         if key == "comm_type" and isinstance(value, str):
-            value = COLLECTIVES.index(value)  # noqa: PLW2901
+            value = COLLECTIVES.index(value)
         attribute = made.attr.add(name=key)
         if isinstance(value, bool):
             attribute.bool_val = value
@@ -65,7 +65,13 @@ def finish_ns(program: Program, **workload: Any) -> float:
     hosts = {"host": "loggops", "network": "none", "loggops_S_bytes": 1 << 40, **free, **workload}
     jobs = [{"name": "trace", "program": program}]
     simulation = Simulation(
-        {"topology": SMALL, "router": router("sc22"), "routing": "minimal", "workload": {"jobs": jobs, **hosts}, "seed": 1}
+        {
+            "topology": SMALL,
+            "router": router("sc22"),
+            "routing": "minimal",
+            "workload": {"jobs": jobs, **hosts},
+            "seed": 1,
+        }
     )
     simulation.begin_window()
     assert simulation.run_workload(100_000_000), simulation.waiting()

@@ -56,7 +56,7 @@ def _begins_with_metadata(begin: bytes) -> bool:
         return False
     node = _length(begin, end) if end < len(begin) else None
     if node is None:
-        return 0 < length and end >= len(begin)  # metadata alone, or more than was read
+        return length > 0 and end >= len(begin)  # metadata alone, or more than was read
     return node[0] > 0 and (node[1] >= len(begin) or begin[node[1]] in (0x08, 0x12, 0x18, 0x22, 0x2A, 0x30, 0x38, 0x52))
 
 

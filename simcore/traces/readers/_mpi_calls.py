@@ -127,7 +127,9 @@ def rank_files(path: Path) -> list[Path]:
         raise ConfigError(f"{path}: this folder has no liballprof trace (files such as pmpi-trace-rank-0.txt)")
     missing = next((rank for rank in range(len(found)) if rank not in found), None)
     if missing is not None:
-        raise ConfigError(f"{path}: there is no file for rank {missing}, but one for rank {max(found)}; ranks start at 0")
+        raise ConfigError(
+            f"{path}: there is no file for rank {missing}, but one for rank {max(found)}; ranks start at 0"
+        )
     return [found[rank] for rank in range(len(found))]
 
 
@@ -163,7 +165,9 @@ def read_calls(path: Path) -> Iterator[Call]:
             start, end = _time(rest[0]), _time(rest[-1])
             for given, value in ((rest[0], start), (rest[-1], end)):
                 if value is None and given != "-":
-                    raise ConfigError(f"{path}: line {number}: {name}: the time {given[:40]!r} is not valid; truncated?")
+                    raise ConfigError(
+                        f"{path}: line {number}: {name}: the time {given[:40]!r} is not valid; truncated?"
+                    )
             if start is not None and end is not None and end < start:
                 raise ConfigError(f"{path}: line {number}: {name}: the call ends before it starts")
             yield Call(path, number, name, start, end, rest[1:-1])

@@ -1,8 +1,8 @@
 """The ranks of each communicator in an MPI trace, from the arguments of MPI_Comm_split, MPI_Comm_dup and the like.
 
 The trace prints a communicator as (handle, rank, size) when a call uses it, but not the handle that a split returns.
-The first use of a handle is therefore assigned to the first communicator that the rank has created and not yet used,
-and in which it has this rank and size.
+The first use of a handle is therefore assigned to the first unused communicator of the rank in which it has this rank
+and size.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Communicators:
                 _, call, comm, _, _ = rank.events[0]
                 raise call.error(
                     f"the ranks of the communicator {comm.handle}, in which rank {me} is rank {comm.rank} of "
-                    f"{comm.size}, are not known; the trace needs MPI_Comm_split, MPI_Comm_dup or MPI_Cart_create of all "
+                    f"{comm.size}, are unknown; the trace needs MPI_Comm_split, MPI_Comm_dup or MPI_Cart_create of all "
                     f"its members, and {self._size} files were read"
                 )
 
@@ -110,7 +110,7 @@ class Communicators:
         return iter(self._ranks[rank].used)
 
     def _step(self, me: int, rank: _Rank) -> bool:
-        kind, call, comm, color, key = rank.events[0]
+        kind, _, comm, color, key = rank.events[0]
         if kind == "use":
             group = self._group(me, rank, comm)
             if group is None:
@@ -146,7 +146,7 @@ class Communicators:
             if len(group) == comm.size and group[comm.rank] == me:
                 rank.created[at] = ()  # in use from now on
                 return group
-        if comm.size == self._size and comm.rank == me:
+        # Traces that were written by hand, such as Schedgen's sample `bcast`, have the same rank in all files.
+        if comm.size == self._size and (comm.rank == me or not rank.created):
             return self._world
         return (me,) if comm.size == 1 else None
-

@@ -1,6 +1,6 @@
 """Training steps of language models as text: the workloads of AICB (github.com/aliyun/aicb) for SimAI.
 
-The columns and their groups are those of SimAI's reader (`astra-sim/workload/Workload.cc`): without a suffix, forward
+The columns and their groups are those of SimAI's reader (`astra-sim/workload/Workload.cc`). Without a suffix, forward
 and input gradient use the tensor-parallel group, and the weight gradient uses the data-parallel group. A suffix `_EP`
 selects the expert-parallel group, and `_DP_EP` the ranks with the same experts. The order of ranks is that of
 Megatron-LM: tensor, expert, data, pipeline (`megatron/core/parallel_state.py`, order `tp-cp-ep-dp-pp`).
@@ -122,7 +122,7 @@ def _phase(words: list[str], default: str, where: str) -> _Phase:
         if kind.startswith(name) and kind[len(name) :] in _SUFFIXES:
             return _Phase(ns, core, _SUFFIXES[kind[len(name) :]] or default, size)
     raise ConfigError(
-        f"{where}: unknown collective {kind[:40]!r}; valid: NONE, {', '.join(_CORE_NAMES)}, each also with _EP or _DP_EP"
+        f"{where}: unknown collective {kind[:40]!r}; valid: NONE, {', '.join(_CORE_NAMES)}, and with _EP or _DP_EP"
     )
 
 
@@ -130,7 +130,7 @@ def _layer(line: str, number: int, policy: str, path: Path) -> _Layer:
     words, where = line.split(), f"{path}: line {number}"
     if len(words) != _FIELDS:
         raise ConfigError(
-            f"{where}: a layer has {_FIELDS} fields (name, dependency, then time, collective and bytes of forward, input "
+            f"{where}: a layer has {_FIELDS} fields (name, dependency; time, collective, bytes of forward, input "
             f"gradient and weight gradient, and the process time), but this line has {len(words)}; is it truncated?"
         )
     model, data = ("tp", "dp") if policy in _TRAINING else ("all", "all")
@@ -153,14 +153,16 @@ def _parse(path: Path) -> _Workload:
     rows = [(number, line) for number, line in enumerate(lines[2:], 3) if line.strip()]
     if not 0 < count <= len(rows):
         raise ConfigError(
-            f"{path}: line 2 announces {count} layers, but {len(rows)} lines follow; a workload has at least one layer, "
+            f"{path}: line 2 announces {count} layers, but {len(rows)} lines follow; a workload has at least a layer, "
             "and a truncated file fewer than announced"
         )
     layers = [_layer(line, number, policy, path) for number, line in rows[:count]]
     if wrong := [layer for layer in checkpoints | initiates if layer >= count]:
         raise ConfigError(f"{path}: line 1: there is no layer {wrong[0]}; the file has {count} layers, counted from 0")
     if initiates and (not checkpoints or min(initiates) < min(checkpoints)):
-        raise ConfigError(f"{path}: line 1: layer {min(initiates)} starts a recomputation, but no checkpoint precedes it")
+        raise ConfigError(
+            f"{path}: line 1: layer {min(initiates)} starts a recomputation, but no checkpoint precedes it"
+        )
     return _Workload(policy, sizes, checkpoints, initiates, layers, len(rows) - count)
 
 
@@ -170,7 +172,7 @@ class _Groups:
     def __init__(self, workload: _Workload, ranks: int, where: str) -> None:
         sizes = workload.sizes
         one = workload.policy not in _TRAINING
-        self.tp, self.pp, self.ep = ((1, 1, 1) if one else (sizes.get(key, 1) for key in ("tp", "pp", "ep")))
+        self.tp, self.pp, self.ep = (1, 1, 1) if one else (sizes.get(key, 1) for key in ("tp", "pp", "ep"))
         self.ranks = ranks
         self.stage = ranks // self.pp  # ranks of a pipeline stage
         if ranks % (self.tp * self.pp) or (self.stage // self.tp) % self.ep:
@@ -299,7 +301,7 @@ def _notes(player: _Player, options: TraceOptions) -> tuple[str, ...]:
     workload, groups, builder = player.workload, player.groups, player.builder
     data = groups.stage // groups.tp
     notes = [
-        f"{groups.ranks} ranks play the training step, with tensor-parallel groups of {groups.tp}, data-parallel groups "
+        f"{groups.ranks} ranks play the step, with tensor-parallel groups of {groups.tp}, data-parallel groups "
         f"of {data}, expert-parallel groups of {groups.ep} and {groups.pp} pipeline stages."
         if workload.policy in _TRAINING
         else f"{groups.ranks} ranks play the workload {workload.policy} in one group."
@@ -328,7 +330,9 @@ def _read(path: Path, options: TraceOptions) -> Trace:
     with named(path):
         workload = _parse(path)
         ranks = _ranks(workload, options)
-        builder = ProgramBuilder(ranks, options.collective, lambda _, line: f"{path}: line {line}", alike=True)
+        builder = ProgramBuilder(
+            ranks, options.collective, lambda _, line: f"{path}: line {line}", size_scale=options.size_scale, alike=True
+        )
         groups = _Groups(workload, ranks, str(path))
         player = _Player(builder, workload, groups)
         for rank in range(ranks):
@@ -351,5 +355,5 @@ READER = Reader(
     "a training step of AICB for SimAI as text: a strategy, the number of layers, then a line per layer",
     _recognises,
     _read,
-    options=("collective", "replicate"),
+    options=("collective", "replicate", "size_scale"),
 )

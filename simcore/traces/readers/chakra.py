@@ -47,7 +47,9 @@ class _Player:
         self.ranks = options.replicate or len(files)
         self.own = rank_of(files[0]) if self.replicate else 0  # the rank whose file all ranks play
         self.groups = groups
-        self.builder = ProgramBuilder(self.ranks, options.collective, self._place, alike=self.replicate)
+        self.builder = ProgramBuilder(
+            self.ranks, options.collective, self._place, size_scale=options.size_scale, alike=self.replicate
+        )
         self.nodes: Counter[str] = Counter()
         self.ignored_ctrl = 0
         self.recorded: Counter[str] = Counter()  # collectives and messages that take their recorded time
@@ -85,7 +87,7 @@ class _Player:
         if node.type in ("COMM_SEND_NODE", "COMM_RECV_NODE"):
             return self._message(rank, node, after, on_cpu)
         raise ConfigError(
-            f"{node.text()}: {node.type} has no meaning for a simulation; valid are computation, memory, send, receive, "
+            f"{node.text()}: {node.type} cannot be played; valid are computation, memory, send, receive, "
             "collective and metadata nodes"
         )
 
@@ -140,8 +142,11 @@ class _Player:
             return self._recorded(node, after, on_cpu)
         for name, value in ((other, peer), ("comm_size", size)):
             if value is None:
-                raise ConfigError(f"{node.text()}: {node.type} has no attribute {name}, so the message is unknown; add it")
-        assert peer is not None and size is not None
+                raise ConfigError(
+                    f"{node.text()}: {node.type} has no attribute {name}, so the message is unknown; add it"
+                )
+        assert peer is not None
+        assert size is not None
         me = node.number(own)
         if self.replicate:
             if me is not None:
@@ -164,13 +169,13 @@ class _Player:
         if name not in self.groups and name not in ("", "0"):
             known = ", ".join(list(self.groups)[:8]) or "none"
             raise ConfigError(
-                f"{node.text()}: the ranks of the process group '{name}' are not known (known: {known}); put a file such "
+                f"{node.text()}: the ranks of the process group '{name}' are unknown (known: {known}); put a file such "
                 f'as comm_group.json with {{"{name}": [0, 1]}} into the folder of the trace'
             )
         involved = node.attributes.get("involved_dim")
         if isinstance(involved, list) and involved and name not in self.groups and not all(involved):
             raise ConfigError(
-                f"{node.text()}: involved_dim selects some dimensions of the recorded network, which the trace does not "
+                f"{node.text()}: involved_dim selects dimensions of the recorded network, which the trace does not "
                 "describe; give the ranks as a process group (pg_name and comm_group.json)"
             )
         ranks = self.groups.get(name) or list(range(self.ranks))
@@ -204,7 +209,7 @@ def _shifted(ranks: list[int], own: int, rank: int, total: int, node: Node) -> l
     even = step > 0 and ranks == list(range(ranks[0], ranks[0] + size * step, step))
     if not even or total % (size * step) or own not in ranks:
         raise ConfigError(
-            f"{node.text()}: the group {ranks[:8]} of rank {own} does not divide {total} ranks evenly, so the groups of "
+            f"{node.text()}: the group {ranks[:8]} of rank {own} does not divide {total} ranks, so the groups of "
             "the other ranks are not known; use a folder with a file per rank, or another number of ranks"
         )
     first = rank // (size * step) * (size * step) + rank % step
@@ -234,7 +239,9 @@ def _linked(path: Path, nodes: list[Node]) -> tuple[list[int], list[list[int]], 
     for node in nodes:
         missing = next((d for d in node.data_deps if d not in position), None)
         if missing is not None:
-            raise ConfigError(f"{path}: {node.text()}: depends on node {missing}, which the file lacks; is it complete?")
+            raise ConfigError(
+                f"{path}: {node.text()}: depends on node {missing}, which the file lacks; is it complete?"
+            )
         used = {position[d] for d in node.data_deps} | ({position[d] for d in node.ctrl_deps} if control else set())
         dependencies.append(sorted(used))
     order, cycle = ordered(dependencies)
@@ -245,7 +252,9 @@ def _linked(path: Path, nodes: list[Node]) -> tuple[list[int], list[list[int]], 
 
 
 def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
-    notes = ["A rank executes one CPU operator and one GPU kernel at a time, and its communication runs beside them."]
+    notes = [
+        "A rank executes one CPU operator and one GPU kernel at a time, and its communication runs at the same time."
+    ]
     if player.replicate:
         notes.append(f"All {player.ranks} ranks play the file of rank {own}, as in a symmetric job.")
     elif player.ranks == 1 and any(kind.startswith("COMM") for kind in player.nodes):
@@ -256,7 +265,7 @@ def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
         )
     if player.recorded["operator"]:
         notes.append(
-            f"{player.recorded['operator']} communication nodes on the CPU without attributes of the message take their "
+            f"{player.recorded['operator']} communication nodes on the CPU without a message's attributes take their "
             "recorded time: the framework's record of a call, whose kernel communicates."
         )
     if player.recorded["kernel"]:
@@ -310,6 +319,6 @@ READER = Reader(
     "a Chakra execution trace: a folder with one .et (protobuf) or .json file per rank, or the file of one rank",
     _recognises,
     _read,
-    options=("collective", "replicate"),
+    options=("collective", "replicate", "size_scale"),
     folders=True,
 )

@@ -240,7 +240,12 @@ class _Player:
 
     def __init__(self, files: list[Path], options: TraceOptions) -> None:
         self.files = files
-        self.builder = ProgramBuilder(len(files), options.collective, lambda rank, line: f"{files[rank]}: line {line}")
+        self.builder = ProgramBuilder(
+            len(files),
+            options.collective,
+            lambda rank, line: f"{files[rank]}: line {line}",
+            size_scale=options.size_scale,
+        )
         self.null: set[int] = set()  # destinations below 0, which are MPI_PROC_NULL
         self.calls: Counter[str] = Counter()
         self.tests = self.overlaps = self.unknown = 0
@@ -288,7 +293,7 @@ class _Player:
         notes = ["The time between two MPI calls is a computation, and the time inside a call is simulated."]
         if self.tests:
             notes.append(
-                f"{self.tests} calls such as MPI_Test or MPI_Waitany wait for nothing, because the trace does not name the "
+                f"{self.tests} calls such as MPI_Test or MPI_Waitany wait for nothing, as the trace does not name the "
                 "requests that ended."
             )
         if self.unknown:
@@ -300,7 +305,9 @@ class _Player:
             notes.append(f"{self.overlaps} calls start before the previous call ends; no computation is between them.")
         if self.builder.expansion.replaced:
             names = ", ".join(sorted(self.builder.expansion.replaced))
-            notes.append(f"The algorithm {self.builder.expansion.algorithm} does not exist for {names}, which use auto.")
+            notes.append(
+                f"The algorithm {self.builder.expansion.algorithm} does not exist for {names}, which use auto."
+            )
         return tuple(notes)
 
 
@@ -324,6 +331,6 @@ READER = Reader(
     "an MPI trace of liballprof as text: a folder with one file per rank, such as pmpi-trace-rank-0.txt",
     _recognises,
     _read,
-    options=("collective",),
+    options=("collective", "size_scale"),
     folders=True,
 )

@@ -337,7 +337,7 @@ class Writer {
   const u32 ranks_;
   std::string bytes_;
   u8 cpus_ = 0, nics_ = 0;
-  // Of the current rank. first_: [2 x operations + 1] first successor at the end and at the start of each operation.
+  // The current rank. first_: [2 x operations + 1] first successor at the end and at the start of each operation.
   std::vector<Op> ops_;
   std::vector<Dependency> dependencies_;
   std::vector<u32> first_, next_, waits_, successors_;
