@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from flitgym.configs import compose, config_hash, core_sections
-from flitgym.experiments.results.files import read_rows
+from flitgym.experiments.results.rows import read_rows
 from flitgym.simcore import ConfigError, Program, Simulation
 
 GOAL = Path(__file__).parents[1] / "data" / "goal" / "tree.goal"

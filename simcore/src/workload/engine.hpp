@@ -37,10 +37,10 @@ void packet_delivered(Frame& f, u32 packet);    // the packet's tail has reached
 void hand_on(Frame& f, u32 message, u64 when, bool by_packet);  // the receiver has all bytes of the present transfer
 JobPoint* job_point(Frame& f, u32 job);  // the present interval of a job's time series; null without a series
 
-// node_link.cpp: a transfer between two ranks of a node
-void enter_link(Frame& f, u32 message);  // the sender hands it to its port
-void link_head(Frame& f, u32 message);   // the first byte is at the receiver's port
-void link_tail(Frame& f, u32 message);   // the last byte has passed this port
+// Transfers between two ranks of a node (node_link.cpp). HostAction explains the events.
+void enter_link(Frame& f, u32 message);
+void link_head(Frame& f, u32 message);
+void link_tail(Frame& f, u32 message);
 void count_within_node(Frame& f, u32 message, bool received);
 
 inline bool from_destination(Transfer t) { return t == Transfer::kFetch || t == Transfer::kAcknowledge; }
