@@ -55,7 +55,7 @@ inline Arrival lone_packet(const Section& topology, const Section& routing, u32 
 }
 
 // Flits that a terminal receives per flit time, after a warm-up.
-inline double accepted(const Section& topology, const Section& routing, const Section& traffic, u32 cycles = 1500) {
+inline double accepted(const Section& topology, const Section& routing, const Section& traffic, u32 cycles = 700) {
   Simulation sim(config(topology, input_queued(), routing, traffic));
   sim.run(cycles);
   sim.begin_window();

@@ -139,22 +139,22 @@ TEST(dragonfly_plus_valiant_visits_every_third_group) {
   }
 }
 
-// ADV+1: the 16 terminals of a group share one link to the next group, so minimal paths carry 1/16 per terminal.
+// ADV+1: the 9 terminals of a group share one link to the next group, so minimal paths carry 1/9 per terminal.
 // Detours have the links of all groups.
 TEST(dragonfly_plus_detours_carry_adversarial_traffic) {
   const Section traffic{"adversarial", {{"load", 0.3}}};
   for (const std::string& routing : kPlusRoutings) {
-    const double got = accepted(full(8), {routing, {}}, traffic);
-    if (routing == "minimal") CHECK_NEAR(got, 1 / 16.0, 0.002);
+    const double got = accepted(full(6), {routing, {}}, traffic);
+    if (routing == "minimal") CHECK_NEAR(got, 1 / 9.0, 0.003);
     else CHECK_FOR(got > 0.27, routing + ": " + std::to_string(got));
   }
-  CHECK(accepted(full(8), {"fpar", {{"notifications", std::string("instant")}}}, traffic) > 0.27);
+  CHECK(accepted(full(6), {"fpar", {{"notifications", std::string("instant")}}}, traffic) > 0.27);
 }
 
-// 16 global links of a group carry the 16 / 17 of its uniform traffic that leaves it.
+// 9 global links of a group carry the 81 / 89 of the uniform traffic of its 9 terminals that leaves it.
 TEST(dragonfly_plus_accepts_uniform_traffic) {
   for (const std::string routing : {"minimal", "ugal_group", "par", "fpar", "q_adaptive"})
-    CHECK_NEAR(accepted(full(8), {routing, {}}, {"uniform", {{"load", 0.6}}}), 0.6, 0.02);
+    CHECK_NEAR(accepted(full(6), {routing, {}}, {"uniform", {{"load", 0.6}}}), 0.6, 0.02);
 }
 
 // Notified leaves avoid the spine whose link to the destination's group is congested. This is remote knowledge.
