@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flitgym.configs import compose, config_hash
 from flitgym.simcore import ChannelGraph, Simulation, _presets
+from omegaconf import OmegaConf
 
 
 @cache
@@ -199,7 +201,7 @@ def test_switches_have_the_published_latency(router: str) -> None:
     [
         ("slingshot", 256, 1.0),
         ("slingshot", 64, 0.5),  # of the 128 flits of the way to the next switch and back
-        ("ndr", 256, 1.0),
+        ("ndr", 128, 1.0),
         ("ndr", 64, 0.6),
         ("edr", 64, 1.0),
     ],
@@ -209,7 +211,7 @@ def test_buffers_sustain_the_full_bandwidth(router: str, flits: int, accepted: f
     simulation = Simulation(
         {
             "topology": {"name": "torus", "sizes": [2], "wrap": [0], "local_dimensions": 0},
-            "router": {"name": router, "input_buffer_flits": flits},
+            "router": {"name": router, "input_buffer_flits": flits, "vcs": 0, "injection_vcs": 1},
             "routing": "minimal",
             "traffic": {"name": "adversarial", "load": 1.0, "packet_flits": 16, "injection": "fixed_interval"},
             "seed": 1,
@@ -220,3 +222,29 @@ def test_buffers_sustain_the_full_bandwidth(router: str, flits: int, accepted: f
     simulation.run(10_240)
     assert simulation.statistics()["accepted_load"] == pytest.approx(accepted, abs=0.01)
     assert flits == 64 or flits == _presets.section("router", router)["input_buffer_flits"]
+
+
+def test_the_rail_cluster_carries_uniform_traffic() -> None:
+    """A tree of full bisection accepts nearly the whole offered load."""
+    simulation = Simulation(
+        {
+            "topology": "rail_1024",
+            "router": "ndr",
+            "routing": "up_down",
+            "traffic": {"name": "uniform", "load": 0.8},
+            "seed": 1,
+        }
+    )
+    simulation.run(4000)
+    simulation.begin_window()
+    simulation.run(2000)
+    assert simulation.statistics()["accepted_load"] == pytest.approx(0.8, abs=0.02)
+
+
+def test_a_later_parameter_keeps_the_hash_of_earlier_runs() -> None:
+    plain: Any = OmegaConf.to_container(compose(["topology=dragonfly_72", "routing=minimal"]), resolve=True)
+    assert plain["topology"]["rails"] == 1
+    now = config_hash(plain)
+    assert config_hash({**plain, "topology": {**plain["topology"], "rails": 2}}) != now
+    del plain["topology"]["rails"]
+    assert config_hash(plain) == now
