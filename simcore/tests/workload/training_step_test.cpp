@@ -305,8 +305,8 @@ TEST(training_step_combinations_finish) {
     for (const i64 p : {1, 2, 4})
       for (const i64 v : {1, 2})
         for (const i64 e : {1, 2})
-          for (const i64 zero : {0, 1, 3})
-            for (const i64 m : {4, 12}) {
+          for (const i64 zero : {0, 3})
+            for (const i64 m : {4, 8}) {
               if ((v > 1 && p == 1) || (zero == 3 && p > 1)) continue;
               const Values values = dense({{"tensor", t},
                                            {"pipeline", p},
@@ -319,7 +319,7 @@ TEST(training_step_combinations_finish) {
                                            {"micro_batches", m},
                                            {"bucket_bytes", i64{100000}},
                                            {"iterations", i64{2}}});
-              const auto program = step(static_cast<u32>(t * p * 4), values);
+              const auto program = step(static_cast<u32>(t * p * 2), values);
               for (const bool rendezvous : {false, true}) run(*program, rendezvous);
             }
   const Values hybrid{{"tensor", i64{4}}, {"ranks_per_node", i64{8}}, {"zero", i64{1}}};
