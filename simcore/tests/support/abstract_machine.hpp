@@ -1,6 +1,6 @@
 // Runs a program without a network, for tests of the meaning of programs. Every message takes `message_ns`, which is 0
-// unless given. A message carries the knowledge that its rank had when the last dependency of the send was done. A send is done at once (eager) or when its
-// receive is posted (rendezvous).
+// unless given. A message carries the knowledge that its rank had when the last dependency of the send was done. A send
+// is done at once (eager) or when its receive is posted (rendezvous).
 #pragma once
 
 #include <algorithm>
@@ -30,10 +30,7 @@ class AbstractMachine {
   std::map<std::pair<u32, u32>, u64> between;  // bytes, by (source, destination)
 
   AbstractMachine(const Program& program, bool rendezvous, Carries carries = {}, u64 message_ns = 0)
-      : program_(program),
-        rendezvous_(rendezvous),
-        message_ns_(message_ns),
-        carries_(std::move(carries)),
+      : program_(program), rendezvous_(rendezvous), message_ns_(message_ns), carries_(std::move(carries)),
         ranks_(program.ranks) {
     knows.resize(program.ranks), received.resize(program.ranks), sent.resize(program.ranks);
     for (u32 rank = 0; rank < program.ranks; rank++) {
@@ -110,8 +107,8 @@ class AbstractMachine {
     sizes_agree &= from.bytes == to.bytes;
     knows[to.rank] |= from.knowledge;
     received[to.rank] += from.bytes;
-    const u64 end = rendezvous_ ? std::max(from.begin, to.begin) + message_ns_
-                                : std::max(from.begin + message_ns_, to.begin);
+    const u64 end =
+        rendezvous_ ? std::max(from.begin, to.begin) + message_ns_ : std::max(from.begin + message_ns_, to.begin);
     if (rendezvous_) finish(from.rank, from.op, end, 0);
     finish(to.rank, to.op, end, from.knowledge);
   }

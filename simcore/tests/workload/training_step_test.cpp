@@ -5,7 +5,7 @@
 #include "support/abstract_machine.hpp"
 #include "support/written.hpp"
 #include "test.hpp"
-#include "workload/motifs/training_step_model.hpp"
+#include "workload/motifs/training_step_plan.hpp"
 #include "workload/program_totals.hpp"
 
 using namespace flitgym;
@@ -24,8 +24,9 @@ std::shared_ptr<const Program> step(u32 ranks, const Values& values) {
 constexpr u64 kHidden = 64, kSequence = 32, kLayers = 8, kVocabulary = 128, kInner = 256;
 constexpr u64 kActivations = kHidden * kSequence * 2;
 Values dense(const Values& more) {
-  Values values{{"model", std::string("llama_7b")}, {"layers", i64{kLayers}},       {"hidden", i64{kHidden}},
-                {"heads", i64{8}},                  {"intermediate", i64{kInner}},  {"sequence", i64{kSequence}},
+  Values values{{"model", std::string("llama_7b")}, {"layers", i64{kLayers}},
+                {"hidden", i64{kHidden}},           {"heads", i64{8}},
+                {"intermediate", i64{kInner}},      {"sequence", i64{kSequence}},
                 {"vocabulary", i64{kVocabulary}},   {"micro_batches", i64{1}}};
   for (const auto& [key, value] : more) values[key] = value;
   return values;
@@ -65,8 +66,8 @@ TEST(training_step_data_parallel_volumes) {
     CHECK_EQ(sent, 3 * kValues / 4 * (4 + 2));
 }
 
-// Two allreduces of b s h per layer and direction (Narayanan et al., SC 2021, section 3.2), one for the input embedding,
-// one for the output layer, three of the loss. Sequence parallelism sends the same amount (Korthikanti et al., 4.2.2).
+// Two allreduces of b s h per layer and direction (Narayanan et al., SC 2021, section 3.2). The input embedding and the
+// output layer add one each, the loss three. Sequence parallelism sends the same amount (Korthikanti et al., 4.2.2).
 TEST(training_step_tensor_parallel_volumes) {
   for (const u32 t : {2u, 4u, 8u})
     for (const bool sequence : {false, true})
@@ -142,8 +143,8 @@ TEST(training_step_expert_parallel_volumes) {
   CHECK_EQ((machine.between[{0, 1}]), gathers);
 }
 
-// The bubble is (p - 1) / m of the ideal time, and (p - 1) / (v m) with v chunks per stage (Narayanan et al., SC 2021,
-// section 2.2), with messages that take no time. Eager or rendezvous does not matter.
+// The bubble is (p - 1) / m of the ideal time, and (p - 1) / (v m) with v chunks per stage. Messages take no time, and
+// may be eager or rendezvous. Source: Narayanan et al., SC 2021, section 2.2.
 TEST(training_step_bubble) {
   const auto time = [](u32 p, u32 v, u32 m, bool rendezvous) {
     // The output layer of a vocabulary of one takes less than half a nanosecond.
@@ -168,6 +169,34 @@ TEST(training_step_bubble) {
   }
 }
 
+// Every micro-batch passes every chunk forward, then backward. A stage of 1F1B keeps the activations of at most p -
+// stage micro-batches (Narayanan et al., SC 2021, section 2.2.1). The interleaved warm-up is Megatron-LM's.
+TEST(training_step_schedule) {
+  using namespace workload::motifs::training_step;
+  for (const u32 p : {1u, 2u, 3u, 4u})
+    for (const u32 v : {1u, 2u, 3u})
+      for (const u32 m : {p, 2 * p, 4 * p}) {
+        if (p == 1 && v > 1) continue;
+        Settings s{};
+        s.pipeline = p, s.virtual_stages = v, s.micro_batches = m;
+        for (u32 stage = 0; stage < p; stage++) {
+          std::map<std::pair<u32, u32>, u32> passes;
+          u32 kept = 0, most = 0;
+          for (const auto& entry : schedule(s, stage))
+            for (const Slot& slot : entry) {
+              CHECK(slot.chunk < v && slot.micro_batch < m);
+              CHECK_EQ((passes[{slot.chunk, slot.micro_batch}]++), u32{slot.backward});
+              kept += slot.backward ? ~0u : 1u;
+              most = std::max(most, kept);
+            }
+          CHECK_EQ(kept, 0u);
+          CHECK_EQ(passes.size(), std::size_t{m} * v);
+          const u32 warm_up = v == 1 ? p - 1 - stage : 2 * (p - 1 - stage) + (v - 1) * p;
+          CHECK_EQ(most, std::min(m * v, warm_up + 1));
+        }
+      }
+}
+
 // Values that the papers publish, in billions.
 TEST(training_step_published_models) {
   const std::map<std::string, double> billions{
@@ -179,8 +208,8 @@ TEST(training_step_published_models) {
   CHECK_NEAR(static_cast<double>(m.values() - unused) / 1e9, 12.9, 0.1);
 }
 
-// Narayanan et al., SC 2021, equation 3: 96 B s l h^2 (1 + s / 6 h + V / 16 l h) operations with recomputation; 72 B s l
-// h^2 (1 + s / 6 h + V / 12 l h) without.
+// Narayanan et al., SC 2021, equation 3. With recomputation a step of B sequences has
+// 96 B s l h^2 (1 + s / 6 h + V / 16 l h) operations. Without it there are 72 B s l h^2 (1 + s / 6 h + V / 12 l h).
 TEST(training_step_computation) {
   const Model& m = model_named("gpt_175b");
   const double s = m.sequence, l = m.layers, h = m.hidden, v = m.vocabulary, micro_batches = 4;
@@ -190,15 +219,15 @@ TEST(training_step_computation) {
                                   {"micro_batches", i64{4}},
                                   {"tflops", 100.0},
                                   {"recompute", recompute}});
-    const double published = (recompute ? 96 : 72) * micro_batches * s * l * h * h *
-                             (1 + s / (6 * h) + v / ((recompute ? 16 : 12) * l * h));
+    const double published =
+        (recompute ? 96 : 72) * micro_batches * s * l * h * h * (1 + s / (6 * h) + v / ((recompute ? 16 : 12) * l * h));
     CHECK_NEAR(static_cast<double>(workload::totals(*program).calc_ns) * 100e3 / published, 1.0, 1e-6);
   }
 }
 
 namespace {
 
-// Bytes and messages that rank 0 sends to a peer, by block and tag base.
+// Bytes and messages that rank 0 sends to a peer.
 struct Sent {
   u64 bytes = 0, messages = 0;
 };
@@ -221,10 +250,10 @@ Sent sent_to(const Program& program, u32 peer) {
 //   GPT13B_megatron_tp8_pp1_mbs1: 162 allreduces of 20,971,520 for layers and embedding, 3 of 8,192 for the loss;
 //     REDUCESCATTER 6,497,239,040 of gradients, ALLGATHER 3,248,619,520 of values. Vocabulary 32,000.
 //   Llama7B_megatron_tp2_pp1_mbs1: 130 allreduces of 16,777,216, 3 of 8,192; 13,509,853,184 and 6,754,926,592.
-// Differences: gradients there have 4 bytes, which bytes_per_gradient=4 reproduces. AICB counts the tied embedding of GPT
-// twice, and gives Llama an embedding of positions. It adds small messages (norms, optimizer), and an allreduce of the
-// embedding that a single stage does not need. The file Llama65B_deepspeed_zero3 has traced sizes of 12 modules (such as
-// 357,468 bytes) that do not follow from the sizes of the model, so it is not compared.
+// Differences: gradients there have 4 bytes, which bytes_per_gradient=4 reproduces. AICB counts the tied embedding of
+// GPT twice, and gives Llama an embedding of positions. It adds small messages (norms, optimizer), and an allreduce of
+// the embedding that a single stage does not need. The file Llama65B_deepspeed_zero3 has traced sizes of 12 modules
+// (such as 357,468 bytes) that do not follow from the sizes of the model, so it is not compared.
 TEST(training_step_agrees_with_aicb) {
   struct File {
     const char* model;
@@ -251,6 +280,24 @@ TEST(training_step_agrees_with_aicb) {
   }
 }
 
+// Every message takes a microsecond. Without overlap the allreduces of the gradients follow the computation. With
+// overlap they run during the backward pass, but not the last bucket.
+TEST(training_step_overlap) {
+  const auto time = [](u32 ranks, bool overlap, double tflops) {
+    const auto program = step(
+        ranks, dense({{"overlap", overlap}, {"bucket_bytes", i64{1}}, {"tflops", tflops}, {"micro_batches", i64{2}}}));
+    return AbstractMachine(*program, true, {}, 1000).time;
+  };
+  const u64 bucket = 2 * 3 * 1000;  // an allreduce of six steps
+  for (const double tflops : {0.001, 1.0}) {
+    const u64 computation = time(1, false, tflops), layer = computation / (2 * 3 * kLayers) * 2;
+    CHECK_EQ(time(4, false, tflops), computation + kLayers * bucket);
+    const u64 seen = time(4, true, tflops);
+    if (layer > bucket) CHECK_EQ(seen, computation + bucket);
+    else CHECK(seen < computation + kLayers * bucket && seen > std::max(computation, kLayers * bucket));
+  }
+}
+
 // All kinds of parallelism together, with rendezvous messages: no rank waits for ever, and the bytes are the same with
 // every algorithm that is optimal in bytes.
 TEST(training_step_combinations_finish) {
@@ -258,8 +305,8 @@ TEST(training_step_combinations_finish) {
     for (const i64 p : {1, 2, 4})
       for (const i64 v : {1, 2})
         for (const i64 e : {1, 2})
-          for (const i64 zero : {0, 1, 3})
-            for (const i64 m : {4, 12}) {
+          for (const i64 zero : {0, 3})
+            for (const i64 m : {4, 8}) {
               if ((v > 1 && p == 1) || (zero == 3 && p > 1)) continue;
               const Values values = dense({{"tensor", t},
                                            {"pipeline", p},
@@ -272,7 +319,7 @@ TEST(training_step_combinations_finish) {
                                            {"micro_batches", m},
                                            {"bucket_bytes", i64{100000}},
                                            {"iterations", i64{2}}});
-              const auto program = step(static_cast<u32>(t * p * 4), values);
+              const auto program = step(static_cast<u32>(t * p * 2), values);
               for (const bool rendezvous : {false, true}) run(*program, rendezvous);
             }
   const Values hybrid{{"tensor", i64{4}}, {"ranks_per_node", i64{8}}, {"zero", i64{1}}};
@@ -317,5 +364,9 @@ TEST(training_step_refuses) {
   refused(6, {{"experts", i64{8}}, {"expert", i64{4}}}, {"motif.training_step.expert", "6 data-parallel ranks"});
   refused(8, {{"experts", i64{8}}, {"expert", i64{4}}, {"tensor", i64{2}}},
           {"motif.training_step.sequence_parallel", "tensor > 1"});
+  refused(4, {{"hidden", i64{1} << 20}, {"intermediate", i64{1} << 24}, {"layers", i64{1} << 16}}, {"10^15 values"});
+  refused(4, {{"micro_batch", i64{1} << 16}, {"sequence", i64{1} << 24}, {"hidden", i64{1} << 10}}, {"10^15 bytes"});
+  refused(4, {{"micro_batches", i64{1} << 16}, {"layers", i64{1} << 10}}, {"65536 micro-batches of 1024 layers"});
+  refused(0, {{"tensor", i64{1} << 16}, {"pipeline", i64{1} << 16}}, {"4294967296 exceeds 16777216 ranks"});
   refused(4, {{"top_k", i64{2}}}, {"motif.training_step.top_k", "exceeds the 1 experts"});
 }

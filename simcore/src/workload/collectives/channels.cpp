@@ -1,7 +1,7 @@
-// Channels: the data is cut, and each part takes another order of the ranks. The nodes of a channel follow each other
-// at another distance, forward or backward, so that the rings of two channels share no edge between nodes until all
-// distances are used (distances prime to the number of nodes give rings through all nodes). The rank of a node that
-// sends to the next node differs between channels, as NCCL's rings use different NICs.
+// Channels: the data is cut, and each part takes another order of the ranks. In the order of a channel, the next node
+// is at a fixed distance, forward or backward. Distances that are prime to the number of nodes give rings through all
+// nodes. Two such rings share no edge between nodes until all distances are used. The rank of a node that sends to the
+// next node differs between channels, as NCCL's rings use different NICs.
 #include <numeric>
 #include <string>
 

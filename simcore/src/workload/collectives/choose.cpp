@@ -1,10 +1,9 @@
 // Choice of the algorithm by message size and number of ranks, for `algorithm=auto`.
 //
-// The limits are MPICH's defaults (the MPIR_CVAR_*_MSG_SIZE of src/mpi/coll; Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
-// 2005): bcast 12,288 B and 8 ranks, reduce and allreduce 2,048 B, allgather 81,920 and 524,288 B, reduce_scatter
-// 524,288 B, alltoall 256 and 32,768 B. Two rules differ. Long bcasts and reduces use the double tree, where MPICH
-// combines a scatter or gather with an allgather or reduce_scatter. Allreduces of 524,288 B and more use the ring, as
-// MPICH does for the allgather that is half of them.
+// The limits are MPICH's defaults, MPIR_CVAR_*_MSG_SIZE in src/mpi/coll. Thakur, Rabenseifner and Gropp (IJHPCA 19(1),
+// 2005) describe them. Two rules differ from MPICH. Long bcasts and reduces use the double tree. MPICH combines a
+// scatter or gather with an allgather or reduce_scatter there. Allreduces of 524,288 bytes and more use the ring. MPICH
+// uses the ring from this size on for the allgather, which is half of an allreduce.
 #include <bit>
 
 #include "workload/collectives/collectives.hpp"

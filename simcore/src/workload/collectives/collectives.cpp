@@ -44,8 +44,7 @@ void one_channel(Script& script, const Communicator& comm, Collective which, u64
     case Collective::kBcast: return bcast(script, order.comm, root_at, cut(bytes), algorithm, tag, chunk);
     case Collective::kReduce: return reduce(script, order.comm, root_at, cut(bytes), algorithm, tag, chunk);
     case Collective::kAllreduce: return allreduce(script, order.comm, cut(bytes), algorithm, tag, chunk);
-    case Collective::kAllgather:
-      return allgatherv(script, order.comm, [&](u32) { return cut(bytes); }, algorithm, tag, chunk);
+    case Collective::kAllgather: return allgather(script, order.comm, cut(bytes), algorithm, tag, chunk);
     case Collective::kReduceScatter:
       return reduce_scatterv(
           script, order.comm, [&](u32 q) { return cut(part(bytes, size, place(q))); }, algorithm, tag, chunk);
@@ -59,13 +58,13 @@ void one_channel(Script& script, const Communicator& comm, Collective which, u64
 const std::vector<Algorithm>& algorithms(Collective collective) {
   using enum Algorithm;
   static const std::vector<Algorithm> of[] = {
-      {kTree, kDissemination, kBinomial, kLinear, kDoubleTree, kHierarchical},                         // barrier
-      {kTree, kBinomial, kLinear, kDoubleTree, kHierarchical},                                         // bcast
-      {kTree, kBinomial, kLinear, kDoubleTree, kHierarchical},                                         // reduce
-      {kTree, kRecursiveDoubling, kRing, kBinomial, kHalvingDoubling, kDoubleTree, kHierarchical},     // allreduce
-      {kRing, kDissemination, kLinear, kHalvingDoubling, kHierarchical},                               // allgather
-      {kRing, kPairwise, kHalvingDoubling, kHierarchical},                                             // reduce_scatter
-      {kPairwise, kLinear, kBruck, kHierarchical},                                                     // alltoall
+      {kTree, kDissemination, kBinomial, kLinear, kDoubleTree, kHierarchical},                      // barrier
+      {kTree, kBinomial, kLinear, kDoubleTree, kHierarchical},                                      // bcast
+      {kTree, kBinomial, kLinear, kDoubleTree, kHierarchical},                                      // reduce
+      {kTree, kRecursiveDoubling, kRing, kBinomial, kHalvingDoubling, kDoubleTree, kHierarchical},  // allreduce
+      {kRing, kDissemination, kLinear, kHalvingDoubling, kHierarchical},                            // allgather
+      {kRing, kPairwise, kHalvingDoubling, kHierarchical},                                          // reduce_scatter
+      {kPairwise, kLinear, kBruck, kHierarchical},                                                  // alltoall
   };
   return of[static_cast<u32>(collective)];
 }
@@ -76,9 +75,9 @@ const std::vector<std::string>& collective_names() {
   return names;
 }
 const std::vector<std::string>& algorithm_names() {
-  static const std::vector<std::string> names{"tree",     "binomial", "recursive_doubling", "ring",
-                                              "dissemination", "pairwise", "linear", "halving_doubling",
-                                              "double_tree", "bruck", "hierarchical", "auto"};
+  static const std::vector<std::string> names{
+      "tree",   "binomial",         "recursive_doubling", "ring",  "dissemination", "pairwise",
+      "linear", "halving_doubling", "double_tree",        "bruck", "hierarchical",  "auto"};
   return names;
 }
 const std::string& name(Collective collective) { return collective_names()[static_cast<u32>(collective)]; }
@@ -90,8 +89,7 @@ Algorithm algorithm_named(const std::string& text) { return named<Algorithm>("al
 
 void barrier(Script& script, const Communicator& comm, Algorithm algorithm, i32 tag, u64 bytes) {
   switch (algorithm) {
-    case Algorithm::kDissemination:
-      return collectives::dissemination(script, comm, [&](u32) { return bytes; }, tag);
+    case Algorithm::kDissemination: return collectives::dissemination(script, comm, [&](u32) { return bytes; }, tag);
     case Algorithm::kTree:
     case Algorithm::kBinomial:
     case Algorithm::kLinear:
@@ -112,8 +110,7 @@ void bcast(Script& script, const Communicator& comm, u32 root, u64 bytes, Algori
       return collectives::tree(script, comm, root, bytes, algorithm, collectives::Pass::kDown, tag, chunk_bytes);
     case Algorithm::kDoubleTree:
       return collectives::double_tree(script, comm, root, bytes, collectives::Pass::kDown, tag, chunk_bytes);
-    case Algorithm::kHierarchical:
-      return collectives::hierarchical_bcast(script, comm, root, bytes, tag, chunk_bytes);
+    case Algorithm::kHierarchical: return collectives::hierarchical_bcast(script, comm, root, bytes, tag, chunk_bytes);
     default: refuse(Collective::kBcast, algorithm);
   }
 }
@@ -127,8 +124,7 @@ void reduce(Script& script, const Communicator& comm, u32 root, u64 bytes, Algor
       return collectives::tree(script, comm, root, bytes, algorithm, collectives::Pass::kUp, tag, chunk_bytes);
     case Algorithm::kDoubleTree:
       return collectives::double_tree(script, comm, root, bytes, collectives::Pass::kUp, tag, chunk_bytes);
-    case Algorithm::kHierarchical:
-      return collectives::hierarchical_reduce(script, comm, root, bytes, tag, chunk_bytes);
+    case Algorithm::kHierarchical: return collectives::hierarchical_reduce(script, comm, root, bytes, tag, chunk_bytes);
     default: refuse(Collective::kReduce, algorithm);
   }
 }
@@ -153,8 +149,7 @@ void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Al
   switch (algorithm) {
     case Algorithm::kRing: return collectives::ring_allgather(script, comm, share, tag, chunk_bytes);
     case Algorithm::kDissemination: return collectives::dissemination_allgather(script, comm, share, tag);
-    case Algorithm::kLinear:
-      return collectives::linear(script, comm, [&](u32) { return share(comm.me); }, share, tag);
+    case Algorithm::kLinear: return collectives::linear(script, comm, [&](u32) { return share(comm.me); }, share, tag);
     case Algorithm::kHalvingDoubling: return collectives::doubling_allgather(script, comm, share, tag);
     case Algorithm::kHierarchical: return collectives::hierarchical_allgather(script, comm, share, tag, chunk_bytes);
     default: refuse(Collective::kAllgather, algorithm);
@@ -162,6 +157,10 @@ void allgatherv(Script& script, const Communicator& comm, const Bytes& share, Al
 }
 
 void allgather(Script& script, const Communicator& comm, u64 bytes, Algorithm algorithm, i32 tag, u64 chunk_bytes) {
+  const u32 size = comm.size();
+  if (algorithm == Algorithm::kDissemination)  // as dissemination_allgather(), without a list of ranks
+    return collectives::dissemination(
+        script, comm, [&](u32 distance) { return bytes * std::min(distance, size - distance); }, tag);
   allgatherv(script, comm, [&](u32) { return bytes; }, algorithm, tag, chunk_bytes);
 }
 

@@ -15,33 +15,41 @@ namespace flitgym::workload {
 enum class Collective : u8 { kBarrier, kBcast, kReduce, kAllreduce, kAllgather, kReduceScatter, kAlltoall };
 
 enum class Algorithm : u8 {
-  kTree,      // binary tree with children 2i+1 and 2i+2 (firefly's funcSM/collectiveTree.cc); up, down or both
-  kBinomial,  // binomial tree, the farthest child first
+  // Binary tree with children 2i+1 and 2i+2 (firefly's funcSM/collectiveTree.cc); up, down or both.
+  kTree,
+  // Binomial tree, the farthest child first.
+  kBinomial,
   // Partners at distance 1, 2, 4, ... Ranks beyond a power of two send their data before the steps and receive the
   // result after them.
   kRecursiveDoubling,
-  kRing,  // neighbours only, one part of the data per step
+  // Neighbours only, one part of the data per step.
+  kRing,
   // Sends to me + 1, me + 2, me + 4, ..., for any number of ranks (Hensgen, Finkel, Manber 1988; Bruck et al. 1997).
   kDissemination,
-  kPairwise,  // size - 1 blocking steps; step c receives from me - c and sends to me + c (firefly's
-              // funcSM/alltoallv.cc)
-  kLinear,    // all messages at once
-  // Recursive halving scatters the sum, recursive doubling gathers it (Rabenseifner 2004; Thakur, Rabenseifner, Gropp,
-  // IJHPCA 19(1), 2005). A reduce_scatter is the first half, an allgather the second.
+  // size - 1 blocking steps. Step c receives from me - c and sends to me + c (firefly's funcSM/alltoallv.cc).
+  kPairwise,
+  // All messages at once.
+  kLinear,
+  // Recursive halving scatters the sum, and recursive doubling gathers it. A reduce_scatter is the first half, an
+  // allgather the second. Source: Rabenseifner, ICCS 2004; Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
   kHalvingDoubling,
-  // Two binary trees with half of the data each; an inner rank of one tree is a leaf of the other (Sanders, Speck,
-  // Traeff, Parallel Computing 35(12), 2009).
+  // Two binary trees with half of the data each. An inner rank of one tree is a leaf of the other. Source: Sanders,
+  // Speck, Traeff, Parallel Computing 35(12), 2009.
   kDoubleTree,
-  kBruck,  // alltoall in log2(size) steps, each block once per set bit of its distance (Bruck et al., TPDS 8(11), 1997)
-  // Within nodes of `ranks_per_node` ranks, and across nodes between ranks with the same place in their node (a rail).
+  // An alltoall in log2(size) steps (Bruck et al., TPDS 8(11), 1997). A block moves once per set bit of its distance.
+  kBruck,
+  // Within nodes of `ranks_per_node` ranks, and across nodes along rails. A rail has one rank per node.
   kHierarchical,
-  kAuto,  // by the table in choose.cpp
+  // The choice of the table in choose.cpp.
+  kAuto,
 };
 
 // Ways to keep more than one message of a rank on its way.
 struct Pipelining {
-  u64 chunk_bytes = 0;  // a ring, binary, binomial or double tree cuts its messages into chunks; 0: it does not
-  u32 channels = 1;     // parts of the data, each in an order of the ranks that suits another set of links
+  // Rings and trees cut their messages into chunks of this size. 0: whole messages.
+  u64 chunk_bytes = 0;
+  // Parts of the data. Each part takes another order of the ranks, and so other links.
+  u32 channels = 1;
 };
 inline constexpr u32 kMostChannels = 32;
 
@@ -62,7 +70,7 @@ Algorithm chosen(Collective collective, u64 bytes, u32 ranks);
 // Size of part `index` when `bytes` are cut into `parts`. Sizes differ by at most one byte.
 inline u64 part(u64 bytes, u32 parts, u32 index) { return bytes / parts + (index < bytes % parts); }
 
-using Bytes = std::function<u64(u32)>;               // bytes by position in the communicator
+using Bytes = std::function<u64(u32)>;                   // bytes by position in the communicator
 using PairBytes = std::function<u64(u32 from, u32 to)>;  // bytes by two positions
 
 // `bytes` is the size of a message.

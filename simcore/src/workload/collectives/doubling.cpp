@@ -1,7 +1,7 @@
 // Recursive doubling, recursive halving, and dissemination.
 //
 // Halving and doubling need a power of two of ranks. Among the first 2 * excess ranks, the even ranks send their data
-// to the odd ranks, which then take part for both (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4).
+// to the odd ranks, which then take part for both. Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.
 #include <algorithm>
 #include <bit>
 
@@ -24,8 +24,7 @@ struct Participants {
   // Sums of `bytes` over the ranks of the positions below each position: [power + 1].
   std::vector<u64> sums(const Bytes& bytes) const {
     std::vector<u64> at{0};
-    for (u32 p = 0; p < power; p++)
-      at.push_back(at.back() + bytes(place(p)) + (p < excess ? bytes(place(p) - 1) : 0));
+    for (u32 p = 0; p < power; p++) at.push_back(at.back() + bytes(place(p)) + (p < excess ? bytes(place(p) - 1) : 0));
     return at;
   }
 };

@@ -12,7 +12,7 @@ inline void exchange(Script& script, u32 to, u64 send_bytes, u32 from, u64 recei
   script.wait(request);
 }
 
-// Number of chunks of a message; at least one. Throws ConfigError if there are too many.
+// channels.cpp: number of chunks of a message; at least one. Throws ConfigError if there are too many.
 u32 chunk_count(u64 bytes, u64 chunk_bytes);
 
 enum class Pass : u8 { kUp, kDown, kUpAndDown };
@@ -24,8 +24,7 @@ void double_tree(Script& script, const Communicator& comm, u32 root, u64 bytes, 
 
 // rings.cpp: `steps` steps around the ring. `first` is the part sent in the first step. Each later step sends the part
 // received in the step before.
-void ring(Script& script, const Communicator& comm, u32 first, u32 steps, const Bytes& bytes, i32 tag,
-          u64 chunk_bytes);
+void ring(Script& script, const Communicator& comm, u32 first, u32 steps, const Bytes& bytes, i32 tag, u64 chunk_bytes);
 inline void ring_allgather(Script& script, const Communicator& comm, const Bytes& share, i32 tag, u64 chunk_bytes) {
   ring(script, comm, comm.me, comm.size() - 1, share, tag, chunk_bytes);
 }
@@ -59,7 +58,7 @@ void hierarchical_reduce_scatter(Script& script, const Communicator& comm, const
                                  u64 chunk_bytes);
 void hierarchical_alltoall(Script& script, const Communicator& comm, const PairBytes& bytes, i32 tag);
 
-// channels.cpp: the ranks in the order of one channel. `place_of[q]` is the place of position q in `comm`.
+// channels.cpp, too. The ranks in the order of one channel. `place_of[q]` is the place of position q in `comm`.
 struct ChannelOrder {
   Communicator comm;
   std::vector<u32> place_of;

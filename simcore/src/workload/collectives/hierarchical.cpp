@@ -31,12 +31,8 @@ struct Levels {
   Communicator node, rail;
 
   explicit Levels(const Communicator& comm)
-      : each(comm.ranks_per_node),
-        nodes(nodes_of(comm)),
-        my_node(comm.me / each),
-        my_rail(comm.me % each),
-        node(every(comm, my_node * each, 1, each, my_rail)),
-        rail(every(comm, my_rail, each, nodes, my_node)) {}
+      : each(comm.ranks_per_node), nodes(nodes_of(comm)), my_node(comm.me / each), my_rail(comm.me % each),
+        node(every(comm, my_node * each, 1, each, my_rail)), rail(every(comm, my_rail, each, nodes, my_node)) {}
   u32 place(u32 in_node, u32 on_rail) const { return in_node * each + on_rail; }
   // Bytes of one rail, summed over the nodes.
   Bytes rail_sums(const Bytes& bytes) const {
@@ -110,10 +106,8 @@ void hierarchical_alltoall(Script& script, const Communicator& comm, const PairB
     for (u32 k = 0; k < levels.each; k++) sum += bytes(levels.place(from, k), levels.place(to, rail));
     return sum;
   };
-  pairwise(
-      script, levels.node, [&](u32 k) { return to_rail(rail, k); }, [&](u32 k) { return to_rail(k, rail); }, tag);
-  pairwise(
-      script, levels.rail, [&](u32 n) { return to_node(node, n); }, [&](u32 n) { return to_node(n, node); }, tag);
+  pairwise(script, levels.node, [&](u32 k) { return to_rail(rail, k); }, [&](u32 k) { return to_rail(k, rail); }, tag);
+  pairwise(script, levels.rail, [&](u32 n) { return to_node(node, n); }, [&](u32 n) { return to_node(n, node); }, tag);
 }
 
 }  // namespace flitgym::workload::collectives

@@ -1,6 +1,5 @@
 // Trees: data goes up to the root, down from it, or up and then down.
 #include <bit>
-#include <optional>
 
 #include "workload/collectives/families.hpp"
 
@@ -40,7 +39,7 @@ Tree flat(u32 size, u32 place) {
   return tree;
 }
 
-// A binary tree whose positions are in order from left to right: odd positions are leaves, and the height of an inner
+// A binary tree whose positions are in order from left to right. Odd positions are leaves. The height of an inner
 // position is that of its lowest set bit. Position 0 is above the rest, with one child. The rules for sizes that are
 // not powers of two are those of NCCL (src/graph/trees.cc).
 u32 in_order_parent(u32 size, u32 place) {
@@ -118,7 +117,8 @@ void chunked(Script& script, const Tree& tree, u64 bytes, Pass pass, i32 tag, u6
   const Script start = script.strand();
   const std::size_t children = tree.children.size();
   std::vector<Script> from(children, start), to(children, start);
-  Script turn = start, arrival = start;  // receives of all children and the send to the parent; receives from the parent
+  Script turn = start,
+         arrival = start;  // receives of all children and the send to the parent; receives from the parent
   const u32 chunks = chunk_count(bytes, chunk_bytes);
   for (u32 k = 0; k < chunks; k++) {
     const u64 size = part(bytes, chunks, k);
@@ -160,8 +160,8 @@ void double_tree(Script& script, const Communicator& comm, u32 root, u64 bytes, 
   if (size == 1) return;
   std::vector<Script> halves;
   for (const u32 which : {0u, 1u}) {
-    const trees::Tree tree = pass == Pass::kUpAndDown ? trees::of_two(size, place, which)
-                                                      : trees::of_two_below_root(size, place, which);
+    const trees::Tree tree =
+        pass == Pass::kUpAndDown ? trees::of_two(size, place, which) : trees::of_two_below_root(size, place, which);
     halves.push_back(script.strand());
     trees::run(halves.back(), trees::ranks_of(tree, comm, root), part(bytes, 2, which), pass,
                tag + static_cast<i32>(which), chunk_bytes);

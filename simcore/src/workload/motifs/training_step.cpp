@@ -7,6 +7,8 @@ namespace flitgym::workload::motifs::training_step {
 
 namespace {
 
+constexpr u64 kMostRanks = 1 << 24;
+
 [[noreturn]] void refuse(const std::string& key, const std::string& what) {
   throw ConfigError("motif.training_step." + key + ": " + what);
 }
@@ -35,24 +37,43 @@ Model model_of(const Params& params) {
   return m;
 }
 
+// Keeps products of sizes within 64 bits, and the list of blocks in memory.
+void check_sizes(const Settings& s) {
+  constexpr double kMostValues = 1e15;
+  constexpr u64 kMostPasses = 1 << 22;
+  const Model& m = s.model;
+  const double block = 3.0 * m.hidden * m.intermediate * m.experts, attention = 4.0 * m.hidden * m.hidden;
+  if (m.layers * (block + attention + 1.0 * m.hidden * m.experts) + 2.0 * m.vocabulary * m.hidden > kMostValues)
+    refuse("hidden", "the model has more than 10^15 values; use fewer layers, experts or smaller sizes");
+  if (8.0 * s.micro_batch * m.sequence * m.hidden * m.top_k > kMostValues)
+    refuse("micro_batch", "the activations of a micro-batch exceed 10^15 bytes; use a smaller micro_batch or sequence");
+  if (u64{s.micro_batches} * m.layers > kMostPasses)
+    refuse("micro_batches", text(s.micro_batches) + " micro-batches of " + text(m.layers) + " layers exceed " +
+                                text(kMostPasses) + " passes; use fewer micro-batches");
+}
+
 void check(const Settings& s) {
+  check_sizes(s);
   divides("tensor", s.tensor, s.model.hidden, "values of hidden");
   divides("tensor", s.tensor, s.model.heads, "heads");
   if (s.model.layers % (s.pipeline * s.virtual_stages) != 0)
     refuse("pipeline", text(s.pipeline) + " stages with " + text(s.virtual_stages) +
                            " virtual stages do not divide the " + text(s.model.layers) + " layers");
   if (s.virtual_stages > 1 && (s.pipeline == 1 || s.micro_batches % s.pipeline != 0))
-    refuse("virtual_stages", "the interleaved schedule needs pipeline > 1 and a number of micro_batches that is a "
-                             "multiple of pipeline; got pipeline=" +
-                                 text(s.pipeline) + ", micro_batches=" + text(s.micro_batches));
+    refuse("virtual_stages",
+           "the interleaved schedule needs pipeline > 1 and a number of micro_batches that is a "
+           "multiple of pipeline; got pipeline=" +
+               text(s.pipeline) + ", micro_batches=" + text(s.micro_batches));
   if (s.zero >= 2 && s.pipeline > 1)
-    refuse("zero", "ZeRO-2 and 3 do not work with a pipeline, because every micro-batch would reduce its gradients; "
-                   "use zero=0 or 1, or pipeline=1");
+    refuse("zero",
+           "ZeRO-2 and 3 do not work with a pipeline, because every micro-batch would reduce its gradients; "
+           "use zero=0 or 1, or pipeline=1");
   divides("expert", s.expert, s.model.experts, "experts of a layer");
   divides("expert", s.expert, s.data, "data-parallel ranks");
   if (s.expert > 1 && s.tensor > 1 && !s.sequence_parallel)
-    refuse("sequence_parallel", "expert parallelism with tensor > 1 needs sequence_parallel=true, because otherwise "
-                                "all ranks of a tensor group dispatch the same tokens");
+    refuse("sequence_parallel",
+           "expert parallelism with tensor > 1 needs sequence_parallel=true, because otherwise "
+           "all ranks of a tensor group dispatch the same tokens");
 }
 
 std::shared_ptr<const Program> build(const Params& params, u32 ranks, double scale) {
@@ -61,7 +82,10 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   s.tensor = params.count("tensor"), s.pipeline = params.count("pipeline"), s.expert = params.count("expert");
   s.virtual_stages = params.count("virtual_stages");
   const u64 replica = u64{s.tensor} * s.pipeline;
-  if (ranks == 0) ranks = static_cast<u32>(replica * s.expert * std::max<u64>(1, 16 / (replica * s.expert)));
+  const u64 fewest = replica * s.expert;
+  if (fewest > kMostRanks)
+    refuse("tensor", "tensor x pipeline x expert = " + text(fewest) + " exceeds " + text(kMostRanks) + " ranks");
+  if (ranks == 0) ranks = static_cast<u32>(fewest * std::max<u64>(1, 16 / fewest));
   if (ranks % replica != 0)
     refuse("tensor", "tensor x pipeline = " + text(replica) + " does not divide the " + text(ranks) + " ranks");
   s.data = static_cast<u32>(ranks / replica);
@@ -82,9 +106,10 @@ std::vector<ParamSpec> model_params() {
     return integer(key, 0, 0, most, unit, doc + "; 0 = that of the model");
   };
   return {
-      choice("model", "small", model_names(),
-             "sizes of the transformer. gpt_13b, gpt_175b: Brown et al. 2020; llama_7b, llama_65b: Touvron et al. 2023; "
-             "mixtral_8x7b: Jiang et al. 2024; small: 4 layers of 256 values, for first runs"),
+      choice(
+          "model", "small", model_names(),
+          "sizes of the transformer. gpt_13b, gpt_175b: Brown et al. 2020; llama_7b, llama_65b: Touvron et al. 2023; "
+          "mixtral_8x7b: Jiang et al. 2024; small: 4 layers of 256 values, for first runs"),
       size("layers", 1 << 16, "", "transformer layers"),
       size("hidden", 1 << 20, "", "hidden size h; the inner size of feed-forward blocks grows with it"),
       size("heads", 1 << 16, "", "attention heads"),

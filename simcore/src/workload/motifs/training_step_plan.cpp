@@ -46,7 +46,8 @@ class Planner {
   void receive(std::size_t entry) {
     if (entry >= slots_.size()) return;
     for (const Slot& slot : slots_[entry])
-      if (has_input(slot)) (slot.backward ? plans_.back().receives_gradients : plans_.back().receives_activations) = true;
+      if (has_input(slot))
+        (slot.backward ? plans_.back().receives_gradients : plans_.back().receives_activations) = true;
   }
 
   bool reduces(const Slot& slot) const {
@@ -131,7 +132,8 @@ class Planner {
       plans_.emplace_back().before.push_back({Collective::kAllreduce, {values, 0}, true});
     }
     // ZeRO-1 and 2 gather the values that each rank has updated, once per step.
-    const std::size_t once = s_.zero == 2 && s_.micro_batches > 0 ? updated_.size() / s_.micro_batches : updated_.size();
+    const std::size_t once =
+        s_.zero == 2 && s_.micro_batches > 0 ? updated_.size() / s_.micro_batches : updated_.size();
     for (std::size_t k = 0; k < once; k++) plans_.emplace_back().before.push_back(updated_[k]);
   }
 
@@ -145,8 +147,8 @@ class Planner {
 }  // namespace
 
 // One forward, one backward (1F1B): after a warm-up, a rank alternates between both. In the interleaved schedule a rank
-// has several chunks of layers, the warm-up has (v - 1) p + 2 (p - 1 - stage) passes, and the outputs of a forward and a
-// backward pass are exchanged together, as in Megatron-LM (core/pipeline_parallel/schedules.py).
+// has v chunks of layers, and the warm-up has (v - 1) p + 2 (p - 1 - stage) passes. The outputs of a forward and a
+// backward pass are exchanged together. Megatron-LM does the same (core/pipeline_parallel/schedules.py).
 std::vector<std::vector<Slot>> schedule(const Settings& s, u32 stage) {
   const u32 p = s.pipeline, v = s.virtual_stages, passes = s.micro_batches * v, after = p - 1 - stage;
   const u32 warm_up = std::min(passes, v == 1 ? after : 2 * after + (v - 1) * p);

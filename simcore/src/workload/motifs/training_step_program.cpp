@@ -1,22 +1,20 @@
 // Writes the blocks of a training step. b, s, h: sequences of a micro-batch, tokens of a sequence, hidden size. The
 // activations of a micro-batch have b s h values.
 //
-// | communication, per micro-batch                     | volume                                      | source            |
-// |----------------------------------------------------|---------------------------------------------|-------------------|
-// | tensor: 2 allreduces per layer and direction       | activations                                 | Narayanan, 3.2    |
-// | sequence: allgather + reduce_scatter in their place| activations                                 | Korthikanti, 4.2.2|
-// | pipeline: to the next and to the previous stage    | activations                                 | Narayanan, 3.2    |
-// | experts: 2 alltoalls per layer and direction       | top_k times the activations                 | GShard, 3.3       |
-// | data: one allreduce per step, or ZeRO              | gradients; ZeRO-1, 2: 2, ZeRO-3: 3 times    | Rajbhandari, 7    |
+// Tensor parallelism: two allreduces of the activations per layer and direction (Narayanan et al., SC 2021, 3.2).
+// Sequence parallelism: an allgather and a reduce_scatter instead of each allreduce (Korthikanti et al., MLSys 2023).
+// Pipeline: activations to the next stage, their gradients to the previous one (Narayanan et al., 3.2).
+// Experts: two alltoalls of top_k b s h values per layer and direction (GShard: Lepikhin et al., ICLR 2021, 3.3).
+// Data: an allreduce of the gradients, or the collectives of ZeRO (Rajbhandari et al., SC 2020, section 7).
 //
-// Narayanan et al., SC 2021; Korthikanti et al., MLSys 2023; GShard: Lepikhin et al., ICLR 2021; ZeRO: Rajbhandari et
-// al., SC 2020. With a vocabulary split by tensor parallelism, the input embedding adds an allreduce forward, the output
-// layer one backward, and the loss three of b s numbers of 4 bytes (Megatron-LM, core/tensor_parallel).
+// Tensor parallelism splits the vocabulary, too, as in Megatron-LM (core/tensor_parallel). The input embedding adds an
+// allreduce forward, and the output layer one backward. The loss adds three, of b s numbers of 4 bytes.
 //
 // Assumptions: tokens spread evenly over experts. The optimizer's computation, norms, biases and dropout take no time.
 // Messages occupy a processor of their own (processor 1), as NCCL's kernels and proxies do next to the computation.
 #include "workload/motifs/training_step_program.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace flitgym::workload::motifs::training_step {
@@ -33,11 +31,7 @@ u64 cut(u64 whole, u64 parts) { return (whole + parts - 1) / parts; }
 class Writer {
  public:
   Writer(const Settings& s, u32 rank, Script& script)
-      : s_(s),
-        script_(script),
-        rank_(rank),
-        in_tensor_(rank % s.tensor),
-        in_data_(rank / s.tensor % s.data),
+      : s_(s), script_(script), rank_(rank), in_tensor_(rank % s.tensor), in_data_(rank / s.tensor % s.data),
         stage_(rank / (s.tensor * s.data)) {
     script_.use_processor(1);
     tokens_ = u64{s.micro_batch} * s.model.sequence;
@@ -96,7 +90,7 @@ class Writer {
     const u64 bytes = which == Collective::kAllgather       ? share
                       : which == Collective::kReduceScatter ? share * comm.size()
                                                             : whole;
-    collective(script, comm, which, bytes, s_.algorithm, tag, s_.pipelining);
+    workload::collective(script, comm, which, bytes, s_.algorithm, tag, s_.pipelining);
   }
   void write(Script& script, const Exchange& exchange) const {
     const u64 each = exchange.which == Collective::kAllgather ? s_.value_bytes : s_.gradient_bytes;
@@ -107,10 +101,11 @@ class Writer {
   }
 
   void compute(double flops) {
-    script_.compute(static_cast<u64>(std::llround(flops / s_.tensor / (s_.tflops * 1000))));  // 1 TFLOP/s: 1,000 per ns
+    const double ns = flops / s_.tensor / (s_.tflops * 1000);  // 1 TFLOP/s is 1,000 per ns
+    script_.compute(static_cast<u64>(std::llround(std::min(ns, 9e18))));
   }
-  // Before and after a part that tensor parallelism splits: an allreduce of the result, or with sequence parallelism an
-  // allgather of the input and a reduce_scatter of the result.
+  // Before and after a part that tensor parallelism splits. An allreduce sums the result. With sequence parallelism, an
+  // allgather collects the input, and a reduce_scatter distributes the sum.
   void enter(u64 bytes) {
     if (s_.sequence_parallel) over(script_, tensor_group(), Collective::kAllgather, bytes, kTensor);
   }
@@ -126,8 +121,8 @@ class Writer {
   void dispatch() {
     if (!dispatches()) return;
     const u64 own = cut(s_.model.top_k * activations_, s_.sequence_parallel ? s_.tensor : 1);
-    collective(script_, expert_group(), Collective::kAlltoall, cut(own, s_.expert), s_.alltoall, kExpert,
-               {0, s_.pipelining.channels});
+    workload::collective(script_, expert_group(), Collective::kAlltoall, cut(own, s_.expert), s_.alltoall, kExpert,
+                         {0, s_.pipelining.channels});
   }
   void attention(double passes) { split(activations_, passes * s_.model.attention_flops(s_.micro_batch)); }
   void feed_forward(double passes) {
