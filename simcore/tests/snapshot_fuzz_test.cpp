@@ -97,6 +97,18 @@ std::vector<Config> small_configs() {
       with_jobs(two_jobs(), {{"blame", true}}, dragonfly_section(2, 2, 1, 3), packet_crossbar(small)),
       in_parts(3, with_jobs(two_jobs(), {{"nic_order", std::string("packet")}, {"mpi_eager_bytes", i64{100}}},
                             dragonfly_section(2, 2, 1, 3), small)),
+      with_jobs(two_jobs(),
+                {{"ranks_per_node", i64{4}},
+                 {"nics_per_node", i64{2}},
+                 {"mpi_eager_bytes", i64{100}},
+                 {"intra_node_gb_per_s", 1.0}},
+                dragonfly_section(2, 2, 1, 3), small),
+      in_parts(3, with_jobs(two_jobs(),
+                            {{"host", std::string("loggops")},
+                             {"loggops_S_bytes", i64{1000}},
+                             {"ranks_per_node", i64{2}},
+                             {"intra_node_gb_per_s", 1.0}},
+                            dragonfly_section(2, 2, 1, 3), small)),
   };
 }
 
