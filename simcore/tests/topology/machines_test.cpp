@@ -1,5 +1,5 @@
-// Networks of real machines. The Dragonfly has evenly spread global links and nodes with several NICs. The fat trees with
-// rails and planes have the component counts that NVIDIA and DeepSeek publish.
+// Networks of real machines. The Dragonfly has evenly spread global links and nodes with several NICs. The fat trees
+// with rails and planes have the component counts that NVIDIA and DeepSeek publish.
 #include <map>
 #include <set>
 
