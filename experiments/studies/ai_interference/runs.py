@@ -71,7 +71,9 @@ def iteration_us(row: Row) -> float:
     return (float(row[f"{job}.finish_ns"]) - float(row[f"{job}.start_ns"])) / 1e3 / float(iterations)
 
 
-def slowdown(rows: Sequence[Row], network: str, pair: tuple[str, str], routing: str, placement: str = "random") -> float:
+def slowdown(
+    rows: Sequence[Row], network: str, pair: tuple[str, str], routing: str, placement: str = "random"
+) -> float:
     """The iteration time with a background, relative to the target alone under the same routing and placement."""
     alone = run_of(rows, network, (pair[0], "none"), routing, placement)
     return iteration_us(run_of(rows, network, pair, routing, placement)) / iteration_us(alone)
