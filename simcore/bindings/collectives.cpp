@@ -62,7 +62,7 @@ py::dict operations(const std::string& name, u64 bytes, const std::string& algor
 }  // namespace
 
 void bind_collectives(py::module_& m) {
-  m.def("collective_operations", &operations, py::arg("name"), py::arg("bytes"), py::arg("algorithm"), py::arg("ranks"),
+  m.def("collective_operations", &operations, py::arg("name"), py::arg("size"), py::arg("algorithm"), py::arg("ranks"),
         py::arg("rank"));
   m.def("collective_algorithms", [] {
     py::dict d;
