@@ -8,9 +8,9 @@
 // pass while the other is blocked. A mean over both classes hid an effect on dragonfly_1056 under ADV+4. A packet whose
 // first hop is local later meets a congested local link in the intermediate group, and cannot avoid it.
 //
-// Rows by source (only relative_lost_by_source): the index of the sender on its router, as in the table of Q-adaptive (Kang
-// et al., HPDC 2021). If a terminal floods the network, its reports do not affect the rows of senders with another
-// index. Learning takes longer in proportion to the additional rows.
+// Rows by source (only relative_lost_by_source): the index of the sender on its router, as in the table of Q-adaptive
+// (Kang et al., HPDC 2021). If a terminal floods the network, its reports do not affect the rows of senders with
+// another index. Learning takes longer in proportion to the additional rows.
 #include <algorithm>
 #include <limits>
 #include <vector>
