@@ -25,6 +25,7 @@ OF_JOBS = {
     "job_policies",
     "mapping",
     "sc19_stencil",
+    "speed_race",
 }  # all other figures use traffic patterns with loads
 OF_TABLES = {"effective_bisection"}
 
@@ -68,6 +69,8 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}
         result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, "config": config}
         result["system_throughput_gb_per_ms"] = 2.0
+        result |= {"wall_seconds": 2.0, "flit_hops": 1e6, "packets_delivered": 1e5, "simulated_ns": 1e6}
+        result["workload_finished"] = True
         pairs = {f"messages.{name}.gb_per_s": [[None, 2.0], [4.0, None]] for name in names}
         means = {f"messages.{name}.mean_gb_per_s": 3.0 for name in names}
         return {**row(result, run.directory), **pairs, **means}

@@ -96,9 +96,10 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
+    threads = threads_of(rows)[0]
     return {
-        "dense_minutes": float(run_of(rows, "dense", 1)["cpu_seconds"]) / 60,
-        "alltoall_finished": float(bool(run_of(rows, "alltoall", 1)["workload_finished"])),
+        "dense_minutes": float(run_of(rows, "dense", threads)["cpu_seconds"]) / 60,
+        "alltoall_finished": float(bool(run_of(rows, "alltoall", threads)["workload_finished"])),
     }
 
 

@@ -1,0 +1,74 @@
+"""The study of training steps that share a network: its plan, and its figures from rows alone."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flitgym.configs import core_sections
+from flitgym.experiments import reproduce
+from flitgym.experiments.results.rows import row
+from flitgym.experiments.running.sweep import PlannedRun
+from flitgym.experiments.studies.ai_interference import plot
+from flitgym.experiments.studies.ai_interference.runs import PAIRS, job_of, networks, routings_on, slowdown
+
+# Synthetic times of an iteration alone, in ns. A background multiplies them by 1.5.
+ALONE_NS = 2e5
+
+
+@cache
+def planned(preset: str) -> Sequence[PlannedRun]:
+    return reproduce.plan("ai_interference", preset, Path("results"), reproduce.STUDIES)
+
+
+def synthetic_row(run: PlannedRun) -> dict[str, Any]:
+    """A row in the form of a run's."""
+    jobs = [job["name"] for job in core_sections(run.plain)["workload"]["jobs"]]
+    finish_ns = ALONE_NS * (1 if len(jobs) == 1 else 1.5)
+    job = {"start_ns": 0.0, "finish_ns": finish_ns, "comm_time_mean_ns": finish_ns / 2}
+    result: Any = {"jobs": dict.fromkeys(jobs, job), "cpu_seconds": 1.0, "config": run.plain}
+    delays = {
+        f"blame.{kind}_ns_per_packet": np.full((len(jobs), len(jobs)), 20.0).tolist() for kind in ("wait", "stall")
+    }
+    return {**row(result, run.directory), "blame.jobs": jobs, **delays}
+
+
+@cache
+def quick() -> Sequence[dict[str, Any]]:
+    return [synthetic_row(run) for run in planned("quick")]
+
+
+@pytest.mark.parametrize("preset", ["tiny", "quick", "full"])
+def test_plan(preset: str) -> None:
+    runs = planned(preset)
+    assert len({run.directory for run in runs}) == len(runs)
+    rows = [row({"jobs": {}, "cpu_seconds": 0.0, "config": run.plain}, run.directory) for run in runs]
+    assert len(networks(rows)) == 4
+    pairs = {(job_of(r, "target"), job_of(r, "background")) for r in rows}
+    assert pairs == set(PAIRS)
+
+
+def test_slowdowns_are_relative_to_the_target_alone() -> None:
+    rows = quick()
+    assert slowdown(rows, "dragonfly", ("dense", "moe"), "par", "linear") == pytest.approx(1.5)
+    numbers = plot.measured(rows)
+    assert numbers["least_slowdown"] == pytest.approx(1.5)
+    assert numbers["q_adaptive_against_minimal"] == pytest.approx(1.0)
+
+
+def test_every_figure_is_drawn_from_rows() -> None:
+    figures = plot.draw(quick(), {})
+    assert set(figures) == {"iteration_times", "slowdowns", "blame", "placements"}
+    assert all(ax.has_data() for figure in figures.values() for ax in figure.axes)
+    text = plot.summary(quick())
+    for network in networks(quick()):
+        assert all(name in routings_on(quick(), network) for name in ("q_adaptive", "dqn_priced"))
+    assert text.count("| GPT-13B | alone |") == 4
+
+
+def test_a_missing_run_stops_the_figure() -> None:
+    rows = [r for r in quick() if (r["topology.name"], job_of(r, "background")) != ("hyperx", "halo3d")]
+    with pytest.raises(ValueError, match="no row for dense with halo3d on hyperx"):
+        plot.draw(rows, {})
