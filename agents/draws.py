@@ -40,7 +40,7 @@ def route_draw(seed: int, source: ArrayLike, sequence: ArrayLike, hops: ArrayLik
 
 
 def below(bits: Bits, n: ArrayLike) -> NDArray[np.int64]:
-    """Uniform integers in [0, n): the upper half of the 96-bit product."""
+    """Uniform integers in [0, n): the upper 32 bits of the 96-bit product `bits` x `n`."""
     n = _bits(n)
     low = (bits & np.uint64(0xFFFFFFFF)) * n
     return (((bits >> np.uint64(32)) * n + (low >> np.uint64(32))) >> np.uint64(32)).astype(np.int64)

@@ -69,7 +69,7 @@ class Hyperparameters:
 
 @dataclass
 class Config(Hyperparameters):
-    """Hyperparameters of `agent=ppo`. RLlib's version has only the inherited ones. Times in ns."""
+    """Hyperparameters of `agent=ppo`. RLlib's version shares only the inherited fields. Times in ns."""
 
     name: str = "ppo"
     # experience

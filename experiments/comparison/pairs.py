@@ -31,8 +31,8 @@ class Difference:
     Args:
         column: The result.
         first: The mean over the seeds.
-        second: The same for the other side.
-        change: `second - first` with its 95 % interval over paired seeds; NaN without an interval.
+        second: The mean over the seeds on the other side.
+        change: `second - first` with its 95 % interval over paired seeds. The bounds are NaN if there is no interval.
         verdict: Whether the difference exceeds noise.
     """
 
@@ -83,8 +83,8 @@ class Comparison:
 def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
     """Pair the runs of two studies and take the differences of their results.
 
-    Runs are paired by the swept keys that have common values on both sides. Keys without a common value are the
-    difference between the studies.
+    Runs are paired by the swept keys that have a value in common on both sides. A key without a common value must have
+    one value per side; it is the setting that is compared.
 
     Args:
         first: Rows of a study, from `read_rows`.
@@ -125,7 +125,7 @@ def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, flo
     Args:
         column: The name of the result.
         first: The value of each seed; not empty.
-        second: The same for the other side.
+        second: The value of each seed on the other side.
     """
     seeds = [seed for seed in first if seed in second]
     means = float(np.mean(list(first.values()))), float(np.mean(list(second.values())))

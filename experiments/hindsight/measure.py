@@ -1,4 +1,4 @@
-"""One run: warm up, sample decisions, try every candidate of each decision in a fork, and write the costs."""
+"""One run: warm up, sample decisions, try up to `slots` candidates of each decision in forks, write the costs."""
 
 import hashlib
 import json

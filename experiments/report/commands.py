@@ -34,7 +34,7 @@ def command(config: Section) -> str:
     words = [word for group, word in zip(chosen, base, strict=True) if chosen[group] != _default(group)]
     for group in chosen:
         words += differences(group, known[group], config[group])
-    # A workload has no windows, and the command would refuse them.
+    # The command refuses the keys of the windows if there is a workload.
     run = {key: value for key, value in config["run"].items() if "traffic" in chosen or key in _RUN_OF_WORKLOAD}
     words += differences("failures", known["failures"], config.get("failures", {}))
     words += differences("run", known["run"], run)

@@ -9,14 +9,14 @@ using namespace scenes;
 
 namespace {
 
-// Minimal routing with VC classes by hops. It records the first router of each packet and counts packets.
+// Memory of minimal routing whose VC class is the number of hops. One array for each kind of owner (Per).
 struct Diary : ComponentData {
   Kept<u32> first;     // [pool] router
   Kept<u8> hops;       // [pool, 2, 3]
   Kept<u32> seen;      // [routers, 2] packets, and cycle of the last one
   Kept<float> load;    // [router_ports]
   Kept<double> share;  // [jobs]
-  Kept<u16> wrong;     // entries that were not in the state of a new packet
+  Kept<u16> wrong;     // new packets whose entries did not hold the fill value
 };
 
 MemoryShape shape(const std::string& name, Per per, double fill, double highest) {

@@ -49,7 +49,7 @@ def test_the_core_chooses_as_torch_does(tmp_path: Path, topology: dict[str, Any]
     assert clear.mean() > 0.95
     assert (best.argmax(1) == reference.argmax(1))[clear].all()
 
-    # The network follows that choice, also with weights from a file.
+    # The core acts by these scores, also with weights from a file.
     seam = simulation.seam()
     path = tmp_path / "p.safetensors"
     save_policy(

@@ -24,7 +24,7 @@ STYLES = {
     "lash": ("#CC79A7", "h"),
     "nue": ("#D55E00", "*"),
 }
-# Networks with tables of the real subnet manager. `expected.yaml` has their numbers.
+# Networks by engine for which `expected.yaml` has numbers of OpenSM's tables.
 _TREES = ("tree_4ary3", "leafspine_18x18", "fattree_672")
 _LATTICES = ("torus_4x4", "torus_5x5x5", "mesh_8x8", "hyperx_4x4", "hyperx_672")
 COMPARED = {
@@ -42,7 +42,7 @@ _MARKERS = ("o", "s", "^", "D", "v")
 
 @dataclass(frozen=True)
 class Pattern:
-    """A random bisection, with its throughput predicted from the numbers of routes and its simulated throughput."""
+    """A random bisection: throughput predicted from the routes per channel, and simulated throughput."""
 
     network: str
     engine: str
@@ -115,7 +115,7 @@ def draw_patterns(ax: Axes, found: Sequence[Pattern]) -> None:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreement of predictions with simulations."""
+    """Predicted against simulated throughput, over several patterns."""
 
     correlation: float
     ratio: float  # mean simulated / mean predicted
@@ -123,7 +123,7 @@ class Agreement:
 
     @classmethod
     def of(cls, found: Sequence[Pattern]) -> "Agreement":
-        """The agreement over some patterns, which all have the same weight."""
+        """Computes the three numbers. All patterns have the same weight."""
         predicted, simulated = (np.array([getattr(p, key) for p in found]) for key in ("predicted", "simulated"))
         return cls(
             float(np.corrcoef(predicted, simulated)[0, 1]),

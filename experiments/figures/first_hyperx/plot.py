@@ -162,7 +162,7 @@ def rows_of(rows: Sequence[Row], setup: Setup, kind: str, nodes: int, size: int 
     """The rows of a setup's job with all placements.
 
     Raises:
-        ValueError: there is none, and a figure must not lack a part.
+        ValueError: there is no such row. The figure needs every row.
     """
     chosen = [
         row
@@ -176,12 +176,12 @@ def rows_of(rows: Sequence[Row], setup: Setup, kind: str, nodes: int, size: int 
 
 
 def time_us(rows: Sequence[Row], setup: Setup, kind: str, nodes: int, size: int) -> float:
-    """The time until the last rank is done in us, as the mean over placements."""
+    """The time in us until the last rank is done, as the mean over placements."""
     return float(np.mean([row[f"jobs.{kind}.finish_ns"] for row in rows_of(rows, setup, kind, nodes, size)])) / 1e3
 
 
 def gib_per_s(row: Row) -> NDArray[np.float64]:
-    """The bandwidth from node (or block of nodes) to node in GiB/s; NaN without a message."""
+    """[senders, receivers] bandwidth between nodes, or blocks of nodes, in GiB/s. NaN if there was no message."""
     return np.array(row["messages.mpigraph.gb_per_s"], dtype=float) * _GIB_PER_GB
 
 

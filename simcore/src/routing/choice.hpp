@@ -16,7 +16,7 @@ struct Hop {
   u32 vc_class;
 };
 
-// A terminal accepts every flit, so any VC may lead to it.
+// A terminal accepts flits on every VC.
 inline Hop ejection(const Network& net, const Packet& p) { return {net.terminal_port[p.destination], kAnyClass}; }
 
 inline void choose(Batch& b, u32 i, const Hop& hop) {
@@ -24,8 +24,8 @@ inline void choose(Batch& b, u32 i, const Hop& hop) {
   b.out_class[i] = static_cast<u16>(hop.vc_class);
 }
 
-// Declares the intermediate router (or group) of each packet. It is valid while the phase says that the packet takes
-// two legs.
+// Declares the intermediate router (or group) of each packet. The value is valid while the packet's phase is that of a
+// two-legged path.
 inline Kept<u32> declare_intermediate(Network& net, bool by_group = false) {
   MemoryShape shape;
   shape.name = "intermediate";

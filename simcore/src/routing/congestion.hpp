@@ -1,4 +1,4 @@
-// The congestion of an output, as every adaptive routing on every topology measures it.
+// The congestion of an output port. All adaptive routings measure it with these functions.
 #pragma once
 
 #include "simcore/error.hpp"
@@ -9,9 +9,9 @@ namespace flitgym::routing {
 
 enum class Scope : u8 { kPort, kClass, kVc, kHybrid };
 
-// A routing may ask for `auto` as its default: the flits that a packet waits for at this router. With output queues
-// these are the flits in the port's queue, of all classes. Without output queues they are the slots in use downstream,
-// of the packet's own class.
+// A routing may have the default `auto`: the flits ahead of a packet at this router. With output queues, these are the
+// flits of all classes in the port's queue. Without output queues, these are the buffer slots in use downstream, of the
+// packet's own class.
 inline ParamSpec congestion_param(std::string fallback = "both") {
   const bool automatic = fallback == "auto";
   ParamSpec spec = choice("congestion", std::move(fallback), {"both", "output_queue", "credits"},
@@ -44,7 +44,7 @@ inline u32 port_congestion(const State& s, Occupancy measure, u32 port) {
   return measure == Occupancy::kBoth ? o.load : measure == Occupancy::kCredits ? o.load - o.queued : o.queued;
 }
 
-// Congestion of one VC in flits, for a port to another router. Ports to terminals are never weighed.
+// Congestion of one VC in flits, for a port to another router. Routings never measure ports to terminals.
 inline u32 vc_congestion(const Network& net, const State& s, Occupancy measure, u32 port, u32 vc) {
   const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
   const u32 used = net.router.input_depth - out.credits;

@@ -1,14 +1,15 @@
 // Trains: packets of several flits that keep together (router.crossbar_sharing=packet; Network::whole_packets).
 //
 // The model is that of Merlin's hr_router, extended by flit times:
-//   - The head of a packet claims and returns room and credits for all flits. It wins the switch if its output VC has
-//     room for the whole packet. In that cycle its input VC returns all credits, and the packet behind comes to the
-//     front. The packet leaves the output queue when its head starts on the channel.
-//   - The other flits may still be in the buffer. At an input, the early credits are safe if the crossbar is not
-//     slower than the links. The remaining flits then leave the buffer at least as fast as new flits can arrive. At an
-//     output, they act like flits in an extra register for the packet that is being sent.
-//   - An input and an output of the crossbar, and a channel, stay with a packet until its tail has passed. Each flit
-//     takes its flit time there, and passes after it has arrived. If flits arrive more slowly, there are gaps between
+//   - The head of a packet takes and returns buffer slots and credits for all flits of the packet. It may win the
+//     switch only if its output VC has room for the whole packet. In the cycle in which it wins, its input VC returns
+//     all credits, and the next packet moves to the front. The packet leaves the output queue when its head starts on
+//     the channel.
+//   - The other flits may still be in the buffer when the credits return. At an input, this is safe if the crossbar is
+//     not slower than the links, because these flits then leave at least as fast as new flits can arrive. At an
+//     output, these flits act like flits in an extra register for the packet that is being sent.
+//   - A packet holds its crossbar input, its crossbar output and its channel until its tail has passed. Each flit takes
+//     one flit time there, and passes after it has arrived. If flits arrive more slowly, there are gaps between
 //     them, and no other packet uses the gaps.
 //   - A packet is delivered, and its flits are counted, when its tail reaches the terminal.
 //

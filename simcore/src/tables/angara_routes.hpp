@@ -11,8 +11,8 @@
 namespace flitgym::tables {
 
 // All shortest routes from one node. A vertex is a pair of a node and a state of the automaton. Its level is the number
-// of steps from the source, and an arc leads from one level to the next. Each route is exactly one path. Vertices that
-// are not on a shortest route are left out.
+// of steps from the source, and an arc leads from one level to the next. Every shortest route is exactly one path of
+// arcs. Arcs that are not on a shortest route are removed; vertices stay.
 class AngaraPaths {
  public:
   struct Arc {
@@ -20,7 +20,7 @@ class AngaraPaths {
   };
   AngaraPaths(const ChannelGraph& g, const AngaraGraph& rules);
   void from(u32 source);
-  void only(const std::vector<u32>& targets);  // keeps only the arcs that lead to these nodes
+  void only(const std::vector<u32>& targets);  // keeps only the arcs of routes to these nodes
 
   std::vector<u32> hops;       // [nodes] length of the shortest routes; kNone: there is none
   std::vector<Arc> arcs;       // ordered by level

@@ -1,6 +1,7 @@
 // Finite fields, for topologies that are built from finite geometry.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Field {
   explicit Field(u32 size) : q(size) {
     while (q % p) p++;
   }
-  // False if q is not a power of a prime. Takes the first polynomial c with which x^n = c makes x primitive.
+  // Returns false if q is not a power of a prime. Takes the first polynomial c for which x is primitive if x^n = c.
   bool find_primitive() {
     u32 top = 1;  // p^(n-1)
     while (top * p < q) top *= p;
@@ -45,12 +46,17 @@ struct Field {
 
 inline bool is_prime_power(u32 q) { return q > 1 && Field(q).find_primitive(); }
 
-// The nearest numbers below and above q for which fits(n) holds, for error messages; none below `least`.
+// For error messages: the nearest numbers below and above q for which fits(n) holds. If none from `least` to q fits,
+// the two nearest numbers above.
 template <class Fits>
 std::string nearest_valid(u32 q, u32 least, Fits fits) {
-  u32 low = q, high = q;
+  u32 low = q, high = std::max(q, least);
   while (low > least && !fits(low)) low--;
   while (!fits(high)) high++;
+  if (low < least || !fits(low)) {
+    low = high++;
+    while (!fits(high)) high++;
+  }
   return std::to_string(low) + " and " + std::to_string(high);
 }
 

@@ -65,9 +65,10 @@ void need_estimates(Network& net);  // first_estimate_ns()
 // Throws ConfigError with the names of two terminals that cannot reach each other. The message begins with `what`.
 void check_connected(const Network& net, const Graph& g, const std::string& what);
 
-// longest_path: hops of the longest minimal path at any time. hops_in_all: most hops of a packet if every change of the
-// network cuts its path.
+// Hops of the longest minimal path, over all changes of the network.
 u32 longest_path(const Network& net);
+// Most hops of a packet that may take `more` hops beyond a minimal path, if it needs another whole path after every
+// change of the network.
 u32 hops_in_all(const Network& net, u32 more);
 
 }  // namespace flitgym

@@ -3,15 +3,11 @@
 // supernode graph. A bijection f of the supernode's vertices determines the links between supernodes x < y that are
 // neighbours in ER_q: (x, i) ~ (y, f(i)). There are two kinds of supernodes.
 //
-//
 //   inductive_quad  2 d' + 2 vertices of d' links. d' is 0 or 3 mod 4. f exchanges the two vertices of a pair. A
-//   quadric
-//                   x is its own neighbour in ER_q, so (x, i) ~ (x, f(i)).
-//
+//                   quadric x is its own neighbour in ER_q, so (x, i) ~ (x, f(i)).
 //   paley           2 d' + 1 vertices of d' links. This number is a power of a prime, and 1 mod 4. Elements of the
-//   field are
-//                   neighbours if their difference is a square. f multiplies by a primitive element. The links of a
-//                   quadric to itself are left out (our choice), and the diameter is 3 without them.
+//                   field are neighbours if their difference is a square. f multiplies by a primitive element. The
+//                   links of a quadric to itself are left out (our choice), and the diameter is 3 without them.
 //
 // With inductive quads every router has q + 1 + d' links, with Paley graphs q + 1 + d', or q + d' in a quadric.
 // Router x n + i is vertex i of supernode x. Ports: terminals, links inside the supernode, links to other supernodes.

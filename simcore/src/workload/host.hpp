@@ -35,7 +35,7 @@ inline u64 receive_work(const HostModel& h, u64 bytes) {
   return h.kind == HostKind::kLogGops ? 0 : h.call + (is_eager(h, bytes) ? 0 : registration(h, bytes));
 }
 
-// Processor time of an arrived message before it searches for its receive. A request has no bytes.
+// Processor time of an arrived message before the search for its receive. `bytes` is 0 for the request of a rendezvous.
 inline u64 arrival_work(const HostModel& h, u64 bytes) {
   if (h.kind == HostKind::kMpi) return h.receive_setup;
   const u64 per_byte = h.network || h.overhead_per_byte > h.gap_per_byte ? h.overhead_per_byte : h.gap_per_byte;

@@ -30,10 +30,10 @@ def test_rows_of_the_core_lie_within(world: str, block: str) -> None:
     assert shown.shape == (rows, len(low))
     assert (shown >= low).all()
     assert (shown <= high).all()
-    assert not ring["mask"][:rows].all()  # including zeros of slots without a candidate
+    assert not ring["mask"][:rows].all()  # some slots have no candidate and hold 0
 
 
-# Bounds without 0: a row still has zeros, in slots without a candidate and without a decision.
+# The declared bounds exclude 0. Slots without a candidate, and observations without a decision, still hold 0.
 @blocks.observation("never_zero", general=[Feature("age", 1, 2, "years")], per_slot=[Feature("debt", -9, -3, "flits")])
 def never_zero(asked: Asked, general: Any, per_slot: Any) -> None:
     general[:], per_slot[:] = 1.5, -4
