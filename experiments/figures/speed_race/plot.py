@@ -57,13 +57,19 @@ def run_of(rows: Sequence[Row], job: str, threads: int) -> Row:
     raise ValueError(f"no row for {job} with run.threads={threads}")
 
 
+def published(rows: Sequence[Row]) -> list[Published]:
+    """The published times for jobs that these rows have at full size."""
+    shrunken = {job_of(row) for row in rows if row["workload.jobs"][0].get("size_scale", 1) != 1}
+    return [entry for entry in PUBLISHED if entry.job not in shrunken]
+
+
 def threads_of(rows: Sequence[Row]) -> list[int]:
     """The numbers of threads of these rows, one first; 0 means all cores."""
     return sorted({int(row["run.threads"]) for row in rows}, key=lambda n: (n != 1, n))
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A bar per job and number of threads, on a logarithmic axis, with marks at published times.
+    """A bar per job and number of threads, on a logarithmic axis, with marks at published times of jobs at full size.
 
     Raises:
         ValueError: a job has no row.
@@ -79,7 +85,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         ax.barh(places, seconds, height * 0.9, color=_ONE if count == 1 else _ALL, label=label)
         for place, value in zip(places, seconds, strict=True):
             ax.annotate(f" {_time(value)}", (value, place), va="center", fontsize=8)
-    for entry in PUBLISHED:
+    for entry in published(rows):
         place = list(TITLES).index(entry.job)
         ax.plot([entry.seconds], [place], marker="D", color="#333333", linestyle="none", markersize=6)
         ax.annotate(f"{entry.simulator}\n{_time(entry.seconds)}", (entry.seconds, place), xytext=(0, 9),

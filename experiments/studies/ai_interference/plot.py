@@ -82,7 +82,7 @@ def draw_slowdowns(rows: Sequence[Row]) -> Figure:
         ax.set_ylabel("iteration time / alone")
         ax.set_title(NETWORK_TITLES[network], fontweight="bold")
         ax.legend(frameon=False, fontsize=8, ncols=len(routings), loc="upper left")
-        ax.set_ylim(0, max(map(max, heights)) * 1.22)
+        ax.set_ylim(*_limits(heights))
     return figure
 
 
@@ -98,7 +98,7 @@ def draw_placements(rows: Sequence[Row]) -> Figure:
         placement: [[slowdown(rows, network, pair, name, placement) for name in routings] for pair in WITH_BACKGROUND]
         for placement in names
     }
-    highest = max(value for groups in heights.values() for group in groups for value in group)
+    limits = _limits([group for groups in heights.values() for group in groups])
     figure = Figure(figsize=(13, 2.9 * len(names) + 0.5), layout="constrained")
     for ax, placement in zip(np.atleast_1d(figure.subplots(len(names), 1)), names, strict=True):
         _bars(ax, heights[placement], routings)
@@ -107,7 +107,7 @@ def draw_placements(rows: Sequence[Row]) -> Figure:
         ax.set_ylabel("iteration time / alone")
         ax.set_title(f"{NETWORK_TITLES[network]}, placement={placement}", fontweight="bold")
         ax.legend(frameon=False, fontsize=8, ncols=len(routings), loc="upper left")
-        ax.set_ylim(0, highest * 1.22)
+        ax.set_ylim(*limits)
     return figure
 
 
@@ -197,6 +197,12 @@ def summary(rows: Sequence[Row]) -> str:
 def _delay_ns(row: Row, culprit: int) -> float:
     # Rows and columns of the account have the order of `blame.jobs`, the target first.
     return sum(float(row[f"blame.{kind}_ns_per_packet"][0][culprit] or 0) for kind in ("wait", "stall"))
+
+
+def _limits(slowdowns: Sequence[Sequence[float]]) -> tuple[float, float]:
+    # Slowdowns are close to 1, so the axis does not begin at 0. The legend needs room above the bars.
+    low = min(0.9, *map(min, slowdowns))
+    return low, low + (max(1.05, *map(max, slowdowns)) - low) * 1.3
 
 
 def _mean(values: Sequence[float]) -> float:
