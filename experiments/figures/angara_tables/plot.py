@@ -18,7 +18,7 @@ STYLES = {
     GENETIC: Style("genetic", "#E69F00", "s", ":"),  # drawn hollow, because SSSP is often in the same place
     SSSP: Style("SSSP", "#0072B2", "o"),
 }
-CARRIED = 10.0  # highest ratio of the p99 latency to its value without congestion, for a load that is carried
+CARRIED = 10.0  # a load is carried up to this ratio of its p99 latency to the p99 latency without congestion
 STUDIED = (4, 2, 2, 2)  # the 32 nodes of the study's machine
 # Simulated communication on STUDIED, from the top: jobs by their names, and two patterns of flows.
 KINDS = {
