@@ -119,7 +119,7 @@ class OwnColumns:
             if name in self._reserved or name.startswith("next_"):
                 taken = ", ".join(self._reserved)
                 raise ConfigError(
-                    f"apply(): '{name}' is the name of a core's column; these names are taken: {taken}, next_..."
+                    f"apply(): '{name}' is reserved for a column of the core; reserved names: {taken}, next_..."
                 )
             if column.dtype.kind not in "fiub":
                 raise ConfigError(f"apply(): {name} holds {column.dtype}; a column holds numbers or truth values")

@@ -175,8 +175,8 @@ def gain(tables: Mapping[Sizes, Mapping[str, Row]], other: str) -> float:
 def rate(rows: Sequence[Row], kind: str, engine: str) -> float:
     """The speed of a kind of communication: the highest load that is carried, or the inverse of a job's time.
 
-    A load is carried if the p99 latency is at most ten times its lowest value over all loads. A growing backlog would
-    exceed this limit.
+    A load is carried if its p99 latency is at most ten times the lowest p99 latency of all loads. With a growing
+    backlog, the latency exceeds this limit.
 
     Raises:
         ValueError: there is no row, or no load is carried.

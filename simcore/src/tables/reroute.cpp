@@ -96,7 +96,7 @@ void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<
     return k + 1 < way.size() ? way[k + 1] : beyond;
   };
   // Along the old path each switch keeps the routes of other switches and of its own terminals.
-  u32 left = moved;  // layers in which no route passes the previous switch any more
+  u32 left = moved;  // layers in which no route uses the previous switch after the change
   for (std::size_t k = 0; left && k < change.lost.size(); k++) {
     const u32 v = g_.from[change.lost[k]];
     if (k > 0) {
