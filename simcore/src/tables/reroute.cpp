@@ -80,7 +80,7 @@ bool Rerouting::plan(u32 s, u32 d, u32 c, Change& change) const {
   return true;
 }
 
-// Lists the dependencies that a change removes and adds, and the sets of layers that it changes.
+// Lists the dependencies that `change` removes (`gone`) and adds (`come`). Puts the changed sets of layers into masks_.
 void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<Step>& come) {
   gone.clear();
   come.clear();
