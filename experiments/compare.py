@@ -35,7 +35,8 @@ def compare(directories: Sequence[Path]) -> Comparison:
 
     Raises:
         ConfigError: the runs cannot be paired.
-        CommandError: a folder has no run, or no run of one has a partner in the other.
+        CommandError: a folder has no run, or no run of the first folder has a partner in the second.
+        CoreError: every run of a folder is damaged.
     """
     sides: list[Sequence[Row]] = []
     for directory in directories:

@@ -131,7 +131,8 @@ def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 
         vf_clip_param=config.value_clip,
         vf_loss_coeff=config.critic_weight,
         grad_clip=config.gradient_norm,
-        # The KL penalty needs the distribution of the policy that acted. Only the log-probabilities of its actions are kept.
+        # The KL penalty needs the distribution of the policy that acted, but only the log-probabilities of its actions
+        # are kept.
         use_kl_loss=False,
     )
     algorithm.learners(

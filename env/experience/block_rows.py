@@ -118,8 +118,8 @@ class BlockRows:
                 raise
             if returned is not None:
                 raise ConfigError(
-                    f"observation '{block.name}': it returned {type(returned).__name__}; it writes into its arguments "
-                    f"general {general[rows].shape} and per_slot {per_slot[rows].shape}, and returns nothing"
+                    f"observation '{block.name}': it returned {type(returned).__name__}; it must write into its "
+                    f"arguments general {general[rows].shape} and per_slot {per_slot[rows].shape}, and return None"
                 )
 
     def _check(

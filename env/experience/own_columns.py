@@ -1,4 +1,4 @@
-"""Columns that an agent stores with its decisions until the core records their transitions."""
+"""Columns that an agent stores with its decisions. They join the transitions that the core records later."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _NOT_YET = np.iinfo(np.int64).max // 2
 class OwnColumns:
     """The agent's arrays, indexed by network and number of the decision.
 
-    The transition of a packet's previous decision refers to the present decision and may arrive after the transition of
-    the present one. So a decision is kept after its transition, for the longest time of feedback.
+    The transition of decision k of a packet names decision k+1 as its next. It may arrive after the transition of k+1
+    itself. So a decision is kept after its transition, for the longest time of feedback.
 
     Args:
         horizons: [networks] the longest time of feedback, in cycles.
@@ -119,7 +119,7 @@ class OwnColumns:
             if name in self._reserved or name.startswith("next_"):
                 taken = ", ".join(self._reserved)
                 raise ConfigError(
-                    f"apply(): '{name}' is the name of a core's column; these names are taken: {taken}, next_..."
+                    f"apply(): '{name}' is reserved for a column of the core; reserved names: {taken}, next_..."
                 )
             if column.dtype.kind not in "fiub":
                 raise ConfigError(f"apply(): {name} holds {column.dtype}; a column holds numbers or truth values")

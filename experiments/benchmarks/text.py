@@ -67,8 +67,8 @@ class About:
         part = "" if self.tasks == self.all_tasks else f", {self.tasks} of its {self.all_tasks} tasks"
         text = (
             f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. The scale of the scores is logarithmic: 0 "
-            f"is the reference of a task. 1 is the best known policy, or {LEAST_AHEAD:.0%} better than the reference if "
-            f"no policy is that good. Scores are interquartile means over tasks and seeds."
+            f"is the reference of a task. 1 is the best known policy, or {LEAST_AHEAD:.0%} better than the reference "
+            f"if no policy is that good. Scores are interquartile means over tasks and seeds."
         )
         if self.seeds == 1:
             return f"{text} One seed gives no intervals."

@@ -60,7 +60,7 @@ def write_report(
     """Write one HTML page that needs no other file.
 
     Args:
-        directory: The folder of the page, `report.html`, unless `output` names another file.
+        directory: The folder that gets `report.html`, if `output` is not given.
         title: The heading of the page.
         results: The content of `result.json` and the folder of every run.
         figures: PNG and SVG files. If both have the same stem, the page shows the SVG.
@@ -203,7 +203,7 @@ def _label(result: Any, routing: str, settings: Settings, several: bool) -> str:
 
 
 def _several(runs: Sequence[Run], settings: Settings) -> bool:
-    """Whether runs of the same kind differ in more than the workload or pattern, the routing and the seed."""
+    """Whether runs of jobs, or runs of patterns, differ in other settings than workload, pattern, routing and seed."""
     kinds = {(has_jobs(result), settings.full_text(result["config"])) for result, _ in runs}
     return len(kinds) > len({kind for kind, _ in kinds})
 

@@ -45,7 +45,7 @@ class Estimate:
         speed.seconds, speed.cost = speed.seconds + seconds, speed.cost + self.costs[run]
 
     def left(self, active: Mapping[int, tuple[float, float]]) -> float | None:
-        """Seconds until all runs have ended; None before the first measurement.
+        """The expected seconds until all runs have ended, or None before the first measurement.
 
         Args:
             active: Finished fraction and elapsed seconds of each run in progress that has reported.

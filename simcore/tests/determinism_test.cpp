@@ -11,7 +11,7 @@ Config loaded(const std::string& routing, u64 seed = 3, const Values& router = h
   return config(network, router, {routing, {}}, {"adversarial", {{"load", 0.6}, {"shift", i64{1}}}}, seed);
 }
 
-// HyperX with the router of the SC'19 study: drawn packet sizes, many VCs, age arbitration, packets that are routed
+// HyperX with the router of the SC'19 study: random packet sizes, many VCs, age arbitration, packets that are routed
 // again.
 Config loaded_hyperx(const std::string& routing, u64 seed = 3) {
   return config(hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}}),

@@ -59,7 +59,7 @@ def test_functions_are_told_what_they_did_wrong() -> None:
     one = {"general": [Feature("one", 0, 1, "")]}
     with pytest.raises(ConfigError, match=r"'wrong': feature 'one' is nan in row 0.*it was not written"):
         written("wrong", lambda asked, general, per_slot: None, **one).collect()
-    with pytest.raises(ConfigError, match=r"'wrong': it returned ndarray; it writes into .* general \(\d, 1\)"):
+    with pytest.raises(ConfigError, match=r"'wrong': it returned ndarray; it must write into .* general \(\d, 1\)"):
         written("wrong", lambda asked, general, per_slot: np.zeros(3), **one).collect()
 
     def broken(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:

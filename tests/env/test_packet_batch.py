@@ -286,8 +286,8 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
     n = batch.collect()
     zeros = np.zeros(n)
     for columns, words in (
-        ({"reward": zeros}, "is the name of a core's column"),
-        ({"next_value": zeros}, "is the name of a core's column"),
+        ({"reward": zeros}, "is reserved for a column of the core"),
+        ({"next_value": zeros}, "is reserved for a column of the core"),
         ({"value": zeros[:-1]}, rf"value has shape \({n - 1},\); {n} decisions"),
         ({"value": 1.0}, r"value has shape \(\)"),
         ({"value": np.array(["x"] * n)}, "holds <U1"),

@@ -18,7 +18,7 @@ STYLES = {
     GENETIC: Style("genetic", "#E69F00", "s", ":"),  # drawn hollow, because SSSP is often in the same place
     SSSP: Style("SSSP", "#0072B2", "o"),
 }
-CARRIED = 10.0  # highest ratio of the p99 latency to its value without congestion, for a load that is carried
+CARRIED = 10.0  # a load is carried up to this ratio of its p99 latency to the p99 latency without congestion
 STUDIED = (4, 2, 2, 2)  # the 32 nodes of the study's machine
 # Simulated communication on STUDIED, from the top: jobs by their names, and two patterns of flows.
 KINDS = {
@@ -175,8 +175,8 @@ def gain(tables: Mapping[Sizes, Mapping[str, Row]], other: str) -> float:
 def rate(rows: Sequence[Row], kind: str, engine: str) -> float:
     """The speed of a kind of communication: the highest load that is carried, or the inverse of a job's time.
 
-    A load is carried if the p99 latency is at most ten times its lowest value over all loads. A growing backlog would
-    exceed this limit.
+    A load is carried if its p99 latency is at most ten times the lowest p99 latency of all loads. With a growing
+    backlog, the latency exceeds this limit.
 
     Raises:
         ValueError: there is no row, or no load is carried.

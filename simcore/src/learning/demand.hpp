@@ -17,7 +17,8 @@ namespace flitgym::learning {
 // up to the last call.
 class DemandArea {
  public:
-  // Delay so far per source terminal, in packet-cycles. For a workload, packets are of full size.
+  // Delay so far per source terminal, in packet-cycles. For a workload, bytes are divided by the
+  // full packet size, so counts may be fractions.
   const std::vector<double>& accrued(const Network&, const State&);
   // Call when the sources are stopped. Packets that wait outside the network are dropped, and no further packets become
   // due.

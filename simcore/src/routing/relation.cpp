@@ -13,7 +13,7 @@ bool takes(const std::vector<ParamSpec>& specs, const std::string& key) {
   return std::any_of(specs.begin(), specs.end(), [&](const ParamSpec& p) { return p.key == key; });
 }
 
-// A relation, from either registry.
+// A relation, from the registry of relations or that of routings.
 struct Found {
   std::string name, plugin;
   std::vector<ParamSpec> params;

@@ -232,7 +232,7 @@ void finish_layers(const Params& params, const ChannelGraph& g, ForwardingTable&
   if (table.layers > limit)
     throw ConfigError("layers: engine " + table.engine + " needs " + std::to_string(table.layers) +
                       " virtual layers for this network, but may use " + std::to_string(limit) +
-                      "; raise layers (0 = as many as it needs, up to " + std::to_string(kMaxVcs) +
+                      "; raise layers (0 = the number that the engine needs, up to " + std::to_string(kMaxVcs) +
                       ") or take engine nue, which works with any number");
   if (params.boolean("spread") && table.layers < most) spread_layers(g, most, table);
   if (table.layers == 1) {

@@ -80,7 +80,7 @@ bool Rerouting::plan(u32 s, u32 d, u32 c, Change& change) const {
   return true;
 }
 
-// Lists the dependencies that a change removes and adds, and the sets of layers that it changes.
+// Lists the dependencies that `change` removes (`gone`) and adds (`come`). Puts the changed sets of layers into masks_.
 void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<Step>& come) {
   gone.clear();
   come.clear();
@@ -96,7 +96,7 @@ void Rerouting::list(const Change& change, std::vector<Step>& gone, std::vector<
     return k + 1 < way.size() ? way[k + 1] : beyond;
   };
   // Along the old path each switch keeps the routes of other switches and of its own terminals.
-  u32 left = moved;  // layers in which no route passes the previous switch any more
+  u32 left = moved;  // layers in which no route uses the previous switch after the change
   for (std::size_t k = 0; left && k < change.lost.size(); k++) {
     const u32 v = g_.from[change.lost[k]];
     if (k > 0) {

@@ -35,8 +35,8 @@ Fabric read_fabric(const std::string& path, const std::string& format);
 
 // Throws if the network cannot be built. It must have nodes, and at most kMaxRadix ports per node. A node must not be
 // cabled to itself. A host has exactly one cable, which leads to a switch. A port has one cable, and its number lies
-// within its node's ports. Messages begin with `path`. Messages about hosts contain `hosts_are`: why a node is taken
-// for a host.
+// within its node's ports. Messages begin with `path`. Messages about hosts contain `hosts_are`, the reason why a
+// node counts as a host.
 void check_fabric(const Fabric& fabric, const std::string& path, const std::string& hosts_are = "");
 
 // Throws if a node cannot be reached from another, and names a node of the largest and of the smallest part.

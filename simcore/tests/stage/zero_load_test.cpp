@@ -1,4 +1,4 @@
-// Zero-load latency to the cycle, against numbers worked out by hand from the timing of the model:
+// Zero-load latency to the cycle, compared with numbers calculated by hand from the timing of the model:
 //   NIC        wake + hop
 //   router     pipeline, then (with output buffers) wake, at least 1
 //   channel    hop = output + link + input latency, rounded as one sum; the two host channels of a path share a sum
@@ -36,7 +36,8 @@ u64 latency(const Values& router, const Path& path, i64 flits, const std::string
   return static_cast<u64>(std::llround(result.at("network_latency_mean_ns") / sim.network().cycle_ns));
 }
 
-// The times by hand in cycles: NIC, each router, host channel to the terminal, local and global channel, flit time.
+// The times in cycles, calculated by hand: NIC, each router, host channel to the terminal, local and global channel,
+// flit time.
 struct Timing {
   u32 nic, router, host, local, global, flit;
   u32 of(const Path& path, u32 flits) const {
@@ -77,7 +78,7 @@ TEST(zero_load_wormhole) {
     check_all(merge(preset, {{"flow_control", std::string("wormhole")}}), timing);
 }
 
-// The same numbers as literals. They reveal an error in the formula above.
+// The same numbers as literals. They would reveal an error in the formula above.
 TEST(zero_load_literals) {
   const u64 classic[] = {3, 14, 104, 115, 115, 126}, hpdc[] = {66, 118, 287, 339, 339, 391},
             sc[] = {52, 96, 307, 351, 351, 395};

@@ -1,6 +1,7 @@
 // FFT3D: a pencil-decomposed n x n x n real-to-complex transform and its inverse (SST ember, emberfft3d.cc). Rank = row
 // + npRow * column. An iteration has compute, alltoallv in the column communicator, compute, alltoallv in the row
-// communicator, compute, barrier, and then the same in reverse. The barrier is the tree over all ranks.
+// communicator, compute, barrier, then compute, alltoallv in the row, compute, alltoallv in the column, twice
+// the compute, barrier. The barrier is the tree over all ranks.
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/loop.hpp"
 #include "workload/motifs/motif.hpp"
