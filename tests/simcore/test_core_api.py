@@ -202,6 +202,8 @@ NETWORKS = {
     "polarfly": {"name": "polarfly", "q": 3},
     "polarstar": {"name": "polarstar", "q": 2, "supernode_degree": 3},
     "hammingmesh": {"name": "hammingmesh", "boards_x": 2, "boards_y": 3},
+    "rail_optimised": {"name": "rail_optimised", "nodes_per_pod": 2, "rails": 2, "pods": 2, "spines": 2},
+    "multi_plane_fat_tree": {"name": "multi_plane_fat_tree"},
     "random_regular": {"name": "random_regular", "routers": 12, "degree": 4, "terminals_per_router": 2},
     "graph": {"name": "graph", "links": [0, 1, 1, 2, 2, 3, 3, 0, 0, 4, 4, 2], "terminals_per_router": 3},
 }
