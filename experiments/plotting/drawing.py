@@ -56,7 +56,7 @@ STYLES = {
     "omni_war": Style("OmniWAR", "#005a41", "X", width=2.0),
     "up_down": Style("up/down", "#009E73", "P"),
     "ecmp": Style("ECMP", "#CC79A7", "o", "--"),
-    "spray": Style("spraying", "#CC79A7", "s"),
+    "packet_spray": Style("spraying", "#CC79A7", "s"),
     "flowlet": Style("LetFlow", "#CC79A7", "v", ":"),
     "reps": Style("REPS-like", "#882255", "D"),
     "polarized": Style("Polarized", "#44AA99", "h"),

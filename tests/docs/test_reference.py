@@ -85,7 +85,7 @@ def _of(names: Sequence[str], found: Sequence[str]) -> None:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Path]]:
-    """A run of a traffic pattern and one of jobs, with all optional outputs."""
+    """A run of a traffic pattern, one of jobs with all optional outputs, and one of a trace."""
     words = (
         [
             "routing=ugal_l",
@@ -98,6 +98,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any],
             *("router=sc22", "routing=q_adaptive", "workload=pair", "workload.target=ur", "workload.background=lu"),
             *("workload.scale=0.01", "workload.size_scale=0.1", "workload.ranks_per_node=2"),
             *("workload.series_interval_ns=1000", "workload.map_interval_ns=1000"),
+        ],
+        [
+            "routing=minimal",
+            "workload=trace",
+            f"workload.file={Path(__file__).parents[1] / 'data' / 'goal' / 'tree.goal'}",
         ],
     )
     done = []

@@ -16,7 +16,7 @@ from flitgym.experiments.terminal.commandline import CommandError
         (["figure=hpdc21_convergance"], ["figure", "did you mean 'hpdc21_convergence'?"]),
         (["figure=hpdc21_convergence", "preset=quik"], ["preset", "did you mean 'quick'?"]),
         (["figur=hpdc21_convergence"], ["did you mean 'figure'?"]),
-        (["preset=quick"], ["name one figure or study", "hpdc21_load_latency", "study=interference"]),
+        (["preset=quick"], ["name one figure or study", "hpdc21_load_latency", "study=", "interference"]),
         (["figure=sc19_stencil", "study=interference"], ["name one figure or study"]),
         (["study=interferance"], ["study", "did you mean 'interference'?"]),
         (["study=interference", "preset=papr"], ["preset", "did you mean 'paper'?"]),

@@ -1,4 +1,4 @@
-// Baselines that balance load over minimal paths (ecmp, spray, flowlet, reps), and polarized routing.
+// Baselines that balance load over minimal paths (ecmp, packet_spray, flowlet, reps), and polarized routing.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -82,8 +82,8 @@ TEST(ecmp_by_message_separates_messages) {
   CHECK_EQ(spines.size(), 8u);  // without a workload every packet is a message
 }
 
-TEST(spray_uses_all_minimal_paths_equally) {
-  Lone x = lone(leaf_spine(4, 8), {"spray", {}});
+TEST(packet_spray_uses_all_minimal_paths_equally) {
+  Lone x = lone(leaf_spine(4, 8), {"packet_spray", {}});
   std::map<u32, u32> uses;
   constexpr u32 kPackets = 8000;
   for (u32 sequence = 0; sequence < kPackets; sequence++) uses[path(x, 0, 9, sequence)[1]]++;
@@ -175,9 +175,10 @@ TEST(reps_marks_packets_at_long_queues) {
 TEST(spraying_and_recycling_carry_a_permutation_that_collides_under_ecmp) {
   const Section tree = leaf_spine(8, 4), pattern{"bit_complement", {{"load", 0.9}}};
   std::map<std::string, double> load;
-  for (const std::string routing : {"ecmp", "spray", "reps"}) load[routing] = accepted(tree, {routing, {}}, pattern);
+  for (const std::string routing : {"ecmp", "packet_spray", "reps"})
+    load[routing] = accepted(tree, {routing, {}}, pattern);
   CHECK(load["ecmp"] < 0.75);
-  CHECK(load["spray"] > 0.87);
+  CHECK(load["packet_spray"] > 0.87);
   CHECK(load["reps"] > 0.87);
 }
 

@@ -5,7 +5,7 @@
 // does not, because the network loses no packet.
 #include "routing/graph/paths.hpp"
 
-namespace flitgym::routing::graph::spray {
+namespace flitgym::routing::graph::packet_spray {
 
 namespace {
 
@@ -21,7 +21,7 @@ RoutingFacts setup(const Params&, Network& net, std::shared_ptr<const ComponentD
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
-      .name = "spray",
+      .name = "packet_spray",
       .summary = "a random shortest path for each packet (random packet spraying)",
       .setup = setup,
       .route = route,
@@ -34,4 +34,4 @@ const Register<RoutingSpec> entry([] {
 
 }  // namespace
 
-}  // namespace flitgym::routing::graph::spray
+}  // namespace flitgym::routing::graph::packet_spray
