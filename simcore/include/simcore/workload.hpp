@@ -94,6 +94,7 @@ struct Workload {
   std::shared_ptr<const MappingFacts> mapping;  // null unless the placement is mapped
 
   u32 ranks() const { return static_cast<u32>(rank_terminal.size()); }
+  bool same_node(u32 a, u32 b) const { return rank_node[a] == rank_node[b]; }
   u32 job_count() const { return static_cast<u32>(jobs.size()); }
   bool has_links() const { return nodes.ranks > 1; }  // nodes have intra-node links
   bool shares_nics() const { return nodes.ranks > nodes.nics; }

@@ -135,7 +135,7 @@ class WorkloadCheck {
     for (const Pair& pair : table) {
       if (pair.sender == kNone) continue;
       hold(pair.sender < w_.ranks() && pair.receiver < w_.ranks(), broken);
-      hold(w_.rank_node[pair.sender] != w_.rank_node[pair.receiver], broken);
+      hold(!w_.same_node(pair.sender, pair.receiver), broken);
       hold(&table[workload::pair_place(table, pair.sender, pair.receiver)] == &pair, broken);
       hold(part_of(pair.sender) == k_ || (pair.sent == 0 && pair.fetches == 0), broken);
       hold(part_of(pair.receiver) == k_ || (pair.handed_on == 0 && pair.incoming == kNone), broken);
@@ -273,8 +273,7 @@ class WorkloadCheck {
           hold(w_.host.network ? action != HostAction::kMatch || fresh : action != HostAction::kHandOver && fresh,
                broken);
           const bool on_link = action == HostAction::kLinkHead || action == HostAction::kLinkTail;
-          hold(!on_link || (w_.has_links() && m.source != m.destination &&
-                            w_.rank_node[m.source] == w_.rank_node[m.destination]),
+          hold(!on_link || (w_.has_links() && m.source != m.destination && w_.same_node(m.source, m.destination)),
                broken);
           hold(part_of(action == HostAction::kHandOver ? workload::sender(m) : workload::receiver(m)) == k_, broken);
           add_token(e.id);
@@ -297,7 +296,7 @@ class WorkloadCheck {
   }
   OnWay& on_way(u32 from, u32 to, const PacketPayload& said, const char* broken) {
     hold(w_.host.network && said.transfer <= static_cast<u8>(Transfer::kAcknowledge), broken);
-    hold(w_.rank_node[from] != w_.rank_node[to], broken);
+    hold(!w_.same_node(from, to), broken);
     OnWay& one = on_way_[{from, to, static_cast<Transfer>(said.transfer) == Transfer::kFetch, said.number}];
     if (one.unsent + one.live == 0 && one.left == kNone) one.said = said;
     const PacketPayload& a = one.said;

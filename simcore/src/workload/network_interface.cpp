@@ -134,7 +134,7 @@ void hand_over(Frame& f, u32 id) {
       if (from == to) point->bytes_received += m.bytes;
     }
   }
-  if (w.rank_node[from] == w.rank_node[to]) {
+  if (w.same_node(from, to)) {
     if (w.has_links()) count_within_node(f, id, false);
     if (from != to) return enter_link(f, id);
     if (w.has_links()) count_within_node(f, id, true);

@@ -81,11 +81,12 @@ void route(const Network& net, State& s, Batch& b) {
   route_minimally(net, s, b, [&](u32 i, const u16* ports, u32 n) {
     const Packet& p = s.packets[b.packet[i]];
     const u64 flow = mix64(u64{p.source} << 32 | p.destination) + entropies[b.packet[i]];
-    const u16 port = ports[Flows{}.index(net, flow, b.router[i], n)];
-    if (rule.measure.of(net, s, net.port(b.router[i], port), hop_class(net, p)) >= rule.mark_flits)
-      marks[b.packet[i]] = 1;
-    return port;
+    return ports[Flows{}.index(net, flow, b.router[i], n)];
   });
+  for (u32 i = 0; i < b.count; i++) {
+    const u32 port = net.port(b.router[i], b.out_port[i]);
+    if (net.is_link(port) && rule.measure.of(net, s, port, b.out_class[i]) >= rule.mark_flits) marks[b.packet[i]] = 1;
+  }
 }
 
 void declare_rings(Network& net, Rule& rule) {

@@ -170,6 +170,21 @@ TEST(reps_marks_packets_at_long_queues) {
   }
 }
 
+// The only port down to a leaf marks a packet, too.
+TEST(reps_marks_packets_at_the_only_minimal_port) {
+  Lone x = lone(leaf_spine(4, 2), {"reps", {{"mark_flits", i64{3}}}});
+  u8* const marked = kept<u8>(x.net, x.state, "reps_marked");
+  Place at = x.send(0, 9);
+  at = x.behind(at.router, x.ask(at));  // a spine
+  x.packet().hops = 1;
+  const auto down = x.candidates(at);
+  CHECK_EQ(down.size(), 1u);
+  congest(x, at.router, down[0].port, 0, 0, 3);
+  CHECK_EQ(u32{marked[0]}, 0u);
+  x.ask(at);
+  CHECK_EQ(u32{marked[0]}, 1u);
+}
+
 // A permutation on a leaf-spine network: hashed flows collide on some spines, sprayed packets do not. Recycling leaves
 // the paths that collide.
 TEST(spraying_and_recycling_carry_a_permutation_that_collides_under_ecmp) {
