@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "routing/choice.hpp"
+#include "routing/congestion.hpp"
 #include "simcore/registry.hpp"
 
 namespace flitgym::routing {
@@ -40,6 +41,17 @@ inline std::vector<ParamSpec> q_adaptive_params() {
            "relative gain below which the minimal port is kept (Dragonfly: at the source router)"),
       flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
   };
+}
+
+// The parameters of q_adaptive where queues add to the estimates.
+inline std::vector<ParamSpec> q_adaptive_params_with_queues() {
+  auto specs = q_adaptive_params();
+  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
+                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
+                       "the table alone"));
+  specs.push_back(congestion_param("auto"));
+  specs.push_back(congestion_scope_param("auto"));
+  return specs;
 }
 
 inline constexpr float kUnreachable = std::numeric_limits<float>::infinity();

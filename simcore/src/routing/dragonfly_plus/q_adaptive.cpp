@@ -121,22 +121,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return {kClasses, kMostHops};
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
-                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
-                       "the table alone"));
-  specs.push_back(congestion_param("auto"));
-  specs.push_back(congestion_scope_param("auto"));
-  return specs;
-}
-
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "q_adaptive",
       .summary = "Q-table per destination group over the candidates of FPAR (flitgym's own, after Kang et al.)",
       .topologies = {"dragonfly_plus"},
-      .params = params(),
+      .params = q_adaptive_params_with_queues(),
       .setup = setup,
       .route = route,
       .learn = q_learn,

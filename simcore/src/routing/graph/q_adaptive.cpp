@@ -90,12 +90,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 }
 
 std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
-                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
-                       "the table alone"));
-  specs.push_back(congestion_param("auto"));
-  specs.push_back(congestion_scope_param("auto"));
+  auto specs = q_adaptive_params_with_queues();
   specs.push_back(
       integer("deroutes", -1, -1, kMaxVcs, "hops", "hops allowed beyond those of the minimal path; -1 = 2"));
   return specs;

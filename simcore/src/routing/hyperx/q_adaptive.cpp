@@ -124,16 +124,6 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return facts;
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("queue_weight", 4, 0, 1e6, "",
-                       "weight of the time that a port's queued flits need, which is added to the port's estimate; 0 = "
-                       "the table alone"));
-  specs.push_back(congestion_param("auto"));
-  specs.push_back(congestion_scope_param("auto"));
-  return specs;
-}
-
 // DimWAR's candidates: in the first unaligned dimension the direct link or any deroute, on class 0; after a deroute the
 // direct link on class 1.
 void candidates(const Network& net, State& s, Batch& b) {
@@ -159,7 +149,7 @@ const Register<RoutingSpec> entry([] {
           "two-level Q-table per router, dimension by dimension, at most two hops in each (flitgym's own, after Kang "
           "et al.)",
       .topologies = {"hyperx"},
-      .params = params(),
+      .params = q_adaptive_params_with_queues(),
       .setup = setup,
       .route = route,
       .learn = q_learn,
