@@ -12,7 +12,7 @@ NETWORK_TITLES = {
     "rail_optimised": "rail-optimised fat tree",
     "dragonfly_plus": "Dragonfly+",
 }
-PLACEMENTS = ("random", "linear", "clustered")
+PLACEMENTS = ("random", "linear", "random_router")
 # Pairs of a target and a background, in the order of the figures.
 PAIRS = (
     ("dense", "none"),
