@@ -53,7 +53,9 @@ def compare(directories: Sequence[Path]) -> Comparison:
         sides.append(kept)
     found = pair_up(*sides)
     if not found.pairs:
-        raise CommandError(f"no run of {directories[0]} has the swept keys of a run of {directories[1]}")
+        raise CommandError(
+            f"no run of {directories[0]} has the same values of the swept parameters as a run of {directories[1]}"
+        )
     return found
 
 

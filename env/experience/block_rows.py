@@ -68,7 +68,7 @@ class BlockRows:
             self._kept = None
 
     def write(self, count: int) -> None:
-        """Write the rows of the present decisions.
+        """Write one feature row for each waiting decision into the buffers.
 
         Args:
             count: the number of decisions.

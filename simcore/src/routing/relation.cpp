@@ -33,11 +33,11 @@ std::string widest(const Network& net) {
   return own.empty() ? any : own;
 }
 
-// The relations of a network, by name. If several relations have the same name, a relation for this topology takes
-// precedence over a relation for any topology.
+// The relations that run on a network, by name. A relation for this topology hides a relation of the same name for any
+// topology.
 std::map<std::string, Found> relations(const Network& net) {
   std::map<std::string, Found> all;
-  std::map<std::string, bool> of_topology;  // true: the entry is for this topology
+  std::map<std::string, bool> of_topology;  // true: the relation of this name is for this topology only
   const auto add = [&](const auto& name, const auto& spec, std::vector<ParamSpec> params, auto chosen) {
     const bool own = !spec.topologies.empty();
     if (all.contains(name) && (of_topology[name] || !own)) return;
@@ -95,8 +95,9 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;
   RoutingFacts facts = relation.setup(Params(key, relation.params, values), net, net.relation);
-  facts.marks = false;                 // the relation does not decide
-  facts.senses = Occupancy::kNothing;  // another component chooses
+  // A relation only lists candidates. The selection reads congestion and marks packets.
+  facts.marks = false;
+  facts.senses = Occupancy::kNothing;
   return facts;
 }
 

@@ -37,7 +37,7 @@ class FirstFit {
 
   u64 routes() const { return routes_; }
   u32 layers() const { return layers_; }
-  u64 effort() const { return effort_; }  // channels visited so far
+  u64 effort() const { return effort_; }  // visits of channels since the construction
 
   // Returns false and changes nothing if the total effort exceeds `most`.
   bool fit(RouteOrder order, u64 most = kAny) {
@@ -219,7 +219,7 @@ std::vector<ParamSpec> layer_params() {
   return {
       layers_param(),
       flag("fewest", true, "search for fewer virtual layers than the published rule needs; the routes do not change"),
-      flag("spread", false, "spread the routes over all `layers`, even if fewer suffice"),
+      flag("spread", false, "spread the routes over all `layers`, even if the routes fit into fewer"),
   };
 }
 

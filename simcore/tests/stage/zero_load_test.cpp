@@ -10,8 +10,8 @@ using namespace scenes;
 
 namespace {
 
-// p2 a4 h2 g9, absolute: router r of group 0 has the links to groups 2r+1 and 2r+2. In group G the link to group 0 is q
-// = 0, at router 0. Terminal = router * 2 + place.
+// The Dragonfly p2 a4 h2 g9 with the absolute arrangement. Router r of group 0 has the links to groups 2r+1 and 2r+2. In
+// every other group, router 0 has the link to group 0. Terminal = router * 2 + place.
 struct Path {
   const char* name;
   u32 source, destination, local, global;  // terminals, and the number of channels on the path
@@ -89,10 +89,9 @@ TEST(zero_load_literals) {
   }
 }
 
-// BookSim2's dragonflynew takes n (k + 1) + D + 3 cycles of 1 ns. n is the number of routers and D the latency of the
-// channels between them (local 10, global 100). k is 3 by default, and 1 with lookahead routing at internal speedup 2.
-// Two configurations have the same latency: pipeline 2 and output latency 2, or, in steps of 0.5 ns, pipeline 1, output
-// buffer 1 and output latency 2.
+// BookSim2's dragonflynew takes n (k + 1) + D + 3 cycles of 1 ns. n is the number of routers, and D is the sum of the
+// latencies of the channels between them (local 10, global 100). k is 3 by default, and 1 with lookahead routing at
+// internal speedup 2. `by_default` has the latency of k = 3. `speedup_2` has the latency of k = 1, in cycles of 0.5 ns.
 TEST(zero_load_as_booksim2) {
   const Values by_default =
       merge(input_queued(), {{"link_latency_ns_host", 1.5}, {"pipeline_ns", 2.0}, {"output_latency_ns", 2.0}});
