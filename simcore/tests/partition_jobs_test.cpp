@@ -56,12 +56,12 @@ std::vector<Case> cases() {
   };
   const i64 once = 1;
   const Values fft = {{"ranks", i64{36}}, {"n", i64{32}}, {"iterations", once}, {"ns_per_element", 0.1}};
-  const Values lulesh = {{"ranks", i64{27}}, {"iterations", once}, {"slices", i64{3}}};
+  const Values lulesh = {{"ranks", i64{27}}, {"iterations", once}, {"slices", i64{3}}, {"size_scale", 0.2}};
   const Values random = {{"ranks", i64{40}}, {"iterations", i64{20}}};
   const Values stencil = {{"ranks", i64{32}}, {"iterations", once}, {"size_scale", 0.005}};
   const Values reduce = {{"ranks", i64{30}}, {"iterations", i64{2}}, {"bytes", i64{5000}}};
-  const Values late = {{"ranks", i64{8}}, {"iterations", i64{2}}, {"start_ns", 900.0}};
-  const Values waves = {{"ranks", i64{36}}, {"iterations", once}, {"nz", i64{100}}, {"nx", i64{400}}};
+  const Values late = {{"ranks", i64{8}}, {"iterations", i64{2}}, {"bytes", i64{20000}}, {"start_ns", 900.0}};
+  const Values waves = {{"ranks", i64{36}}, {"iterations", once}, {"nz", i64{20}}, {"nx", i64{400}}};
   const Values loggops = {{"host", std::string("loggops")},
                           {"loggops_S_bytes", i64{10000}},
                           {"loggops_o_ns", 20.0},
