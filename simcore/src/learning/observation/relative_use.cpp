@@ -39,16 +39,19 @@ u32 row_of(const Network& net, const Rule& rule, const Packet& p, u32 to, u32 ho
 
 std::shared_ptr<const ComponentData> setup(Network& net) {
   auto rule = std::make_shared<Rule>();
-  rule->last = declare<u32>(net, {.name = "relative_use_last",
-                                  .meaning = "relative_use: cycle of the last update of a link's mean, and low 32 bits "
-                                             "of the flits that it had sent",
-                                  .per = Per::kPort,
-                                  .columns = 2,
-                                  .highest = std::numeric_limits<u32>::max()});
-  rule->use = declare<float>(net, {.name = "relative_use_link",
-                                   .meaning = "relative_use: share of time in which the link sends, running mean",
-                                   .per = Per::kPort,
-                                   .highest = 1});
+  MemoryShape last;
+  last.name = "relative_use_last";
+  last.meaning = "relative_use: cycle of the last update of a link's mean, and low 32 bits of the flits sent before it";
+  last.per = Per::kPort;
+  last.columns = 2;
+  last.highest = std::numeric_limits<u32>::max();
+  rule->last = declare<u32>(net, last);
+  MemoryShape use;
+  use.name = "relative_use_link";
+  use.meaning = "relative_use: share of time in which the link sends, running mean";
+  use.per = Per::kPort;
+  use.highest = 1;
+  rule->use = declare<float>(net, use);
   std::vector<u32> terminals(net.routers);
   for (const u32 router : net.terminal_router) rule->places = std::max(rule->places, ++terminals[router]);
   const u32 regions = net.topology->regions(net);
@@ -56,14 +59,16 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   while (rule->places > 1 && cells * rule->places > kMostCells) rule->places /= 2;
   rule->rows = regions * rule->places * kLegs;
   net.learns = true;
-  net.feedback = declare_table(
-      net,
-      {.name = "relative_use",
-       .meaning = "relative_use: ns lost to queueing after the decision, then the largest share of time in which a "
-                  "later link of the path sends, each (region of the destination, index of the sender on its "
-                  "router, first router or later) x non-terminal port",
-       .rows = rule->rows * 2,
-       .columns = net.link_span});
+  MemoryShape table;
+  table.name = "relative_use";
+  table.meaning =
+      "relative_use: ns lost to queueing after the decision, then the largest share of time in which a later link of "
+      "the "
+      "path sends, each (region of the destination, index of the sender on its router, first router or later) x "
+      "non-terminal port";
+  table.rows = rule->rows * 2;
+  table.columns = net.link_span;
+  net.feedback = declare_table(net, table);
   return rule;
 }
 
@@ -90,7 +95,7 @@ void measure(const Network& net, State& s, const Batch& b, const Rule& rule) {
     }
 }
 
-// Reports to the previous router the lowest value over the packet's candidates here.
+// Reports to the previous router the lowest value over the packet's candidates here, detours included.
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
   const auto& rule = static_cast<const Rule&>(*own);
   const Seam& seam = *net.seam;
@@ -164,7 +169,7 @@ const Register<ObservationSpec> entry({
     .name = "relative_use",
     .summary = "as relative_lost_by_source, and the utilisation of the path through each candidate",
     .general = {{"slack", 0, 1,
-                 "1 - u / 0.8, at least 0; u: least utilisation of a minimal candidate's path among the slots"}},
+                 "1 - u / 0.8, at least 0; u: least utilisation of the path of a slot that is a hop closer"}},
     .per_slot = {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
                  {"use", 0, 1, "utilisation of the path: largest share of time in which a link of it sends"}},
     .write = write,
