@@ -32,7 +32,7 @@ TEST(link_use_is_the_share_of_time) {
     for (u32 cycle = 0; cycle < 9000; cycle++) advance(sim, [](u32) { return 0u; });
     CHECK(!sim.empty());
     const double share = 1.0 / ways;
-    // The last update can lie a mean hop (140 cycles) back, and the mean has a memory of eight.
+    // The last update can lie a mean hop (140 cycles) back, and the mean has a memory of three.
     CHECK_NEAR(use_of(sim, 1, 2), share, 0.05);
     CHECK_NEAR(use_of(sim, 1, 4), ways == 2 ? share : 0.0, 0.05);
     CHECK_EQ(use_of(sim, 1, 3), 0.0f);
@@ -57,8 +57,8 @@ TEST(path_use_and_slack_by_hand) {
     table.row(x.state, 1, table.rows / 2 + row)[1] = 0.7f;  // less than the use of the port itself
     table.row(x.state, 1, row)[0] = 100;
     const Shown shown = show(x, at);
-    CHECK_EQ(shown.per_slot[0].at("use"), std::max(own, later));
-    CHECK_EQ(shown.per_slot[1].at("use"), 0.95f);
+    CHECK_NEAR(shown.per_slot[0].at("busy"), std::max(std::max(own, later) - 0.8, 0.0) / 0.2, 1e-5);
+    CHECK_NEAR(shown.per_slot[1].at("busy"), 0.75, 1e-5);
     CHECK_NEAR(shown.general.at("slack"), slack, 1e-6);
     CHECK_NEAR(shown.per_slot[0].at("lost"), 100 / x.net.seam->hop_scale_ns, 1e-6);
   }

@@ -20,8 +20,8 @@ namespace flitgym::learning::observation::relative_use {
 namespace {
 
 constexpr float kRate = 0.1f;             // of both tables
-constexpr float kMemory = 8;              // time constant of a link's running mean, in mean hops of the network
-constexpr float kBusy = 0.8f;             // a link above this share has no slack
+constexpr float kMemory = 3;              // time constant of a link's running mean, in mean hops of the network
+constexpr float kBusy = 0.8f;             // a path below this share has slack, a path above it is busy
 constexpr u32 kLegs = 2;                  // rows for the first router and for later ones, as in relative_lost
 constexpr u64 kMostCells = u64{1} << 26;  // cells of all tables; larger networks get fewer rows by source
 
@@ -159,8 +159,9 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
     const u32 local = asked.ports[k];
     slots[0] = bounded(lost[local - first] * per_ns);
-    slots[1] = std::min(std::max(use[local], later[local - first]), 1.0f);
-    if (slots[1] < direct && distance(net, graph, next[local], asked.to) < hops) direct = slots[1];
+    const float used = std::min(std::max(use[local], later[local - first]), 1.0f);
+    slots[1] = std::max(used - kBusy, 0.0f) / (1 - kBusy);
+    if (used < direct && distance(net, graph, next[local], asked.to) < hops) direct = used;
   }
   general[0] = std::max(1.0f - direct / kBusy, 0.0f);
 }
@@ -169,9 +170,9 @@ const Register<ObservationSpec> entry({
     .name = "relative_use",
     .summary = "as relative_lost_by_source, and the utilisation of the path through each candidate",
     .general = {{"slack", 0, 1,
-                 "1 - u / 0.8, at least 0; u: least utilisation of the path of a slot that is a hop closer"}},
+                 "1 - u / 0.8, at least 0; u: least utilisation of the paths through slots that are a hop closer"}},
     .per_slot = {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
-                 {"use", 0, 1, "utilisation of the path: largest share of time in which a link of it sends"}},
+                 {"busy", 0, 1, "(u - 0.8) / 0.2, at least 0; u: utilisation of the path, the largest of its links"}},
     .write = write,
     .setup = setup,
     .prepare = prepare,
