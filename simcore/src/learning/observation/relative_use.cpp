@@ -32,6 +32,13 @@ struct Rule : ComponentData {
   u32 rows = 0;  // rows of one table; the table of utilisations follows that of lost times
 };
 
+// The price of a path from the price of its later links and the use of its first link. Below 1 it is the largest use,
+// divided by kBusy. Above 1 it is 1 plus the sum of the links' excess, so a detour over more busy links costs more.
+float price(float use, float later) {
+  if (use <= kBusy && later <= 1) return std::max(use / kBusy, later);
+  return 1 + std::max(use - kBusy, 0.0f) / (1 - kBusy) + std::max(later - 1, 0.0f);
+}
+
 u32 row_of(const Network& net, const Rule& rule, const Packet& p, u32 to, u32 hops) {
   const u32 place = net.terminal_port[p.source] % rule.places;
   return (net.seam->region[to] * rule.places + place) * kLegs + std::min(hops, kLegs - 1);
@@ -122,7 +129,7 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
     if (of_use) {
       for (u32 k = begin; k < end; k++) {
         const u32 local = b.candidate_port[k];
-        least = std::min(least, std::max(use[net.port(router, local)], row[local - first]));
+        least = std::min(least, price(use[net.port(router, local)], row[local - first]));
       }
     } else if (end == begin + 1) {  // minimal path
       least = row[b.candidate_port[begin] - first];
@@ -159,11 +166,11 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   for (u32 k = 0; k < asked.slots; k++, slots += stride) {
     const u32 local = asked.ports[k];
     slots[0] = bounded(lost[local - first] * per_ns);
-    const float used = std::min(std::max(use[local], later[local - first]), 1.0f);
-    slots[1] = std::max(used - kBusy, 0.0f) / (1 - kBusy);
-    if (used < direct && distance(net, graph, next[local], asked.to) < hops) direct = used;
+    const float p = price(use[local], later[local - first]);
+    slots[1] = bounded(std::max(p - 1, 0.0f));
+    if (p < direct && distance(net, graph, next[local], asked.to) < hops) direct = p;
   }
-  general[0] = std::max(1.0f - direct / kBusy, 0.0f);
+  general[0] = 1.0f - direct;
 }
 
 const Register<ObservationSpec> entry({
