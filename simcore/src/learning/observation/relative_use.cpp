@@ -1,4 +1,4 @@
-// Lost time and utilisation of the path behind each candidate. A long queue has two causes. Either a link of the path
+// Lost time and price of the path through each candidate. A long queue has two causes. Either a link of the path
 // sends all the time; then a detour around this link helps. Or the links wait for credits, because the destination
 // accepts no more; then every path has the queue, and a detour only fills the buffers of other packets. The utilisation
 // tells the two cases apart.
@@ -21,7 +21,7 @@ namespace {
 
 constexpr float kRate = 0.1f;             // of both tables
 constexpr float kMemory = 3;              // time constant of a link's running mean, in mean hops of the network
-constexpr float kBusy = 0.8f;             // a path below this share has slack, a path above it is busy
+constexpr float kBusy = 0.8f;             // a link above this share is busy
 constexpr u32 kLegs = 2;                  // rows for the first router and for later ones, as in relative_lost
 constexpr u64 kMostCells = u64{1} << 26;  // cells of all tables; larger networks get fewer rows by source
 
@@ -29,7 +29,7 @@ struct Rule : ComponentData {
   Kept<u32> last;   // [router ports, 2]
   Kept<float> use;  // [router ports]
   u32 places = 1;
-  u32 rows = 0;  // rows of one table; the table of utilisations follows that of lost times
+  u32 rows = 0;  // rows of one table; the table of prices follows that of lost times
 };
 
 // The price of a path from the price of its later links and the use of its first link. Below 1 it is the largest use,
@@ -69,10 +69,8 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   MemoryShape table;
   table.name = "relative_use";
   table.meaning =
-      "relative_use: ns lost to queueing after the decision, then the largest share of time in which a later link of "
-      "the "
-      "path sends, each (region of the destination, index of the sender on its router, first router or later) x "
-      "non-terminal port";
+      "relative_use: ns lost to queueing after the decision, then the price of the later links of the path, each "
+      "(region of the destination, index of the sender on its router, first router or later) x non-terminal port";
   table.rows = rule->rows * 2;
   table.columns = net.link_span;
   net.feedback = declare_table(net, table);
@@ -119,14 +117,14 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
     }
     const Packet& p = s.packets[b.packet[i]];
     const u32 to = net.terminal_router[p.destination];
-    const bool of_use = p.sequence & 1;
-    detail.row = row_of(net, rule, p, to, p.hops - 1u) + (of_use ? rule.rows : 0);  // row of the previous router
+    const bool of_price = p.sequence & 1;
+    detail.row = row_of(net, rule, p, to, p.hops - 1u) + (of_price ? rule.rows : 0);  // row of the previous router
     detail.value = 0;
-    if (of_use) detail.reward = 0;  // a report of lost time contains the time of the hop; this one does not
+    if (of_price) detail.reward = 0;  // a report of lost time contains the time of the hop; this one does not
     if (router == to) continue;
-    const float* const row = net.feedback.row(s, router, row_of(net, rule, p, to, p.hops) + (of_use ? rule.rows : 0));
+    const float* const row = net.feedback.row(s, router, row_of(net, rule, p, to, p.hops) + (of_price ? rule.rows : 0));
     float least = std::numeric_limits<float>::max();
-    if (of_use) {
+    if (of_price) {
       for (u32 k = begin; k < end; k++) {
         const u32 local = b.candidate_port[k];
         least = std::min(least, price(use[net.port(router, local)], row[local - first]));
@@ -148,8 +146,8 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
 void learn(const Network& net, State& s, u32 port, u32 row, float target) {
   const u32 router = net.router_of_port(port);
   float& value = net.feedback.row(s, router, row)[net.local_port(port) - net.first_link[router]];
-  const bool of_use = row >= net.feedback.rows / 2;
-  value += kRate * ((of_use ? target : std::max(target - net.seam->hop_ns[port], 0.0f)) - value);
+  const bool of_price = row >= net.feedback.rows / 2;
+  value += kRate * ((of_price ? target : std::max(target - net.seam->hop_ns[port], 0.0f)) - value);
 }
 
 void write(const Network& net, const State& s, const Asked& asked, float* general, float* slots, u32 stride) {
@@ -175,11 +173,12 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
 
 const Register<ObservationSpec> entry({
     .name = "relative_use",
-    .summary = "as relative_lost_by_source, and the utilisation of the path through each candidate",
-    .general = {{"slack", 0, 1,
-                 "1 - u / 0.8, at least 0; u: least utilisation of the paths through slots that are a hop closer"}},
-    .per_slot = {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
-                 {"busy", 0, 1, "(u - 0.8) / 0.2, at least 0; u: utilisation of the path, the largest of its links"}},
+    .summary = "as relative_lost_by_source, and a price of the path through each candidate from the use of its links",
+    .general = {{"slack", 0, 1, "1 - the lowest price of a path through a slot that is a hop closer, at least 0"}},
+    .per_slot =
+        {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
+         {"busy", 0, kMostRelative,
+          "price of the path - 1, at least 0: sum of (u - 0.8) / 0.2 over its links with a utilisation u > 0.8"}},
     .write = write,
     .setup = setup,
     .prepare = prepare,
