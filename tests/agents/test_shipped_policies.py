@@ -51,7 +51,7 @@ def test_is_a_policy_for_any_dragonfly():
 
 
 # One set of weights for all kinds of networks; the torus, its router and its packets were not in the training.
-@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
+@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "flitgym", "search_universal"])
 @pytest.mark.parametrize(
     "words",
     [
@@ -78,7 +78,7 @@ def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
 
 # Minimal paths alone fill two thirds of the links of this graph, which was in no search. A policy that takes every
 # slightly faster detour saturates them.
-@pytest.mark.parametrize("routing", ["dqn_priced", "search_universal"])
+@pytest.mark.parametrize("routing", ["dqn_priced", "flitgym", "search_universal"])
 def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(routing: str):
     graph = ("topology=random_regular", "topology.routers=64", "topology.degree=8", "topology.terminals_per_router=4")
     scene = (*graph, "topology.graph_seed=7", "router=hpdc21", "traffic=uniform", "traffic.load=0.65")
@@ -88,7 +88,7 @@ def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(ro
 
 
 # A ring of eight: three hops in one direction, five in the other. Above 1/3 the shorter direction alone is full.
-@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "search_universal"])
+@pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "flitgym", "search_universal"])
 def test_tornado_is_split_between_both_ways_round_the_ring(routing: str):
     ring = ("topology=torus", "topology.sizes=[8,8]", "router=input_queued", "traffic=tornado", "traffic.load=0.36")
     own, minimal = (measured(name, *ring, warmup_ns=20_000) for name in (routing, "minimal"))
@@ -137,3 +137,13 @@ def test_search_jobs_matches_par_under_light_adversarial_traffic():
     own, par = (measured(name, *adversarial, "traffic.load=0.25", warmup_ns=100_000) for name in ("search_jobs", "par"))
     assert own["generation_latency_mean_ns"] < par["generation_latency_mean_ns"]
     assert own["accepted_load"] == pytest.approx(0.25, rel=0.03)
+
+
+# Two demands on the same network: jobs want few detours, adversarial traffic needs them. One policy covers both.
+def test_one_policy_for_jobs_and_for_adversarial_traffic():
+    lu = ("workload.target=lu", "workload.target_params={nz:40,iterations:1}", "workload.placement_seed=7")
+    assert communication_ns("flitgym", *lu) < 0.95 * communication_ns("dqn_priced", *lu)
+    adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
+    own, par = (measured(name, *adversarial, "traffic.load=0.4", warmup_ns=60_000) for name in ("flitgym", "par"))
+    assert own["accepted_load"] == pytest.approx(0.4, rel=0.03)
+    assert own["generation_latency_mean_ns"] < par["generation_latency_mean_ns"]

@@ -57,7 +57,7 @@ def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced"]
+    "name", ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced", "flitgym"]
 )
 def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
     register_training(trainable())

@@ -118,9 +118,14 @@ TEST(relative_features_keep_to_their_bounds_on_every_network) {
                 {{"children", std::vector<double>{4, 4}},
                  {"parents", std::vector<double>{1, 4}},
                  {"links", std::vector<double>{1}}}}})
-    for (const Values& router : {hpdc21(), merge(input_queued(), {{"input_buffer_flits", i64{16}}}), sc19()}) {
+    for (const auto& [router, learned] : {std::pair{hpdc21(), "relative_lost"},
+                                          {merge(input_queued(), {{"input_buffer_flits", i64{16}}}), "relative_lost"},
+                                          {sc19(), "relative_lost"},
+                                          {sc19(), "relative_use"}}) {
       Simulation sim(config(topology, router,
-                            {"agent", relative_seam({{"slots", i64{4}}, {"slots_by", std::string("estimate")}})},
+                            {"agent", relative_seam({{"observation", std::string("relative+") + learned},
+                                                     {"slots", i64{4}},
+                                                     {"slots_by", std::string("estimate")}})},
                             {"uniform", {{"load", 1.0}, {"packet_flits_max", i64{8}}}}));
       const Seam& seam = *sim.network().seam;
       std::vector<Feature> features, per_slot;

@@ -1,0 +1,140 @@
+"""Draws the suite `random`: `python -m flitgym.experiments.benchmarks.random_suite`.
+
+The seed is fixed, so the command writes the same file again. For each task it draws a family of networks, the sizes, a
+router, the packet length and a pattern. A task for which a reference does not run is drawn again. The load is a drawn
+part of the saturation load, between 0.3 and 0.95. The saturation load is the highest load that a reference accepts when
+every terminal offers 1 flit per cycle.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ...env.experience.world import World
+from ...simcore import ConfigError
+from .suite import SUITES
+
+SEED = 30
+TASKS = 40
+PART = (0.3, 0.95)  # of the saturation load
+REFERENCES = ("q_adaptive", "minimal", "ugal")  # they run on every family below
+TERMINALS = (48, 400)
+KEPT = ["router.latency_from=generation", "router.source_backlog=kept"]
+# Warm-up and window in ns by router. The tables of Q-adaptive settle within the warm-up.
+WINDOWS = {"hpdc21": (200000, 20000), "sc22": (60000, 10000), "sc19": (12000, 4000), "input_queued": (12000, 4000)}
+EVERYWHERE = ("uniform", "permutation", "bit_complement", "random_bisection", "random_neighbors", "mixed")
+PATTERNS = {
+    "dragonfly": ("adversarial",),
+    "hyperx": ("tornado", "swap2", "dimension_complement_reverse"),
+    "torus": ("tornado", "transpose"),
+    "mesh": ("tornado", "transpose"),
+    "random_regular": (),
+    "slim_fly": (),
+    "fat_tree": (),
+}
+
+
+def _sizes(family: str, random: np.random.Generator) -> dict[str, Any]:
+    def whole(low: int, high: int) -> int:
+        return int(random.integers(low, high + 1))
+
+    if family == "dragonfly":
+        p, a, h = whole(2, 4), whole(3, 8), whole(1, 3)
+        return {"terminals_per_router": p, "routers_per_group": a, "global_ports": h, "groups": whole(4, a * h + 1)}
+    if family == "hyperx":
+        return {"widths": [whole(3, 8) for _ in range(whole(2, 3))], "terminals_per_router": whole(2, 5)}
+    if family in ("torus", "mesh"):
+        return {"sizes": [whole(3, 9) for _ in range(whole(2, 3))], "terminals_per_router": whole(1, 2)}
+    if family == "random_regular":
+        routers = 2 * whole(12, 75)
+        return {
+            "routers": routers,
+            "degree": whole(4, 7),
+            "terminals_per_router": whole(2, 4),
+            "graph_seed": whole(1, 1000),
+        }
+    if family == "slim_fly":
+        return {"q": (5, 7)[whole(0, 1)], "terminals_per_router": whole(2, 4)}
+    down, up = whole(3, 6), whole(2, 5)
+    return {"children": [down, whole(3, 6), whole(2, 5)], "parents": [1, up, up]}
+
+
+def _drawn(random: np.random.Generator) -> tuple[str, list[str], str, dict[str, Any]]:
+    """The family, the overrides of a network, a pattern and its parameters."""
+    family = list(PATTERNS)[int(random.integers(len(PATTERNS)))]
+    overrides = [f"topology={family}"]
+    for key, value in _sizes(family, random).items():
+        overrides.append(f"topology.{key}={str(value).replace(' ', '')}")
+    router = list(WINDOWS)[int(random.integers(len(WINDOWS)))]
+    overrides.append(f"router={router}")
+    patterns = EVERYWHERE + PATTERNS[family]
+    pattern = patterns[int(random.integers(len(patterns)))]
+    params: dict[str, Any] = {"packet_flits": (1, 4)[int(random.integers(2))]}
+    if pattern == "adversarial":
+        params["shift"] = 1 + int(random.integers(4))
+    return family, overrides, pattern, params
+
+
+def _saturation(overrides: list[str], pattern: str, params: Mapping[str, Any], router: str) -> float | None:
+    """The highest load that a reference accepts; None if the task is outside the bounds or a reference does not run."""
+    traffic = [f"traffic={pattern}", "traffic.load=1", *(f"traffic.{key}={value}" for key, value in params.items())]
+    try:
+        world = World.composed([*overrides, *KEPT, *traffic])
+        best = 0.0
+        for reference in REFERENCES:
+            simulation = world.simulation(reference, 1)
+            if not TERMINALS[0] <= simulation.facts()["terminals"] <= TERMINALS[1]:
+                return None
+            warm_up, window = WINDOWS[router]
+            simulation.run(simulation.cycles(warm_up / 2))
+            simulation.begin_window()
+            simulation.run(simulation.cycles(window))
+            simulation.end_window()
+            best = max(best, simulation.statistics()["accepted_load"])
+        return best
+    except ConfigError:
+        return None
+
+
+def main() -> None:
+    """Write `suites/random.yaml`."""
+    random = np.random.default_rng(SEED)
+    networks: dict[str, Any] = {}
+    tasks: list[dict[str, Any]] = []
+    while len(tasks) < TASKS:
+        family, overrides, pattern, params = _drawn(random)
+        part = float(random.uniform(*PART))
+        router = overrides[-1].partition("=")[2]
+        saturation = _saturation(overrides, pattern, params, router)
+        if saturation is None:
+            continue
+        name = f"{family}_{len(tasks) + 1:02d}"
+        warm_up, window = WINDOWS[router]
+        networks[name] = {
+            "overrides": [*overrides, f"run.warmup_ns={warm_up}", f"run.measure_ns={window}"],
+            "reference": "ugal",
+            "baselines": ["minimal", "q_adaptive", "dqn_priced"],
+        }
+        load = round(max(part * saturation, 0.01), 3)
+        tasks.append({"network": name, "set": "held_out", "pattern": pattern, "params": params, "below": [load]})
+        print(f"{name}: {pattern} at {load} of {saturation:.3f}")
+    suite = {
+        "version": 1,
+        "about": "Networks, traffic and loads drawn at random, 48 to 400 terminals. No agent may train on them.",
+        "seeds": [9301, 9302],
+        "overrides": KEPT,
+        "networks": networks,
+        "tasks": tasks,
+    }
+    head = (
+        "# Written by `python -m flitgym.experiments.benchmarks.random_suite`. The description of the module says\n"
+        "# how the tasks were drawn.\n"
+    )
+    Path(SUITES / "random.yaml").write_text(head + yaml.safe_dump(suite, sort_keys=False, width=110))
+
+
+if __name__ == "__main__":
+    main()
