@@ -13,7 +13,7 @@ from ...configs import cold_table, core_failures
 _LEAST_PACKETS = 1_000  # in each half of the window; the means of fewer packets differ by chance
 _BEYOND_CHANCE = 3.0  # standard deviations
 _SATURATED = 0.97  # a network that accepts a smaller fraction of the offered load is saturated
-_DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS or LINK@DOWN_NS-UP_NS
+_DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS, LINK@DOWN_NS-UP_NS...
 _DRIFT = 0.1  # of the latency, from one half of the window to the other
 
 
