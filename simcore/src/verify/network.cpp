@@ -4,6 +4,7 @@
 
 #include "simcore/error.hpp"
 #include "simcore/workload.hpp"
+#include "stage/generation.hpp"
 #include "verify/verify.hpp"
 
 namespace flitgym {
