@@ -244,7 +244,8 @@ void bind_arrays(py::class_<Simulation>& simulation) {
       .def("terminals", alone([](Simulation& s) { return terminals(s); }))
       .def("changes_ns", alone([](Simulation& s) {
              std::vector<double> ns;
-             for (const Cycle cycle : changes(s.network(), s.state().part.totals.now)) ns.push_back(cycle * s.network().cycle_ns);
+             for (const Cycle cycle : changes(s.network(), s.state().part.totals.now))
+               ns.push_back(cycle * s.network().cycle_ns);
              return ns;
            }))
       .def("facts", alone([](Simulation& s) { return facts(s); }))

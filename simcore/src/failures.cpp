@@ -15,7 +15,7 @@ namespace flitgym {
 
 namespace {
 
-constexpr u32 kMostRepeats = 10000;  // of an event
+constexpr u32 kMostRepeats = 10000;             // of an event
 constexpr u64 kStream = u64{0x6661696c} << 32;  // stream of the draws, separate from those of packets
 
 struct Cable {
@@ -122,7 +122,8 @@ class FailureReader {
       number++;
       for (const u32 k : part_or_name(link, number))
         for (u32 n = 0; n < count; n++)
-          all.push_back({cables_[k].a, cables_[k].b, down + n * period, up + n * period, name_of(cables_[k]), count > 1});
+          all.push_back(
+              {cables_[k].a, cables_[k].b, down + n * period, up + n * period, name_of(cables_[k]), count > 1});
     }
     return all;
   }
@@ -131,9 +132,10 @@ class FailureReader {
 
  private:
   static ConfigError bad_event(const std::string& event) {
-    return ConfigError("failures.events: '" + event +
-                       "' is not LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or LINK@DOWN_NS-UP_NS/PERIOD_NS*COUNT, such as 3-5@20000-60000, "
-                       "0.05@20000 or 3-5@20000-25000/20000*10");
+    return ConfigError(
+        "failures.events: '" + event +
+        "' is not LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or LINK@DOWN_NS-UP_NS/PERIOD_NS*COUNT, such as 3-5@20000-60000, "
+        "0.05@20000 or 3-5@20000-25000/20000*10");
   }
   static double time(const std::string& event, const std::string& text) {
     char* end = nullptr;
@@ -360,8 +362,9 @@ void make_graphs(const std::vector<Outage>& outages, Network& net) {
   if (std::any_of(outages.begin(), outages.end(), [](const Outage& o) { return o.repeats; })) {
     auto lasting = std::make_shared<Graph>();
     for (const Outage& o : outages) take_down(o, *lasting);
-    check_connected(net, *lasting, "failures.events: without the links that fail repeatedly, topology." +
-                                       net.topology_name + " falls apart");
+    check_connected(
+        net, *lasting,
+        "failures.events: without the links that fail repeatedly, topology." + net.topology_name + " falls apart");
     net.lasting = lasting;
   }
   for (const Cycle from : changes) {

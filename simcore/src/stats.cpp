@@ -18,7 +18,8 @@ double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
   };
   if (net.on_off) return offered(0) * net.on_off->share_on();
   double sum = 0;
-  for (u32 step = net.load_period ? begin / net.load_period * static_cast<u32>(net.load_values.size()) : 0; step < net.load_steps; step++) {
+  for (u32 step = net.load_period ? begin / net.load_period * static_cast<u32>(net.load_values.size()) : 0;
+       step < net.load_steps; step++) {
     if (net.load_start(step) >= end) break;
     const double from = std::max<double>(begin, static_cast<double>(net.load_start(step)));
     const double to =

@@ -14,7 +14,9 @@ namespace flitgym {
 namespace {
 
 Pattern pattern_of(const TrafficSpec& spec, const Params& params, const Network& net) {
-  Pattern p{.data = spec.setup(params, net), .destination = spec.destination, .round_size = spec.round_size,
+  Pattern p{.data = spec.setup(params, net),
+            .destination = spec.destination,
+            .round_size = spec.round_size,
             .share = spec.share};
   if (spec.mean_round_size) p.packets_per_round = spec.mean_round_size(net, *p.data);
   if (spec.share) {
@@ -50,7 +52,8 @@ Pattern pattern_in_words(const std::string& phase, const std::string& words, con
   const Section section = in_words(phase, words);
   try {
     const auto& spec = find<TrafficSpec>("traffic", section.name, net);
-    if (spec.schedule) throw ConfigError("'" + spec.name + "' itself consists of patterns, so it cannot be one of them");
+    if (spec.schedule)
+      throw ConfigError("'" + spec.name + "' itself consists of patterns, so it cannot be one of them");
     return pattern_of(spec, Params("traffic." + spec.name, spec.params, section.values), net);
   } catch (const ConfigError& error) {
     throw ConfigError(phase + ": " + error.what());
@@ -68,8 +71,8 @@ void take_schedule(const std::string& where, const TrafficSchedule& schedule, Ne
     const double from = std::round(phase.from_ns / net.cycle_ns);
     if (from >= kEndOfTime) throw ConfigError(phase.name + ": it begins after the end of the longest run");
     if (!schedule.on_off && !net.load_from.empty() && from <= net.load_from.back())
-      throw ConfigError(phase.name + ": the time before it is shorter than a cycle (" +
-                        to_string(Value{net.cycle_ns}) + " ns)");
+      throw ConfigError(phase.name + ": the time before it is shorter than a cycle (" + to_string(Value{net.cycle_ns}) +
+                        " ns)");
     const auto [at, fresh] = numbers.try_emplace(phase.pattern, static_cast<u32>(net.patterns.size()));
     if (fresh) net.patterns.push_back(pattern_in_words(phase.name, phase.pattern, net));
     net.load_from.push_back(static_cast<Cycle>(from));

@@ -63,8 +63,8 @@ struct Pattern {
                      u32 index) = nullptr;
   u32 (*round_size)(const Network&, const ComponentData&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
   double (*share)(const Network&, const ComponentData&, u32 terminal) = nullptr;  // factor on the load; null = 1
-  double packets_per_round = 1;  // mean
-  double mean_share = 1;         // mean of `share` over all terminals
+  double packets_per_round = 1;                                                   // mean
+  double mean_share = 1;                                                          // mean of `share` over all terminals
 };
 
 // Sources that send in bursts. The lengths of bursts and pauses have Pareto distributions.
@@ -297,13 +297,11 @@ struct Network {
   std::vector<u32> load_pattern;    // [loads] index in `patterns`
   std::vector<Pattern> patterns;    // empty with a workload
   // Steps of a source (Terminal::step). If they are endless, step n has entry n mod [loads] of the arrays.
-  u32 load_steps = 1;         // number of steps; kNone: endless
-  Cycle load_period = 0;      // time after which the list of loads begins again
-  bool trial_at_change = false;  // the first cycle of a step has the last Bernoulli trial of the step before it
+  u32 load_steps = 1;                   // number of steps; kNone: endless
+  Cycle load_period = 0;                // time after which the list of loads begins again
+  bool trial_at_change = false;         // the first cycle of a step has the last Bernoulli trial of the step before it
   std::shared_ptr<const OnOff> on_off;  // null: all sources change their load at the same cycles
-  u32 load_entry(u32 step) const {
-    return load_steps == kNone ? step % static_cast<u32>(load_values.size()) : step;
-  }
+  u32 load_entry(u32 step) const { return load_steps == kNone ? step % static_cast<u32>(load_values.size()) : step; }
   // First cycle of a step that begins at a common time.
   u64 load_start(u32 step) const {
     const auto loads = static_cast<u32>(load_from.size());

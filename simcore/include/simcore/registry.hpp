@@ -112,7 +112,7 @@ struct TrafficSpec {
   // Fraction of `load` that a terminal offers; null: 1.
   double (*share)(const Network&, const ComponentData&, u32 terminal) = nullptr;
   TrafficSchedule (*schedule)(const Params&, const Network&) = nullptr;  // instead of all functions above
-  std::string plugin = {};                                  // plugin that registers it; empty: built in
+  std::string plugin = {};                                               // plugin that registers it; empty: built in
 };
 
 // An application: its parameters determine the program of every rank. `ranks` = 0 means the motif's default number.

@@ -55,8 +55,8 @@ inline double log_unit(double x) {
   return log < 0 ? log : 0.0;
 }
 
-// e to the power x >= 0 with a relative error of 1e-12, by a series on [-ln 2 / 2, ln 2 / 2]; like log_unit() the same on
-// all machines. Values of x above 700 count as 700.
+// e to the power x >= 0 with a relative error of 1e-12, by a series on [-ln 2 / 2, ln 2 / 2]; like log_unit() the same
+// on all machines. Values of x above 700 count as 700.
 inline double exp_up(double x) {
   const auto octave = static_cast<i32>((x < 700 ? x : 700.0) * 1.4426950408889634 + 0.5);
   const double r = (x < 700 ? x : 700.0) - octave * 0.6931471805599453;

@@ -43,7 +43,8 @@ inline Cycle period_length(const Network& net, u32 terminal, u32 step) {
 
 inline void next_step(const Network& net, Terminal& x, u32 terminal) {
   x.step++;
-  if (net.on_off) x.tick = static_cast<Cycle>(std::min<u64>(kEndOfTime, u64{x.tick} + period_length(net, terminal, x.step)));
+  if (net.on_off)
+    x.tick = static_cast<Cycle>(std::min<u64>(kEndOfTime, u64{x.tick} + period_length(net, terminal, x.step)));
 }
 
 // Puts an on_off source into the stationary state of its renewal process, so that the mean load is right from cycle 0
@@ -53,8 +54,7 @@ inline void begin_on_off(const Network& net, Terminal& x, u32 terminal) {
   x.step = unit(draw(net.seed, stream, kDrawPeriod)) < net.on_off->share_on() ? 0 : 1;
   const OnOff::Period& p = x.step == 0 ? net.on_off->on : net.on_off->off;
   const double u = unit(draw(net.seed, stream, kDrawPeriod + 1)),
-               rest = u * p.shape >= 1 ? (1 - u) * p.mean
-                                       : p.least() * exp_up(-log_unit(u * p.shape) / (p.shape - 1));
+               rest = u * p.shape >= 1 ? (1 - u) * p.mean : p.least() * exp_up(-log_unit(u * p.shape) / (p.shape - 1));
   x.tick = rest < kEndOfTime ? static_cast<Cycle>(std::ceil(rest)) : kEndOfTime;
 }
 

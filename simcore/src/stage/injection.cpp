@@ -18,7 +18,8 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
     const u64 step_gap = gap(net, terminal, x.round, x.step);
     const u64 span = step_gap == kNever ? kNever : static_cast<u64>(static_cast<double>(step_gap) * remaining);
     const u64 change = step_end(net, x);
-    if (span != kNever && span < change - from + net.trial_at_change) return from + span;
+    const u64 left = change - from;
+    if (span != kNever && (span < left || (span == left && net.trial_at_change))) return from + span;
     if (change == kNever) return kNever;
     if (net.fixed_interval && step_gap != kNever)
       remaining *= 1 - static_cast<double>(change - from) / static_cast<double>(span);

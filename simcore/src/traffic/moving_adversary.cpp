@@ -30,10 +30,9 @@ TrafficSchedule schedule(const Params& params, const Network& net) {
   TrafficSchedule out;
   const double period = params.real("period_ns");
   for (const u32 shift : shifts)
-    out.phases.push_back({"mixed adversarial_part=" + to_string(params.value("adversarial_part")) +
-                              " shift=" + std::to_string(shift),
-                          params.real("load"), period * static_cast<double>(out.phases.size()),
-                          "traffic.moving_adversary"});
+    out.phases.push_back(
+        {"mixed adversarial_part=" + to_string(params.value("adversarial_part")) + " shift=" + std::to_string(shift),
+         params.real("load"), period * static_cast<double>(out.phases.size()), "traffic.moving_adversary"});
   out.period_ns = period * static_cast<double>(shifts.size());
   return out;
 }

@@ -43,8 +43,8 @@ TrafficSchedule schedule(const Params& params, const Network&) {
   TrafficSchedule out;
   const std::string& text = params.text("phases");
   std::istringstream in(text);
-  double end = 0;          // of the previous phase; negative: the start of the next phase ends it
-  std::string before;      // name of the previous phase
+  double end = 0;      // of the previous phase; negative: the start of the next phase ends it
+  std::string before;  // name of the previous phase
   std::string phase;
   for (u32 number = 1; std::getline(in, phase, ';'); number++) {
     const std::string name = std::string(kKey) + ": phase " + std::to_string(number);

@@ -15,9 +15,7 @@ namespace {
 Config scene(const Section& traffic, u64 seed = 1, const Section& topology = small_network()) {
   return config(topology, input_queued(), {"minimal", {}}, traffic, seed);
 }
-Section phases(const std::string& text, const Values& more = {}) {
-  return {"phases", merge({{"phases", text}}, more)};
-}
+Section phases(const std::string& text, const Values& more = {}) { return {"phases", merge({{"phases", text}}, more)}; }
 
 struct Tick {
   Cycle at;
@@ -50,9 +48,9 @@ std::map<Cycle, std::set<u32>> shifts(const Config& c, u32 cycles) {
 // 1000 cycles at 0.2, 500 at 0.4, a pause of 500 and 1000 at 0.1, twice. A phase has a Bernoulli trial for each of its
 // cycles, the last one in the first cycle of the next phase.
 TEST(phases_offer_their_loads) {
-  const auto net = build(scene(phases(
-      "uniform load=0.2 duration_ns=1000; adversarial shift=2 load=0.4 duration_ns=500; permutation load=0.1 "
-      "start_ns=2000 duration_ns=1000")));
+  const auto net = build(scene(
+      phases("uniform load=0.2 duration_ns=1000; adversarial shift=2 load=0.4 duration_ns=500; permutation load=0.1 "
+             "start_ns=2000 duration_ns=1000")));
   std::vector<double> packets(12);
   for (u32 t = 0; t < 72; t++)
     for (const Tick& tick : ticks(*net, t, 6001)) packets[(tick.at - 1) / 500]++;
@@ -140,7 +138,8 @@ TEST(bursts_have_the_mean_load_from_the_start) {
     double sums[2] = {}, squares[2] = {};
     u32 n = 0;
     for (u64 seed = 1; seed <= 30; seed++) {
-      const auto net = build(scene({"on_off", {{"load", load}, {"burst_load", burst_load}, {"burst_ns", 100.0}}}, seed));
+      const auto net =
+          build(scene({"on_off", {{"load", load}, {"burst_load", burst_load}, {"burst_ns", 100.0}}}, seed));
       for (u32 t = 0; t < 72; t++, n++) {
         double packets[2] = {};
         for (const Tick& tick : ticks(*net, t, 4001)) {
@@ -205,8 +204,7 @@ TEST(the_adversary_moves) {
   }
   std::set<u32> visited;
   std::vector<u32> in_order;
-  const Section random = {"moving_adversary",
-                          {{"period_ns", 100.0}, {"order", std::string("random")}, {"load", 0.5}}};
+  const Section random = {"moving_adversary", {{"period_ns", 100.0}, {"order", std::string("random")}, {"load", 0.5}}};
   for (const auto& [cycle, found] : shifts(scene(random), 800)) {
     if (in_order.size() <= (cycle - 1) / 100) in_order.push_back(*found.begin());
     CHECK(found == (std::set<u32>{in_order[(cycle - 1) / 100]}));
