@@ -33,7 +33,7 @@ NAMES = (
     "comm_time_ns",  # mean over the ranks of a job; geometric mean over the jobs
     "finish_ns",  # of the last job
     "latency_first_ns",  # cold_start: mean over the packets of the first interval of the series
-    # recovery: time until the latency stays within 10 % of its final level; changing: its mean over all changes
+    # recovery: time until the latency stays within 10 % of its final level. changing: the mean over all changes.
     "recovery_ns",
 )
 # Intervals of the running median. One interval with few packets must not look like an unsettled latency.

@@ -234,8 +234,8 @@ std::vector<std::pair<std::string, Config>> changing() {
 
 }  // namespace
 
-// The state has the same hash with every number of threads and after a snapshot within a phase, and the measurements
-// are the same with every number of partitions.
+// The state has the same hash with every number of threads, and after a snapshot within a phase. The measurements are
+// the same with every number of partitions.
 TEST(changing_traffic_is_deterministic) {
   for (auto [name, c] : changing()) {
     std::map<std::string, double> wanted;
@@ -266,8 +266,8 @@ TEST(changing_traffic_is_deterministic) {
   }
 }
 
-// Links that fail and recover 300 times: the number of VC classes depends only on the graphs, no packet exceeds the
-// hops that they allow, and nothing is lost.
+// Links fail and recover 300 times. The number of VC classes does not depend on this number. No packet exceeds the hops
+// that the classes allow, and nothing is lost.
 TEST(flapping_links_lose_nothing) {
   for (const std::string routing : {"minimal", "ugal", "valiant", "q_adaptive", "q_routing", "random", "ecmp"}) {
     Config c = config(small_network(), input_queued(), {routing, {}}, {"uniform", {{"load", 0.3}}});
