@@ -261,8 +261,9 @@ void forget_sent(const Network& net, State& s) {
 
 Cycle window_end(const Network& net, const State& s, Cycle now) {
   const u64 end = (u64{now} / net.lookahead + 1) * net.lookahead;
-  const u32 next = s.part.totals.epoch + 1;
-  const u64 change = next < net.graphs.size() && net.graphs[next]->from > now ? u64{net.graphs[next]->from} : end;
+  u32 next = s.part.totals.epoch + 1;
+  while (next < net.graphs.size() && net.graphs[next]->from <= now) next++;  // begin_cycle() makes these changes now
+  const u64 change = next < net.graphs.size() ? u64{net.graphs[next]->from} : end;
   return static_cast<Cycle>(std::min({end, change, u64{kEndOfTime}}));
 }
 
