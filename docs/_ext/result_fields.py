@@ -35,6 +35,10 @@ FIELDS: list[tuple[str, str]] = [
     ("flit_hops", "channel traversals in the window, with ejection and without injection"),
     ("cycles", "cycles of the whole run"),
     ("simulated_ns", "simulated time of the whole run"),
+    (
+        "changes_ns",
+        "times at which links failed or recovered, and at which the load or the pattern of all terminals changed",
+    ),
     ("window_cycles", "length of the window in cycles"),
     ("window_ns", "length of the window in ns"),
     ("drained", "whether the network was empty at the end of the run; null without `run.drain`"),

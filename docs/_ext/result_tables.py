@@ -47,11 +47,13 @@ _MEASURES: dict[Kind, tuple[str, float, str]] = {
     "jobs": ("communication, us", 1e-3, "{:,.1f}"),
     "cold_start": ("latency, ns", 1.0, "{:,.0f}"),
     "recovery": ("latency, ns", 1.0, "{:,.0f}"),
+    "changing": ("latency, ns", 1.0, "{:,.0f}"),
 }
 # A further recorded measure of a kind: column, title.
 _FURTHER: dict[Kind, tuple[str, str]] = {
     "cold_start": ("latency_first_ns", "first 10 us: latency, ns"),
     "recovery": ("recovery_ns", "recovery time, ns"),
+    "changing": ("recovery_ns", "mean recovery time, ns"),
 }
 _SCENES = (
     "input_queued_minimal_uniform_0.6",

@@ -1,6 +1,7 @@
 """The measures of a run, which depend on the kind of its task. All are pure functions of a row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ SCORED: dict[Kind, tuple[str, bool]] = {
     "jobs": ("comm_time_ns", False),
     "cold_start": ("latency_mean_ns", False),
     "recovery": ("latency_mean_ns", False),
+    "changing": ("latency_mean_ns", False),
 }
 # All measures, in the order of the columns of recorded results.
 NAMES = (
@@ -31,10 +33,13 @@ NAMES = (
     "comm_time_ns",  # mean over the ranks of a job; geometric mean over the jobs
     "finish_ns",  # of the last job
     "latency_first_ns",  # cold_start: mean over the packets of the first interval of the series
-    "recovery_ns",  # recovery: time until the latency stays within 10 % of its final level
+    # recovery: time until the latency stays within 10 % of its final level. changing: the mean over all changes.
+    "recovery_ns",
 )
 # Intervals of the running median. One interval with few packets must not look like an unsettled latency.
 _SMOOTHED = 3
+# A shorter time after a change shows no level to which the latency returns.
+_LEAST_INTERVALS = 8
 
 
 def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
@@ -47,12 +52,12 @@ def check_windows(kind: Kind, config: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: the time series is missing or its intervals are too long, or no link fails at the required time.
     """
-    if kind not in ("cold_start", "recovery"):
+    if kind not in ("cold_start", "recovery", "changing"):
         return
     run = config["run"]
     interval, warmup, measured = (float(run[key]) for key in ("series_interval_ns", "warmup_ns", "measure_ns"))
-    # A cold start is measured in the first interval, and the effect of a failed link from the failure on.
-    longest = measured if kind == "recovery" else warmup + measured
+    # A cold start is measured in the first interval, and the effect of a change from the change on.
+    longest = warmup + measured if kind == "cold_start" else measured
     if not 0 < interval <= longest:
         raise ConfigError(
             f"run.series_interval_ns: {interval:g}, but a task of kind {kind} needs a time series; set an interval "
@@ -87,6 +92,9 @@ def measures(kind: Kind, row: Row) -> Measures:
         found["latency_first_ns"] = float(_series(row)[1][0])
     if kind == "recovery":
         found["recovery_ns"] = recovery(*_series(row), row["run.warmup_ns"])
+    if kind == "changing":
+        times = recoveries(*_series(row), row["changes_ns"], row["run.warmup_ns"])
+        found["recovery_ns"] = float(np.mean(times)) if times else None
     return {name: float(value) for name, value in found.items() if value is not None and np.isfinite(value)}
 
 
@@ -106,6 +114,31 @@ def recovery(time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], even
     time, latency = time_ns[after] - event_ns, running_median(latency_ns[after], _SMOOTHED)
     settled = settle_time(time, latency)
     return float(time[-1]) if settled is None else settled
+
+
+def recoveries(
+    time_ns: NDArray[np.float64], latency_ns: NDArray[np.float64], changes_ns: Sequence[float], begin_ns: float
+) -> list[float]:
+    """The times from each change of traffic or links until the latency has settled.
+
+    Args:
+        time_ns: Ends of the intervals of a series, [intervals].
+        latency_ns: Mean latency of each interval, NaN where no packet arrived.
+        changes_ns: Increasing times of the changes.
+        begin_ns: Begin of the measurement. Changes more than half an interval before it do not count.
+
+    Returns:
+        `recovery` for each change in the time up to the next change or the end of the series. Changes with fewer than
+        eight intervals until then are left out.
+    """
+    half = (time_ns[1] - time_ns[0]) / 2 if time_ns.size > 1 else 0.0
+    found = []
+    for change, following in pairwise([*changes_ns, np.inf]):
+        # An interval that holds a change belongs to the time before or after it, whichever has more of it.
+        inside = (time_ns > change + half) & (time_ns <= following + half)
+        if change >= begin_ns - half and np.count_nonzero(inside) >= _LEAST_INTERVALS:
+            found.append(recovery(time_ns[inside], latency_ns[inside], change))
+    return found
 
 
 def _series(row: Row) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

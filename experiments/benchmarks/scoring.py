@@ -77,7 +77,7 @@ class Summary:
         by_kind: The same by kind of task.
         worst: The task with the lowest mean score, and that score.
         latency_to_reference: Ratio of the policy's mean latency to the reference's; geometric mean over the tasks below
-            saturation.
+            saturation and with changes.
         latency_to_best: The same ratio to the best known policy.
         worst_to_best: The task with the largest ratio to the best known policy, and that ratio.
         latency_to_others: The same ratio to the best known policy among all others; below 1, this policy is the best.
@@ -193,7 +193,7 @@ def summarise(
     for name, recorded in policies.items():
         own = [cell for cell in cells if cell.policy == name]
         scored = [cell for cell in own if np.isfinite(cell.scores).any()]
-        below = [cell for cell in scored if cell.task.kind == "below"]
+        below = [cell for cell in scored if cell.task.kind in ("below", "changing")]
         worst = min(scored, key=lambda cell: float(np.nanmean(cell.scores)), default=None)
         furthest = max(below, key=lambda cell: float(np.nanmean(cell.behind)), default=None)
         networks, kinds = (dict.fromkeys(getattr(task, key) for task in tasks) for key in ("network", "kind"))

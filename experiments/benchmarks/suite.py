@@ -17,14 +17,16 @@ from ..evaluation.plan import Policy, Scenario, policies_of
 SUITES = Path(__file__).parent / "suites"
 RESULTS_SUFFIX = ".csv"  # of the recorded results, next to the suite
 
-Kind = Literal["below", "above", "jobs", "cold_start", "recovery"]
+Kind = Literal["below", "above", "jobs", "cold_start", "recovery", "changing"]
 Set = Literal["train", "held_out"]
 SETS: tuple[Set, ...] = ("train", "held_out")
 
 _SUITE_KEYS = ("version", "about", "seeds", "overrides", "networks", "tasks")
 _NETWORK_KEYS = ("overrides", "reference", "baselines")
 # The keys that hold loads, and the kind of the tasks with these loads.
-_LOADS: dict[str, Kind] = {"below": "below", "above": "above", "cold_start": "cold_start", "recovery": "recovery"}
+_LOADS: dict[str, Kind] = {
+    "below": "below", "above": "above", "cold_start": "cold_start", "recovery": "recovery", "changing": "changing"
+}  # fmt: skip
 _TASK_KEYS = (
     *("network", "pattern", "workload", "name", "params", "set", "version", "overrides", "reference", "baselines"),
     *_LOADS,
@@ -36,7 +38,7 @@ _VERSION = re.compile(r"(?P<name>.+)-v(?P<version>\d+)")
 class Task:
     """A network with its traffic or jobs, and the kind of measurement."""
 
-    name: str  # <network>/<traffic>/<load>, <network>/<jobs>, with /cold_start or /recovery
+    name: str  # <network>/<traffic>/<load>, <network>/<jobs>, with /cold_start, /recovery or /changing
     version: int
     kind: Kind
     set: Set
@@ -207,7 +209,7 @@ def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence
     group = "traffic" if carried == "pattern" else "workload"
     params = entry.get("params") or {}
     _check_keys(f"{where}.params", params, None)
-    windows = next((f" ({key})" for key in ("cold_start", "recovery") if key in entry), "")
+    windows = next((f" ({key})" for key in ("cold_start", "recovery", "changing") if key in entry), "")
     # Messages show this name, so it contains the network.
     scenario = Scenario(
         f"{name}{windows} on {entry['network']}",

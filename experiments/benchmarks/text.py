@@ -23,6 +23,7 @@ _KINDS = {
     "jobs": "jobs",
     "cold_start": "cold start",
     "recovery": "failed link",
+    "changing": "changes",
 }
 _SETS = {"held_out": "held out", "train": "train"}
 # By measure: title, factor from its unit, format.
@@ -42,6 +43,7 @@ _SHOWN = {
     "jobs": ("comm_time_ns", "finish_ns", "latency_mean_ns", "latency_p99_ns"),
     "cold_start": ("latency_first_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
     "recovery": ("recovery_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
+    "changing": ("recovery_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
 }
 
 Lines = list[list[str]]

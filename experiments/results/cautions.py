@@ -13,7 +13,7 @@ from ...configs import cold_table, core_failures
 _LEAST_PACKETS = 1_000  # in each half of the window; the means of fewer packets differ by chance
 _BEYOND_CHANCE = 3.0  # standard deviations
 _SATURATED = 0.97  # a network that accepts a smaller fraction of the offered load is saturated
-_DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS or LINK@DOWN_NS-UP_NS
+_DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS, LINK@DOWN_NS-UP_NS...
 _DRIFT = 0.1  # of the latency, from one half of the window to the other
 
 
@@ -26,7 +26,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
 
     Returns:
         `cold_table`: a routing that learns was measured before its table had settled.
-        `drift`: the mean latencies of the window's two halves differ by more than a tenth.
+        `drift`: the mean latencies of the window's two halves differ by more than a tenth, although nothing changed.
         `replaced`: because of failures, the routing for any graph replaced the routing for this topology.
         `threads`: some of `run.threads` had nothing to do.
         `late_events`: some of `failures.events` come after the end of the run.
@@ -132,6 +132,8 @@ def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
 
 
 def _drift(numbers: Mapping[str, Any]) -> str | None:
+    if numbers.get("changes_ns"):  # traffic or links changed, so the halves of the window differ by themselves
+        return None
     first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
     if first is None or second is None or abs(second - first) <= _DRIFT * first:
         return None

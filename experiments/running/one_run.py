@@ -118,6 +118,7 @@ def _execute(
         "latency_reference": config.router.latency_from,
         "cycles": simulation.now,
         "simulated_ns": simulation.time_ns,
+        "changes_ns": simulation.changes_ns(),
         "jobs": {},  # a workload overrides it
         **numbers,
         "build_cpu_seconds": build_cpu_seconds,

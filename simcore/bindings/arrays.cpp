@@ -242,6 +242,12 @@ void bind_arrays(py::class_<Simulation>& simulation) {
       .def("channels", alone([](Simulation& s) { return channels(s); }))
       .def("routers", alone([](Simulation& s) { return routers(s); }))
       .def("terminals", alone([](Simulation& s) { return terminals(s); }))
+      .def("changes_ns", alone([](Simulation& s) {
+             std::vector<double> ns;
+             for (const Cycle cycle : changes(s.network(), s.state().part.totals.now))
+               ns.push_back(cycle * s.network().cycle_ns);
+             return ns;
+           }))
       .def("facts", alone([](Simulation& s) { return facts(s); }))
       .def("_configuration", alone([](Simulation& s) { return from_config(s.network().config); }))
       .def("arrays", [](Live<Simulation> live) { return arrays(live); });

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "failures.hpp"
+#include "find_component.hpp"
 #include "partition.hpp"
 #include "router_setup.hpp"
 #include "routing/relation.hpp"
@@ -22,6 +23,7 @@
 #include "tables/channel_graph.hpp"
 #include "tables/engine.hpp"
 #include "topology/graph.hpp"
+#include "traffic_setup.hpp"
 #include "wiring.hpp"
 #include "workload/build.hpp"
 #include "workload/nodes.hpp"
@@ -29,44 +31,6 @@
 namespace flitgym {
 
 namespace {
-
-template <class Spec>
-void check_name(const std::string& kind, const std::string& name) {
-  const auto valid = registered_names<Spec>();
-  if (std::find(valid.begin(), valid.end(), name) == valid.end())
-    throw ConfigError(kind + ": unknown name '" + name + "'" + did_you_mean(name, valid) +
-                      "; valid names: " + join(valid));
-}
-
-bool runs(const TrafficSpec& spec, const Network& net) {
-  return spec.topologies.empty() ||
-         std::find(spec.topologies.begin(), spec.topologies.end(), net.topology_name) != spec.topologies.end();
-}
-bool runs(const RoutingSpec& spec, const Network& net) { return routing::runs_on(spec, net); }
-
-// Finds the component of that name for the network. A component that names the topology has priority over one for any
-// topology.
-template <class Spec>
-const Spec& find(const std::string& kind, const std::string& name, const Network& net) {
-  check_name<Spec>(kind, name);
-  const std::string& topology = net.topology_name;
-  std::vector<std::string> accepted, others;
-  const Spec* found = nullptr;
-  const auto [first, last] = registry<Spec>().equal_range(name);
-  for (auto at = first; at != last; ++at) {
-    if (runs(at->second, net) && (!found || found->topologies.empty())) found = &at->second;
-    accepted.insert(accepted.end(), at->second.topologies.begin(), at->second.topologies.end());
-  }
-  if (found) return noted(*found);
-  for (const auto& [other, spec] : registry<Spec>())
-    if (runs(spec, net) && (others.empty() || others.back() != other)) others.push_back(other);
-  if (net.damaged && std::find(accepted.begin(), accepted.end(), topology) != accepted.end())
-    throw ConfigError(kind + "." + name + ": it needs the whole topology '" + topology +
-                      "' and cannot route around a failed link, here " + net.failed_link + "; routings that can are " +
-                      join(others));
-  throw ConfigError(kind + "." + name + ": does not run on topology '" + topology + "'; it accepts " + join(accepted) +
-                    ". Valid on " + topology + " are " + join(others));
-}
 
 // Parameters of another topology's component of the same name are accepted if they have the default value.
 Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const std::string& topology) {
@@ -208,77 +172,7 @@ void choose_workload(const Config& config, const Params& router, Network& net) {
   net.workload = workload;
 }
 
-void choose_traffic(const Config& config, const Params& router, Network& net) {
-  const auto& spec = find<TrafficSpec>("traffic", config.traffic.name, net);
-  const std::string where = "traffic." + spec.name;
-  std::vector<ParamSpec> specs = common_traffic_params();
-  specs.insert(specs.end(), spec.params.begin(), spec.params.end());
-  const Params params(where, specs, config.traffic.values);
-
-  net.traffic_name = spec.name;
-  net.config.traffic = {spec.name, params.values()};
-  net.least_packet_flits = net.most_packet_flits = params.count("packet_flits");
-  if (const u32 most = params.count("packet_flits_max")) {
-    if (most < net.least_packet_flits)
-      throw ConfigError(where + ".packet_flits_max: " + std::to_string(most) +
-                        " is less than packet_flits = " + std::to_string(net.least_packet_flits));
-    net.most_packet_flits = most;
-  }
-  const u32 flits = net.most_packet_flits;
-  net.fixed_interval = params.text("injection") == "fixed_interval";
-  const std::string size_key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits");
-  fit_packets(size_key, router, net);
-
-  // The offered load is a step function of time.
-  const auto& times = params.reals("load_step_times_ns");
-  const auto& loads = params.reals("load_step_loads");
-  if (times.size() != loads.size())
-    throw ConfigError(where + ".load_step_loads: " + std::to_string(loads.size()) + " loads for " +
-                      std::to_string(times.size()) + " load_step_times_ns");
-  net.load_values = {params.real("load")};
-  net.load_from = {0};
-  for (std::size_t k = 0; k < times.size(); k++) {
-    const double cycle = std::round(times[k] / net.cycle_ns);
-    if (cycle <= net.load_from.back())
-      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " must be positive and increasing");
-    if (cycle > std::numeric_limits<u32>::max())
-      throw ConfigError(where + ".load_step_times_ns: " + to_string(Value{times}) + " exceeds the longest run");
-    net.load_from.push_back(static_cast<Cycle>(cycle));
-    net.load_values.push_back(loads[k]);
-  }
-
-  net.given_traffic = config.traffic_matrix;
-  net.traffic = spec.setup(params, net);
-  net.destination = spec.destination;
-  net.round_size = spec.round_size;
-  net.packets_per_round = spec.mean_round_size ? spec.mean_round_size(net) : 1.0;
-  net.share = spec.share;
-  if (spec.share) {
-    net.mean_share = 0;
-    for (u32 t = 0; t < net.terminals; t++) net.mean_share += spec.share(net, t) / net.terminals;
-  }
-  for (const double load : net.load_values) {
-    const double mean = load > 0 ? net.packets_per_round * net.mean_packet_flits() * net.flit_cycles_host / load : 0;
-    net.gap_scale.push_back(mean > 1 ? 1 / log_unit(1 - 1 / mean) : 0);
-    net.gap_fixed.push_back(load > 0 && mean < 0x1.0p31 ? static_cast<u64>(mean * 0x1.0p32) : ~u64{0});
-  }
-}
-
 }  // namespace
-
-const std::vector<ParamSpec>& common_traffic_params() {
-  static const std::vector<ParamSpec> specs = {
-      real("load", 0.5, 0, 1, "flits per terminal per flit time", "offered load"),
-      choice("injection", "bernoulli", {"bernoulli", "fixed_interval"},
-             "bernoulli: each cycle with equal probability; fixed_interval: all terminals at the same instants"),
-      integer("packet_flits", 1, 1, 65535, "flits", "packet size"),
-      integer("packet_flits_max", 0, 0, 65535, "flits",
-              "packet sizes are drawn uniformly from packet_flits to this value; 0 = all packets have packet_flits"),
-      list("load_step_times_ns", {}, 0, 1e12, "ns", "instants at which the offered load changes"),
-      list("load_step_loads", {}, 0, 1, "flits per terminal per flit time", "offered loads from these instants on"),
-  };
-  return specs;
-}
 
 namespace {
 

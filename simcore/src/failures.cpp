@@ -15,6 +15,7 @@ namespace flitgym {
 
 namespace {
 
+constexpr u32 kMostRepeats = 10000;             // of an event
 constexpr u64 kStream = u64{0x6661696c} << 32;  // stream of the draws, separate from those of packets
 
 struct Cable {
@@ -85,7 +86,8 @@ class FailureReader {
     });
   }
 
-  // Parses LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK may be a fraction of all links.
+  // Parses LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or LINK@DOWN_NS-UP_NS/PERIOD_NS*COUNT, where LINK may be a fraction of all
+  // links.
   std::vector<Outage> outages() const {
     std::vector<Outage> all;
     const auto found = given_.find("events");
@@ -95,15 +97,33 @@ class FailureReader {
     for (const std::string& event : words("events", std::get<std::string>(found->second))) {
       const std::size_t at = event.rfind('@');
       if (at == std::string::npos) throw bad_event(event);
-      const std::string link = event.substr(0, at), times = event.substr(at + 1);
+      const std::string link = event.substr(0, at);
+      std::string times = event.substr(at + 1);
+      double period = 0;
+      u32 count = 1;
+      if (const std::size_t slash = times.find('/'); slash != std::string::npos) {
+        const std::string repeats = times.substr(slash + 1);
+        const std::size_t star = repeats.find('*');
+        if (star == std::string::npos || !is_number(repeats.substr(star + 1))) throw bad_event(event);
+        period = time(event, repeats.substr(0, star));
+        count = static_cast<u32>(std::stoul(repeats.substr(star + 1)));
+        times.resize(slash);
+        if (count == 0 || count > kMostRepeats)
+          throw ConfigError("failures.events: '" + event + "' repeats " + std::to_string(count) +
+                            " times; valid are 1 to " + std::to_string(kMostRepeats));
+      }
       const std::size_t dash = times.find('-');
       const double down = time(event, times.substr(0, dash)), up = dash == std::string::npos
                                                                        ? std::numeric_limits<double>::infinity()
                                                                        : time(event, times.substr(dash + 1));
       if (up <= down) throw ConfigError("failures.events: '" + event + "' recovers before it fails");
+      if (count > 1 && up - down >= period)
+        throw ConfigError("failures.events: '" + event + "' fails again before it has recovered");
       number++;
       for (const u32 k : part_or_name(link, number))
-        all.push_back({cables_[k].a, cables_[k].b, down, up, name_of(cables_[k])});
+        for (u32 n = 0; n < count; n++)
+          all.push_back(
+              {cables_[k].a, cables_[k].b, down + n * period, up + n * period, name_of(cables_[k]), count > 1});
     }
     return all;
   }
@@ -112,8 +132,10 @@ class FailureReader {
 
  private:
   static ConfigError bad_event(const std::string& event) {
-    return ConfigError("failures.events: '" + event +
-                       "' is not LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, such as 3-5@20000-60000 or 0.05@20000");
+    return ConfigError(
+        "failures.events: '" + event +
+        "' is not LINK@DOWN_NS, LINK@DOWN_NS-UP_NS or LINK@DOWN_NS-UP_NS/PERIOD_NS*COUNT, such as 3-5@20000-60000, "
+        "0.05@20000 or 3-5@20000-25000/20000*10");
   }
   static double time(const std::string& event, const std::string& text) {
     char* end = nullptr;
@@ -262,7 +284,7 @@ const std::vector<ParamSpec>& failure_params() {
       integer("seed", 1, 0, 1ll << 40, "", "seed of the draws, independent of the run's seed"),
       choice("events", "", {},
              "links that fail during the run: LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK is a name or a fraction "
-             "of all links, such as 0.05"),
+             "of all links, such as 0.05; /PERIOD_NS*COUNT after it repeats the failure, so the link flaps"),
   };
   return specs;
 }
@@ -330,17 +352,28 @@ void make_graphs(const std::vector<Outage>& outages, Network& net) {
     changes.insert(cycle(o.down_ns));
     if (cycle(o.up_ns) < kEndOfTime) changes.insert(cycle(o.up_ns));
   }
+  const auto take_down = [&](const Outage& o, Graph& graph) {
+    if (graph.down.empty()) {
+      claim_memory(net.router_ports, "failures.events", "a mark for each port");
+      graph.down.assign(net.router_ports, 0);
+    }
+    for (const Wiring::End end : {o.a, o.b}) graph.down[net.port(end.router, end.port)] = 1;
+  };
+  if (std::any_of(outages.begin(), outages.end(), [](const Outage& o) { return o.repeats; })) {
+    auto lasting = std::make_shared<Graph>();
+    for (const Outage& o : outages) take_down(o, *lasting);
+    check_connected(
+        net, *lasting,
+        "failures.events: without the links that fail repeatedly, topology." + net.topology_name + " falls apart");
+    net.lasting = lasting;
+  }
   for (const Cycle from : changes) {
     auto graph = std::make_shared<Graph>();
     graph->from = from;
     graph->diameter = net.topology->closed && !net.damaged ? net.topology->diameter : 0;
     for (const Outage& o : outages) {
       if (cycle(o.down_ns) > from || (cycle(o.up_ns) <= from && cycle(o.up_ns) < kEndOfTime)) continue;
-      if (graph->down.empty()) {
-        claim_memory(net.router_ports, "failures.events", "a mark for each port");
-        graph->down.assign(net.router_ports, 0);
-      }
-      for (const Wiring::End end : {o.a, o.b}) graph->down[net.port(end.router, end.port)] = 1;
+      take_down(o, *graph);
     }
     const std::string when =
         from == 0 ? "" : " from " + to_string(Value{from * net.cycle_ns}) + " ns (failures.events)";

@@ -12,6 +12,7 @@ struct Outage {
   Wiring::End a, b;
   double down_ns, up_ns;  // infinity: never
   std::string name;
+  bool repeats = false;  // the link fails again and again
 };
 
 const std::vector<ParamSpec>& failure_params();  // links, routers, terminals, seed, events; for the documentation

@@ -159,7 +159,8 @@ u64 packets_of_window(const Network& net, u32 terminals) {
     flit_cycles = std::min(flit_cycles, net.channels[net.nic(t)].flit_cycles);
   const u64 sent = net.lookahead / flit_cycles + 2, beginning = net.whole_packets ? net.most_packet_flits : 0,
             taken = (net.router.nic_depth + sent + beginning) / net.least_packet_flits + 1;
-  if (net.round_size || net.workload) return terminals * taken;
+  const auto in_rounds = [](const Pattern& p) { return p.round_size != nullptr; };
+  if (net.workload || std::any_of(net.patterns.begin(), net.patterns.end(), in_rounds)) return terminals * taken;
   return terminals * std::min<u64>(taken, std::max<u64>(sent + beginning, net.lookahead) + 1);
 }
 
@@ -260,8 +261,9 @@ void forget_sent(const Network& net, State& s) {
 
 Cycle window_end(const Network& net, const State& s, Cycle now) {
   const u64 end = (u64{now} / net.lookahead + 1) * net.lookahead;
-  const u32 next = s.part.totals.epoch + 1;
-  const u64 change = next < net.graphs.size() && net.graphs[next]->from > now ? u64{net.graphs[next]->from} : end;
+  u32 next = s.part.totals.epoch + 1;
+  while (next < net.graphs.size() && net.graphs[next]->from <= now) next++;  // begin_cycle() makes these changes now
+  const u64 change = next < net.graphs.size() ? u64{net.graphs[next]->from} : end;
   return static_cast<Cycle>(std::min({end, change, u64{kEndOfTime}}));
 }
 

@@ -98,7 +98,7 @@ template <> constexpr const char* kKind<mapping::MapperSpec> = "mapper";
 bool whole(const TopologySpec& s) { return s.wire; }
 bool whole(const RoutingSpec& s) { return s.setup && s.route; }
 bool whole(const RelationSpec& s) { return s.setup && s.candidates; }
-bool whole(const TrafficSpec& s) { return s.setup && s.destination; }
+bool whole(const TrafficSpec& s) { return s.schedule || (s.setup && s.destination); }
 bool whole(const MotifSpec& s) { return s.build; }
 bool whole(const ObservationSpec& s) { return s.write; }
 bool whole(const RewardSpec& s) { return s.reward; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "simcore/error.hpp"
 #include "workload/blame.hpp"
@@ -12,11 +13,18 @@ namespace {
 
 // Sum over the part of [begin, end) that lies in the window, weighted with the offered load: mean offered load.
 double mean_offered_load(const Network& net, Cycle begin, Cycle end) {
+  const auto offered = [&](u32 entry) {
+    return net.load_values[entry] * (net.patterns.empty() ? 1 : net.patterns[net.load_pattern[entry]].mean_share);
+  };
+  if (net.on_off) return offered(0) * net.on_off->share_on();
   double sum = 0;
-  for (std::size_t k = 0; k < net.load_values.size(); k++) {
-    const double from = std::max<double>(begin, net.load_from[k]);
-    const double to = k + 1 < net.load_from.size() ? std::min<double>(end, net.load_from[k + 1]) : end;
-    if (to > from) sum += net.load_values[k] * (to - from);
+  for (u32 step = net.load_period ? begin / net.load_period * static_cast<u32>(net.load_values.size()) : 0;
+       step < net.load_steps; step++) {
+    if (net.load_start(step) >= end) break;
+    const double from = std::max<double>(begin, static_cast<double>(net.load_start(step)));
+    const double to =
+        step + 1 < net.load_steps ? std::min<double>(end, static_cast<double>(net.load_start(step + 1))) : end;
+    if (to > from) sum += offered(net.load_entry(step)) * (to - from);
   }
   return end > begin ? sum / (end - begin) : 0;
 }
@@ -31,6 +39,18 @@ void latency(std::map<std::string, double>& out, const std::string& name, const 
 }
 
 }  // namespace
+
+std::vector<Cycle> changes(const Network& net, Cycle until) {
+  std::set<Cycle> found;
+  for (const auto& graph : net.graphs)
+    if (graph->from > 0 && graph->from <= until) found.insert(graph->from);
+  for (u32 step = 1; !net.on_off && step < net.load_steps && net.load_start(step) <= until; step++) {
+    const u32 before = net.load_entry(step - 1), now = net.load_entry(step);
+    if (net.load_values[before] != net.load_values[now] || net.load_pattern[before] != net.load_pattern[now])
+      found.insert(static_cast<Cycle>(net.load_start(step)));
+  }
+  return {found.begin(), found.end()};
+}
 
 double histogram_middle(u32 bin) {
   if (bin < 128) return bin;
@@ -196,7 +216,7 @@ std::map<std::string, double> statistics(const Network& net, const State& s) {
   out["flit_hops"] = count(flit_hops);
   out["hops_mean"] = w.delivered ? count(w.hops) / delivered : 0;
   out["nonminimal_fraction"] = w.delivered ? count(w.nonminimal) / delivered : 0;
-  out["offered_load"] = net.mean_share * mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
+  out["offered_load"] = mean_offered_load(net, static_cast<Cycle>(w.begin), static_cast<Cycle>(end));
   out["accepted_load"] = flit_times > 0 ? count(w.flits) / flit_times : 0;
   latency(out, "network_latency", histogram_sums(s, &Partition::histogram_nic), w.latency_nic, w.max_nic, w.delivered,
           ns);

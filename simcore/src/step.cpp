@@ -191,6 +191,7 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
     before_routes_after_hosts(f);
     route_requests(f);
     if (w.batch.count) net.route(net, s, w.batch);
+    keep_to_lasting_links(net, s, w.batch);
     if (w.wary) [[unlikely]]
       verify_routes(f);
     mark_nonminimal(net, s, w.batch);
@@ -232,6 +233,7 @@ void resume(const Network& net, State& s, Workspace& w) {
 void apply(const Network& net, State& s, Workspace& w) {
   const Cycle now = s.part.totals.now;
   const Batch& b = w.batch;
+  keep_to_lasting_links(net, s, w.batch);
   if (w.wary) [[unlikely]]
     verify_routes(Frame(net, s, w, now));
   mark_nonminimal(net, s, b);

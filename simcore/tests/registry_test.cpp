@@ -272,8 +272,8 @@ TEST(every_pattern_reports_its_needs) {
       try {
         const auto net = build(config(topology, input_queued(), {"minimal", {}}, {name, {}}));
         for (u32 t = 0; t < net->terminals; t++)
-          for (u32 n = 0; n < 50 && (!net->round_size || net->round_size(*net, 1, t, n) > 0); n++)
-            CHECK_FOR(net->destination(*net, 1, t, n, 0, 0) < net->terminals, name);
+          for (u32 n = 0; n < 50 && net->round_size(1, t, n) > 0; n++)
+            CHECK_FOR(net->destination(1, t, n, 0, 0) < net->terminals, name);
       } catch (const ConfigError& error) {
         CHECK_FOR(std::string(error.what()).starts_with("traffic." + name), error.what());
       }

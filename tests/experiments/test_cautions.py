@@ -26,6 +26,7 @@ def test_the_reason_for_a_drift_is_given(first: float, second: float, accepted: 
     config = compose(["routing=minimal"])
     assert words in cautions(config, numbers)["drift"]
     assert "drift" not in cautions(config, numbers | {"packet_latency_second_half_ns": first * 1.05})
+    assert "drift" not in cautions(config, numbers | {"changes_ns": [20000.0]})
 
 
 def test_idle_threads_trigger_a_warning() -> None:

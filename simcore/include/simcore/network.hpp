@@ -56,6 +56,28 @@ struct ComponentData {
   virtual ~ComponentData() = default;
 };
 
+// A traffic pattern in use: its data and the functions of its TrafficSpec (registry.hpp).
+struct Pattern {
+  std::shared_ptr<const ComponentData> data;
+  u32 (*destination)(const Network&, const ComponentData&, u64 seed, u32 terminal, u32 sequence, u32 round,
+                     u32 index) = nullptr;
+  u32 (*round_size)(const Network&, const ComponentData&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
+  double (*share)(const Network&, const ComponentData&, u32 terminal) = nullptr;  // factor on the load; null = 1
+  double packets_per_round = 1;                                                   // mean
+  double mean_share = 1;                                                          // mean of `share` over all terminals
+};
+
+// Sources that send in bursts. The lengths of bursts and pauses have Pareto distributions.
+struct OnOff {
+  struct Period {
+    double mean = 0, shape = 2;  // mean in cycles; shape > 1
+    double least() const { return mean * (shape - 1) / shape; }
+  };
+  Period on, off;
+  bool one_destination = false;  // the packets of a burst have the same destination
+  double share_on() const { return on.mean / (on.mean + off.mean); }
+};
+
 // The network from a cycle on, without the links that are down. It holds the distances that have no closed form.
 struct Graph {
   Cycle from = 0;
@@ -223,11 +245,13 @@ struct Network {
   std::shared_ptr<const Topology> topology;
   // Graphs in the order of time. Totals::epoch is the index of the present graph.
   std::vector<std::shared_ptr<const Graph>> graphs;
+  // The links that never fail, if some links fail repeatedly; else null.
+  std::shared_ptr<const Graph> lasting;
   bool damaged = false;                   // links fail from the start or later, so closed forms are not valid
   std::string failed_link;                // name of one failed link for messages, "A-B"
   std::vector<std::string> failed_links;  // links that are missing from cycle 0 on
   bool replaced = false;                  // because of failures, the routing for graphs replaces that of the topology
-  std::shared_ptr<const ComponentData> routing, traffic;
+  std::shared_ptr<const ComponentData> routing;
   // Data for `candidates`: of the relation if the routing uses one, else of the routing.
   std::shared_ptr<const ComponentData> relation;
   std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table (src/tables)
@@ -255,26 +279,45 @@ struct Network {
   LearnedTable feedback;  // table that learns from this feedback; without rows: no table in the core
   Decider decider = Decider::kRouting;
 
-  // Functions of the routing and the traffic pattern (registry.hpp). `route` is called once per cycle.
+  // Functions of the routing (registry.hpp). `route` is called once per cycle.
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
   // Updates the packet's data after an agent's choice; null: the relation keeps no such data.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
-  u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
-  u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
-  double (*share)(const Network&, u32 terminal) = nullptr;  // factor on the offered load of a terminal; null = 1
 
   u64 seed = 0;
   u32 least_packet_flits = 1, most_packet_flits = 1;  // packet sizes are uniformly distributed between these
   bool whole_packets = false;       // packets have several flits and keep together (src/stage/train.hpp)
   bool fixed_interval = false;      // sources generate at fixed intervals; false: Bernoulli trials
-  double packets_per_round = 1;     // mean
-  double mean_share = 1;            // mean of `share` over all terminals
   std::vector<double> load_values;  // [loads] piecewise constant offered load
   std::vector<double> gap_scale;    // [loads] 1 / log(1 - p) of the Bernoulli trials; 0: generation in every cycle
   std::vector<u64> gap_fixed;       // [loads] fixed interval, cycles in 32.32 fixed point; all ones: never
   std::vector<Cycle> load_from;     // [loads] first cycle; the first is 0
+  std::vector<u32> load_pattern;    // [loads] index in `patterns`
+  std::vector<Pattern> patterns;    // empty with a workload
+  // Steps of a source (Terminal::step). If they are endless, step n has entry n mod [loads] of the arrays.
+  u32 load_steps = 1;                   // number of steps; kNone: endless
+  Cycle load_period = 0;                // time after which the list of loads begins again
+  bool trial_at_change = false;         // the first cycle of a step has the last Bernoulli trial of the step before it
+  std::shared_ptr<const OnOff> on_off;  // null: all sources change their load at the same cycles
+  u32 load_entry(u32 step) const { return load_steps == kNone ? step % static_cast<u32>(load_values.size()) : step; }
+  // First cycle of a step that begins at a common time.
+  u64 load_start(u32 step) const {
+    const auto loads = static_cast<u32>(load_from.size());
+    return u64{step / loads} * load_period + load_from[step % loads];
+  }
+  const Pattern& pattern(u32 step) const {
+    return patterns.size() == 1 ? patterns.front() : patterns[load_pattern[load_entry(step)]];
+  }
+  u32 destination(u64 of_seed, u32 terminal, u32 sequence, u32 round, u32 index, u32 step = 0) const {
+    const Pattern& p = pattern(step);
+    return p.destination(*this, *p.data, of_seed, terminal, sequence, round, index);
+  }
+  u32 round_size(u64 of_seed, u32 terminal, u32 round, u32 step = 0) const {
+    const Pattern& p = pattern(step);
+    return p.round_size ? p.round_size(*this, *p.data, of_seed, terminal, round) : 1;
+  }
 
   double mean_packet_flits() const { return (least_packet_flits + most_packet_flits) / 2.0; }
   u32 port(u32 r, u32 k) const { return r << radix_shift | k; }

@@ -86,16 +86,33 @@ struct RelationSpec {
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
+// Traffic that consists of other patterns in turn.
+struct TrafficSchedule {
+  struct Phase {
+    std::string pattern;  // a pattern and its parameters, such as "adversarial shift=4"
+    double load, from_ns;
+    std::string name;  // for messages
+  };
+  std::vector<Phase> phases = {};  // from cycle 0 on, in the order of time
+  double period_ns = 0;            // time after which the phases begin again; 0: the last phase has no end
+  // Instead of common times, every source is in phase 0 and in phase 1 in turns; null: common times.
+  std::shared_ptr<const OnOff> on_off = {};
+};
+
 struct TrafficSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
   std::vector<ParamSpec> params = {};  // in addition to the common ones (load, injection, packet sizes, load steps)
-  std::shared_ptr<const ComponentData> (*setup)(const Params&, const Network&);
-  u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index);
-  u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;
-  double (*mean_round_size)(const Network&) = nullptr;
-  double (*share)(const Network&, u32 terminal) = nullptr;  // fraction of `load` that a terminal offers; null: 1
-  std::string plugin = {};                                  // plugin that registers it; empty: built in
+  // The result of setup() is the argument ComponentData of the other functions.
+  std::shared_ptr<const ComponentData> (*setup)(const Params&, const Network&) = nullptr;
+  u32 (*destination)(const Network&, const ComponentData&, u64 seed, u32 terminal, u32 sequence, u32 round,
+                     u32 index) = nullptr;
+  u32 (*round_size)(const Network&, const ComponentData&, u64 seed, u32 terminal, u32 round) = nullptr;
+  double (*mean_round_size)(const Network&, const ComponentData&) = nullptr;
+  // Fraction of `load` that a terminal offers; null: 1.
+  double (*share)(const Network&, const ComponentData&, u32 terminal) = nullptr;
+  TrafficSchedule (*schedule)(const Params&, const Network&) = nullptr;  // instead of all functions above
+  std::string plugin = {};                                               // plugin that registers it; empty: built in
 };
 
 // An application: its parameters determine the program of every rank. `ranks` = 0 means the motif's default number.

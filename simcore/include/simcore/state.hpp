@@ -104,11 +104,11 @@ static_assert(sizeof(Port) == 64);
 // A round is the group of packets that a source generates at one tick of its clock (Network::round_size).
 struct Terminal {
   u64 next_tick;     // time of the next generation, cycles in 32.32 fixed point
-  Cycle tick;        // time of the tick of the present round
+  Cycle tick;        // time of the tick of the present round; with on_off: end of the present burst or pause
   u32 sequence;      // packets accepted so far
   u32 round, index;  // rounds begun; accepted packets of the present round
   u32 left;          // packets of the present round that are not yet accepted
-  u32 step;          // present entry of the list of loads
+  u32 step;          // present step of the load (Network::load_steps)
 };
 static_assert(sizeof(Terminal) == 32);
 

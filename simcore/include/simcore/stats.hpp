@@ -33,6 +33,9 @@ std::vector<JobTotals> job_sums(const State& state);                            
 std::vector<u32> host_histogram_sums(const State& state, std::vector<u32> Hosts::* histogram);  // [jobs, bins]
 std::vector<JobPoint> job_series_sums(const State& state);                                      // [intervals, jobs]
 
+// Cycles up to `until` at which links, or the load or the pattern of all terminals, change after cycle 0.
+std::vector<Cycle> changes(const Network& network, Cycle until);
+
 void begin_window(State& state);
 void end_window(const Network& network, State& state);
 
@@ -46,10 +49,12 @@ std::vector<u64> wait_blame(const Network& network, const State& state);  // [po
 inline double packets_missed(const Network& net, const State& s, const Terminal& x, Cycle until) {
   const u64 begin = s.part.window.begin << 32, blocked_from = x.next_tick > begin ? x.next_tick : begin,
             end = u64{until} << 32;
-  if (end <= blocked_from || net.gap_fixed[x.step] == ~u64{0}) return 0;
-  const double share = net.share ? net.share(net, static_cast<u32>(&x - s.terminals.data())) : 1;
-  return static_cast<double>(end - blocked_from) / static_cast<double>(net.gap_fixed[x.step]) * net.packets_per_round *
-         share;
+  const u32 entry = net.load_entry(x.step);
+  if (end <= blocked_from || net.gap_fixed[entry] == ~u64{0}) return 0;
+  const Pattern& p = net.pattern(x.step);
+  const double share = p.share ? p.share(net, *p.data, static_cast<u32>(&x - s.terminals.data())) : 1;
+  return static_cast<double>(end - blocked_from) / static_cast<double>(net.gap_fixed[entry]) * p.packets_per_round *
+         share * (net.on_off ? net.on_off->share_on() : 1);
 }
 
 [[noreturn]] void throw_misrouted(const Network& network, const Packet& packet, u32 terminal);

@@ -47,7 +47,7 @@ const std::vector<double>& DemandArea::accrued(const Network& net, const State& 
     }
     for (Terminal& clock = clocks_[t];
          due.packets < delivered.most_due && clock.next_tick != kNever && passed(cycle_of(clock.next_tick), now);) {
-      const double packets = net.round_size ? net.round_size(net, net.seed, t, clock.round) : 1;
+      const double packets = net.round_size(net.seed, t, clock.round, clock.step);
       due.packets += packets;
       due.moment += packets * cycle_of(clock.next_tick);
       clock.round++;

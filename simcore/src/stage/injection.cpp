@@ -12,19 +12,19 @@ namespace flitgym {
 // If the load changes before the next tick, Bernoulli trials draw the remaining time again, because they have no
 // memory. A fixed interval is stretched in proportion.
 u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from) {
-  while (x.step + 1 < net.load_from.size() && cycle_of(from) >= net.load_from[x.step + 1]) x.step++;
+  while (from >= step_end(net, x)) next_step(net, x, terminal);
   double remaining = 1;
   for (;;) {
     const u64 step_gap = gap(net, terminal, x.round, x.step);
     const u64 span = step_gap == kNever ? kNever : static_cast<u64>(static_cast<double>(step_gap) * remaining);
-    const bool more = x.step + 1 < net.load_from.size();
-    const u64 change = more ? u64{net.load_from[x.step + 1]} << 32 : kNever;
-    if (span != kNever && span < change - from) return from + span;
-    if (!more) return kNever;
+    const u64 change = step_end(net, x);
+    const u64 left = change - from;
+    if (span != kNever && (span < left || (span == left && net.trial_at_change))) return from + span;
+    if (change == kNever) return kNever;
     if (net.fixed_interval && step_gap != kNever)
       remaining *= 1 - static_cast<double>(change - from) / static_cast<double>(span);
     from = change;
-    x.step++;
+    next_step(net, x, terminal);
   }
 }
 
@@ -38,9 +38,9 @@ inline __attribute__((always_inline)) void schedule(Frame& f, const Terminal& x,
 }
 
 void begin_round(Frame& f, Terminal& x, u32 terminal) {
-  x.tick = cycle_of(x.next_tick);
+  if (!f.net.on_off) x.tick = cycle_of(x.next_tick);
   x.index = 0;
-  x.left = f.net.round_size ? f.net.round_size(f.net, f.net.seed, terminal, x.round) : 1;
+  x.left = f.net.round_size(f.net.seed, terminal, x.round, x.step);
   x.round++;
   if (f.part.window.open) f.part.window.generated += x.left;
 }
@@ -137,8 +137,9 @@ inline __attribute__((always_inline)) void fill(Frame& f, Terminal& x, u32 termi
     while (x.left > 0) {
       const u32 flits = next_size(net, x, terminal);
       if (nic.queued + flits > net.router.nic_depth) break;
-      accept<kPlain>(f, x, terminal, net.destination(net, net.seed, terminal, x.sequence, x.round - 1, x.index), flits,
-                     x.tick, 0);
+      const u32 stream = net.on_off && net.on_off->one_destination ? x.step : x.sequence;
+      accept<kPlain>(f, x, terminal, net.destination(net.seed, terminal, stream, x.round - 1, x.index, x.step), flits,
+                     cycle_of(x.next_tick), 0);
       x.index++;
       x.left--;
     }

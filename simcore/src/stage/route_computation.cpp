@@ -187,6 +187,29 @@ void verify_routes(const Frame& f) {
   }
 }
 
+// Each change of the links may lengthen a path, and a packet has a VC class per hop. So after the hops that the routing
+// needs on any one graph, a packet takes a minimal path of links that never fail. This path cannot become longer.
+void keep_to_lasting_links(const Network& net, const State& s, Batch& b) {
+  if (!net.lasting) return;
+  const u32 most = net.routing_facts.max_hops - net.lasting->diameter;
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    if (p.hops < most) continue;
+    const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    if (router == to) {
+      b.out_port[i] = net.terminal_port[p.destination];
+      b.out_class[i] = kAnyClass;
+      continue;
+    }
+    u32 ports = 0, turn = 0;
+    each_minimal(net, *net.lasting, router, to, [&](u32) { ports++; });
+    each_minimal(net, *net.lasting, router, to, [&](u32 port) {
+      if (turn++ == (p.source + p.sequence) % ports) b.out_port[i] = static_cast<u16>(port);
+    });
+    b.out_class[i] = static_cast<u16>(std::min<u32>(p.hops, net.routing_facts.classes - 1));
+  }
+}
+
 void mark_nonminimal(const Network& net, State& s, const Batch& b) {
   if (!net.routing_facts.minimal && !net.routing_facts.marks) net.topology->mark_nonminimal(net, s, b);
 }

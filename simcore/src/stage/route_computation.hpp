@@ -21,6 +21,9 @@ void set_answers(const Network&, State&, const Batch&, const float* values, cons
 // a value per choice of a seam's decisions; null: not known.
 void decide(const Network&, State&, Batch&, const u32* choices = nullptr, const float* log_probability = nullptr);
 
+// With links that fail repeatedly: replaces the choices of packets that have done the hops of the longest path.
+void keep_to_lasting_links(const Network&, const State&, Batch&);
+
 // Marks the packets of the batch whose choice is not minimal.
 void mark_nonminimal(const Network&, State&, const Batch&);
 

@@ -25,8 +25,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return data;
 }
 
-u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
-  const auto& data = static_cast<const Adversarial&>(*net.traffic);
+u32 destination(const Network& net, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const auto& data = static_cast<const Adversarial&>(own);
   const u32 group = (terminal / data.per_group + data.shift) % net.groups;
   return group * data.per_group + below(traffic_draw(seed, terminal, sequence, 0), data.per_group);
 }

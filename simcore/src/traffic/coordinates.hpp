@@ -13,8 +13,8 @@ namespace flitgym::traffic {
 struct Partners : ComponentData {
   std::vector<u32> to;  // [terminals]
 };
-inline u32 partner(const Network& net, u64, u32 terminal, u32, u32, u32) {
-  return static_cast<const Partners&>(*net.traffic).to[terminal];
+inline u32 partner(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32) {
+  return static_cast<const Partners&>(own).to[terminal];
 }
 
 // Tabulates partner_of(terminal) for every terminal of the network.

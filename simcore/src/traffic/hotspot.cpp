@@ -28,8 +28,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return data;
 }
 
-u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
-  const auto& data = static_cast<const Hotspot&>(*net.traffic);
+u32 destination(const Network& net, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const auto& data = static_cast<const Hotspot&>(own);
   const u64 bits = traffic_draw(seed, terminal, sequence, 1);
   if (unit(traffic_draw(seed, terminal, sequence, 0)) < data.fraction)
     return data.hot[below(bits, static_cast<u32>(data.hot.size()))];

@@ -13,14 +13,14 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return grid;
 }
 
-u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
-  const auto& grid = static_cast<const Grid&>(*net.traffic);
-  const u32 plane = grid.nx * grid.ny, own = terminal / plane;
-  return terminal % plane + plane * (index < own ? index : index + 1);
+u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32 index) {
+  const auto& grid = static_cast<const Grid&>(own);
+  const u32 plane = grid.nx * grid.ny, level = terminal / plane;
+  return terminal % plane + plane * (index < level ? index : index + 1);
 }
 
-u32 round_size(const Network& net, u64, u32, u32) { return static_cast<const Grid&>(*net.traffic).nz - 1; }
-double mean_round_size(const Network& net) { return static_cast<const Grid&>(*net.traffic).nz - 1; }
+u32 round_size(const Network&, const ComponentData& own, u64, u32, u32) { return static_cast<const Grid&>(own).nz - 1; }
+double mean_round_size(const Network&, const ComponentData& own) { return static_cast<const Grid&>(own).nz - 1; }
 
 const Register<TrafficSpec> entry({
     .name = "many_to_many",

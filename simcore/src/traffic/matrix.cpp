@@ -75,10 +75,10 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   return data;
 }
 
-const Matrix& of(const Network& net) { return static_cast<const Matrix&>(*net.traffic); }
+const Matrix& of(const ComponentData& own) { return static_cast<const Matrix&>(own); }
 
-u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
-  const Matrix& data = of(net);
+u32 destination(const Network&, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+  const Matrix& data = of(own);
   const auto begin = data.until.begin() + static_cast<std::ptrdiff_t>(data.first[terminal]),
              last = data.until.begin() + static_cast<std::ptrdiff_t>(data.first[terminal + 1]) - 1;
   const double drawn = unit(traffic_draw(seed, terminal, sequence, 0)) * *last;
@@ -88,12 +88,12 @@ u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u
 
 // All sources have the clock of the busiest source. Any other source sends at a tick with the probability of its share,
 // so its Bernoulli trials succeed less often by that factor.
-u32 round_size(const Network& net, u64 seed, u32 terminal, u32 round) {
-  const double share = of(net).share[terminal];
+u32 round_size(const Network&, const ComponentData& own, u64 seed, u32 terminal, u32 round) {
+  const double share = of(own).share[terminal];
   return share >= 1 || unit(traffic_draw(seed, terminal, round, 1)) < share;
 }
 
-double share(const Network& net, u32 terminal) { return of(net).share[terminal]; }
+double share(const Network&, const ComponentData& own, u32 terminal) { return of(own).share[terminal]; }
 
 const Register<TrafficSpec> entry({
     .name = "matrix",

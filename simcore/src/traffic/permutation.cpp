@@ -21,8 +21,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return data;
 }
 
-u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) {
-  return static_cast<const Permutation&>(*net.traffic).to[terminal];
+u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32) {
+  return static_cast<const Permutation&>(own).to[terminal];
 }
 
 const Register<TrafficSpec> entry({

@@ -26,11 +26,11 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return data;
 }
 
-u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32) {
-  return static_cast<const RandomBisection&>(*net.traffic).to[terminal];
+u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32) {
+  return static_cast<const RandomBisection&>(own).to[terminal];
 }
-u32 round_size(const Network& net, u64, u32 terminal, u32) {
-  return static_cast<const RandomBisection&>(*net.traffic).to[terminal] != kNone;
+u32 round_size(const Network&, const ComponentData& own, u64, u32 terminal, u32) {
+  return static_cast<const RandomBisection&>(own).to[terminal] != kNone;
 }
 
 const Register<TrafficSpec> entry({

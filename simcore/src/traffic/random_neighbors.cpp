@@ -20,17 +20,17 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network&)
   return data;
 }
 
-u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+u32 destination(const Network& net, const ComponentData&, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   return below(traffic_draw(seed, terminal, sequence, 0), net.terminals);
 }
 
-u32 round_size(const Network& net, u64 seed, u32 terminal, u32 round) {
-  const auto& data = static_cast<const Neighbors&>(*net.traffic);
+u32 round_size(const Network&, const ComponentData& own, u64 seed, u32 terminal, u32 round) {
+  const auto& data = static_cast<const Neighbors&>(own);
   return data.least + below(traffic_draw(seed, terminal, round, 8), data.most - data.least + 1);
 }
 
-double mean_round_size(const Network& net) {
-  const auto& data = static_cast<const Neighbors&>(*net.traffic);
+double mean_round_size(const Network&, const ComponentData& own) {
+  const auto& data = static_cast<const Neighbors&>(own);
   return (data.least + data.most) / 2.0;
 }
 

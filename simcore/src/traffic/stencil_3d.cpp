@@ -10,16 +10,16 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return make_grid("stencil_3d", params, net);
 }
 
-u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
-  const auto& grid = static_cast<const Grid&>(*net.traffic);
+u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32 index) {
+  const auto& grid = static_cast<const Grid&>(own);
   u32 at[3] = {terminal % grid.nx, terminal / grid.nx % grid.ny, terminal / grid.nx / grid.ny};
   const u32 size[3] = {grid.nx, grid.ny, grid.nz}, d = index / 2;
   at[d] = (at[d] + (index % 2 ? 1 : size[d] - 1)) % size[d];
   return grid.at(at[0], at[1], at[2]);
 }
 
-u32 round_size(const Network&, u64, u32, u32) { return 6; }
-double mean_round_size(const Network&) { return 6; }
+u32 round_size(const Network&, const ComponentData&, u64, u32, u32) { return 6; }
+double mean_round_size(const Network&, const ComponentData&) { return 6; }
 
 const Register<TrafficSpec> entry({
     .name = "stencil_3d",

@@ -16,9 +16,9 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network&)
   return data;
 }
 
-u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+u32 destination(const Network& net, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   const u64 bits = traffic_draw(seed, terminal, sequence, 0);
-  if (static_cast<const Uniform&>(*net.traffic).self) return below(bits, net.terminals);
+  if (static_cast<const Uniform&>(own).self) return below(bits, net.terminals);
   const u32 other = below(bits, net.terminals - 1);
   return other < terminal ? other : other + 1;
 }

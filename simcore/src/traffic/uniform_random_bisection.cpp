@@ -18,12 +18,12 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   return data;
 }
 
-u32 destination(const Network& net, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+u32 destination(const Network& net, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
   const Lattice& grid = lattice(net);
-  const u32 k = static_cast<const Bisection&>(*net.traffic).dimension, own = terminal / grid.terminals;
+  const u32 k = static_cast<const Bisection&>(own).dimension, from = terminal / grid.terminals;
   // Draws a router among all, then replaces its coordinate k by the mirrored own coordinate.
   const u32 any = below(traffic_draw(seed, terminal, sequence, 0), net.routers),
-            mirrored = grid.widths[k] - 1 - grid.coordinate(own, k);
+            mirrored = grid.widths[k] - 1 - grid.coordinate(from, k);
   const u32 router = any - grid.coordinate(any, k) * grid.stride[k] + mirrored * grid.stride[k];
   return router * grid.terminals + grid.terminals - 1 - terminal % grid.terminals;
 }

@@ -4,6 +4,7 @@
 
 #include "simcore/error.hpp"
 #include "simcore/workload.hpp"
+#include "stage/generation.hpp"
 #include "verify/verify.hpp"
 
 namespace flitgym {
@@ -403,11 +404,12 @@ class NetworkCheck {
     u32 backlogged = 0;
     for (u32 t = 0; t < net_.terminals; t++) {
       const Terminal& x = s_.terminals[t];
-      hold(x.step < net_.load_from.size(), "the load of a source");
+      hold(x.step < net_.load_steps, "the load of a source");
       backlogged += x.left > 0;
+      hold(!net_.on_off || x.next_tick == kNever || x.tick >= cycle_of(x.next_tick), "the burst of a source");
       if (net_.workload) continue;
       if (x.left > 0) {
-        const u32 all = x.round == 0 ? 0 : net_.round_size ? net_.round_size(net_, net_.seed, t, x.round - 1) : 1;
+        const u32 all = x.round == 0 ? 0 : net_.round_size(net_.seed, t, x.round - 1, x.step);
         hold(x.left <= all && x.index == all - x.left && !due[t] && !s_.part.totals.sources_stopped,
              "the round of a source");
       } else {

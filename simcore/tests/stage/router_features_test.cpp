@@ -248,7 +248,7 @@ TEST(the_oldest_is_served_first) {
     Simulation sim(config(hyperx_section({3}, 6), router, {"dimension_order", {}},
                           {"hotspot", {{"hot_terminals", i64{1}}, {"fraction", 1.0}, {"load", 0.3}}}));
     const Network& net = sim.network();
-    const u32 hot = net.destination(net, 1, 0, 0, 0, 0), router_of_hot = net.terminal_router[hot];
+    const u32 hot = net.destination(1, 0, 0, 0, 0), router_of_hot = net.terminal_router[hot];
     u32 out_of_order = 0, served = 0;
     for (u32 now = 0; now < 3000; now++) {
       std::vector<u32> ends;

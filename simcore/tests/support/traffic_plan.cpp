@@ -19,12 +19,12 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network&)
   return plan;
 }
 
-u32 destination(const Network& net, u64, u32 terminal, u32, u32, u32 index) {
-  return static_cast<const Plan&>(*net.traffic).destinations.at(terminal)[index];
+u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32, u32, u32 index) {
+  return static_cast<const Plan&>(own).destinations.at(terminal)[index];
 }
 
-u32 round_size(const Network& net, u64, u32 terminal, u32 round) {
-  const auto& plan = static_cast<const Plan&>(*net.traffic).destinations;
+u32 round_size(const Network&, const ComponentData& own, u64, u32 terminal, u32 round) {
+  const auto& plan = static_cast<const Plan&>(own).destinations;
   const auto found = plan.find(terminal);
   return round > 0 || found == plan.end() ? 0 : static_cast<u32>(found->second.size());
 }

@@ -275,8 +275,8 @@ TEST(random_bisection_sends_the_counted_patterns) {
     const Section traffic = {"random_bisection", merge(values, {{"both_ways", both_ways}})};
     const auto net = build(config(small_network(), input_queued(), {"minimal", {}}, traffic));
     for (u32 k = 0; k < 36; k++) {
-      CHECK_EQ(net->destination(*net, 1, order[k], 0, 0, 0), order[36 + k]);
-      CHECK_EQ(net->destination(*net, 1, order[36 + k], 0, 0, 0), both_ways ? order[k] : kNone);
+      CHECK_EQ(net->destination(1, order[k], 0, 0, 0), order[36 + k]);
+      CHECK_EQ(net->destination(1, order[36 + k], 0, 0, 0), both_ways ? order[k] : kNone);
     }
   }
   // A single switch carries all that half of the terminals can send.

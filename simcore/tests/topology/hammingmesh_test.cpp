@@ -132,7 +132,7 @@ TEST(hammingmesh_accepts_uniform_traffic) {
 // The groups are the boards, so adversarial traffic goes from board to board.
 TEST(hammingmesh_groups_are_boards) {
   const auto net = build(config(Shape{3, 2, 2, 2}.section(), input_queued(), {"minimal", {}}, {"adversarial", {}}));
-  for (u32 t = 0; t < net->terminals; t++) CHECK_EQ(net->destination(*net, 1, t, 0, 0, 0) / 6, (t / 6 + 1) % 4);
+  for (u32 t = 0; t < net->terminals; t++) CHECK_EQ(net->destination(1, t, 0, 0, 0) / 6, (t / 6 + 1) % 4);
 }
 
 TEST(hammingmesh_refuses_impossible_trees) {

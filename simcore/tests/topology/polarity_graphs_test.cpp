@@ -121,7 +121,7 @@ TEST(polarfly_takes_adversarial_traffic_between_routers) {
   const Section adversarial{"adversarial", {{"shift", i64{5}}}};
   const auto net = build(config(polarfly(5, 3, "routers"), input_queued(), {"minimal", {}}, adversarial));
   for (u32 t = 0; t < net->terminals; t++)
-    for (u32 n = 0; n < 4; n++) CHECK_EQ(net->terminal_router[net->destination(*net, 1, t, n, 0, 0)], (t / 3 + 5) % 31);
+    for (u32 n = 0; n < 4; n++) CHECK_EQ(net->terminal_router[net->destination(1, t, n, 0, 0)], (t / 3 + 5) % 31);
   CHECK_THROWS(ConfigError, build(config(polarfly(5, 3), input_queued(), {"minimal", {}}, adversarial)),
                "groups of equal size");
 }

@@ -206,7 +206,7 @@ TEST(torus_ties_are_even) {
 TEST(patterns_on_a_torus) {
   // Tornado: x + ceil(k/2) - 1 in the given dimensions (D&T, table 3.1).
   const Section grid = torus_section({"torus", {8, 5}, {1}, {}, 2});
-  const auto to = [](const Network& net, u32 terminal) { return net.destination(net, net.seed, terminal, 0, 0, 0); };
+  const auto to = [](const Network& net, u32 terminal) { return net.destination(net.seed, terminal, 0, 0, 0); };
   // 6 + 3 mod 8.
   CHECK_EQ(to(*network(grid, {"tornado", {}}), 2 * 6 + 1), 2u * 1 + 1);
   // 4 + 2 mod 5.

@@ -20,7 +20,7 @@ std::shared_ptr<const Network> on_dragonfly(const Section& traffic, const Sectio
   return build(config(topology, input_queued(), {"minimal", {}}, traffic));
 }
 u32 to(const Network& net, u32 terminal, u32 sequence = 0) {
-  return net.destination(net, net.seed, terminal, sequence, 0, 0);
+  return net.destination(net.seed, terminal, sequence, 0, 0);
 }
 
 // 8x8x8, T=8: terminal = slot + 8 (x + 8 (y + 8 z)).
@@ -176,7 +176,7 @@ TEST(general_patterns_on_hyperx) {
   }
   // The grid 8 x 64 x 8: x is the terminal's place, y the router in the plane, z the plane.
   // y+ is place 0 of the next router.
-  CHECK_EQ(network({"stencil_3d", {}})->destination(*network({"stencil_3d", {}}), 1, 0, 0, 0, 3), 8u);
+  CHECK_EQ(network({"stencil_3d", {}})->destination(1, 0, 0, 0, 3), 8u);
 }
 
 TEST(impossible_patterns_are_refused) {

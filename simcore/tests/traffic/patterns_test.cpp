@@ -14,12 +14,12 @@ std::shared_ptr<const Network> network(const Section& traffic, const Section& to
   return build(config(topology, hpdc21(), {"minimal", {}}, traffic, seed));
 }
 u32 to(const Network& net, u32 terminal, u32 sequence = 0, u32 round = 0, u32 index = 0) {
-  return net.destination(net, net.seed, terminal, sequence, round, index);
+  return net.destination(net.seed, terminal, sequence, round, index);
 }
 
 std::vector<u32> round_of(const Network& net, u32 terminal) {
   std::vector<u32> out;
-  for (u32 k = 0; k < net.round_size(net, net.seed, terminal, 0); k++) out.push_back(to(net, terminal, k, 0, k));
+  for (u32 k = 0; k < net.round_size(net.seed, terminal, 0); k++) out.push_back(to(net, terminal, k, 0, k));
   return out;
 }
 
@@ -121,7 +121,7 @@ TEST(random_neighbours_six_to_twenty) {
   const u32 n = 1056 * 20;
   for (u32 t = 0; t < 1056; t++)
     for (u32 round = 0; round < 20; round++) {
-      const u32 size = net->round_size(*net, 1, t, round);
+      const u32 size = net->round_size(1, t, round);
       count[size]++;
       sum += size;
     }
@@ -130,7 +130,7 @@ TEST(random_neighbours_six_to_twenty) {
     else CHECK_NEAR(count[size], n / 15.0, 5 * std::sqrt(n / 15.0));
   }
   CHECK_NEAR(sum / n, 13, 5 * 4.32 / std::sqrt(n));  // 4.32: the standard deviation of 6..20
-  CHECK_EQ(net->packets_per_round, 13);
+  CHECK_EQ(net->patterns[0].packets_per_round, 13);
 }
 
 // Each flit time has a trial of probability load / packet flits.

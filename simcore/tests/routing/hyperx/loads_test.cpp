@@ -56,7 +56,7 @@ struct Loads {
 // The packets of a permutation, one per terminal.
 Loads permutation(Lone& x) {
   Loads loads(x.net);
-  for (u32 t = 0; t < x.net.terminals; t++) loads.walk(x, t, x.net.destination(x.net, 1, t, 0, 0, 0));
+  for (u32 t = 0; t < x.net.terminals; t++) loads.walk(x, t, x.net.destination(1, t, 0, 0, 0));
   return loads;
 }
 
@@ -216,7 +216,7 @@ TEST(valiant_loads_by_every_intermediate) {
     Loads loads(x.net);
     for (u32 t = 0; t < 256; t++)
       for (u32 middle = 0; middle < 64; middle++) {
-        const Place at = x.send(t, x.net.destination(x.net, 1, t, 0, 0, 0));
+        const Place at = x.send(t, x.net.destination(1, t, 0, 0, 0));
         x.packet().phase = kToIntermediate;
         x.intermediate() = middle;
         x.walk_on(at, [&](u32 router, const Step& step) { loads.uses[x.net.port(router, step.port)]++; });
@@ -243,7 +243,7 @@ TEST(valiant_loads_as_drawn) {
     Loads loads(x.net);
     for (u32 t = 0; t < 4096; t++)
       for (u32 sequence = 0; sequence < 8; sequence++)
-        loads.walk(x, t, x.net.destination(x.net, 1, t, sequence, 0, 0), sequence);
+        loads.walk(x, t, x.net.destination(1, t, sequence, 0, 0), sequence);
     for (const u32 k : {0u, 1u, 2u}) {
       CHECK_NEAR(loads.mean(k) / 8, 2, 2 * (5 * 0.0015 + (traffic.name == "uniform" ? 1 / 512.0 : 0)));
       CHECK_FOR(loads.most(k) <= 16 + 7 * 4, traffic.name + " " + std::to_string(loads.most(k)));

@@ -29,7 +29,9 @@ Section quiet(const std::string& name) { return {name, name[0] == 'q' ? Values{{
 
 // In round n every terminal sends one packet to the terminal whose number differs in the bits of n. All packets of a
 // round together use every link at most once, so they never meet.
-u32 shifted(const Network& net, u64, u32 terminal, u32, u32 round, u32) { return terminal ^ (round % net.terminals); }
+u32 shifted(const Network& net, const ComponentData&, u64, u32 terminal, u32, u32 round, u32) {
+  return terminal ^ (round % net.terminals);
+}
 const Register<TrafficSpec> shifts({"test_shifts",
                                     "every pair of terminals in turn",
                                     {},

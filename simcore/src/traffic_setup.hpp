@@ -1,0 +1,17 @@
+// Parts of build() that set up the traffic from its parameters.
+#pragma once
+
+#include <string>
+
+#include "simcore/registry.hpp"
+
+namespace flitgym {
+
+// Sets packets, loads and patterns from the section `traffic`.
+void choose_traffic(const Config& config, const Params& router, Network& net);
+
+// A component in words, "adversarial shift=4": a name and parameters. Numbers, lists of numbers such as [0,1], true and
+// false become values of their type, and other words become text. Throws ConfigError.
+Section in_words(const std::string& where, const std::string& words);
+
+}  // namespace flitgym
