@@ -319,6 +319,10 @@ TEST(mappers_find_lines_and_cliques) {
   const mapping::MappingProblem p{mapping::application_graph(line), mapping::sites_of(*ring, numbers(32)), 1};
   CHECK_EQ(dilation(p, mapped("recursive", p)), 1.0);
   CHECK_EQ(dilation(p, mapping::threshold_accepting(p, mapped("greedy", p), {200000, 0})), 1.0);
+  {
+    const PlainLibrary library;  // multicore makes a part of each rank here, so it needs no partition
+    CHECK(dilation(p, mapped("multicore", p)) < 2 && dilation(p, numbers(32)) > 5);
+  }
 
   // Cliques of as many ranks as a router has terminals, with scattered numbers: each ends on one router.
   const auto net = network(hyperx_section({4, 4}, 4));
@@ -332,6 +336,28 @@ TEST(mappers_find_lines_and_cliques) {
   const mapping::MappingProblem q{mapping::application_graph(cliques), mapping::sites_of(*net, numbers(64)), 1};
   for (const char* name_of : {"greedy", "recursive"})
     CHECK_FOR(mapping::hop_bytes(q, mapped(name_of, q)) == 0, name_of);
+}
+
+// Twelve ranks that each send to the fifth next, on a torus of 4x3. An exchange of two ranks changes the hops of all
+// their messages; the sum over the messages of one rank must not miss any.
+TEST(threshold_accepting_counts_every_message) {
+  const auto net = network(torus_of({4, 3}));
+  workload::CommunicationMatrix shifts;
+  for (u32 r = 0; r < 12; r++) {
+    shifts.peer.push_back((r + 5) % 12), shifts.bytes.push_back(100 + r);
+    shifts.first.push_back(shifts.peer.size());
+    shifts.ranks++;
+  }
+  const mapping::MappingProblem p{mapping::application_graph(shifts), mapping::sites_of(*net, numbers(12)), 1};
+  // No exchange of two ranks improves the result.
+  const mapping::Mapping refined = mapping::threshold_accepting(p, numbers(12), {20000, 0});
+  const double least = mapping::hop_bytes(p, refined);
+  for (u32 a = 0; a < 12; a++)
+    for (u32 b = a + 1; b < 12; b++) {
+      mapping::Mapping other = refined;
+      std::swap(other[a], other[b]);
+      CHECK(mapping::hop_bytes(p, other) >= least);
+    }
 }
 
 TEST(bisection_of_known_graphs) {
