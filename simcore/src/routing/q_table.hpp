@@ -96,6 +96,40 @@ inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bi
          rule.ports[std::size_t{router} * rule.table.columns + below(bits, rule.port_count[router])];
 }
 
+// Columns of the ports that a packet may take besides its minimal port.
+struct ColumnRange {
+  u32 first = 0, end = 0;
+  bool empty() const { return first >= end; }
+};
+struct Pick {
+  u32 column;
+  float least;  // of the allowed columns
+};
+
+// The column with the least value among `minimal` and the range; `minimal` if the relative gain is below the threshold.
+inline Pick pick(const float* row, u32 minimal, const ColumnRange& range, double threshold) {
+  Pick best = {minimal, row[minimal]};
+  for (u32 c = range.first; c < range.end; c++)
+    if (row[c] < best.least) best = {c, row[c]};
+  if ((row[minimal] - best.least) / row[minimal] < threshold) best.column = minimal;
+  return best;
+}
+
+// A random column of the range that has a link; `none` if there is none. Columns without a link hold infinity.
+inline u32 random_column(const float* row, const ColumnRange& range, u64 bits, u32 none) {
+  u32 links = 0;
+  for (u32 c = range.first; c < range.end; c++) links += row[c] < kUnreachable;
+  if (links == 0) return none;
+  u32 c = range.first;
+  for (u32 left = below(bits, links); row[c] == kUnreachable || left-- > 0;) c++;
+  return c;
+}
+
+// Does this packet explore at this router? Frozen tables do not explore.
+inline bool explores(const Network& net, const State& s, const QRule& rule, const Packet& p) {
+  return rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon;
+}
+
 inline bool is_column(const Network& net, u32 router, u32 column) {
   const u32 k = net.first_link[router] + column;
   return k < net.radix && net.is_link(net.port(router, k));
