@@ -27,7 +27,7 @@ double seen_by(const Network& net, const State& s, const Asked& asked, u32 port)
     router = seam.next_router[out];
     if (router != kNone && router != asked.to) port = net.topology->minimal_port(net, graph, router, asked.packet);
   }
-  return double{congestion} * hops;
+  return static_cast<double>(congestion) * hops;
 }
 
 void write(const Network& net, const State& s, const Asked& asked, float*, float* slots, u32 stride) {
