@@ -1,11 +1,13 @@
 // Q-adaptive with two corrections, after the description of X. Yuan (talks on UGAL-Q, Florida State University, 2025 and
 // 2026). The talks name two defects of routings with Q-tables on a Dragonfly: too few paths, and values that ignore the
-// constraints of the next router. UGAL-Q itself is not published, so both corrections here are flitgym's own:
+// constraints of the next router. UGAL-Q itself is not published, so the corrections here are flitgym's own:
 //
 //   paths   The second router of the source group decides again: its minimal port, or one of its global ports. In
 //           Q-adaptive (q_adaptive.cpp) only the source router leaves the minimal path in this group.
-//   values  A router reports the least value of the ports that the packet may take there. Q-adaptive reports the least
-//           value of all ports.
+//   values  A router reports the value of the port that the packet takes. Q-adaptive reports the least value of all
+//           ports, also of ports that the packet may not take.
+//   choice  As in UGAL, a random allowed port is compared with the minimal port. If all packets took the best port, they
+//           would rush to the port that was best a round trip ago.
 //
 // A router is constrained differently in a packet's source group and in its intermediate group, so the table has rows
 // for both:
@@ -50,8 +52,9 @@ void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule
     const u32 k_min = df.exit(router, destination_group, df.link_of(p));
     const ColumnRange range = allowed(net, df, p, group, back.kind, k_min);
     const bool at_home = group == df.group(net.terminal_router[p.source]);
-    const Pick best = pick(row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2);
-    if (back.kind != PortKind::kTerminal) detail.value = best.least;
+    const Pick best =
+        pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);
+    if (back.kind != PortKind::kTerminal) detail.value = best.value;
     port = df.p + best.column;
     if (!range.empty() && explores(net, s, rule, p))
       port = df.p + random_column(row, range, route_draw(net, p, 1), best.column);
@@ -83,8 +86,7 @@ void initialise(const Network& net, State& s) {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<QRule>();
-  read_rates(params, *rule);
-  rule->q_thld2 = params.real("q_thld2");
+  read_described(params, *rule);
   shape_table(net, *rule, 2 * (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive_corrected: (source or intermediate group, destination group without own, source slot) x "
               "non-terminal port",
@@ -93,20 +95,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return {6, 6};
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "",
-                       "the same threshold at the first router of an intermediate group, for its local ports"));
-  return specs;
-}
-
 const Register<RoutingSpec> entry({
     .name = "q_adaptive_corrected",
     .summary =
         "Q-adaptive with more paths and with values of allowed ports only, at most six hops (after the description of "
         "UGAL-Q by Yuan, 2025)",
     .topologies = {"dragonfly"},
-    .params = params(),
+    .params = described_params("the same threshold at the first router of an intermediate group, for its local ports"),
     .setup = setup,
     .route = route,
     .learn = q_learn,

@@ -16,8 +16,7 @@
 // path is local, global, 2 local, global, 2 local.
 //
 // Every hop between routers trains one row. A hop of a detour and a hop in the destination group train the row within
-// the group, and all others train the row between groups. A report holds the least value of the ports that the packet
-// may take.
+// the group, and all others train the row between groups. A report holds the value of the port that the packet takes.
 #include <algorithm>
 
 #include "routing/q_table.hpp"
@@ -45,7 +44,7 @@ Pick within(const Network& net, State& s, const Dragonfly& df, const QRule& rule
   const float* const row = rule.table.row(s, router, row_within(df, goal));
   const u32 direct = df.local_port(router, goal) - df.p;
   const ColumnRange range = decides ? ColumnRange{0, df.a - 1} : ColumnRange{};
-  Pick best = pick(row, direct, range, rule.q_thld2);
+  Pick best = pick(net, p, row, direct, range, rule.q_thld2, rule.candidates);
   if (decides && explores(net, s, rule, p)) best.column = random_column(row, range, route_draw(net, p, 1), direct);
   p.phase = best.column != direct ? kToIntermediate : p.phase == kToIntermediate ? kFromIntermediate : kMinimal;
   return best;
@@ -58,7 +57,7 @@ Step in_destination_group(const Network& net, State& s, const Dragonfly& df, con
   if (router != to) {
     const Pick best = within(net, s, df, rule, p, router, to, in_kind != PortKind::kLocal);
     step.port = df.p + best.column;
-    step.value = best.least;
+    step.value = best.value;
   }
   if (in_kind == PortKind::kGlobal) step.value = 0.0f;  // the row between groups ends here
   return step;
@@ -73,10 +72,10 @@ Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRu
   if (group == df.group(net.terminal_router[p.source])) {
     const u32 first = in_kind == PortKind::kTerminal ? 0 : df.a - 1;
     const ColumnRange range = p.hops <= 1 ? ColumnRange{first, net.link_span} : ColumnRange{};
-    Pick best = pick(row, k_min - df.p, range, rule.q_thld1);
+    Pick best = pick(net, p, row, k_min - df.p, range, rule.q_thld1, rule.candidates);
     if (!range.empty() && explores(net, s, rule, p))
       best.column = random_column(row, range, route_draw(net, p, 1), best.column);
-    return {df.p + best.column, best.least, kNone};
+    return {df.p + best.column, best.value, kNone};
   }
   const Phase came = p.phase;
   if (goal == router) {
@@ -85,10 +84,10 @@ Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRu
     return {k_min, row[k_min - df.p], kNone};
   }
   const Pick best = within(net, s, df, rule, p, router, goal, in_kind == PortKind::kGlobal);
-  if (came == kToIntermediate) return {df.p + best.column, best.least, row_within(df, goal)};
+  if (came == kToIntermediate) return {df.p + best.column, best.value, row_within(df, goal)};
   // The row between groups counts the direct hop to the goal. A better way within the group saves this time.
   const float direct = rule.table.row(s, router, row_within(df, goal))[k_min - df.p];
-  return {df.p + best.column, std::max(0.0f, row[k_min - df.p] - (direct - best.least)), kNone};
+  return {df.p + best.column, std::max(0.0f, row[k_min - df.p] - (direct - best.value)), kNone};
 }
 
 void route(const Network& net, State& s, Batch& b) {
@@ -149,8 +148,7 @@ void initialise(const Network& net, State& s) {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<QRule>();
-  read_rates(params, *rule);
-  rule->q_thld2 = params.real("q_thld2");
+  read_described(params, *rule);
   const Dragonfly& df = as_dragonfly(net);
   shape_table(net, *rule, df.g - 1 + df.a,
               "q_hierarchical: (destination group without own; then router of the own group) x non-terminal port",
@@ -159,20 +157,13 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   return {7, 7};
 }
 
-std::vector<ParamSpec> params() {
-  auto specs = q_adaptive_params();
-  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "",
-                       "the same threshold within a group, for detours over another router of the group"));
-  return specs;
-}
-
 const Register<RoutingSpec> entry({
     .name = "q_hierarchical",
     .summary =
         "Q-tables between groups and within a group, at most seven hops (after the description of Q-hierarchical, ICC "
         "2023)",
     .topologies = {"dragonfly"},
-    .params = params(),
+    .params = described_params("the same threshold within a group, for detours over another router of the group"),
     .setup = setup,
     .route = route,
     .learn = q_learn,

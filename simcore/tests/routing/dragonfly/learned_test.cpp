@@ -11,15 +11,16 @@ using namespace scenes;
 
 namespace {
 
-const Values kExact = {{"epsilon", 0.0}, {"integer_ns", false}};
+const Values kExact = {{"epsilon", 0.0}, {"integer_ns", false}}, kAll = merge(kExact, {{"candidates", i64{0}}});
 
 float& entry(Simulation& sim, u32 router, u32 row, u32 column) {
   return learned_table(sim.network()).row(sim.state(), router, row)[column];
 }
 
 Simulation one_packet(const std::string& routing, u32 source, u32 destination, const Values& changes = {}) {
+  const Values& values = routing == "q_adaptive" ? kExact : kAll;
   return Simulation(
-      config(small_network(), hpdc21(), {routing, merge(kExact, changes)}, planned({{source, destination}})));
+      config(small_network(), hpdc21(), {routing, merge(values, changes)}, planned({{source, destination}})));
 }
 
 // The packet's ports, from its source to the ejection.
@@ -52,7 +53,7 @@ TEST(corrected_table_has_rows_for_both_groups) {
 
 // Terminal 2 (router 1) to terminal 10 by router 0. Router 0 may not take its local port, so a low value there is not
 // reported. It may take its other global port, so a low value there is reported, and the packet goes there.
-TEST(corrected_reports_hold_the_least_of_the_allowed_ports) {
+TEST(corrected_reports_hold_allowed_ports_only) {
   struct Case {
     u32 column;
     double reported;
@@ -82,7 +83,7 @@ TEST(corrected_decision_in_the_intermediate_group) {
     entry(sim, 24, row, 0) = value;
     const auto route = route_of(sim);
     CHECK(route[0] == 6 && route[1] == port);
-    CHECK_NEAR(entry(sim, 2, 6, 4), 100 + 0.04 * (kGlobal + value - 100), 1e-3);
+    CHECK_NEAR(entry(sim, 2, 6, 4), 100 + 0.04 * (kGlobal + (port == 3 ? 330 : value) - 100), 1e-3);
   }
 }
 
@@ -151,6 +152,23 @@ TEST(hierarchical_detour_in_the_intermediate_group) {
 }
 
 // ---- Both ----
+
+// By default one random port is compared with the minimal port. If only one other port is better, few packets find it.
+TEST(learned_routings_compare_random_ports) {
+  for (const std::string routing : {"q_adaptive_corrected", "q_hierarchical"})
+    for (const i64 candidates : {0, 1}) {
+      u32 found = 0;
+      for (u64 seed = 1; seed <= 40; seed++) {
+        Simulation sim(config(small_network(), hpdc21(), {routing, merge(kExact, {{"candidates", candidates}})},
+                              planned({{2, 10}}), seed));
+        entry(sim, 1, 0, 4) = 10;
+        const u32 port = route_of(sim)[0];
+        CHECK(port == 2 || port == 6);
+        found += port == 6;
+      }
+      CHECK_FOR(candidates == 0 ? found == 40 : found >= 2 && found <= 18, routing);  // one port of five
+    }
+}
 
 TEST(learned_routings_on_dragonfly_are_free_of_deadlock) {
   struct Case {
