@@ -12,7 +12,8 @@ Lone dragonfly(const Section& routing) {
   return Lone(build(config(small_network(), hpdc21(), routing, {"uniform", {}})));
 }
 const Section kSeam = {
-    "agent", {{"observation", std::string("remote_queues")}, {"relation", std::string("ugal_global")}, {"slots", i64{2}}}};
+    "agent",
+    {{"observation", std::string("remote_queues")}, {"relation", std::string("ugal_global")}, {"slots", i64{2}}}};
 
 }  // namespace
 
@@ -37,8 +38,7 @@ TEST(least_remote_queue_is_the_choice_of_ugal_g) {
         for (Lone* lone : {&oracle, &x}) congest(*lone, router, port, 0, below(draw(2, n, 8 * router + port), 6), 0);
     const Shown shown = show(x, x.send(source, destination, n));
     if (shown.count < 2) continue;
-    const float minimal = shown.per_slot[0].at("congestion"),
-                detour = shown.per_slot[1].at("congestion");
+    const float minimal = shown.per_slot[0].at("congestion"), detour = shown.per_slot[1].at("congestion");
     CHECK(oracle.ask(oracle.send(source, destination, n)) == shown.slots[detour < minimal]);
     detours += detour < minimal;
     decisions++;

@@ -1,12 +1,13 @@
-// Q-adaptive with two corrections, after the description of X. Yuan (talks on UGAL-Q, Florida State University, 2025 and
-// 2026). The talks name two defects of routings with Q-tables on a Dragonfly: too few paths, and values that ignore the
-// constraints of the next router. UGAL-Q itself is not published, so the corrections here are flitgym's own:
+// Q-adaptive with two corrections, after the description of X. Yuan (talks on UGAL-Q, Florida State University, 2025
+// and 2026). The talks name two defects of routings with Q-tables on a Dragonfly: too few paths, and values that ignore
+// the constraints of the next router. UGAL-Q itself is not published, so the corrections here are flitgym's own:
 //
 //   paths   The second router of the source group decides again: its minimal port, or one of its global ports. In
 //           Q-adaptive (q_adaptive.cpp) only the source router leaves the minimal path in this group.
 //   values  A router reports the value of the port that the packet takes. Q-adaptive reports the least value of all
 //           ports, also of ports that the packet may not take.
-//   choice  As in UGAL, a random allowed port is compared with the minimal port. If all packets took the best port, they
+//   choice  As in UGAL, a random allowed port is compared with the minimal port. If all packets took the best port,
+//   they
 //           would rush to the port that was best a round trip ago.
 //
 // A router is constrained differently in a packet's source group and in its intermediate group, so the table has rows
@@ -32,7 +33,8 @@ u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_gro
 ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 group, PortKind in_kind, u32 k_min) {
   const u32 locals = df.a - 1, columns = net.link_span;
   if (in_kind == PortKind::kTerminal) return {0, columns};
-  if (group == df.group(net.terminal_router[p.source])) return p.hops == 1 ? ColumnRange{locals, columns} : ColumnRange{};
+  if (group == df.group(net.terminal_router[p.source]))
+    return p.hops == 1 ? ColumnRange{locals, columns} : ColumnRange{};
   return in_kind == PortKind::kGlobal && !df.is_global(k_min) ? ColumnRange{0, locals} : ColumnRange{};
 }
 
@@ -52,15 +54,13 @@ void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule
     const u32 k_min = df.exit(router, destination_group, df.link_of(p));
     const ColumnRange range = allowed(net, df, p, group, back.kind, k_min);
     const bool at_home = group == df.group(net.terminal_router[p.source]);
-    const Pick best =
-        pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);
+    const Pick best = pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);
     if (back.kind != PortKind::kTerminal) detail.value = best.value;
     port = df.p + best.column;
     if (!range.empty() && explores(net, s, rule, p))
       port = df.p + random_column(row, range, route_draw(net, p, 1), best.column);
   }
-  if (detail.value >= 0)
-    detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), destination_group);
+  if (detail.value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), destination_group);
   b.out_port[i] = static_cast<u16>(port);
   // Ejection keeps the VC of the last hop.
   b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;

@@ -9,11 +9,11 @@
 //   columns         non-terminal ports
 // All packets to a group share a row, so a row learns from more packets than a row of Q-adaptive.
 //
-// Between groups, the source router chooses any port, and the second router of the source group chooses its minimal port
-// or one of its global ports. In an intermediate group, the goal is the router with the link to the destination group.
-// Within a group, the first router that the packet reaches chooses the direct port to the goal, or a detour over one
-// other router. The goal in the destination group is the last router. VC class = router-to-router hops done. The longest
-// path is local, global, 2 local, global, 2 local.
+// Between groups, the source router chooses any port, and the second router of the source group chooses its minimal
+// port or one of its global ports. In an intermediate group, the goal is the router with the link to the destination
+// group. Within a group, the first router that the packet reaches chooses the direct port to the goal, or a detour over
+// one other router. The goal in the destination group is the last router. VC class = router-to-router hops done. The
+// longest path is local, global, 2 local, global, 2 local.
 //
 // Every hop between routers trains one row. A hop of a detour and a hop in the destination group train the row within
 // the group, and all others train the row between groups. A report holds the value of the port that the packet takes.
@@ -117,9 +117,7 @@ void route(const Network& net, State& s, Batch& b) {
 void initialise(const Network& net, State& s) {
   const Dragonfly& df = as_dragonfly(net);
   const auto hop = [&](u32 router, u32 port) { return static_cast<float>(hop_ns(net, net.port(router, port))); };
-  const auto peer = [&](u32 router, u32 port) {
-    return net.router_of_port(net.channels[net.port(router, port)].peer);
-  };
+  const auto peer = [&](u32 router, u32 port) { return net.router_of_port(net.channels[net.port(router, port)].peer); };
   // Along the minimal path to the group.
   const auto minimal = [&](u32 router, u32 group) {
     float ns = 0;

@@ -30,8 +30,7 @@ void route(const Network& net, State& s, Batch& b) {
           intermediate = df.group(middle);
         }
       }
-      if (least >= 0 && rule.diverts(seen_on_minimal_path(net, s, df, rule, p, b.router[i], e), least))
-        take_detour(p);
+      if (least >= 0 && rule.diverts(seen_on_minimal_path(net, s, df, rule, p, b.router[i], e), least)) take_detour(p);
     }
     choose(b, i, follow_legs<false>(net, df, kClasses, p, intermediate, b.router[i], e));
   }

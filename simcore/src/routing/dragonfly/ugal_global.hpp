@@ -38,8 +38,7 @@ inline double seen_through(const Network& net, const State& s, const Dragonfly& 
                            const Packet& p, u32 router, u32 group, const Ends& e) {
   const Seen there = walk(net, s, df, rule, df.link_of(p), router, group, kNone);
   const Seen on = walk(net, s, df, rule, df.link_of(p), router, e.destination_group, e.destination_router);
-  return (there.congestion + (rule.whole_path ? on.congestion : 0)) *
-         (rule.hop_weighted ? there.hops + on.hops : 1.0);
+  return (there.congestion + (rule.whole_path ? on.congestion : 0)) * (rule.hop_weighted ? there.hops + on.hops : 1.0);
 }
 
 }  // namespace flitgym::routing::dragonfly

@@ -176,9 +176,9 @@ TEST(learned_routings_on_dragonfly_are_free_of_deadlock) {
     u32 longest;
   };
   for (const Case& c : {Case{"q_adaptive_corrected", 6}, {"q_hierarchical", 7}})
-    for (const auto& [topology, turns] :
-         {std::pair{dragonfly_section(1, 3, 1, 4), 1u}, {dragonfly_section(1, 4, 1, 3), 2u},
-          {dragonfly_section(2, 3, 1, 3), 1u}}) {
+    for (const auto& [topology, turns] : {std::pair{dragonfly_section(1, 3, 1, 4), 1u},
+                                          {dragonfly_section(1, 4, 1, 3), 2u},
+                                          {dragonfly_section(2, 3, 1, 3), 1u}}) {
       Lone x = lone(topology, {c.routing, {{"epsilon", 0.5}, {"q_thld1", 0.0}, {"q_thld2", -10.0}}});
       u32 longest = 0;
       const Edges edges = explore(
@@ -194,7 +194,8 @@ TEST(learned_routings_on_dragonfly_are_free_of_deadlock) {
 // Under load every packet arrives, flits and credits add up, and a repeated run is the same run.
 TEST(learned_routings_deliver_and_repeat) {
   for (const std::string routing : {"q_adaptive_corrected", "q_hierarchical"}) {
-    const Config loaded = config(small_network(), hpdc21(), {routing, {{"epsilon", 0.2}}}, {"adversarial", {{"load", 0.9}}});
+    const Config loaded =
+        config(small_network(), hpdc21(), {routing, {{"epsilon", 0.2}}}, {"adversarial", {{"load", 0.9}}});
     Simulation sim(loaded), again(loaded);
     for (u32 k = 0; k < 20; k++) {
       sim.run(150);
