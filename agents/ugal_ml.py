@@ -128,13 +128,13 @@ class Agent:
         """Decisions without UGAL-G's numbers, and the slot that UGAL-G takes."""
         if not rows:
             return {}
-        slots, general = int(self.seam["slots"]), len(self.seam["general"])
+        slots, general, seen = int(self.seam["slots"]), len(self.seam["general"]), len(self.seam["per_slot"])
         whole = rows["observation"]
-        own = whole[:, general:].reshape(len(whole), slots, -1)
+        own = whole[:, general:].reshape(len(whole), slots, seen + 1)
         # NumPy's argmin is the first slot of the least congestion: in a tie UGAL-G takes the minimal path.
         cost = np.where(rows["mask"].numpy(), own[:, :, -1].numpy(), np.inf)
         return {
-            "observation": torch.cat([whole[:, :general], own[:, :, :-1].reshape(len(whole), -1)], 1),
+            "observation": torch.cat([whole[:, :general], own[:, :, :-1].reshape(len(whole), slots * seen)], 1),
             "mask": rows["mask"],
             "action": rows["action"].long(),
             "label": torch.from_numpy(cost.argmin(1)),

@@ -131,8 +131,8 @@ inline u32 random_column(const float* row, const ColumnRange& range, u64 bits, u
   return c;
 }
 
-// The minimal column, or another column whose value is lower by the threshold (relative): the best of `candidates`
-// random columns of the range, or of the whole range with candidates = 0.
+// The minimal column, or another column whose value is lower by the threshold (relative). The other column is the best
+// of `candidates` random columns of the range. With candidates = 0 it is the best of the whole range.
 inline Pick pick(const Network& net, const Packet& p, const float* row, u32 minimal, const ColumnRange& range,
                  double threshold, u32 candidates) {
   Pick best = {minimal, row[minimal]};
