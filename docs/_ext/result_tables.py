@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from flitgym.agents.policy.file import load_policy
+from flitgym.configs import compose, core_sections
 from flitgym.configs.policies import shipped_policy
 from flitgym.experiments.benchmark import standing_of
 from flitgym.experiments.benchmarks.measures import SCORED
@@ -29,6 +30,7 @@ from flitgym.experiments.benchmarks.records import Record, read_records
 from flitgym.experiments.benchmarks.scoring import Bootstrap, Summary
 from flitgym.experiments.benchmarks.suite import Kind, Suite, Task, load_suite
 from flitgym.experiments.benchmarks.text import by_kind, by_network, overview
+from flitgym.simcore import Simulation
 
 DOCS = Path(__file__).resolve().parent.parent
 SUITES = ("quick", "standard")
@@ -55,6 +57,8 @@ _FURTHER: dict[Kind, tuple[str, str]] = {
     "recovery": ("recovery_ns", "recovery time, ns"),
     "changing": ("recovery_ns", "mean recovery time, ns"),
 }
+# Networks on which the leaderboard measures memory and cost: the first one that a policy played.
+_MEASURED_ON = ("dragonfly_342", "hyperx_64", "fat_tree_64", "torus_64", "dragonfly_342_sc22")
 _SCENES = (
     "input_queued_minimal_uniform_0.6",
     "hpdc21_q_adaptive_uniform_0.6",
@@ -64,6 +68,7 @@ _SCENES = (
 )
 # Headings of text columns.
 _TEXTS = {"policy", "policies", "suite", "task", "in task", "measure", "network", "best baseline", "core", "scene"}
+_TEXTS |= {"trained on", "command"}
 
 Rows = list[list[str]]
 
@@ -305,6 +310,64 @@ def behind(suite: str, policy: str) -> str:
     return markdown(("task", "measure", f"`{policy}`", "best", "best baseline", "difference"), rows)
 
 
+# --- Leaderboard ------------------------------------------------------------------------------------------------------
+
+
+def leaderboard() -> str:
+    """One row per policy of `standard`: scores, cost of a decision, memory of a router, training and command."""
+    suites = ("standard", "quick", "jobs")
+    of = {suite: {summary.policy: summary for summary in _summaries(suite)} for suite in suites}
+    rows = []
+    for policy, summary in of["standard"].items():
+        cells = [f"`{policy}`" + ("" if summary.complete else "†")]
+        for suite in suites:
+            known = of[suite].get(policy)
+            value = np.nan if known is None else known.by_set["held_out"].value
+            cells.append("-" if np.isnan(value) else f"{value:.2f}")
+        cells.append(f"{summary.played} of {summary.of}")
+        rows.append([*cells, *_hardware(policy), *_training(policy)])
+    heads = ["policy", *(f"`{suite}`" for suite in suites), "tasks of `standard`", "multiplications", "table values"]
+    return markdown([*heads, "bytes per router", "network", "trained on", "command"], rows)
+
+
+def _hardware(policy: str) -> list[str]:
+    """Multiplications and table values that a decision needs, bytes that a router keeps, and the network of both."""
+    played = {record.task for record in _records("standard") if record.policy == policy}
+    networks = {
+        task.network: place for place in _suite("standard").places for task in place.tasks.values() if task.id in played
+    }
+    network = next((name for name in _MEASURED_ON if name in networks), next(iter(networks)))
+    place = networks[network]
+    simulation = Simulation(core_sections(compose([f"routing={policy}", *place.overrides])))
+    products = weights = 0
+    if policy in _shipped():
+        layers, header = load_policy(shipped_policy(policy))
+        products = int(header["slots"]) * sum(weight.size for weight, _ in layers)
+        weights = sum(weight.size + bias.size for weight, bias in layers)
+    values, size = 0, weights * np.dtype(np.float32).itemsize
+    for memory in simulation.memories().values():
+        shape = memory["shape"]
+        if memory["learned"]:
+            values += shape[-1]  # a row
+        if memory["per"] in ("router", "port"):
+            # An array of ports is padded to a power of two.
+            cells = simulation.facts()["radix"] * np.prod(shape[2:]) if memory["per"] == "port" else np.prod(shape[1:])
+            size += int(cells) * np.dtype(memory["type"]).itemsize
+    return [f"{products:,}", f"{values:,}", f"{size:,}", f"`{network}`"]
+
+
+def _training(policy: str) -> list[str]:
+    if policy not in _shipped():
+        return ["-", f"`routing={policy}`"]
+    _, header = load_policy(shipped_policy(policy))
+    return [header["topology"], f"`{header['trained_by']}`"]
+
+
+@cache
+def _shipped() -> set[str]:
+    return {path.stem for path in (DOCS.parent / "agents" / "policies").glob("*.safetensors")}
+
+
 # --- Other sources ---------------------------------------------------------------------------------------------------
 
 
@@ -360,6 +423,7 @@ MAKERS: dict[str, Callable[..., str]] = {
         against_baselines,
         networks_against_baselines,
         behind,
+        leaderboard,
         shipped,
         readme,
         speed,

@@ -93,7 +93,7 @@ TEST(fork_stays_equal_each_cycle) {
 }
 
 TEST(snapshot_restores_and_runs_in_lockstep) {
-  for (const std::string routing : {"ugal_router", "q_routing", "q_adaptive"}) {
+  for (const std::string routing : {"ugal_router", "q_routing", "q_adaptive", "q_hierarchical"}) {
     Simulation sim(loaded(routing, 5, sc22()));
     sim.begin_window();
     sim.run(1200);

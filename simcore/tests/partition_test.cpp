@@ -25,7 +25,8 @@ std::vector<Case> cases() {
   const Section adversarial = {"adversarial", {{"load", 0.3}}}, hot = {"hotspot", {{"load", 0.3}}};
   std::vector<Case> all;
   const auto add = [&](const std::string& name, Config c) { all.push_back({name, std::move(c)}); };
-  for (const char* routing : {"minimal", "par", "ugal_group", "q_adaptive", "q_routing", "valiant_router"})
+  for (const char* routing : {"minimal", "par", "ugal_group", "q_adaptive", "q_routing", "valiant_router",
+                              "q_adaptive_corrected", "q_hierarchical"})
     for (const auto& [router, values] : {std::pair{"input_queued", input_queued()}, {"hpdc21", hpdc21()}})
       add(std::string("dragonfly ") + routing + ' ' + router, config(small_network(), values, {routing, {}}, uniform));
   add("dragonfly q_adaptive adversarial", config(small_network(), hpdc21(), {"q_adaptive", {}}, adversarial));

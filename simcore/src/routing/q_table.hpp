@@ -16,7 +16,8 @@ namespace flitgym::routing {
 struct QRule : ComponentData {
   double alpha = 0, beta = 0, epsilon = 0, q_thld1 = 0, q_thld2 = 0;
   bool integer_ns = true;
-  u32 max_hops = 0;  // q_routing
+  u32 max_hops = 0;    // q_routing
+  u32 candidates = 0;  // random ports compared with the minimal port; 0: all ports
   LearnedTable table;
   std::vector<u16> ports;       // [routers, columns] used columns of each router, in order
   std::vector<u16> port_count;  // [routers]
@@ -41,6 +42,20 @@ inline std::vector<ParamSpec> q_adaptive_params() {
            "relative gain below which the minimal port is kept (Dragonfly: at the source router)"),
       flag("integer_ns", true, "truncate estimates to whole ns, as the authors' code does"),
   };
+}
+
+// The parameters of the routings after descriptions (dragonfly/q_adaptive_corrected.cpp, q_hierarchical.cpp).
+inline std::vector<ParamSpec> described_params(std::string q_thld2) {
+  auto specs = q_adaptive_params();
+  specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "", std::move(q_thld2)));
+  specs.push_back(integer("candidates", 1, 0, 8, "",
+                          "number of random allowed ports that are compared with the minimal port; 0 = all of them"));
+  return specs;
+}
+inline void read_described(const Params& params, QRule& rule) {
+  read_rates(params, rule);
+  rule.q_thld2 = params.real("q_thld2");
+  rule.candidates = params.count("candidates");
 }
 
 // The parameters of q_adaptive where queues add to the estimates.
@@ -94,6 +109,47 @@ inline void q_learn(const Network& net, State& s, u32 port, u32 row, float targe
 inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
   return net.first_link[router] +
          rule.ports[std::size_t{router} * rule.table.columns + below(bits, rule.port_count[router])];
+}
+
+// Columns of the ports that a packet may take besides its minimal port.
+struct ColumnRange {
+  u32 first = 0, end = 0;
+  bool empty() const { return first >= end; }
+};
+struct Pick {
+  u32 column;
+  float value;
+};
+
+// A random column of the range that has a link; `none` if there is none. Columns without a link hold infinity.
+inline u32 random_column(const float* row, const ColumnRange& range, u64 bits, u32 none) {
+  u32 links = 0;
+  for (u32 c = range.first; c < range.end; c++) links += row[c] < kUnreachable;
+  if (links == 0) return none;
+  u32 c = range.first;
+  for (u32 left = below(bits, links); row[c] == kUnreachable || left-- > 0;) c++;
+  return c;
+}
+
+// The minimal column, or another column whose value is lower by the threshold (relative). The other column is the best
+// of `candidates` random columns of the range. With candidates = 0 it is the best of the whole range.
+inline Pick pick(const Network& net, const Packet& p, const float* row, u32 minimal, const ColumnRange& range,
+                 double threshold, u32 candidates) {
+  Pick best = {minimal, row[minimal]};
+  const auto consider = [&](u32 c) {
+    if (row[c] < best.value) best = {c, row[c]};
+  };
+  if (candidates == 0)
+    for (u32 c = range.first; c < range.end; c++) consider(c);
+  else if (!range.empty())
+    for (u32 k = 0; k < candidates; k++) consider(random_column(row, range, route_draw(net, p, 2 + k), minimal));
+  if ((row[minimal] - best.value) / row[minimal] < threshold) best = {minimal, row[minimal]};
+  return best;
+}
+
+// Does this packet explore at this router? Frozen tables do not explore.
+inline bool explores(const Network& net, const State& s, const QRule& rule, const Packet& p) {
+  return rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon;
 }
 
 inline bool is_column(const Network& net, u32 router, u32 column) {

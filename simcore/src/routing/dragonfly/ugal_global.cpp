@@ -1,32 +1,13 @@
 // UGAL-G: the oracle. It decides as UGALg does, but also sees queues at other routers. By default these are the queues
 // of the global channels of the source group, the definition of Kim et al. (ISCA 2008, 4.2). With scope=path it
 // sees the queues of every channel of both paths.
-#include "routing/dragonfly/two_legs.hpp"
+#include "routing/dragonfly/ugal_global.hpp"
 
 namespace flitgym::routing::dragonfly::ugal_global {
 
 namespace {
 
 constexpr LegClasses kClasses = {0, 1, 1, 1, 2};
-
-struct Seen {
-  u32 congestion = 0, hops = 0;
-};
-
-// Walks from `router` to `group`, or to the router `to` if one is given. Sums the congestion that the oracle sees.
-Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32 link, u32& router,
-          u32 group, u32 to) {
-  const u32 home = df.group(router);
-  Seen seen;
-  while (df.group(router) != group || (to != kNone && router != to)) {
-    const u32 k = to != kNone ? df.towards(router, to, link) : df.exit(router, group, link), port = net.port(router, k);
-    if (rule.whole_path || (df.group(router) == home && df.is_global(k)))
-      seen.congestion += port_congestion(s, rule.measure.parts, port);
-    seen.hops++;
-    router = net.router_of_port(net.channels[port].peer);
-  }
-  return seen;
-}
 
 void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
@@ -43,27 +24,20 @@ void route(const Network& net, State& s, Batch& b) {
       for (u32 k = 0; k < rule.candidates && e.source_group != e.destination_group; k++) {
         const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
         if (middle == kNone) break;
-        u32 at = b.router[i];
-        const Seen there = walk(net, s, df, rule, df.link_of(p), at, df.group(middle), kNone);
-        const Seen on = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
-        const double q = (there.congestion + (rule.whole_path ? on.congestion : 0)) *
-                         (rule.hop_weighted ? there.hops + on.hops : 1.0);
+        const double q = seen_through(net, s, df, rule, p, b.router[i], df.group(middle), e);
         if (least < 0 || q < least) {
           least = q;
           intermediate = df.group(middle);
         }
       }
-      u32 at = b.router[i];
-      const Seen direct = walk(net, s, df, rule, df.link_of(p), at, e.destination_group, e.destination_router);
-      if (least >= 0 && rule.diverts(direct.congestion * (rule.hop_weighted ? direct.hops : 1.0), least))
-        take_detour(p);
+      if (least >= 0 && rule.diverts(seen_on_minimal_path(net, s, df, rule, p, b.router[i], e), least)) take_detour(p);
     }
     choose(b, i, follow_legs<false>(net, df, kClasses, p, intermediate, b.router[i], e));
   }
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<UgalRule>();
+  auto rule = std::make_shared<OracleRule>();
   read_ugal(params, *rule);
   rule->measure = {congestion_of(params, net), Scope::kPort};
   rule->whole_path = params.text("scope") == "path";

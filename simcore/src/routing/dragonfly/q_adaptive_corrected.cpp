@@ -1,0 +1,112 @@
+// Q-adaptive with two corrections, after the description of X. Yuan (talks on UGAL-Q, Florida State University, 2025
+// and 2026). The talks name two defects of routings with Q-tables on a Dragonfly: too few paths, and values that ignore
+// the constraints of the next router. UGAL-Q itself is not published, so the corrections here are flitgym's own:
+//
+//   paths   The second router of the source group decides again: its minimal port, or one of its global ports. In
+//           Q-adaptive (q_adaptive.cpp) only the source router leaves the minimal path in this group.
+//   values  A router reports the value of the port that the packet takes. Q-adaptive reports the least value of all
+//           ports, also of ports that the packet may not take.
+//   choice  As in UGAL, a random allowed port is compared with the minimal port. If all packets took the best port,
+//   they
+//           would rush to the port that was best a round trip ago.
+//
+// A router is constrained differently in a packet's source group and in its intermediate group, so the table has rows
+// for both:
+//   row     (stage * (g - 1) + d) * p + slot; stage is 0 in the source group and 1 in an intermediate group; d and slot
+//           as in Q-adaptive
+//   column  non-terminal port
+//   value   estimated time in ns from this input buffer to arrival in the destination group
+// VC class = router-to-router hops done. The longest path is local, global, local, local, global, local.
+#include "routing/q_table.hpp"
+#include "topology/dragonfly.hpp"
+
+namespace flitgym::routing::dragonfly::q_adaptive_corrected {
+
+namespace {
+
+u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_group, u32 destination_group) {
+  const u32 stage = own_group != df.group(net.terminal_router[p.source]);
+  const u32 d = destination_group < own_group ? destination_group : destination_group - 1;
+  return (stage * (df.g - 1) + d) * df.p + net.terminal_port[p.source];
+}
+
+ColumnRange allowed(const Network& net, const Dragonfly& df, const Packet& p, u32 group, PortKind in_kind, u32 k_min) {
+  const u32 locals = df.a - 1, columns = net.link_span;
+  if (in_kind == PortKind::kTerminal) return {0, columns};
+  if (group == df.group(net.terminal_router[p.source]))
+    return p.hops == 1 ? ColumnRange{locals, columns} : ColumnRange{};
+  return in_kind == PortKind::kGlobal && !df.is_global(k_min) ? ColumnRange{0, locals} : ColumnRange{};
+}
+
+void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i) {
+  const u32 router = b.router[i];
+  Packet& p = s.packets[b.packet[i]];
+  PacketDetail& detail = s.details[b.packet[i]];
+  const u32 to = net.terminal_router[p.destination], group = df.group(router), destination_group = df.group(to);
+  const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
+  detail.value = -1.0f;  // no feedback
+  u32 port;
+  if (group == destination_group) {
+    if (back.kind == PortKind::kGlobal) detail.value = 0.0f;
+    port = router == to ? net.terminal_port[p.destination] : df.local_port(router, to);
+  } else {
+    const float* const row = rule.table.row(s, router, row_of(net, df, p, group, destination_group));
+    const u32 k_min = df.exit(router, destination_group, df.link_of(p));
+    const ColumnRange range = allowed(net, df, p, group, back.kind, k_min);
+    const bool at_home = group == df.group(net.terminal_router[p.source]);
+    const Pick best = pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);
+    if (back.kind != PortKind::kTerminal) detail.value = best.value;
+    port = df.p + best.column;
+    if (!range.empty() && explores(net, s, rule, p))
+      port = df.p + random_column(row, range, route_draw(net, p, 1), best.column);
+  }
+  if (detail.value >= 0) detail.row = row_of(net, df, p, df.group(net.router_of_port(back.peer)), destination_group);
+  b.out_port[i] = static_cast<u16>(port);
+  // Ejection keeps the VC of the last hop.
+  b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = as_dragonfly(net);
+  const auto& rule = static_cast<const QRule&>(*net.routing);
+  for (u32 i = 0; i < b.count; i++) decide(net, s, df, rule, b, i);
+}
+
+// The values of Q-adaptive.
+void initialise(const Network& net, State& s) {
+  const Dragonfly& df = as_dragonfly(net);
+  const auto global = static_cast<float>(net.link_latency_ns[2]), local = static_cast<float>(net.link_latency_ns[1]);
+  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
+    const u32 d = row / df.p % (df.g - 1), group = d < df.group(router) ? d : d + 1;
+    const u32 peer = net.channels[net.port(router, port)].peer;
+    const bool direct = df.is_global(port) && df.group(net.router_of_port(peer)) == group;
+    return direct ? global : global + local;
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<QRule>();
+  read_described(params, *rule);
+  shape_table(net, *rule, 2 * (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
+              "q_adaptive_corrected: (source or intermediate group, destination group without own, source slot) x "
+              "non-terminal port",
+              initialise);
+  data = rule;
+  return {6, 6};
+}
+
+const Register<RoutingSpec> entry({
+    .name = "q_adaptive_corrected",
+    .summary =
+        "Q-adaptive with more paths and with values of allowed ports only, at most six hops (after the description of "
+        "UGAL-Q by Yuan, 2025)",
+    .topologies = {"dragonfly"},
+    .params = described_params("the same threshold at the first router of an intermediate group, for its local ports"),
+    .setup = setup,
+    .route = route,
+    .learn = q_learn,
+});
+
+}  // namespace
+
+}  // namespace flitgym::routing::dragonfly::q_adaptive_corrected

@@ -1,0 +1,172 @@
+// Hierarchical Q-learning, after the description of Q-hierarchical (IEEE ICC 2023, doi 10.1109/ICC45041.2023.10278794):
+// routing between groups and routing within a group are learned apart. Only the abstract was available. The tables, the
+// paths and the learning rule here are flitgym's own.
+//
+// Table of a router:
+//   rows 0 .. g-2   between groups: one per destination group, without the own group. Value: time in ns from this input
+//                   buffer to arrival in the destination group
+//   rows g-1 ..     within the group: one per router of the own group. Value: time in ns to arrival at that router
+//   columns         non-terminal ports
+// All packets to a group share a row, so a row learns from more packets than a row of Q-adaptive.
+//
+// Between groups, the source router chooses any port, and the second router of the source group chooses its minimal
+// port or one of its global ports. In an intermediate group, the goal is the router with the link to the destination
+// group. Within a group, the first router that the packet reaches chooses the direct port to the goal, or a detour over
+// one other router. The goal in the destination group is the last router. VC class = router-to-router hops done. The
+// longest path is local, global, 2 local, global, 2 local.
+//
+// Every hop between routers trains one row. A hop of a detour and a hop in the destination group train the row within
+// the group, and all others train the row between groups. A report holds the value of the port that the packet takes.
+#include <algorithm>
+
+#include "routing/q_table.hpp"
+#include "topology/dragonfly.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym::routing::dragonfly::q_hierarchical {
+
+namespace {
+
+u32 row_between(u32 own_group, u32 destination_group) {
+  return destination_group < own_group ? destination_group : destination_group - 1;
+}
+u32 row_within(const Dragonfly& df, u32 to) { return df.g - 1 + df.place_of[to]; }
+
+struct Step {
+  u32 port;
+  float value;  // for the router that the packet came from; negative: no report
+  u32 row;      // of that router's table
+};
+
+// Towards router `goal` of the same group. The phase kToIntermediate marks the first hop of a detour.
+Pick within(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router, u32 goal,
+            bool decides) {
+  const float* const row = rule.table.row(s, router, row_within(df, goal));
+  const u32 direct = df.local_port(router, goal) - df.p;
+  const ColumnRange range = decides ? ColumnRange{0, df.a - 1} : ColumnRange{};
+  Pick best = pick(net, p, row, direct, range, rule.q_thld2, rule.candidates);
+  if (decides && explores(net, s, rule, p)) best.column = random_column(row, range, route_draw(net, p, 1), direct);
+  p.phase = best.column != direct ? kToIntermediate : p.phase == kToIntermediate ? kFromIntermediate : kMinimal;
+  return best;
+}
+
+// The packet is in its destination group, at another router than its last one or at this router.
+Step in_destination_group(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
+                          u32 to, PortKind in_kind) {
+  Step step{net.terminal_port[p.destination], 0.0f, row_within(df, to)};
+  if (router != to) {
+    const Pick best = within(net, s, df, rule, p, router, to, in_kind != PortKind::kLocal);
+    step.port = df.p + best.column;
+    step.value = best.value;
+  }
+  if (in_kind == PortKind::kGlobal) step.value = 0.0f;  // the row between groups ends here
+  return step;
+}
+
+// The packet is in its source group or in an intermediate group.
+Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
+                    u32 destination_group, PortKind in_kind) {
+  const u32 group = df.group(router), k_min = df.exit(router, destination_group, df.link_of(p));
+  const float* const row = rule.table.row(s, router, row_between(group, destination_group));
+  const u32 goal = df.is_global(k_min) ? router : net.router_of_port(net.channels[net.port(router, k_min)].peer);
+  if (group == df.group(net.terminal_router[p.source])) {
+    const u32 first = in_kind == PortKind::kTerminal ? 0 : df.a - 1;
+    const ColumnRange range = p.hops <= 1 ? ColumnRange{first, net.link_span} : ColumnRange{};
+    Pick best = pick(net, p, row, k_min - df.p, range, rule.q_thld1, rule.candidates);
+    if (!range.empty() && explores(net, s, rule, p))
+      best.column = random_column(row, range, route_draw(net, p, 1), best.column);
+    return {df.p + best.column, best.value, kNone};
+  }
+  const Phase came = p.phase;
+  if (goal == router) {
+    p.phase = kMinimal;
+    if (came == kFromIntermediate) return {k_min, 0.0f, row_within(df, router)};
+    return {k_min, row[k_min - df.p], kNone};
+  }
+  const Pick best = within(net, s, df, rule, p, router, goal, in_kind == PortKind::kGlobal);
+  if (came == kToIntermediate) return {df.p + best.column, best.value, row_within(df, goal)};
+  // The row between groups counts the direct hop to the goal. A better way within the group saves this time.
+  const float direct = rule.table.row(s, router, row_within(df, goal))[k_min - df.p];
+  return {df.p + best.column, std::max(0.0f, row[k_min - df.p] - (direct - best.value)), kNone};
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const Dragonfly& df = as_dragonfly(net);
+  const auto& rule = static_cast<const QRule&>(*net.routing);
+  for (u32 i = 0; i < b.count; i++) {
+    const u32 router = b.router[i];
+    Packet& p = s.packets[b.packet[i]];
+    PacketDetail& detail = s.details[b.packet[i]];
+    const u32 to = net.terminal_router[p.destination], group = df.group(to);
+    const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
+    const bool there = df.group(router) == group;
+    const Step step = there ? in_destination_group(net, s, df, rule, p, router, to, back.kind)
+                            : between_groups(net, s, df, rule, p, router, group, back.kind);
+    detail.value = back.kind == PortKind::kTerminal ? -1.0f : step.value;
+    if (detail.value >= 0) {
+      const u32 from = df.group(net.router_of_port(back.peer));
+      detail.row = step.row == kNone || from != df.group(router) ? row_between(from, group) : step.row;
+    }
+    b.out_port[i] = static_cast<u16>(step.port);
+    // Ejection keeps the VC of the last hop.
+    b.out_class[i] = router == to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
+  }
+}
+
+// Times of the allowed paths without queues.
+void initialise(const Network& net, State& s) {
+  const Dragonfly& df = as_dragonfly(net);
+  const auto hop = [&](u32 router, u32 port) { return static_cast<float>(hop_ns(net, net.port(router, port))); };
+  const auto peer = [&](u32 router, u32 port) { return net.router_of_port(net.channels[net.port(router, port)].peer); };
+  // Along the minimal path to the group.
+  const auto minimal = [&](u32 router, u32 group) {
+    float ns = 0;
+    while (df.group(router) != group) {
+      const u32 port = df.exit(router, group, 0);
+      ns += hop(router, port);
+      router = peer(router, port);
+    }
+    return ns;
+  };
+  fill_table(net, s, [&](u32 router, u32 row, u32 port) {
+    const u32 own = df.group(router), next = peer(router, port);
+    if (row >= df.g - 1) {
+      const u32 goal = own * df.a + row - (df.g - 1);
+      if (df.is_global(port) || goal == router) return kUnreachable;
+      return hop(router, port) + (next == goal ? 0.0f : hop(next, df.local_port(next, goal)));
+    }
+    const u32 group = row < own ? row : row + 1;
+    float rest = minimal(next, group);
+    if (!df.is_global(port))
+      for (u32 k = df.p + df.a - 1; k < net.radix; k++)
+        if (net.is_link(net.port(next, k))) rest = std::min(rest, hop(next, k) + minimal(peer(next, k), group));
+    return hop(router, port) + rest;
+  });
+}
+
+RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<QRule>();
+  read_described(params, *rule);
+  const Dragonfly& df = as_dragonfly(net);
+  shape_table(net, *rule, df.g - 1 + df.a,
+              "q_hierarchical: (destination group without own; then router of the own group) x non-terminal port",
+              initialise);
+  data = rule;
+  return {7, 7};
+}
+
+const Register<RoutingSpec> entry({
+    .name = "q_hierarchical",
+    .summary =
+        "Q-tables between groups and within a group, at most seven hops (after the description of Q-hierarchical, ICC "
+        "2023)",
+    .topologies = {"dragonfly"},
+    .params = described_params("the same threshold within a group, for detours over another router of the group"),
+    .setup = setup,
+    .route = route,
+    .learn = q_learn,
+});
+
+}  // namespace
+
+}  // namespace flitgym::routing::dragonfly::q_hierarchical
