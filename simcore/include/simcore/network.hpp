@@ -261,6 +261,9 @@ struct Network {
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
   // Updates the packet's data after an agent's choice; null: the relation keeps no such data.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
+  void (*delivered)(const Network&, State&, u32 packet) = nullptr;  // null: no component needs it
+  // Intermediate router of the path of a packet (registry.hpp); null: paths have none.
+  u32 (*waypoint)(const Network&, const State&, u32 packet, u32 router, u32 port) = nullptr;
   u32 (*destination)(const Network&, u64 seed, u32 terminal, u32 sequence, u32 round, u32 index) = nullptr;
   u32 (*round_size)(const Network&, u64 seed, u32 terminal, u32 round) = nullptr;  // null = 1
   double (*share)(const Network&, u32 terminal) = nullptr;  // factor on the offered load of a terminal; null = 1

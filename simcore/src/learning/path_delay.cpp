@@ -20,6 +20,13 @@ double queueing_ns(const Network& net, const State& s, u32 port) {
   return flits * channel.flit_cycles * net.cycle_ns;
 }
 
+// Router-local port of the first minimal path to another router.
+u32 towards(const Network& net, const Graph& graph, u32 router, u32 to) {
+  u32 port = kNone;
+  each_minimal(net, graph, router, to, [&](u32 k) { port = std::min(port, k); });
+  return port == kNone ? net.first_link[router] : port;
+}
+
 }  // namespace
 
 void path_delays(const Network& net, const State& s, const Batch& b, float* us) {
@@ -34,12 +41,16 @@ void path_delays(const Network& net, const State& s, const Batch& b, float* us) 
       out = 0;
       if (k >= d.slot_count[j]) continue;
       double ns = 0;
-      u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + k]);
+      const u32 first = d.ports[std::size_t{j} * seam.slots + k];
+      u32 port = net.port(b.router[i], first);
+      u32 middle = net.waypoint ? net.waypoint(net, s, b.packet[i], b.router[i], first) : kNone;
       for (;;) {
         ns += seam.hop_ns[port] + queueing_ns(net, s, port);
         const u32 router = seam.next_router[port];
-        if (router == kNone || router == to) break;
-        port = net.port(router, net.topology->minimal_port(net, graph, router, p));
+        if (router == middle) middle = kNone;
+        if (router == kNone || (router == to && middle == kNone)) break;
+        port = net.port(router, middle == kNone ? net.topology->minimal_port(net, graph, router, p)
+                                                : towards(net, graph, router, middle));
       }
       out = static_cast<float>(ns * 1e-3);
     }
