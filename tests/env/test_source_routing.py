@@ -35,7 +35,7 @@ def taken(decisions: str, cycles: int = 3000, **keywords: Any) -> tuple[dict[str
 def test_the_id_decides_at_the_source() -> None:
     env = gymnasium.make("flitgym/SourceRouting-v0", overrides=WORLD, control="all")
     observation, info = env.reset(seed=1)
-    hops = names(env.unwrapped.seam, 8).index("hops")
+    hops = names(env.unwrapped.seam, 8).index("progress.hops")
     for _ in range(200):
         assert observation[hops] == 0
         observation, _, terminated, truncated, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
@@ -55,13 +55,13 @@ def test_a_batch_has_one_decision_per_packet_only_at_the_source(decisions: str) 
 
 def test_returned_delays_reach_the_observation() -> None:
     rows, batch = taken("source", 8000)
-    at = np.array([name == "heard" for name in names(batch.seam, batch.options.slots)])
+    at = np.array([name == "returned.heard" for name in names(batch.seam, batch.options.slots)])
     heard = rows["observation"][:, at]
     early, late = heard[:100].mean(), heard[-100:].mean()
     assert early < late
-    delays = rows["observation"][:, np.array([n == "delay" for n in names(batch.seam, batch.options.slots)])]
+    delays = rows["observation"][:, np.array([n == "returned.delay" for n in names(batch.seam, batch.options.slots)])]
     # A delay that has returned is at least that of the idle path.
-    idle = rows["observation"][:, np.array([n == "idle_time" for n in names(batch.seam, batch.options.slots)])]
+    idle = rows["observation"][:, np.array([n == "returned.idle_time" for n in names(batch.seam, batch.options.slots)])]
     assert (delays[heard > 0] >= idle[heard > 0] - 2e-3).all()
 
 

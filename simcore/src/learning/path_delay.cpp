@@ -2,6 +2,7 @@
 // length. A router cannot know it, but a reward may use it, because only the trainer sees rewards. It is available at
 // once, while the true delay is known only after thousands of other decisions.
 #include <algorithm>
+#include <limits>
 
 #include "simcore/learning.hpp"
 #include "topology/graph.hpp"
@@ -20,11 +21,16 @@ double queueing_ns(const Network& net, const State& s, u32 port) {
   return flits * channel.flit_cycles * net.cycle_ns;
 }
 
-// Router-local port of the first minimal path to another router.
+// Router-local port of the fastest minimal path to another router.
 u32 towards(const Network& net, const Graph& graph, u32 router, u32 to) {
-  u32 port = kNone;
-  each_minimal(net, graph, router, to, [&](u32 k) { port = std::min(port, k); });
-  return port == kNone ? net.first_link[router] : port;
+  u32 fastest = net.first_link[router];
+  float least = std::numeric_limits<float>::max();
+  each_minimal(net, graph, router, to, [&](u32 k) {
+    const u32 port = net.port(router, k);
+    const float ns = net.seam->hop_ns[port] + flight(net, graph, net.next_router(port), to);
+    if (ns < least) least = ns, fastest = k;
+  });
+  return fastest;
 }
 
 }  // namespace

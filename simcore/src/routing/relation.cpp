@@ -74,7 +74,7 @@ std::vector<ParamSpec> relation_params() {
              "places of the decisions: router = each router chooses a port; source = the source chooses a path for its "
              "packet, and routers follow it; both = the source chooses a path, and routers choose among its ports. "
              "source and both need relation=source_paths, which is then the default"),
-      integer("paths", 8, 2, 16, "", "for relation=source_paths: most paths of a pair of routers"),
+      integer("most_paths", 8, 2, 16, "", "for relation=source_paths: most paths of a pair of routers"),
       integer("minimal_paths", 4, 1, 16, "", "for relation=source_paths: most minimal paths among them"),
       real("flowlet_gap_ns", 0, 0, 1e9, "ns",
            "for relation=source_paths: least time without a packet from a source to a router after which the source "

@@ -23,7 +23,7 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
     if (path == list.count) continue;
     const u32 middle = list.middle[path];
     const Graph& graph = *net.graphs[0];
-    const float idle = rule->idle_ns(net, p, asked.router, asked.to, middle);
+    const float idle = rule->idle_ns(net, p, asked.router, asked.ports[k], middle);
     const auto means = rule->memory.means(net, s, p.source, asked.to, path);
     const u32 hops = middle == kNone ? distance(net, graph, asked.router, asked.to)
                                      : distance(net, graph, asked.router, middle) + distance(net, graph, middle, asked.to);

@@ -40,12 +40,11 @@ u32 recycle(const Network& net, const Packet& p, const Usable& usable, const Sou
 // Draws a path with a probability in proportion to its weight. A path without a returned packet counts as idle.
 u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
           const SourceMemory::Row& row) {
-  const u32 to = net.terminal_router[p.destination];
   std::array<double, kMostPaths> scores, sums;
   double least = 0;
   for (u32 k = 0; k < usable.count; k++) {
     const u32 path = usable.path[k];
-    const double delay = row.delay[path] > 0 ? row.delay[path] : rule.idle_ns(net, p, router, to, usable.middle[k]);
+    const double delay = row.delay[path] > 0 ? row.delay[path] : SourceRule::idle_ns(net, p, router, usable.port[k], usable.middle[k]);
     scores[k] = delay * (1 + rule.mark_weight * row.mark[path]);
     if (k == 0 || scores[k] < least) least = scores[k];
   }

@@ -87,9 +87,12 @@ struct SourcePaths {
     return table.empty() ? list(net, router, to) : table[std::size_t{router} * net.routers + to];
   }
 
-  // Time in ns on a path without queueing, from the source router to the destination router.
-  float flight_ns(const Network& net, const Graph& g, u32 router, u32 to, u32 middle) const {
-    return middle == kNone ? flight(net, g, router, to) : flight(net, g, router, middle) + flight(net, g, middle, to);
+  // Time in ns on the path that begins with `port`, without queueing, from the source to the destination router.
+  static float flight_ns(const Network& net, u32 port, u32 to, u32 middle) {
+    const Graph& g = *net.graphs[0];
+    const u32 next = net.next_router(port);
+    return static_cast<float>(hop_ns(net, port)) +
+           (middle == kNone ? flight(net, g, next, to) : flight(net, g, next, middle) + flight(net, g, middle, to));
   }
 };
 

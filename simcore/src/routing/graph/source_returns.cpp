@@ -43,7 +43,7 @@ SourcePaths build_source_paths(const Network& net, u32 most, u32 most_minimal) {
   if (largest < 2 || links / 2 < net.routers)
     throw ConfigError("routing." + net.routing_name + ": topology '" + net.topology_name +
                       "' has one path between any two routers" +
-                      (links / 2 < net.routers ? "" : ", with paths=" + std::to_string(most)) +
+                      (links / 2 < net.routers ? "" : ", with most_paths=" + std::to_string(most)) +
                       ", so a source has no choice; use a topology with several paths, or routing=minimal");
   paths.table = std::move(table);
   return paths;

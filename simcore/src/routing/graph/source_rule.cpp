@@ -52,9 +52,9 @@ u32 SourceRule::next_port(const Network& net, const State& s, const Graph& graph
   return SourcePaths::next_port(net, graph, name, router, target);
 }
 
-float SourceRule::idle_ns(const Network& net, const Packet& p, u32 router, u32 to, u32 middle) const {
-  const u32 port = net.port(to, net.terminal_port[p.destination]);
-  return paths.flight_ns(net, *net.graphs[0], router, to, middle) + static_cast<float>(hop_ns(net, port)) +
+float SourceRule::idle_ns(const Network& net, const Packet& p, u32 router, u32 first_port, u32 middle) {
+  const u32 to = net.terminal_router[p.destination], port = net.port(to, net.terminal_port[p.destination]);
+  return SourcePaths::flight_ns(net, net.port(router, first_port), to, middle) + static_cast<float>(hop_ns(net, port)) +
          static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
 }
 
@@ -116,7 +116,7 @@ void SourceRule::hear(const Network& net, State& s, Cycle now) const {
 }
 
 std::vector<ParamSpec> source_params() {
-  return {integer("paths", 8, 2, kMostPaths, "", "most paths of a pair of routers; each leaves by another port"),
+  return {integer("most_paths", 8, 2, kMostPaths, "", "most paths of a pair of routers; each leaves by another port"),
           integer("minimal_paths", 4, 1, kMostPaths, "",
                   "most minimal paths among them; the others lead through an intermediate router"),
           real("flowlet_gap_ns", 0, 0, 1e9, "ns",
@@ -133,8 +133,8 @@ std::vector<ParamSpec> source_params() {
 
 RoutingFacts setup_source_rule(const Params& params, Network& net, SourceRule& rule) {
   need_distances(net);
-  rule.paths = build_source_paths(net, params.count("paths"), params.count("minimal_paths"));
-  rule.memory.paths = params.count("paths");
+  rule.paths = build_source_paths(net, params.count("most_paths"), params.count("minimal_paths"));
+  rule.memory.paths = params.count("most_paths");
   rule.memory.connections = params.count("connections");
   rule.memory.rate = static_cast<float>(params.real("rate"));
   rule.gap_cycles = static_cast<u32>(params.real("flowlet_gap_ns") / net.cycle_ns);

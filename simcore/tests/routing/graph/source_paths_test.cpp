@@ -12,7 +12,6 @@
 #include "topology/graph.hpp"
 
 using namespace scenes;
-using routing::graph::SourceMemory;
 using routing::graph::SourceRule;
 
 namespace {
@@ -32,9 +31,6 @@ Lone lone(const Section& topology, const Values& values = {}) {
   return Lone(build(config(topology, input_queued(), {"source_paths", values}, {"uniform", {}})));
 }
 const SourceRule& rule_of(const Network& net) { return static_cast<const SourceRule&>(*net.relation); }
-SourceMemory::Row row_of(const Network& net, State& s, u32 source, u32 to) {
-  return rule_of(net).memory.row(net, s, source, to);
-}
 u32 path_of(Lone& x) { return *kept<u8>(x.net, x.state, "source_path"); }
 
 // Accepted load on output-queued routers. A flit takes 20 cycles on a link.
@@ -73,9 +69,12 @@ TEST(source_paths_leave_by_different_ports_and_arrive) {
           CHECK(path < list.count);
           CHECK_EQ(std::count(route.begin(), route.end(), from), 1);
           CHECK_EQ(std::count(route.begin(), route.end(), to), 0);
-          CHECK(list.middle[path] == kNone ? hops == direct : hops > direct);
-          detours += list.middle[path] != kNone;
-          if (list.middle[path] != kNone && topology.name == "dragonfly") {
+          const bool detour = list.middle[path] != kNone, dragonfly = topology.name == "dragonfly";
+          detours += detour;
+          // On a Dragonfly, two global hops may be fewer hops than those of a minimal path.
+          if (detour) CHECK_FOR(hops > direct || dragonfly, topology.name);
+          else CHECK_FOR(dragonfly ? hops <= direct : hops == direct, topology.name);
+          if (detour && dragonfly) {
             const auto group = [&](u32 router) { return x.net.router_group[router]; };
             const bool third = std::ranges::any_of(
                 route, [&](u32 r) { return group(r) != group(from) && group(r) != group(to); });
@@ -85,7 +84,8 @@ TEST(source_paths_leave_by_different_ports_and_arrive) {
           routes[path] = route;
         }
       }
-    CHECK_FOR(detours > 0 && most > 2, topology.name);
+    CHECK_FOR(most > 2, topology.name);
+    CHECK_FOR((detours > 0) == (topology.name != "fat_tree"), topology.name);  // a leaf has as many minimal paths as ports
   }
 }
 
@@ -140,48 +140,40 @@ TEST(returned_delays_equal_measured_ones) {
       CHECK_EQ(mean(), 0.0f);
       // Nothing else was on the way, so the delay is that of an idle path.
       const auto list = rule_of(net).paths.of(net, from, to);
-      CHECK_NEAR((delivered - decided) * net.cycle_ns, rule_of(net).idle_ns(net, p, from, to, list.middle[path]), 3.0);
+      CHECK_NEAR((delivered - decided) * net.cycle_ns, SourceRule::idle_ns(net, p, from, list.port[path], list.middle[path]), 3.0);
     }
 }
 
-// In a loaded run, the sum of all acknowledgements equals the sum over the delivered packets.
+// In a loaded run, each delivered packet returns once, and no delay is below that of an idle path of one hop.
 TEST(every_delivered_packet_returns_once) {
-  Simulation sim(config(hyperx_section({4, 4}, 2), input_queued(),
-                        {"source_paths", {{"choice", std::string("spray")}, {"rate", 0.0}}},
-                        {"uniform", {{"load", 0.5}}}));
+  Simulation sim(config(hyperx_section({4, 4}, 1), input_queued(), {"source_paths", {{"choice", std::string("spray")}}},
+                        {"bit_complement", {{"load", 0.8}}}));
   const Network& net = sim.network();
-  const SourceRule& rule = rule_of(net);
   State& s = const_cast<State&>(sim.state());
-  std::map<std::pair<u32, u32>, u32> first;  // by source and path: whether a packet has returned
-  sim.run(3000);
-  sim.stop_sources();
-  sim.drain(100000);
-  rule.hear(net, s, s.part.totals.now + 2000);
-  const u32* const wheel = kept<u32>(net, s, "source_wheel");
-  for (u32 k = 0; k < rule.returns.slots; k++) CHECK_EQ(wheel[k], kNone);
-  u32 heard = 0;
-  for (u32 t = 0; t < net.terminals; t++)
-    for (u32 to = 0; to < net.routers; to++) {
-      if (to == net.terminal_router[t]) continue;
-      const auto list = rule.paths.of(net, net.terminal_router[t], to);
-      for (u32 k = 0; k < list.count; k++) {
-        const auto means = rule.memory.means(net, s, t, to, k);
-        if (means.delay_ns == 0) continue;
-        heard++;
-        const u32 any = net.terminals - 1;  // idle_ns() depends on the destination only by its last link
-        Packet p{};
-        p.destination = any;
-        p.flits = 1;
-        const float least = rule.paths.flight_ns(net, *net.graphs[0], net.terminal_router[t], to, list.middle[k]);
-        CHECK(means.delay_ns >= least);
-      }
+  sim.begin_window();
+  u64 returned = 0;
+  const auto count = [&](u32 cycles) {
+    for (u32 k = 0; k < cycles; k++) {
+      sim.run(1);
+      // Takes the acknowledgements before the routing does.
+      rule_of(net).returns.take(net, s, s.part.totals.now, [&](const routing::graph::Returns::Ack& ack) {
+        CHECK(ack.source < net.terminals && ack.to < net.routers && ack.to != net.terminal_router[ack.source]);
+        CHECK(ack.delay * net.cycle_ns >= net.graphs[0]->one_hop_ns);
+        returned++;
+      });
     }
-  CHECK(heard > 2000);
+  };
+  count(3000);
+  sim.stop_sources();
+  count(3000);
+  CHECK(sim.empty());
+  CHECK(returned > 10000);
+  CHECK_EQ(returned, s.part.window.delivered);
 }
 
 // Weights by hand: delays of 100 and 200 ns, sharpness 3, so the shares are 8 : 1. Then marks make both paths equal.
 TEST(learned_choices_follow_the_weights) {
-  Lone x = lone(hyperx_section({4, 4}, 1), {{"sharpness", i64{3}}, {"paths", i64{2}}, {"minimal_paths", i64{2}}});
+  Lone x = lone(hyperx_section({4, 4}, 1), {{"sharpness", i64{3}}, {"most_paths", i64{2}}, {"minimal_paths", i64{2}}});
   const u32 to = 5;  // another row and column: two minimal paths
   CHECK_EQ(rule_of(x.net).paths.of(x.net, 0, to).count, 2u);
   for (const bool marked : {false, true}) {
@@ -262,7 +254,7 @@ TEST(learned_sources_leave_a_congested_path) {
 // it from the longer delay, and uses the path less.
 TEST(a_path_with_a_failed_link_is_avoided_after_feedback) {
   const Section topology = hyperx_section({4, 4}, 1);
-  const Values values = {{"paths", i64{2}}, {"minimal_paths", i64{2}}, {"sharpness", i64{16}}, {"rate", 0.2}};
+  const Values values = {{"most_paths", i64{2}}, {"minimal_paths", i64{2}}, {"sharpness", i64{16}}, {"rate", 0.2}};
   std::vector<Planned> plan;
   for (u32 n = 0; n < 600; n++) plan.push_back({0, 5});
   Config c = config(topology, input_queued(), {"source_paths", values}, planned(plan));
@@ -353,7 +345,7 @@ TEST(the_block_returned_shows_the_means_of_each_path) {
   for (u32 k = 0; k < list.count; k++) {
     CHECK_EQ(shown.slots[k].port, u32{list.port[k]});
     const auto& slot = shown.per_slot[k];
-    const float idle = rule.idle_ns(x.net, x.packet(), from, to, list.middle[k]) * 0.001f;
+    const float idle = SourceRule::idle_ns(x.net, x.packet(), from, list.port[k], list.middle[k]) * 0.001f;
     CHECK_NEAR(slot.at("idle_time"), idle, 1e-6);
     CHECK_NEAR(slot.at("delay"), k == 1 ? 0.75 : idle, 1e-6);
     CHECK_EQ(slot.at("marked"), k == 1 ? 0.25f : 0.0f);
@@ -367,7 +359,7 @@ TEST(the_block_returned_shows_the_means_of_each_path) {
   // On an idle network the estimate of the delay follows the path over its intermediate router.
   std::vector<float> us(x.net.seam->slots);
   path_delays(x.net, x.state, x.batch, us.data());
-  for (u32 k = 0; k < list.count; k++) CHECK_NEAR(us[k], shown.per_slot[k].at("idle_time"), 2e-3);
+  for (u32 k = 0; k < list.count; k++) CHECK_NEAR(us[k], shown.per_slot[k].at("idle_time"), 5e-3);
 }
 
 TEST(decisions_at_the_source_need_their_relation) {
@@ -376,6 +368,6 @@ TEST(decisions_at_the_source_need_their_relation) {
   };
   CHECK_THROWS(ConfigError, make({{"decisions", std::string("source")}, {"relation", std::string("progressive")}}),
                "routing.agent.decisions", "relation=progressive");
-  CHECK_THROWS(ConfigError, make({{"paths", i64{4}}}), "routing.agent.paths", "no effect");
+  CHECK_THROWS(ConfigError, make({{"most_paths", i64{4}}}), "routing.agent.most_paths", "no effect");
   CHECK_THROWS(ConfigError, make({{"decisions", std::string("nic")}}), "decisions", "source");
 }
