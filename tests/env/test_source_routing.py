@@ -19,7 +19,7 @@ def names(seam: dict[str, Any], slots: int) -> list[str]:
     return [feature["name"] for feature in seam["general"]] + slot * slots
 
 
-def taken(decisions: str, cycles: int = 3000, **keywords: Any) -> tuple[dict[str, Any], PacketBatch]:
+def taken(decisions: str, cycles: int = 800, **keywords: Any) -> tuple[dict[str, Any], PacketBatch]:
     """The transitions of random paths."""
     batch = PacketBatch(
         2, overrides=WORLD, decisions=decisions, observation=SOURCE_OBSERVATION, record=1 << 16, **keywords
@@ -54,7 +54,7 @@ def test_a_batch_has_one_decision_per_packet_only_at_the_source(decisions: str) 
 
 
 def test_returned_delays_reach_the_observation() -> None:
-    rows, batch = taken("source", 8000)
+    rows, batch = taken("source", 2000)
     at = np.array([name == "returned.heard" for name in names(batch.seam, batch.options.slots)])
     heard = rows["observation"][:, at]
     early, late = heard[:100].mean(), heard[-100:].mean()

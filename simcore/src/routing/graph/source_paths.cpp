@@ -37,15 +37,21 @@ u32 recycle(const Network& net, const Packet& p, const Usable& usable, const Sou
   return draw_path(net, p, usable);
 }
 
-// Draws a path with a probability in proportion to its weight. A path without a returned packet counts as idle.
+// Draws a path with a probability in proportion to its weight. A path without a returned packet counts as idle. The
+// estimate of its delay returns to that of an idle path with time, because other sources change. If packets are on
+// their way and none returns, the delay is at least the time since the last return.
 u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
-          const SourceMemory::Row& row) {
+          const SourceMemory::Row& row, Cycle now) {
   std::array<double, kMostPaths> scores, sums;
   double least = 0;
   for (u32 k = 0; k < usable.count; k++) {
     const u32 path = usable.path[k];
-    const double delay = row.delay[path] > 0 ? row.delay[path] : SourceRule::idle_ns(net, p, router, usable.port[k], usable.middle[k]);
-    scores[k] = delay * (1 + rule.mark_weight * row.mark[path]);
+    const double idle = SourceRule::idle_ns(net, p, router, usable.port[k], usable.middle[k]);
+    const Cycle silent = now - row.waits[2 * path + 1];
+    const double fresh = rule.memory_cycles / (rule.memory_cycles + silent);
+    double delay = idle + fresh * std::max(row.delay[path] - idle, 0.0);
+    if (row.waits[2 * path] > 0) delay = std::max(delay, silent * net.cycle_ns);
+    scores[k] = delay * (1 + rule.mark_weight * fresh * row.mark[path]);
     if (k == 0 || scores[k] < least) least = scores[k];
   }
   double sum = 0;
@@ -62,14 +68,14 @@ u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 route
 }
 
 u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router,
-                const Usable& usable) {
+                const Usable& usable, Cycle now) {
   const u32 to = net.terminal_router[p.destination];
   switch (rule.choice) {
     case SourceChoice::kFlow:
       return below(mix64(mix64(u64{p.source} << 32 | p.destination) + net.seed), usable.count);
     case SourceChoice::kSpray: return draw_path(net, p, usable);
     case SourceChoice::kRecycle: return recycle(net, p, usable, rule.memory.open(net, s, p.source, to));
-    default: return weigh(net, rule, p, router, usable, rule.memory.open(net, s, p.source, to));
+    default: return weigh(net, rule, p, router, usable, rule.memory.open(net, s, p.source, to), now);
   }
 }
 
@@ -84,7 +90,7 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
     } else if (p.phase == kUndecided) {
       const Usable usable = rule.usable(net, s, p, router, b.now);
-      const u32 k = usable.count > 1 ? choose_path(net, s, rule, p, router, usable) : 0;
+      const u32 k = usable.count > 1 ? choose_path(net, s, rule, p, router, usable, b.now) : 0;
       choose(b, i, {usable.count ? usable.port[k] : rule.next_port(net, s, graph, b.packet[i], router, target), 0});
     } else {
       choose(b, i, {rule.next_port(net, s, graph, b.packet[i], router, target), hop_class(net, p)});
@@ -142,6 +148,7 @@ RoutingFacts setup_routing(const Params& params, Network& net, std::shared_ptr<c
                                      : SourceChoice::kFlow;
   rule->sharpness = params.count("sharpness");
   rule->mark_weight = params.real("mark_weight");
+  rule->memory_cycles = params.real("memory_ns") / net.cycle_ns;
   data = rule;
   return setup_source_rule(params, net, *rule);
 }
@@ -161,7 +168,10 @@ const Register<RoutingSpec> routing([] {
       .params = {choice_param(),
                  integer("sharpness", 8, 0, 64, "", "choice=learned: power of the weights; 0 = equal weights"),
                  real("mark_weight", 1, 0, 100, "",
-                      "choice=learned: part of its delay that a path whose packets are all marked counts as longer")},
+                      "choice=learned: part of its delay that a path whose packets are all marked counts as longer"),
+                 real("memory_ns", 2000, 1, 1e9, "ns",
+                      "choice=learned: time without a return after which half of the delay above that of an idle path "
+                      "is forgotten")},
       .setup = setup_routing,
       .route = route,
   };

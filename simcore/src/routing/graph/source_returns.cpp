@@ -110,6 +110,14 @@ void SourceMemory::setup(Network& net) {
   shape.meaning = rows_of + "path: part of the returned packets that met a long queue, running mean";
   shape.highest = 1;
   marks = declare<float>(net, shape);
+  MemoryShape wait;
+  wait.per = Per::kRouter;
+  wait.rows = shape.rows;
+  wait.columns = paths * 2;
+  wait.name = "source_waits";
+  wait.meaning = rows_of + "for each path, packets that have not returned, and cycle of the last return or of the first "
+                           "of these packets";
+  waits = declare<u32>(net, wait);
   shape.columns = kGood;
   shape.name = "source_good";
   shape.meaning = rows_of + "path of an unmarked packet that has returned and was not used; 255: none";

@@ -51,12 +51,14 @@ struct SourceMemory {
   Kept<u32> rows;          // destination router, last cycle, path of the present flowlet
   Kept<float> delays;      // ns; 0: no packet has returned
   Kept<float> marks;       // part of the packets that were marked
+  Kept<u32> waits;         // packets that have not returned; cycle of the last return, or of the first of these packets
   Kept<u8> good;           // ring of the paths of unmarked packets that have returned and were not used
   static constexpr u32 kRow = 4, kGood = 8;
 
   struct Row {
     u32* keys;  // [kRow] destination router, last cycle, path, paths that have entered the ring
     float *delay, *mark;
+    u32* waits;  // [paths, 2]
     u8* good;
     bool holds(u32 to) const { return keys[0] == to; }
   };
@@ -75,7 +77,8 @@ struct SourceMemory {
   }
   Row row(const Network& net, State& s, u32 source, u32 to) const {
     const std::size_t at = index(net, source, to);
-    return {rows.of(s) + at * kRow, delays.of(s) + at * paths, marks.of(s) + at * paths, good.of(s) + at * kGood};
+    return {rows.of(s) + at * kRow, delays.of(s) + at * paths, marks.of(s) + at * paths, waits.of(s) + at * paths * 2,
+            good.of(s) + at * kGood};
   }
   // The row of a destination. Connections that share a row replace each other.
   Row open(const Network& net, State& s, u32 source, u32 to) const {
@@ -86,6 +89,7 @@ struct SourceMemory {
     x.keys[2] = kNone;
     std::fill_n(x.delay, paths, 0.0f);
     std::fill_n(x.mark, paths, 0.0f);
+    std::fill_n(x.waits, paths * 2, 0u);
     std::fill_n(x.good, kGood, kNoPath);
     return x;
   }

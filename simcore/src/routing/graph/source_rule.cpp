@@ -76,6 +76,7 @@ void SourceRule::settle(const Network& net, State& s, const Batch& b, u32 i) con
       const SourceMemory::Row row = memory.open(net, s, p.source, to);
       row.keys[1] = b.now;
       row.keys[2] = k;
+      if (row.waits[2 * k]++ == 0) row.waits[2 * k + 1] = b.now;
     }
   } else if (p.phase == kToIntermediate && target(net, s, id, router) == net.terminal_router[p.destination]) {
     p.phase = kFromIntermediate;
@@ -109,6 +110,8 @@ void SourceRule::hear(const Network& net, State& s, Cycle now) const {
       row.delay[k] += memory.rate * (delay - row.delay[k]);
       row.mark[k] += memory.rate * (mark - row.mark[k]);
     }
+    if (row.waits[2 * k] > 0) row.waits[2 * k]--;
+    row.waits[2 * k + 1] = now;
     if (ack.path % 2) return;
     row.good[row.keys[3] % SourceMemory::kGood] = static_cast<u8>(k);
     row.keys[3] = (row.keys[3] + 1) % SourceMemory::kGood;

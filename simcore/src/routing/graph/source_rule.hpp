@@ -16,7 +16,7 @@ struct SourceRule : ComponentData {
   SourceChoice choice = SourceChoice::kSpray;
   Deciders deciders = Deciders::kSource;
   u32 sharpness = 0, gap_cycles = 0, mark_flits = 0;
-  double mark_weight = 0;
+  double mark_weight = 0, memory_cycles = 1;
   Kept<u32> intermediate, decided;  // decided: cycle of the decision at the source
   Kept<u8> path, marked;            // path: kNoPath if the source had no choice
 
