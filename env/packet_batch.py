@@ -62,8 +62,9 @@ class PacketBatch:
     Args:
         num_envs: K.
         **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `decisions`,
-            `flowlet_gap_ns` and `record` of `PacketOptions`. A ring holds `record` transitions, which must be at least the number recorded between two
-            calls of `take()`. The other options of `PacketOptions` concern single packets and episodes.
+            `flowlet_gap_ns` and `record` of `PacketOptions`. A ring holds `record` transitions, which must be at least
+            the number recorded between two calls of `take()`. The other options of `PacketOptions` concern single
+            packets and episodes.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.

@@ -41,7 +41,8 @@ def test_the_id_decides_at_the_source() -> None:
     for _ in range(200):
         assert observation[hops] == 0
         observation, _, terminated, truncated, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
-        assert not (terminated or truncated)
+        assert not terminated
+        assert not truncated
     vector = gymnasium.make_vec("flitgym/SourceRouting-v0", num_envs=2, overrides=WORLD)
     assert vector.observation_space.shape == (2, observation.size)
 

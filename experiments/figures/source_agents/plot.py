@@ -1,4 +1,4 @@
-"""Draws the packet latency of decisions at the source, on two networks and three patterns, with and without failures."""
+"""Draws packet latency of decisions at the source, on two networks under three patterns, with and without failures."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -43,8 +43,8 @@ std::map<std::string, Found> relations(const Network& net) {
   const auto add = [&](const auto& name, const auto& spec, std::vector<ParamSpec> params) {
     const bool own = !spec.topologies.empty();
     if (all.contains(name) && (of_topology[name] || !own)) return;
-    all[name] = {name, spec.plugin, std::move(params), spec.setup, spec.candidates, spec.chosen,
-                 spec.delivered, spec.waypoint};
+    all[name] = {name,        spec.plugin,    std::move(params), spec.setup, spec.candidates,
+                 spec.chosen, spec.delivered, spec.waypoint};
     of_topology[name] = own;
   };
   for (const auto& [name, spec] : registry<RoutingSpec>())
@@ -101,9 +101,8 @@ RoutingFacts take_relation(const Params& params, Network& net) {
     if (p.key == "relation") continue;
     if (takes(relation.params, p.key)) values[p.key] = params.value(p.key);
     else if (params.value(p.key) != p.fallback)
-      throw ConfigError(key + "." + p.key + ": " + to_string(params.value(p.key)) +
-                        " has no effect with relation=" + name + " on topology '" + net.topology_name +
-                        "'; leave it out");
+      throw ConfigError(key + "." + p.key + ": " + to_string(params.value(p.key)) + " has no effect with relation=" +
+                        name + " on topology '" + net.topology_name + "'; leave it out");
   }
   net.candidates = relation.candidates;
   net.chosen = relation.chosen;

@@ -25,8 +25,9 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
     const Graph& graph = *net.graphs[0];
     const float idle = rule->idle_ns(net, p, asked.router, asked.ports[k], middle);
     const auto means = rule->memory.means(net, s, p.source, asked.to, path);
-    const u32 hops = middle == kNone ? distance(net, graph, asked.router, asked.to)
-                                     : distance(net, graph, asked.router, middle) + distance(net, graph, middle, asked.to);
+    const u32 hops = middle == kNone
+                         ? distance(net, graph, asked.router, asked.to)
+                         : distance(net, graph, asked.router, middle) + distance(net, graph, middle, asked.to);
     slots[0] = std::min((means.delay_ns > 0 ? means.delay_ns : idle) * 0.001f, 100.0f);
     slots[1] = means.mark;
     slots[2] = means.delay_ns > 0;

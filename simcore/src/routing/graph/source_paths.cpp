@@ -67,12 +67,11 @@ u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 route
   return k;
 }
 
-u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router,
-                const Usable& usable, Cycle now) {
+u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
+                Cycle now) {
   const u32 to = net.terminal_router[p.destination];
   switch (rule.choice) {
-    case SourceChoice::kFlow:
-      return below(mix64(mix64(u64{p.source} << 32 | p.destination) + net.seed), usable.count);
+    case SourceChoice::kFlow: return below(mix64(mix64(u64{p.source} << 32 | p.destination) + net.seed), usable.count);
     case SourceChoice::kSpray: return draw_path(net, p, usable);
     case SourceChoice::kRecycle: return recycle(net, p, usable, rule.memory.open(net, s, p.source, to));
     default: return weigh(net, rule, p, router, usable, rule.memory.open(net, s, p.source, to), now);

@@ -68,7 +68,8 @@ struct SourcePaths {
     }
     const u32 direct = distance(net, g, router, to);
     for (u32 trial = 0; trial < kTrials * most && paths.count < most; trial++) {
-      const u32 k = paths.count, middle = draw_middle(net, mix64(name(net, router, to, kMostPaths + 1 + trial)), router, to);
+      const u32 k = paths.count,
+                middle = draw_middle(net, mix64(name(net, router, to, kMostPaths + 1 + trial)), router, to);
       if (middle == router || middle == to) continue;
       const u32 first = distance(net, g, router, middle), second = distance(net, g, middle, to);
       if (first > g.diameter || second > g.diameter || first + second <= direct) continue;

@@ -57,7 +57,8 @@ void Returns::setup(Network& net) {
   slots = std::bit_ceil(cycles + 1);
   u32 flit_cycles = ~0u;
   for (u32 t = 0; t < net.terminals; t++)
-    flit_cycles = std::min(flit_cycles, net.channels[net.port(net.terminal_router[t], net.terminal_port[t])].flit_cycles);
+    flit_cycles =
+        std::min(flit_cycles, net.channels[net.port(net.terminal_router[t], net.terminal_port[t])].flit_cycles);
   per_terminal = cycles / std::max(flit_cycles, 1u) + 2;
   MemoryShape shape;
   shape.or_none = true;
@@ -67,8 +68,9 @@ void Returns::setup(Network& net) {
   shape.fill = kNone;
   wheel = declare<u32>(net, shape);
   shape.name = "source_acks";
-  shape.meaning = "acknowledgements of each terminal x next one of the same cycle, source, path x 2 + mark, delay in "
-                  "cycles, destination router";
+  shape.meaning =
+      "acknowledgements of each terminal x next one of the same cycle, source, path x 2 + mark, delay in "
+      "cycles, destination router";
   shape.rows = net.terminals * per_terminal;
   shape.columns = kColumns;
   acks = declare<u32>(net, shape);
@@ -115,8 +117,9 @@ void SourceMemory::setup(Network& net) {
   wait.rows = shape.rows;
   wait.columns = paths * 2;
   wait.name = "source_waits";
-  wait.meaning = rows_of + "for each path, packets that have not returned, and cycle of the last return or of the first "
-                           "of these packets";
+  wait.meaning = rows_of +
+                 "for each path, packets that have not returned, and cycle of the last return or of the first "
+                 "of these packets";
   waits = declare<u32>(net, wait);
   shape.columns = kGood;
   shape.name = "source_good";

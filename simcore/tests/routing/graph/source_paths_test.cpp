@@ -76,8 +76,8 @@ TEST(source_paths_leave_by_different_ports_and_arrive) {
           else CHECK_FOR(dragonfly ? hops <= direct : hops == direct, topology.name);
           if (detour && dragonfly) {
             const auto group = [&](u32 router) { return x.net.router_group[router]; };
-            const bool third = std::ranges::any_of(
-                route, [&](u32 r) { return group(r) != group(from) && group(r) != group(to); });
+            const bool third =
+                std::ranges::any_of(route, [&](u32 r) { return group(r) != group(from) && group(r) != group(to); });
             CHECK_EQ(third, group(from) != group(to));
           }
           if (routes.contains(path)) CHECK(routes[path] == route);
@@ -85,7 +85,8 @@ TEST(source_paths_leave_by_different_ports_and_arrive) {
         }
       }
     CHECK_FOR(most > 2, topology.name);
-    CHECK_FOR((detours > 0) == (topology.name != "fat_tree"), topology.name);  // a leaf has as many minimal paths as ports
+    CHECK_FOR((detours > 0) == (topology.name != "fat_tree"),
+              topology.name);  // a leaf has as many minimal paths as ports
   }
 }
 
@@ -108,8 +109,8 @@ TEST(a_source_without_a_choice_is_refused) {
 TEST(returned_delays_equal_measured_ones) {
   for (const Section& topology : topologies())
     for (const u32 flits : {1u, 3u}) {
-      Simulation sim(
-          config(topology, input_queued(), {"source_paths", {{"choice", std::string("spray")}}}, planned({{0, 11}}, flits)));
+      Simulation sim(config(topology, input_queued(), {"source_paths", {{"choice", std::string("spray")}}},
+                            planned({{0, 11}}, flits)));
       const Network& net = sim.network();
       State& s = const_cast<State&>(sim.state());  // kept() gives mutable memory
       const u32 to = net.terminal_router[11], from = net.terminal_router[0];
@@ -140,7 +141,8 @@ TEST(returned_delays_equal_measured_ones) {
       CHECK_EQ(mean(), 0.0f);
       // Nothing else was on the way, so the delay is that of an idle path.
       const auto list = rule_of(net).paths.of(net, from, to);
-      CHECK_NEAR((delivered - decided) * net.cycle_ns, SourceRule::idle_ns(net, p, from, list.port[path], list.middle[path]), 3.0);
+      CHECK_NEAR((delivered - decided) * net.cycle_ns,
+                 SourceRule::idle_ns(net, p, from, list.port[path], list.middle[path]), 3.0);
     }
 }
 
@@ -255,8 +257,9 @@ TEST(learned_sources_leave_a_congested_path) {
 TEST(a_path_with_a_failed_link_is_avoided_after_feedback) {
   const Section topology = hyperx_section({4, 4}, 1);
   const Values values = {{"most_paths", i64{2}}, {"minimal_paths", i64{2}}, {"sharpness", i64{16}}, {"rate", 0.2}};
-  Config c = config(topology, input_queued(), {"source_paths", values},
-                    {"flows", {{"sources", std::vector<double>{0}}, {"destinations", std::vector<double>{5}}, {"load", 0.3}}});
+  Config c =
+      config(topology, input_queued(), {"source_paths", values},
+             {"flows", {{"sources", std::vector<double>{0}}, {"destinations", std::vector<double>{5}}, {"load", 0.3}}});
   const auto healthy = build(c);
   const auto list = rule_of(*healthy).paths.of(*healthy, 0, 5);
   const u32 broken = healthy->next_router(healthy->port(0, list.port[0]));
@@ -345,10 +348,9 @@ TEST(the_block_returned_shows_the_means_of_each_path) {
     CHECK_NEAR(slot.at("delay"), k == 1 ? 0.75 : idle, 1e-6);
     CHECK_EQ(slot.at("marked"), k == 1 ? 0.25f : 0.0f);
     CHECK_EQ(slot.at("heard"), k == 1 ? 1.0f : 0.0f);
-    const u32 hops = list.middle[k] == kNone
-                         ? distance(x.net, *x.net.graphs[0], from, to)
-                         : distance(x.net, *x.net.graphs[0], from, list.middle[k]) +
-                               distance(x.net, *x.net.graphs[0], list.middle[k], to);
+    const u32 hops = list.middle[k] == kNone ? distance(x.net, *x.net.graphs[0], from, to)
+                                             : distance(x.net, *x.net.graphs[0], from, list.middle[k]) +
+                                                   distance(x.net, *x.net.graphs[0], list.middle[k], to);
     CHECK_EQ(slot.at("path_hops"), hops * 0.125f);
   }
   // On an idle network the estimate of the delay follows the path over its intermediate router.
