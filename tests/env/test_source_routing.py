@@ -99,8 +99,8 @@ def test_the_core_decides_from_returned_delays() -> None:
                 "seed": 1,
             }
         )
-        simulation.run(20_000)
+        simulation.run(4_000)
         simulation.begin_window()
-        simulation.run(20_000)
+        simulation.run(4_000)
         accepted[routing] = simulation.statistics()["accepted_load"]
     assert accepted["source_paths"] > 1.5 * accepted["minimal"]
