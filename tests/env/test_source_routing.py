@@ -93,7 +93,13 @@ def test_the_core_decides_from_returned_delays() -> None:
     for routing in ("minimal", "source_paths"):
         simulation = Simulation(
             {
-                "topology": {"name": "dragonfly"},
+                "topology": {
+                    "name": "dragonfly",
+                    "terminals_per_router": 2,
+                    "routers_per_group": 4,
+                    "global_ports": 2,
+                    "groups": 9,
+                },
                 "routing": routing,
                 "traffic": {"name": "adversarial", "load": 0.4},
                 "seed": 1,
