@@ -61,15 +61,19 @@ class PacketBatch:
 
     Args:
         num_envs: K.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of
-            `PacketOptions`. A ring holds `record` transitions, which must be at least the number recorded between two
-            calls of `take()`. The other options of `PacketOptions` concern single packets and episodes.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `decisions`,
+            `flowlet_gap_ns` and `record` of `PacketOptions`. A ring holds `record` transitions, which must be at least
+            the number recorded between two calls of `take()`. The other options of `PacketOptions` concern single
+            packets and episodes.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
     """
 
-    KEYWORDS = ("world", "overrides", "vary", "slots", "observation", "reward", "relation", "record")
+    KEYWORDS = (
+        *("world", "overrides", "vary", "slots", "observation", "reward"),
+        *("relation", "decisions", "flowlet_gap_ns", "record"),
+    )
 
     observation: NDArray[np.float32]
     mask: NDArray[np.bool_]

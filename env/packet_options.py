@@ -23,6 +23,7 @@ The arrays are views; copy values to keep them.
 """
 
 OBSERVATION = "progress+router+queues+path+q_values"
+SOURCE_OBSERVATION = "progress+router+queues+returned"
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
 
 _CONTROLS = ("decision", "all", "packet")
@@ -40,6 +41,8 @@ class PacketKeywords(TypedDict, total=False):
     observation: str
     reward: str
     relation: str
+    decisions: str
+    flowlet_gap_ns: float
     record: int
     control: str
     background: str | Choose
@@ -63,6 +66,10 @@ class PacketOptions:
             also takes rewards from Python. With control=all, `job_slowdown` charges more for the packets of slower
             jobs. All other rewards charge all packets alike.
         relation: the relation that lists the candidates.
+        decisions: `router`: every router of a path decides. `source`: the first router decides for the NIC, and the
+            candidates are paths. `both`: the source chooses a path, and later routers choose among its ports.
+        flowlet_gap_ns: with `source` or `both`, a source keeps its path until it has sent no packet to the destination
+            router for this time; 0 = it chooses for each packet.
         record: transitions that the core keeps; it must be more than arrive in one step.
         control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
             and the reward is minus the estimated delay along the chosen path. `all`: all decisions of the network. The
@@ -81,6 +88,8 @@ class PacketOptions:
     observation: str = OBSERVATION
     reward: str = "hop_delay"
     relation: str = "widest"
+    decisions: str = "router"
+    flowlet_gap_ns: float = 0.0
     record: int = 8192
     control: str = "decision"
     background: str | Choose = "minimal"
@@ -128,7 +137,7 @@ class PacketOptions:
     def routing(self) -> dict[str, Any]:
         """The section `routing` of the simulations, with the core's parts."""
         parts = self.parts()
-        keys = ("slots", "relation", "record")
+        keys = ("slots", "relation", "decisions", "flowlet_gap_ns", "record")
         own = {key: getattr(self, key) for key in keys}
         return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
 

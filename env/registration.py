@@ -1,20 +1,29 @@
 """The ids under which Gymnasium finds the environments; importing `flitgym.env` registers them."""
 
+from typing import Any
+
 import gymnasium
+
+from .packet_options import SOURCE_OBSERVATION
 
 
 def register_envs() -> None:
     """Register the ids that are not registered yet.
 
-    With either id, `gymnasium.make` makes one network and `gymnasium.make_vec` makes several in one object.
+    With each id, `gymnasium.make` makes one network and `gymnasium.make_vec` makes several in one object.
+    `SourceRouting-v0` is `PacketRouting-v1` with other defaults.
     """
-    for name, single, vector in (
-        ("PacketRouting-v1", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
-        ("PacketRoutingVec-v1", "packet_routing:PacketRoutingEnv", "packet_routing_vec:PacketRoutingVecEnv"),
-    ):
+    source = {"decisions": "source", "observation": SOURCE_OBSERVATION}
+    ids: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("PacketRouting-v1", {}),
+        ("PacketRoutingVec-v1", {}),
+        ("SourceRouting-v0", source),
+    )
+    for name, keywords in ids:
         if f"flitgym/{name}" not in gymnasium.registry:
             gymnasium.register(
                 f"flitgym/{name}",
-                entry_point=f"flitgym.env.{single}",
-                vector_entry_point=f"flitgym.env.{vector}",
+                entry_point="flitgym.env.packet_routing:PacketRoutingEnv",
+                vector_entry_point="flitgym.env.packet_routing_vec:PacketRoutingVecEnv",
+                kwargs=keywords,
             )

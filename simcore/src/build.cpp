@@ -115,6 +115,8 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.candidates = spec.candidates;
   net.decider = spec.decider;
   net.chosen = spec.chosen;
+  net.delivered = spec.delivered;
+  net.waypoint = spec.waypoint;
   net.routing_facts = spec.setup(params, net, net.routing);
   if (!net.relation) net.relation = net.routing;
   if (!net.routing_facts.minimal) need_distances(net);  // to detect packets that leave the minimal paths

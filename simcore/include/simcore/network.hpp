@@ -285,6 +285,9 @@ struct Network {
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
   // Updates the packet's data after an agent's choice; null: the relation keeps no such data.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
+  void (*delivered)(const Network&, State&, u32 packet) = nullptr;  // null: no component needs it
+  // Intermediate router of the path of a packet (registry.hpp); null: paths have none.
+  u32 (*waypoint)(const Network&, const State&, u32 packet, u32 router, u32 port) = nullptr;
 
   u64 seed = 0;
   u32 least_packet_flits = 1, most_packet_flits = 1;  // packet sizes are uniformly distributed between these

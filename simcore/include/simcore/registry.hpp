@@ -62,6 +62,11 @@ struct RoutingSpec {
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
   // Updates the packet's data after an agent has chosen a candidate.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
+  // Called for every delivered packet.
+  void (*delivered)(const Network&, State&, u32 packet) = nullptr;
+  // The router that a packet must visit before its destination if it leaves `router` by `port` (router-local); kNone:
+  // no router.
+  u32 (*waypoint)(const Network&, const State&, u32 packet, u32 router, u32 port) = nullptr;
   bool agent_can_choose = true;  // whether an agent may choose among the candidates
   Decider decider = Decider::kRouting;
   bool graph = false;                                 // uses the present graph, so it routes around missing links
@@ -78,9 +83,14 @@ std::vector<ParamSpec> params_of(const RoutingSpec& spec);  // all parameters
 struct RelationSpec {
   std::string name, summary;
   std::vector<std::string> topologies = {};  // accepted topologies; empty: any
-  std::vector<ParamSpec> params = {};        // a subset of relation_params() (src/routing/relation.hpp)
+  // Agents can set those of them that are in relation_params() (src/routing/relation.hpp).
+  std::vector<ParamSpec> params = {};
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*candidates)(const Network&, State&, Batch&);
+  // As in RoutingSpec.
+  void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
+  void (*delivered)(const Network&, State&, u32 packet) = nullptr;
+  u32 (*waypoint)(const Network&, const State&, u32 packet, u32 router, u32 port) = nullptr;
   bool widest = false;      // relation=widest selects it on these topologies
   bool graph = false;       // as in RoutingSpec
   std::string plugin = {};  // plugin that registers it; empty: built in

@@ -2,6 +2,7 @@
 // length. A router cannot know it, but a reward may use it, because only the trainer sees rewards. It is available at
 // once, while the true delay is known only after thousands of other decisions.
 #include <algorithm>
+#include <limits>
 
 #include "simcore/learning.hpp"
 #include "topology/graph.hpp"
@@ -20,6 +21,18 @@ double queueing_ns(const Network& net, const State& s, u32 port) {
   return flits * channel.flit_cycles * net.cycle_ns;
 }
 
+// Router-local port of the fastest minimal path to another router.
+u32 towards(const Network& net, const Graph& graph, u32 router, u32 to) {
+  u32 fastest = net.first_link[router];
+  float least = std::numeric_limits<float>::max();
+  each_minimal(net, graph, router, to, [&](u32 k) {
+    const u32 port = net.port(router, k);
+    const float ns = net.seam->hop_ns[port] + flight(net, graph, net.next_router(port), to);
+    if (ns < least) least = ns, fastest = k;
+  });
+  return fastest;
+}
+
 }  // namespace
 
 void path_delays(const Network& net, const State& s, const Batch& b, float* us) {
@@ -34,12 +47,16 @@ void path_delays(const Network& net, const State& s, const Batch& b, float* us) 
       out = 0;
       if (k >= d.slot_count[j]) continue;
       double ns = 0;
-      u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + k]);
+      const u32 first = d.ports[std::size_t{j} * seam.slots + k];
+      u32 port = net.port(b.router[i], first);
+      u32 middle = net.waypoint ? net.waypoint(net, s, b.packet[i], b.router[i], first) : kNone;
       for (;;) {
         ns += seam.hop_ns[port] + queueing_ns(net, s, port);
         const u32 router = seam.next_router[port];
-        if (router == kNone || router == to) break;
-        port = net.port(router, net.topology->minimal_port(net, graph, router, p));
+        if (router == middle) middle = kNone;
+        if (router == kNone || (router == to && middle == kNone)) break;
+        port = net.port(router, middle == kNone ? net.topology->minimal_port(net, graph, router, p)
+                                                : towards(net, graph, router, middle));
       }
       out = static_cast<float>(ns * 1e-3);
     }

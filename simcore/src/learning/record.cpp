@@ -43,13 +43,25 @@ float last_hop_ns(const Network& net, const Packet& p) {
   return net.seam->hop_ns[port] + static_cast<float>((p.flits - 1) * net.channels[port].flit_cycles * net.cycle_ns);
 }
 
-void close(const Network& net, State& s, u32 id, const Packet& p, u32 here, bool delivered) {
+// Time without queueing from router `from` to the destination, by way of the packet's intermediate router.
+float rest_ns(const Network& net, const State& s, u32 from, u32 to, u32 middle) {
+  const Graph& graph = graph_now(net, s);
+  return middle == kNone ? flight(net, graph, from, to)
+                         : flight(net, graph, from, middle) + flight(net, graph, middle, to);
+}
+u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
+  return net.waypoint ? net.waypoint(net, s, packet, router, port) : kNone;
+}
+
+void close(const Network& net, State& s, u32 id, u32 packet, u32 here, bool delivered) {
+  const Packet& p = s.packets[packet];
   OpenDecision& open = s.open_decisions[id];
   Closing closing{p, open.decided, s.part.totals.now, 0};
   // Up to here the reward field holds the path time from the decision to the destination (open_record).
   if (net.seam->reward->tolled)
     closing.way_ns = delivered ? open.reward + last_hop_ns(net, p)
-                               : open.reward - flight(net, graph_now(net, s), here, net.terminal_router[p.destination]);
+                               : open.reward - rest_ns(net, s, here, net.terminal_router[p.destination],
+                                                       waypoint(net, s, packet, here, kNone));
   open.reward = net.seam->reward->reward(net, s, closing);
   open.done = delivered;
 }
@@ -107,9 +119,9 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
       .job = p.job,
   };
   if (seam.reward->tolled) {
-    const u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + d.chosen[j]]);
-    open.reward =
-        seam.hop_ns[port] + flight(net, graph_now(net, s), seam.next_router[port], net.terminal_router[p.destination]);
+    const u32 local = d.ports[std::size_t{j} * seam.slots + d.chosen[j]], port = net.port(b.router[i], local);
+    open.reward = seam.hop_ns[port] + rest_ns(net, s, seam.next_router[port], net.terminal_router[p.destination],
+                                              waypoint(net, s, packet, b.router[i], local));
   }
   std::copy_n(row, seam.width, &s.open_observation[std::size_t{id} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_mask[std::size_t{id} * seam.slots]);
@@ -124,7 +136,7 @@ void open_record(const Network& net, State& s, const Batch& b, u32 j) {
   }
   std::copy_n(row, seam.width, &s.open_next_observation[std::size_t{before} * seam.width]);
   std::copy_n(mask, seam.slots, &s.open_next_mask[std::size_t{before} * seam.slots]);
-  close(net, s, before, p, b.router[i], false);
+  close(net, s, before, packet, b.router[i], false);
   send_news(net, s, before, b.router[i]);
 }
 
@@ -136,7 +148,7 @@ void close_on_delivery(const Network& net, State& s, u32 packet) {
   if (packet >= s.last_decision.size()) return;
   for (u32 id = s.last_decision[packet]; id != kNone;) {
     const u32 previous = s.open_decisions[id].previous;
-    close(net, s, id, p, here, true);
+    close(net, s, id, packet, here, true);
     send_news(net, s, id, here);
     id = previous;
   }

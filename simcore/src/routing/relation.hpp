@@ -7,7 +7,7 @@
 
 namespace flitgym::routing {
 
-std::vector<ParamSpec> relation_params();  // relation, deroutes, max_hops
+std::vector<ParamSpec> relation_params();  // relation and the parameters of relations
 
 // Reads these parameters and sets up the network's relation; returns its facts.
 RoutingFacts take_relation(const Params&, Network&);

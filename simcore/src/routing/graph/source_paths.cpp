@@ -1,0 +1,205 @@
+// Agents at the source. A source chooses one of several fixed paths for each packet or flowlet (source_paths.hpp), from
+// the delays and marks that its delivered packets return (source_returns.hpp). Routers only follow the path. The VC
+// class is the number of hops done, as for VAL and UGAL on any graph (two_legs.cpp).
+//
+// After the description of Spritz in its abstract (Bonato, Kubicek, Kabbani, Ghalayini, Besta, Hoefler, "Spritz:
+// Path-Aware Load Balancing in Low-Diameter Networks", arXiv:2602.19567, 2026): senders explore paths and keep good
+// ones (Spritz-Scout), or spray packets over weighted paths (Spritz-Spray). The weights here are our own:
+// 1 / (delay x (1 + mark_weight x marks)) ^ sharpness. choice=recycle keeps good paths as REPS does (reps.cpp).
+//
+// Differences from Spritz: the network is lossless, so no packet is trimmed, lost or sent again, and feedback consists
+// of delays and marks only. Acknowledgements take no bandwidth. Routers know about failed links, so a packet on a
+// broken path takes longer instead of being lost. The source does not know about failed links beyond its own router.
+#include "routing/graph/source_paths.hpp"
+
+#include "routing/graph/source_rule.hpp"
+
+namespace flitgym::routing::graph::source_paths {
+
+namespace {
+
+constexpr u32 kScout = 15;  // number of the random draw that selects a path; other draws belong to the seam
+
+using Usable = SourceRule::Usable;
+
+u32 draw_path(const Network& net, const Packet& p, const Usable& usable) {
+  return below(route_draw(net, p, kScout), usable.count);
+}
+
+// The oldest returned path of an unmarked packet that was not used, or a random path.
+u32 recycle(const Network& net, const Packet& p, const Usable& usable, const SourceMemory::Row& row) {
+  for (u32 k = 0; k < SourceMemory::kGood; k++) {
+    u8& path = row.good[(row.keys[3] + k) % SourceMemory::kGood];  // the next to be overwritten is the oldest
+    const u32 at = usable.find(path);
+    path = kNoPath;
+    if (at < usable.count) return at;
+  }
+  return draw_path(net, p, usable);
+}
+
+// Draws a path with a probability in proportion to its weight. A path without a returned packet counts as idle. The
+// estimate of its delay returns to that of an idle path with time, because other sources change. If packets are on
+// their way and none returns, the delay is at least the time since the last return.
+u32 weigh(const Network& net, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
+          const SourceMemory::Row& row, Cycle now) {
+  std::array<double, kMostPaths> scores, sums;
+  double least = 0;
+  for (u32 k = 0; k < usable.count; k++) {
+    const u32 path = usable.path[k];
+    const double idle = SourceRule::idle_ns(net, p, router, usable.port[k], usable.middle[k]);
+    const Cycle silent = now - row.waits[2 * path + 1];
+    const double fresh = rule.memory_cycles / (rule.memory_cycles + silent);
+    double delay = idle + fresh * std::max(row.delay[path] - idle, 0.0);
+    if (row.waits[2 * path] > 0) delay = std::max(delay, silent * net.cycle_ns);
+    scores[k] = delay * (1 + rule.mark_weight * fresh * row.mark[path]);
+    if (k == 0 || scores[k] < least) least = scores[k];
+  }
+  double sum = 0;
+  for (u32 k = 0; k < usable.count; k++) {
+    const double ratio = least / scores[k];
+    double weight = 1;
+    for (u32 n = 0; n < rule.sharpness; n++) weight *= ratio;
+    sums[k] = sum += weight;
+  }
+  const double drawn = unit(route_draw(net, p, kScout)) * sum;
+  u32 k = 0;
+  while (k + 1 < usable.count && sums[k] <= drawn) k++;
+  return k;
+}
+
+u32 choose_path(const Network& net, State& s, const SourceRule& rule, const Packet& p, u32 router, const Usable& usable,
+                Cycle now) {
+  const u32 to = net.terminal_router[p.destination];
+  switch (rule.choice) {
+    case SourceChoice::kFlow: return below(mix64(mix64(u64{p.source} << 32 | p.destination) + net.seed), usable.count);
+    case SourceChoice::kSpray: return draw_path(net, p, usable);
+    case SourceChoice::kRecycle: return recycle(net, p, usable, rule.memory.open(net, s, p.source, to));
+    default: return weigh(net, rule, p, router, usable, rule.memory.open(net, s, p.source, to), now);
+  }
+}
+
+void route(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const SourceRule&>(*net.relation);
+  const Graph& graph = graph_now(net, s);
+  rule.hear(net, s, b.now);
+  for (u32 i = 0; i < b.count; i++) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i];
+    if (const u32 target = rule.target(net, s, b.packet[i], router); target == router) {
+      choose(b, i, ejection(net, p));
+    } else if (p.phase == kUndecided) {
+      const Usable usable = rule.usable(net, s, p, router, b.now);
+      const u32 k = usable.count > 1 ? choose_path(net, s, rule, p, router, usable, b.now) : 0;
+      choose(b, i, {usable.count ? usable.port[k] : rule.next_port(net, s, graph, b.packet[i], router, target), 0});
+    } else {
+      choose(b, i, {rule.next_port(net, s, graph, b.packet[i], router, target), hop_class(net, p)});
+    }
+    rule.settle(net, s, b, i);
+  }
+}
+
+void candidates(const Network& net, State& s, Batch& b) {
+  const auto& rule = static_cast<const SourceRule&>(*net.relation);
+  const Graph& graph = graph_now(net, s);
+  rule.hear(net, s, b.now);
+  list_candidates(net, b, [&](u32 i, auto&& offer) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i], target = rule.target(net, s, b.packet[i], router);
+    if (target == router) return offer(net.terminal_port[p.destination], kAnyClass);
+    const u32 vc_class = hop_class(net, p);
+    if (p.phase == kUndecided) {
+      const Usable usable = rule.usable(net, s, p, router, b.now);
+      if (usable.count && rule.deciders == Deciders::kRouters) return offer(usable.port[draw_path(net, p, usable)], 0u);
+      for (u32 k = 0; k < usable.count; k++) offer(usable.port[k], 0);
+      if (usable.count) return;
+    }
+    if (rule.deciders == Deciders::kSource)
+      return offer(rule.next_port(net, s, graph, b.packet[i], router, target), vc_class);
+    each_minimal(net, graph, router, target, [&](u32 k) { offer(k, vc_class); });
+  });
+}
+
+void chosen(const Network& net, State& s, Batch& b, u32 i) {
+  static_cast<const SourceRule&>(*net.relation).settle(net, s, b, i);
+}
+
+void delivered(const Network& net, State& s, u32 packet) {
+  static_cast<const SourceRule&>(*net.relation).acknowledge(net, s, packet);
+}
+
+u32 waypoint(const Network& net, const State& s, u32 packet, u32 router, u32 port) {
+  return static_cast<const SourceRule&>(*net.relation).waypoint(net, s, packet, router, port);
+}
+
+ParamSpec choice_param() {
+  return choice("choice", "learned", {"learned", "recycle", "spray", "flow"},
+                "learned = drawn with weights that fall with the returned delays and marks; recycle = a path whose "
+                "packet returned unmarked, else random (as REPS); spray = random; flow = one path per source and "
+                "destination (as ECMP)");
+}
+
+RoutingFacts setup_routing(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<SourceRule>();
+  const std::string& name = params.text("choice");
+  rule->choice = name == "learned"   ? SourceChoice::kLearned
+                 : name == "recycle" ? SourceChoice::kRecycle
+                 : name == "spray"   ? SourceChoice::kSpray
+                                     : SourceChoice::kFlow;
+  rule->sharpness = params.count("sharpness");
+  rule->mark_weight = params.real("mark_weight");
+  rule->memory_cycles = params.real("memory_ns") / net.cycle_ns;
+  data = rule;
+  return setup_source_rule(params, net, *rule);
+}
+
+RoutingFacts setup_relation(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
+  auto rule = std::make_shared<SourceRule>();
+  const std::string& who = params.text("decisions");
+  rule->deciders = who == "source" ? Deciders::kSource : who == "both" ? Deciders::kBoth : Deciders::kRouters;
+  data = rule;
+  return setup_source_rule(params, net, *rule);
+}
+
+const Register<RoutingSpec> routing([] {
+  RoutingSpec spec{
+      .name = "source_paths",
+      .summary = "the source chooses one of several fixed paths, from returned delays and marks (after Spritz)",
+      .params = {choice_param(),
+                 integer("sharpness", 8, 0, 64, "", "choice=learned: power of the weights; 0 = equal weights"),
+                 real("mark_weight", 1, 0, 100, "",
+                      "choice=learned: part of its delay that a path whose packets are all marked counts as longer"),
+                 real("memory_ns", 2000, 1, 1e9, "ns",
+                      "choice=learned: time without a return after which half of the delay above that of an idle path "
+                      "is forgotten")},
+      .setup = setup_routing,
+      .route = route,
+  };
+  for (const ParamSpec& p : source_params()) spec.params.push_back(p);
+  spec.candidates = candidates;
+  spec.chosen = chosen;
+  spec.delivered = delivered;
+  spec.waypoint = waypoint;
+  spec.graph = true;
+  return spec;
+}());
+
+const Register<RelationSpec> relation([] {
+  RelationSpec spec{
+      .name = "source_paths",
+      .summary = "paths at the source, minimal or through an intermediate router; routers follow the path",
+      .params = source_params(),
+      .setup = setup_relation,
+      .candidates = candidates,
+  };
+  for (const ParamSpec& p : relation_params())
+    if (p.key == "decisions") spec.params.push_back(p);
+  spec.chosen = chosen;
+  spec.delivered = delivered;
+  spec.waypoint = waypoint;
+  spec.graph = true;
+  return spec;
+}());
+
+}  // namespace
+
+}  // namespace flitgym::routing::graph::source_paths

@@ -1,0 +1,112 @@
+"""Decisions at the source: the id, the keywords, the batch, and the block `returned`."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from flitgym.env import NO_DECISION, PacketBatch
+from flitgym.env.packet_options import SOURCE_OBSERVATION
+from flitgym.simcore import ConfigError, Simulation
+
+WORLD = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.2"]
+LINE = ["topology=graph", "topology.links=[0,1,1,2]", "topology.terminals_per_router=2", "traffic=uniform"]
+
+
+def names(seam: dict[str, Any], slots: int) -> list[str]:
+    """The name of each feature of a row."""
+    slot = [feature["name"] for feature in seam["per_slot"]]
+    return [feature["name"] for feature in seam["general"]] + slot * slots
+
+
+def taken(decisions: str, cycles: int = 800, **keywords: Any) -> tuple[dict[str, Any], PacketBatch]:
+    """The transitions of random paths."""
+    batch = PacketBatch(
+        2, overrides=WORLD, decisions=decisions, observation=SOURCE_OBSERVATION, record=1 << 16, **keywords
+    )
+    batch.reset(seed=1)
+    random = np.random.default_rng(1)
+    while batch.time_ns.min() < cycles:
+        n = batch.collect()
+        if n == 0:  # every flow has its path
+            break
+        batch.apply(np.array([random.choice(np.flatnonzero(row)) for row in batch.mask[:n]], int))
+    return batch.take(), batch
+
+
+def test_the_id_decides_at_the_source() -> None:
+    env = gymnasium.make("flitgym/SourceRouting-v0", overrides=WORLD, control="all")
+    observation, info = env.reset(seed=1)
+    hops = names(env.unwrapped.seam, 8).index("progress.hops")
+    for _ in range(200):
+        assert observation[hops] == 0
+        observation, _, terminated, truncated, info = env.step(int(np.flatnonzero(info["action_mask"])[-1]))
+        assert not terminated
+        assert not truncated
+    vector = gymnasium.make_vec("flitgym/SourceRouting-v0", num_envs=2, overrides=WORLD)
+    assert vector.observation_space.shape == (2, observation.size)
+
+
+@pytest.mark.parametrize("decisions", ["source", "both"])
+def test_a_batch_has_one_decision_per_packet_only_at_the_source(decisions: str) -> None:
+    rows, _ = taken(decisions)
+    assert len(rows["reward"]) > 300
+    assert (rows["next_decision"] == NO_DECISION).all() == (decisions == "source")
+    if decisions == "source":
+        assert rows["done"].all()
+
+
+def test_returned_delays_reach_the_observation() -> None:
+    rows, batch = taken("source", 2000)
+    at = np.array([name == "returned.heard" for name in names(batch.seam, batch.options.slots)])
+    heard = rows["observation"][:, at]
+    early, late = heard[:100].mean(), heard[-100:].mean()
+    assert early < late
+    delays = rows["observation"][:, np.array([n == "returned.delay" for n in names(batch.seam, batch.options.slots)])]
+    # A delay that has returned is at least that of the idle path.
+    idle = rows["observation"][:, np.array([n == "returned.idle_time" for n in names(batch.seam, batch.options.slots)])]
+    assert (delays[heard > 0] >= idle[heard > 0] - 2e-3).all()
+
+
+def test_flowlets_need_fewer_decisions() -> None:
+    packets, _ = taken("source")
+    flowlets, _ = taken("source", flowlet_gap_ns=1e6)
+    assert 0 < len(flowlets["reward"]) < 0.7 * len(packets["reward"])
+
+
+def test_a_network_with_one_path_is_refused() -> None:
+    with pytest.raises(ConfigError, match="one path between any two routers, so a source has no choice"):
+        PacketBatch(1, overrides=LINE, decisions="source").reset(seed=1)
+    with pytest.raises(ConfigError, match="one path between any two routers, so a source has no choice"):
+        Simulation(
+            {
+                "topology": {"name": "graph", "links": [0, 1], "terminals_per_router": 1},
+                "routing": "source_paths",
+                "traffic": "uniform",
+            }
+        )
+
+
+def test_the_core_decides_from_returned_delays() -> None:
+    """Under adversarial traffic, sources that learn carry more than minimal paths."""
+    accepted = {}
+    for routing in ("minimal", "source_paths"):
+        simulation = Simulation(
+            {
+                "topology": {
+                    "name": "dragonfly",
+                    "terminals_per_router": 2,
+                    "routers_per_group": 4,
+                    "global_ports": 2,
+                    "groups": 9,
+                },
+                "routing": routing,
+                "traffic": {"name": "adversarial", "load": 0.4},
+                "seed": 1,
+            }
+        )
+        simulation.run(4_000)
+        simulation.begin_window()
+        simulation.run(4_000)
+        accepted[routing] = simulation.statistics()["accepted_load"]
+    assert accepted["source_paths"] > 1.5 * accepted["minimal"]
