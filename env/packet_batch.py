@@ -35,7 +35,8 @@ class PacketBatch:
     **Decisions.** `collect()` runs every network to its next cycle with a decision, so the networks may have different
     times. The decisions are rows [0, n) of five arrays, network after network:
 
-        observation  float32 [rows, width]  features; `seam` has their names, bounds and meanings
+        observation  float32 [rows, width]  features: the general ones, then those of slot 0, slot 1, ...; `seam` has
+                                            their names, bounds and meanings
         mask         bool    [rows, slots]  true for slots with a candidate; slot 0, a minimal path, always has one
         network      uint32  [rows]         0 .. K - 1
         router       uint32  [rows]         the router of the decision
@@ -61,15 +62,15 @@ class PacketBatch:
 
     Args:
         num_envs: K.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation` and `record` of
-            `PacketOptions`. A ring holds `record` transitions, which must be at least the number recorded between two
-            calls of `take()`. The other options of `PacketOptions` concern single packets and episodes.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `slots_by` and `record`
+            of `PacketOptions`. A ring holds `record` transitions, which must be at least the number recorded between
+            two calls of `take()`. The other options of `PacketOptions` concern single packets and episodes.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
     """
 
-    KEYWORDS = ("world", "overrides", "vary", "slots", "observation", "reward", "relation", "record")
+    KEYWORDS = ("world", "overrides", "vary", "slots", "observation", "reward", "relation", "slots_by", "record")
 
     observation: NDArray[np.float32]
     mask: NDArray[np.bool_]
