@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError
+from ..simcore._policy_file import read
 from .errors import unknown
 
 POLICY_SUFFIX = ".safetensors"
@@ -55,6 +56,25 @@ def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
         near = [str(other) for other in path.parent.glob(f"*{POLICY_SUFFIX}")]
         raise ConfigError(unknown(key, word, near, "file") if near else f"{key}: {word}: no such file")
     return "policy", {"routing.path": str(path.resolve())}
+
+
+def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
+    """A note that a policy file was trained on another kind of network; None if it was not.
+
+    Args:
+        routing: The section `routing`.
+        topology: The name of the network's topology.
+
+    Raises:
+        ConfigError: the file is no policy file.
+        OSError: it cannot be read.
+    """
+    if routing["name"] != "policy" or not routing.get("path"):
+        return None
+    trained_on = read(routing["path"])[1].get("topology", "any")
+    if trained_on in ("any", topology):
+        return None
+    return f"the policy {Path(routing['path']).name} was trained on the topology {trained_on}, and this network is a {topology}"
 
 
 def require_policy_file(routing: Mapping[Any, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ..configs import compose, core_sections, explain
-from ..configs.policies import require_policy_file, routing_of
+from ..configs.policies import foreign_policy, require_policy_file, routing_of
 from ..simcore import ConfigError, CoreError, Simulation
 from .experience.seeds import episode_seed
 from .experience.world import World, refuse_stuck
@@ -108,6 +109,8 @@ def _section_of(word: str) -> dict[str, Any]:
 def _routed(section: Mapping[str, Any]) -> _Player:
     def player(world: World, seed: int) -> tuple[Simulation, Callable[[int], Any]]:
         simulation = world.simulation(section, episode_seed(seed, 0))
+        if note := foreign_policy(section, simulation.facts()["topology"]):
+            warnings.warn(note, stacklevel=3)
         return simulation, simulation.run
 
     return player
