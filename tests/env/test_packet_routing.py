@@ -171,6 +171,49 @@ def test_a_workload_ends_its_episode_with_every_decision_paid() -> None:
         env.step(0)
 
 
+@pytest.mark.parametrize("control", ["decision", "all", "packet"])
+def test_a_network_of_jobs_lasts_until_the_jobs_are_done(control: str) -> None:
+    # The jobs take longer than an episode of traffic.
+    long = [{**job, "iterations": 20} for job in JOBS.sections["workload"]["jobs"]]
+    world = World({**JOBS.sections, "workload": {**JOBS.sections["workload"], "jobs": long}})
+    env = PacketRoutingEnv(world=world, control=control)
+    env.reset(seed=1)
+    first = env.simulation
+    for _ in range(10_000):
+        _, _, terminated, truncated, _ = env.step(0)
+        if terminated or truncated:
+            env.reset()
+        if env.simulation is not first:
+            break
+    assert env.simulation is not first
+    assert first.workload_finished
+    assert first.time_ns > 10_000
+    # A limit of the user still holds.
+    limited = PacketRoutingEnv(world=world, control=control, episode_ns=2_000)
+    limited.reset(seed=1)
+    first = limited.simulation
+    while limited.simulation is first:
+        _, _, terminated, truncated, _ = limited.step(0)
+        if terminated or truncated:
+            limited.reset()
+    assert not first.workload_finished
+    assert first.time_ns < 4_000
+
+
+def test_a_smaller_weight_leaves_remote_queues_out() -> None:
+    # With one link, all queues are at the first link. With load on longer paths, some are not.
+    for world, alike in ((TRIANGLE, True), (World.composed(["topology=dragonfly_72", "traffic.load=0.5"]), False)):
+        envs = [PacketRoutingEnv(world=world, remote_weight=weight) for weight in (1.0, 0.0)]
+        paid = []
+        for env in envs:
+            env.reset(seed=1)
+            paid.append([env.step(0)[1] for _ in range(500) if env.reset()])
+        assert (paid[0] == paid[1]) == alike
+        assert (np.array(paid[0]) <= np.array(paid[1])).all()
+    with pytest.raises(ConfigError, match=r"remote_weight: 0\.5 with control=all"):
+        PacketRoutingEnv(control="all", remote_weight=0.5)
+
+
 def test_a_configured_workload_serves_as_a_world() -> None:
     overrides = ["topology=dragonfly_72", "workload=pair", "workload.target=ur", "workload.background=halo3d"]
     env = PacketRoutingEnv(

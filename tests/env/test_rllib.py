@@ -11,6 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ray = pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
+from env_scenes import JOBS  # noqa: E402
 from flitgym.agents import trainable  # noqa: E402
 from flitgym.agents.rllib import dqn as rllib_dqn  # noqa: E402
 from flitgym.agents.rllib import ppo as rllib_ppo  # noqa: E402
@@ -71,6 +72,16 @@ def test_environment_keeps_its_contract() -> None:
     count = env.simulation.transition_count
     assert count > 100
     assert total == pytest.approx(float(reader["reward"][:count].sum()), rel=1e-4)
+
+
+def test_jobs_last_until_they_are_done() -> None:
+    env = RoutersEnv({"world": JOBS, "seam": SEAM})
+    env.reset(seed=1)
+    over = False
+    while not over:
+        rows, _, _, truncated, _ = env.step({agent: 0 for agent in env.queues if env.queues[agent]})
+        over = truncated["__all__"]
+    assert env.simulation.workload_finished
 
 
 def test_environment_repeats_and_knows_its_limits() -> None:
