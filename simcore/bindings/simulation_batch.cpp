@@ -138,7 +138,7 @@ class SimulationBatch {
     std::size_t at = 0;
     for (u32 k = 0; waiting_ && k < sims_.size(); k++) {
       const Exclusive alone(*sims_[k]);
-      const Simulation& sim = *sims_[k];
+      Simulation& sim = *sims_[k];
       if (counts_[k]) path_delays(sim.network(), sim.state(), sim.batch(), &path_delay_[at * slots_], remote_weight);
       at += counts_[k];
     }
