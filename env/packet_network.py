@@ -126,8 +126,9 @@ class PacketNetwork:
                 if self._next_start():
                     return
             raise ConfigError(
-                f"world: 16 networks in a row had no decision within {self._end:g} cycles (episode_ns); "
-                "is there traffic between routers, and is there more than one path?"
+                "world: 16 networks in a row had no decision within "
+                f"{self._end * self.simulation.cycle_ns:g} ns (episode_ns); is there traffic between routers, and is "
+                "there more than one path?"
             )
         if not self._next_start():
             self._over = True

@@ -103,7 +103,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self.reward = keywords.get("reward", "team")
         if self.reward not in _REWARDS:
             raise ConfigError(unknown("reward", self.reward, _REWARDS, "value"))
-        if not (self.interval_ns > 0 and (self.intervals is None or self.intervals > 0) and 0 < self.bias_flits < np.inf):
+        endless = self.intervals is None or self.intervals > 0
+        if not (self.interval_ns > 0 and endless and 0 < self.bias_flits < np.inf):
             raise ConfigError(
                 f"interval_ns ({self.interval_ns}), intervals ({self.intervals}) and bias_flits ({self.bias_flits}) "
                 "must be above 0"

@@ -16,11 +16,11 @@ WINDOW = {"world": TRIANGLE, "seeds": [1], "warmup_ns": 500, "measure_ns": 1_000
 # Both jobs use the link between routers 0 and 1.
 JAM = World(
     {
-        "topology": {"name": "full_mesh", "routers": 2, "terminals_per_router": 4},
+        "topology": {"name": "hyperx", "widths": [2], "terminals_per_router": 4},
         "workload": {
             "jobs": [
-                {"name": name, "motif": "ur", "ranks": 4, "iterations": 4, "bytes": 40_000, "terminals": list(terminals)}
-                for name, terminals in (("even", (0, 2, 4, 6)), ("odd", (1, 3, 5, 7)))
+                {"name": name, "motif": "ur", "ranks": 4, "iterations": 4, "bytes": 40_000, "terminals": terminals}
+                for name, terminals in (("even", [0, 2, 4, 6]), ("odd", [1, 3, 5, 7]))
             ],
         },
     }
@@ -55,7 +55,7 @@ def test_a_policy_of_another_topology_gives_a_note(tmp_path: Path) -> None:
     save_policy(file, layers, network="slots", slots=2, observation="progress", topology="dragonfly")
     with pytest.raises(ConfigError, match="its observation and slots need"):
         play(file, **WINDOW)
-    with pytest.warns(UserWarning, match=r"dqn_dragonfly\.safetensors was trained on the topology dragonfly, and .* hyperx"):
+    with pytest.warns(UserWarning, match=r"dqn_dragonfly\.safetensors was trained on the topology dragonfly, .* hyperx"):
         play("dqn_dragonfly", **WINDOW)
 
 
@@ -80,7 +80,7 @@ def test_slowdown_is_the_time_together_over_the_time_alone() -> None:
         assert alone[f"slowdown@{job['name']}"] == 1
         slower = together[f"comm_time_ns@{job['name']}"] / alone[f"comm_time_ns@{job['name']}"]
         assert together[f"slowdown@{job['name']}"] == pytest.approx(slower)
-        assert slower > 1.2
+        assert slower > 1.05
     assert play("minimal", world=JAM, seeds=(1,), alone=False) == {
         key: value for key, value in together.items() if not key.startswith("slowdown")
     }
