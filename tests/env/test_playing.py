@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from env_scenes import JOBS, TRIANGLE
-from flitgym.agents.policy.file import save_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.env import World, play
 from flitgym.env.experience.seeds import episode_seed
@@ -49,12 +48,7 @@ def test_policies_without_a_clear_meaning_are_refused(tmp_path: Path) -> None:
         play("ugal_l", slots=4, **WINDOW)
 
 
-def test_a_policy_of_another_topology_gives_a_note(tmp_path: Path) -> None:
-    file = tmp_path / "foreign.safetensors"
-    layers = [(np.zeros((1, 4), np.float32), np.zeros(1, np.float32))]
-    save_policy(file, layers, network="slots", slots=2, observation="progress", topology="dragonfly")
-    with pytest.raises(ConfigError, match="its observation and slots need"):
-        play(file, **WINDOW)
+def test_a_policy_of_another_topology_gives_a_note() -> None:
     with pytest.warns(UserWarning, match=r"dqn_dragonfly\.safetensors was trained on the topology dragonfly, .* hyperx"):
         play("dqn_dragonfly", **WINDOW)
 
