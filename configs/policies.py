@@ -74,7 +74,8 @@ def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
     trained_on = read(routing["path"])[1].get("topology", "any")
     if trained_on in ("any", topology):
         return None
-    return f"the policy {Path(routing['path']).name} was trained on the topology {trained_on}, and this network is a {topology}"
+    name = Path(routing["path"]).name
+    return f"the policy {name} was trained on the topology {trained_on}, and this network is a {topology}"
 
 
 def require_policy_file(routing: Mapping[Any, Any]) -> None:

@@ -164,4 +164,3 @@ def _slowdowns(
         least = _worked(*player(by_itself, seed), max_ns)[time]
         found[f"slowdown@{job['name']}"] = run[time] / least if least else float("nan")
     return found
-

@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
         .environment("routers")
         .env_runners(num_env_runners=0)
         .multi_agent(policies={"shared"}, policy_mapping_fn=lambda agent, episode, **_: "shared")
-        .training(train_batch_size_per_learner=200, minibatch_size=720, num_epochs=4)
+        .training(train_batch_size_per_learner=200, minibatch_size=200, num_epochs=4)
         .debugging(seed=options.seed)
     )
     algorithm = config.build_algo()

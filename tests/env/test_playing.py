@@ -49,7 +49,9 @@ def test_policies_without_a_clear_meaning_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_policy_of_another_topology_gives_a_note() -> None:
-    with pytest.warns(UserWarning, match=r"dqn_dragonfly\.safetensors was trained on the topology dragonfly, .* hyperx"):
+    with pytest.warns(
+        UserWarning, match=r"dqn_dragonfly\.safetensors was trained on the topology dragonfly, .* hyperx"
+    ):
         play("dqn_dragonfly", **WINDOW)
 
 

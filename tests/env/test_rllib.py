@@ -79,7 +79,7 @@ def test_jobs_last_until_they_are_done() -> None:
     env.reset(seed=1)
     over = False
     while not over:
-        rows, _, _, truncated, _ = env.step({agent: 0 for agent in env.queues if env.queues[agent]})
+        *_, truncated, _ = env.step({agent: 0 for agent in env.queues if env.queues[agent]})
         over = truncated["__all__"]
     assert env.simulation.workload_finished
 

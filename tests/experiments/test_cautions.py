@@ -87,7 +87,9 @@ def test_a_policy_of_another_topology_is_named() -> None:
         )
 
 
-@pytest.mark.parametrize(("scale", "said"), [(0.02, "halo3d keeps 1 of 10 iterations (scale=0.02)"), (0.1, ""), (1, "")])
+@pytest.mark.parametrize(
+    ("scale", "said"), [(0.02, "halo3d keeps 1 of 10 iterations (scale=0.02)"), (0.1, ""), (1, "")]
+)
 def test_a_job_that_is_longer_than_its_scale_is_named(scale: float, said: str) -> None:
     jobs = [{"name": "halo3d", "iterations": 10, "scale": scale}, {"name": "traced", "start_ns": 0.0}]
     numbers = {**SETTLED, "core_config": {"workload": {"jobs": jobs}}}

@@ -113,7 +113,9 @@ def test_an_interrupted_evaluation_writes_the_tables_of_its_finished_runs(tmp_pa
     table = tmp_path / "results/evaluation/evaluation.csv"
     table.unlink()
     # The run of the first command is finished, and a second seed is interrupted.
-    number, terminal = on_a_terminal([*words, "loads=[0.3]", "run.measure_ns=500", "seeds=[1,2,3,4,5,6,7,8,9]"], tmp_path, "")
+    number, terminal = on_a_terminal(
+        [*words, "loads=[0.3]", "run.measure_ns=500", "seeds=[1,2,3,4,5,6,7,8,9]"], tmp_path, ""
+    )
     heard(terminal, r"evaluation \d/", SECONDS)
     os.write(terminal, b"\x03")
     text = heard(terminal, None, SECONDS)

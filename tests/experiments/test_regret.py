@@ -61,7 +61,11 @@ def test_pairs_have_the_minimal_candidate_and_one_other() -> None:
     np.testing.assert_allclose(columns["chance_ns"], [20, 15, 5])
     # A minimal candidate that was taken meets each of the others.
     given = labels()
-    given |= {"taken": np.zeros(3, np.uint32), "cost_ns": np.array([[0.0, 1.0, 2.0]] * 3), "mask": np.ones((3, 3), bool)}
+    given |= {
+        "taken": np.zeros(3, np.uint32),
+        "cost_ns": np.array([[0.0, 1.0, 2.0]] * 3),
+        "mask": np.ones((3, 3), bool),
+    }
     seen = {tuple(pairs_of(given, np.random.default_rng(k))["mask"][0]) for k in range(20)}
     assert seen == {(True, True, False), (True, False, True)}
 

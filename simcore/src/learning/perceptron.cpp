@@ -34,8 +34,8 @@ inline Lanes hyperbolic_tangent(Lanes x) {
   x = x > most ? most : x;
   x = x < -most ? -most : x;
   const Lanes half = x * 0.5f, s = half * half;
-  const Lanes t = half * (((s + 378.0f) * s + 17325.0f) * s + 135135.0f) /
-                  (((28.0f * s + 3150.0f) * s + 62370.0f) * s + 135135.0f);
+  const Lanes t =
+      half * (((s + 378.0f) * s + 17325.0f) * s + 135135.0f) / (((28.0f * s + 3150.0f) * s + 62370.0f) * s + 135135.0f);
   return (t + t) / (1.0f + t * t);
 }
 

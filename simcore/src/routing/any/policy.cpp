@@ -100,9 +100,9 @@ void route(const Network& net, State& s, Batch& b) {
 
 std::vector<ParamSpec> params() {
   auto specs = seam_params();
-  specs.push_back(
-      choice("path", "", {}, "file of an exported policy, which then sets relation, slots, observation, network and "
-             "activation"));
+  specs.push_back(choice("path", "", {},
+                         "file of an exported policy, which then sets relation, slots, observation, network and "
+                         "activation"));
   specs.push_back(
       choice("network", "slots", {"slots", "flat"},
              "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));
