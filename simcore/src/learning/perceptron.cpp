@@ -25,9 +25,9 @@ constexpr u32 kLanes = 4;
 #endif
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
-// tanh by sums, products and divisions alone, which IEEE 754 defines to the last bit; the C library's tanh differs from
-// machine to machine. tanh(x / 2) is Lambert's continued fraction, cut after 13, and the formula for the double angle
-// follows. The absolute error is below 2e-7.
+// Computes tanh by sums, products and divisions alone, which IEEE 754 defines to the last bit. The C library's tanh
+// differs from machine to machine. Lambert's continued fraction, cut after 13, gives tanh(x / 2). The formula for the
+// double angle follows. The absolute error is below 2e-7.
 inline Lanes hyperbolic_tangent(Lanes x) {
   const Lanes zero = {};
   const Lanes most = zero + 9;  // where tanh is 1 in float32
