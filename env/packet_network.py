@@ -160,7 +160,7 @@ class PacketNetwork:
     def _look(self) -> None:
         self._batch = SimulationBatch([self.simulation])
         self._rows, self._masks, self._routers = self._batch.observation, self._batch.mask, self._batch.router
-        self._path_us = self._batch.path_delay_us(self.options.remote_weight)
+        self._path_us = self._batch.path_delay_us()
         if self._blocks is not None:
             self._blocks.look(self._batch)
             self._rows = self._blocks.observation
@@ -317,7 +317,7 @@ class PacketNetwork:
                 if self._blocks is not None:
                     self._blocks.write(self._count)
                 if self.options.control == "decision":
-                    self._path_us = self._batch.path_delay_us(self.options.remote_weight)
+                    self._path_us = self._batch.path_delay_us()
                 return self._count
         self._count = 0
         return 0

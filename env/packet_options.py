@@ -43,7 +43,6 @@ class PacketKeywords(TypedDict, total=False):
     slots_by: str
     record: int
     control: str
-    remote_weight: float
     background: str | Choose
     invalid: str
     episode_ns: float | None
@@ -73,8 +72,6 @@ class PacketOptions:
             reward is minus the delay of all packets that are not yet delivered, also those that wait in their sources.
             `packet`: the decisions of one packet, from the first one to the delivery. `background` decides for the
             other packets.
-        remote_weight: with control=decision, the weight of the queues after the first link in the estimated delay, 0 to
-            1. A queue changes until the packet gets there, so a smaller weight can be closer to the truth.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
         episode_ns: simulated time of a network, after the warm-up. None: 10,000 for traffic, and no limit for a
@@ -91,7 +88,6 @@ class PacketOptions:
     slots_by: str = "random"
     record: int = 8192
     control: str = "decision"
-    remote_weight: float = 1.0
     background: str | Choose = "minimal"
     invalid: str = "minimal"
     episode_ns: float | None = None
@@ -109,11 +105,6 @@ class PacketOptions:
             raise ConfigError(
                 f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
                 f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
-            )
-        if not 0 <= self.remote_weight <= 1 or (self.remote_weight != 1 and self.control != "decision"):
-            raise ConfigError(
-                f"remote_weight: {self.remote_weight} with control={self.control}; it is within 0 .. 1, and only the "
-                "reward of control=decision has it"
             )
         self.parts()
 

@@ -8,7 +8,6 @@
 
 #include "exclusive.hpp"
 #include "learning.hpp"
-#include "learning/path_delay.hpp"
 #include "live.hpp"
 #include "simcore/registry.hpp"
 #include "views.hpp"
@@ -132,14 +131,13 @@ class SimulationBatch {
   }
 
   // Only the rows of present decisions are written.
-  py::array path_delay(const py::object& self, double remote_weight) {
+  py::array path_delay(const py::object& self) {
     const Busy busy(*this);
     if (path_delay_.empty()) path_delay_.resize(mask_.size());
     std::size_t at = 0;
     for (u32 k = 0; waiting_ && k < sims_.size(); k++) {
       const Exclusive alone(*sims_[k]);
-      Simulation& sim = *sims_[k];
-      if (counts_[k]) path_delays(sim.network(), sim.state(), sim.batch(), &path_delay_[at * slots_], remote_weight);
+      if (counts_[k]) path_delays(sims_[k]->network(), sims_[k]->state(), sims_[k]->batch(), &path_delay_[at * slots_]);
       at += counts_[k];
     }
     return view(path_delay_, {rows(), static_cast<py::ssize_t>(slots_)}, self);
@@ -302,11 +300,8 @@ void bind_simulation_batch(py::module_& m) {
           [](Live<SimulationBatch> w, const Choices<i64>& choices, const Logs& logs) { w->apply(choices, logs); },
           py::arg("actions"), py::arg("log_probability") = py::none())
       .def(
-          "path_delay_us",
-          [](Live<SimulationBatch> w, double remote_weight) { return w->path_delay(w.owner(), remote_weight); },
-          py::arg("remote_weight") = 1.0,
-          "Delay of each slot of each decision, [rows, slots] float32: us to the destination if no queue changed. The "
-          "queues after the first link count with a weight.")
+          "path_delay_us", [](Live<SimulationBatch> w) { return w->path_delay(w.owner()); },
+          "Delay of each slot of each decision, [rows, slots] float32: us to the destination if no queue changed.")
       .def_property_readonly("count", [](Live<SimulationBatch> w) { return w->count(); })
       .def_property_readonly("most_filed", [](Live<SimulationBatch> w) { return w->most_filed(); })
       .def_property_readonly("observation", [](Live<SimulationBatch> w) { return w->observation(w.owner()); })

@@ -200,20 +200,6 @@ def test_a_network_of_jobs_lasts_until_the_jobs_are_done(control: str) -> None:
     assert first.time_ns < 4_000
 
 
-def test_a_smaller_weight_leaves_remote_queues_out() -> None:
-    # With one link, all queues are at the first link. With load on longer paths, some are not.
-    for world, alike in ((TRIANGLE, True), (World.composed(["topology=dragonfly_72", "traffic.load=0.5"]), False)):
-        envs = [PacketRoutingEnv(world=world, remote_weight=weight) for weight in (1.0, 0.0)]
-        paid = []
-        for env in envs:
-            env.reset(seed=1)
-            paid.append([env.step(0)[1] for _ in range(500) if env.reset()])
-        assert (paid[0] == paid[1]) == alike
-        assert (np.array(paid[0]) <= np.array(paid[1])).all()
-    with pytest.raises(ConfigError, match=r"remote_weight: 0\.5 with control=all"):
-        PacketRoutingEnv(control="all", remote_weight=0.5)
-
-
 def test_a_configured_workload_serves_as_a_world() -> None:
     overrides = ["topology=dragonfly_72", "workload=pair", "workload.target=ur", "workload.background=halo3d"]
     env = PacketRoutingEnv(

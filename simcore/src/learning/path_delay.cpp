@@ -1,10 +1,9 @@
 // Estimated delay of each candidate with global knowledge: the time to the destination if every queue kept its present
 // length. A router cannot know it, but a reward may use it, because only the trainer sees rewards. It is available at
 // once, while the true delay is known only after thousands of other decisions.
-#include "learning/path_delay.hpp"
-
 #include <algorithm>
 
+#include "simcore/learning.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym {
@@ -23,9 +22,7 @@ double queueing_ns(const Network& net, const State& s, u32 port) {
 
 }  // namespace
 
-void path_delays(const Network& net, const State& s, const Batch& b, float* us) { path_delays(net, s, b, us, 1); }
-
-void path_delays(const Network& net, const State& s, const Batch& b, float* us, double remote_weight) {
+void path_delays(const Network& net, const State& s, const Batch& b, float* us) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
   const Decisions& d = b.decisions;
@@ -36,11 +33,10 @@ void path_delays(const Network& net, const State& s, const Batch& b, float* us, 
       float& out = us[std::size_t{j} * seam.slots + k];
       out = 0;
       if (k >= d.slot_count[j]) continue;
-      double ns = 0, weight = 1;
+      double ns = 0;
       u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + k]);
       for (;;) {
-        ns += seam.hop_ns[port] + weight * queueing_ns(net, s, port);
-        weight = remote_weight;
+        ns += seam.hop_ns[port] + queueing_ns(net, s, port);
         const u32 router = seam.next_router[port];
         if (router == kNone || router == to) break;
         port = net.port(router, net.topology->minimal_port(net, graph, router, p));
