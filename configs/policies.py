@@ -1,10 +1,14 @@
 """Paths of policies: the policies that come with flitgym by name, others by path."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..simcore import ConfigError
+from ..simcore._policy_file import read
 from .errors import unknown
 
+POLICY_SUFFIX = ".safetensors"
 _SHIPPED = Path(__file__).resolve().parent.parent / "agents" / "policies"
 
 
@@ -23,7 +27,7 @@ def policy_path(key: str, given: str) -> str:
     Raises:
         ConfigError: there is no such policy, and no such file.
     """
-    names = sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
+    names = sorted(path.stem for path in _SHIPPED.glob(f"*{POLICY_SUFFIX}"))
     if given in names:
         return shipped_policy(given)
     if Path(given).is_file():
@@ -31,3 +35,54 @@ def policy_path(key: str, given: str) -> str:
     if Path(given).suffix or Path(given).name != given:
         raise ConfigError(f"{key}: there is no file {given}; policies that come with flitgym: {', '.join(names)}")
     raise ConfigError(unknown(key, given, names, "policy"))
+
+
+def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
+    """The routing that a word names, and the keys that it sets. The routing `policy` plays a file.
+
+    Args:
+        key: Of the configuration, for messages.
+        word: The name of a routing, or the path of a policy file.
+
+    Raises:
+        ConfigError: the file does not exist, or the word names neither a routing nor a policy file.
+    """
+    if not word.endswith(POLICY_SUFFIX):
+        if "/" in word:
+            raise ConfigError(f"{key}: '{word}' is neither a routing nor a *{POLICY_SUFFIX} file")
+        return word, {}
+    path = Path(word)
+    if not path.is_file():
+        near = [str(other) for other in path.parent.glob(f"*{POLICY_SUFFIX}")]
+        raise ConfigError(unknown(key, word, near, "file") if near else f"{key}: {word}: no such file")
+    return "policy", {"routing.path": str(path.resolve())}
+
+
+def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
+    """A note that a policy file was trained on another kind of network; None if it was not.
+
+    Args:
+        routing: The section `routing`.
+        topology: The name of the network's topology.
+
+    Raises:
+        ConfigError: the file is no policy file.
+        OSError: it cannot be read.
+    """
+    if routing["name"] != "policy" or not routing.get("path"):
+        return None
+    trained_on = read(routing["path"])[1].get("topology", "any")
+    if trained_on in ("any", topology):
+        return None
+    name = Path(routing["path"]).name
+    return f"the policy {name} was trained on the topology {trained_on}, and this network is a {topology}"
+
+
+def require_policy_file(routing: Mapping[Any, Any]) -> None:
+    """Refuse the routing `policy` without a file, whose weights would be zeros.
+
+    Raises:
+        ConfigError: the section `routing` names no file.
+    """
+    if routing["name"] == "policy" and not routing["path"]:
+        raise ConfigError("routing.path: name a policy file of flitgym-train, or use routing=dqn_dragonfly")

@@ -176,6 +176,7 @@ class Regret:
     sample_fraction: float = MISSING
     horizon_ns: float = MISSING
     slots: int = MISSING
+    candidates: str = MISSING
     other_packets: str = MISSING
     confidence: float = MISSING
     resamples: int = MISSING

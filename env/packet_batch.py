@@ -35,7 +35,8 @@ class PacketBatch:
     **Decisions.** `collect()` runs every network to its next cycle with a decision, so the networks may have different
     times. The decisions are rows [0, n) of five arrays, network after network:
 
-        observation  float32 [rows, width]  features; `seam` has their names, bounds and meanings
+        observation  float32 [rows, width]  features: the general ones, then those of slot 0, slot 1, ...; `seam` has
+                                            their names, bounds and meanings
         mask         bool    [rows, slots]  true for slots with a candidate; slot 0, a minimal path, always has one
         network      uint32  [rows]         0 .. K - 1
         router       uint32  [rows]         the router of the decision
@@ -61,10 +62,10 @@ class PacketBatch:
 
     Args:
         num_envs: K.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `decisions`,
-            `flowlet_gap_ns` and `record` of `PacketOptions`. A ring holds `record` transitions, which must be at least
-            the number recorded between two calls of `take()`. The other options of `PacketOptions` concern single
-            packets and episodes.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `slots_by`,
+            `decisions`, `flowlet_gap_ns` and `record` of `PacketOptions`. A ring holds `record` transitions, which must
+            be at least the number recorded between two calls of `take()`. The other options of `PacketOptions` concern
+            single packets and episodes.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
@@ -72,7 +73,7 @@ class PacketBatch:
 
     KEYWORDS = (
         *("world", "overrides", "vary", "slots", "observation", "reward"),
-        *("relation", "decisions", "flowlet_gap_ns", "record"),
+        *("relation", "slots_by", "decisions", "flowlet_gap_ns", "record"),
     )
 
     observation: NDArray[np.float32]

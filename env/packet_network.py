@@ -11,6 +11,7 @@ from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
 from .experience.block_rows import BlockRows
 from .experience.ring import Ring
 from .experience.seeds import Episodes
+from .experience.world import episode_cycles, refuse_stuck
 from .packet_options import PacketOptions
 
 # Cycles that a run without decisions may take at once; short enough to notice the end of a workload.
@@ -125,8 +126,9 @@ class PacketNetwork:
                 if self._next_start():
                     return
             raise ConfigError(
-                f"world: 16 networks in a row had no decision within {self.options.episode_ns:g} ns (episode_ns); "
-                "is there traffic between routers, and is there more than one path?"
+                "world: 16 networks in a row had no decision within "
+                f"{self._end * self.simulation.cycle_ns:g} ns (episode_ns); is there traffic between routers, and is "
+                "there more than one path?"
             )
         if not self._next_start():
             self._over = True
@@ -147,7 +149,7 @@ class PacketNetwork:
         self._decided = 0
         self.invalid_actions = 0
         warmup = self.simulation.cycles(options.warmup_ns)
-        self._end = warmup + max(self.simulation.cycles(options.episode_ns), 1)
+        self._end = warmup + episode_cycles(self.simulation, options.episode_ns)
         while self._collect(warmup):
             self._background()
             self._apply()
@@ -307,10 +309,10 @@ class PacketNetwork:
             self._apply()
         return False
 
-    def _collect(self, end: int) -> int:
+    def _collect(self, end: float) -> int:
         """Run to the next cycle with decisions, before cycle `end`; returns their number."""
         while self.simulation.now < end and not self._finished():
-            self._count = self._batch.collect(min(_STRIDE, end - self.simulation.now))
+            self._count = self._batch.collect(int(min(_STRIDE, end - self.simulation.now)))
             if self._count:
                 if self._blocks is not None:
                     self._blocks.write(self._count)
@@ -338,8 +340,7 @@ class PacketNetwork:
     def _finished(self) -> bool:
         """Whether the workload is done, the network empty, and every transition recorded."""
         simulation = self.simulation
-        if simulation.workload_stuck:
-            raise CoreError(f"the ranks of the workload wait for ever:\n{simulation.waiting()}")
+        refuse_stuck(simulation)
         return (
             simulation.workload_finished
             and simulation.packets_in_network == 0

@@ -43,11 +43,12 @@ class PacketKeywords(TypedDict, total=False):
     relation: str
     decisions: str
     flowlet_gap_ns: float
+    slots_by: str
     record: int
     control: str
     background: str | Choose
     invalid: str
-    episode_ns: float
+    episode_ns: float | None
     episode_decisions: int
     warmup_ns: float
 
@@ -70,6 +71,8 @@ class PacketOptions:
             candidates are paths. `both`: the source chooses a path, and later routers choose among its ports.
         flowlet_gap_ns: with `source` or `both`, a source keeps its path until it has sent no packet to the destination
             router for this time; 0 = it chooses for each packet.
+        slots_by: the choice of candidates if there are more than slots: `random`, or `estimate`, the lowest estimates
+            of path and queueing time.
         record: transitions that the core keeps; it must be more than arrive in one step.
         control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
             and the reward is minus the estimated delay along the chosen path. `all`: all decisions of the network. The
@@ -78,7 +81,8 @@ class PacketOptions:
             other packets.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
-        episode_ns: simulated time of a network, after the warm-up.
+        episode_ns: simulated time of a network, after the warm-up. None: 10,000 for traffic, and no limit for a
+            workload, whose end is then the end of the episode.
         episode_decisions: a limit on the agent's decisions in a network; 0 = none.
         warmup_ns: simulated time before the first episode of a network, in which `background` decides for all packets.
     """
@@ -90,11 +94,12 @@ class PacketOptions:
     relation: str = "widest"
     decisions: str = "router"
     flowlet_gap_ns: float = 0.0
+    slots_by: str = "random"
     record: int = 8192
     control: str = "decision"
     background: str | Choose = "minimal"
     invalid: str = "minimal"
-    episode_ns: float = 10_000.0
+    episode_ns: float | None = None
     episode_decisions: int = 0
     warmup_ns: float = 0.0
 
@@ -104,7 +109,8 @@ class PacketOptions:
                 raise ConfigError(unknown(key, str(getattr(self, key)), valid, "value"))
         if not callable(self.background) and self.background not in _BACKGROUNDS:
             raise ConfigError(unknown("background", str(self.background), _BACKGROUNDS, "value") + ", or a rule")
-        if not self.episode_ns > 0 or self.episode_decisions < 0 or self.warmup_ns < 0 or self.record < 1:
+        endless = self.episode_ns is None or self.episode_ns > 0
+        if not endless or self.episode_decisions < 0 or self.warmup_ns < 0 or self.record < 1:
             raise ConfigError(
                 f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
                 f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
@@ -137,7 +143,7 @@ class PacketOptions:
     def routing(self) -> dict[str, Any]:
         """The section `routing` of the simulations, with the core's parts."""
         parts = self.parts()
-        keys = ("slots", "relation", "decisions", "flowlet_gap_ns", "record")
+        keys = ("slots", "relation", "slots_by", "decisions", "flowlet_gap_ns", "record")
         own = {key: getattr(self, key) for key in keys}
         return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
 

@@ -18,7 +18,7 @@ from ..simcore import ConfigError
 from .experience.bounds import seen
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import World
+from .experience.world import World, episode_cycles, refuse_stuck
 from .rllib_runner import spaces_of
 
 try:
@@ -40,8 +40,9 @@ class RoutersEnv(MultiAgentEnv):
     environment or acts at random.
 
     Args:
-        config: `world` (a `World`), `episode_ns` (simulated time of an episode, default 10,000), `seam` (parameters of
-            routing=agent: relation, slots, observation, reward) and `seed`.
+        config: `world` (a `World`), `episode_ns` (simulated time of an episode; without it 10,000 for traffic, and no
+            limit for a workload), `seam` (parameters of routing=agent: relation, slots, observation, reward) and
+            `seed`.
 
     Raises:
         ConfigError: the network has more than 64 routers.
@@ -50,7 +51,7 @@ class RoutersEnv(MultiAgentEnv):
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.world: World = config["world"]
-        self.episode_ns = float(config.get("episode_ns", 10_000))
+        self.episode_ns: float | None = config.get("episode_ns")
         self.routing = {"name": "agent", "record": 1 << 14, **config.get("seam", {})}
         self.episodes = Episodes(int(config.get("seed", 0)))
         self.simulation = self.world.simulation(self.routing, 0)  # gives the sizes of the spaces
@@ -69,6 +70,7 @@ class RoutersEnv(MultiAgentEnv):
         """Draw a new network; returns the observations of the routers with a decision."""
         self.episodes.begin(seed)
         self.simulation = self.world.simulation(self.routing, self.episodes.next())
+        self.end = episode_cycles(self.simulation, self.episode_ns)
         self.reader = Ring(self.simulation)
         self.earned = dict.fromkeys(self.possible_agents, 0.0)
         self.last: dict[str, Row] = {}
@@ -95,7 +97,7 @@ class RoutersEnv(MultiAgentEnv):
 
     def _next_cycle_with_decisions(self) -> bool:
         """Run to the next cycle with decisions; false if the episode ends before it."""
-        while self.simulation.time_ns < self.episode_ns and not self.simulation.workload_finished:
+        while self.simulation.now < self.end and not self.simulation.workload_finished:
             if self.simulation.collect():
                 decisions = self.simulation.decisions()
                 self.rows = seen(decisions["observation"], decisions["mask"])
@@ -105,6 +107,7 @@ class RoutersEnv(MultiAgentEnv):
                     self.queues.setdefault(f"router_{router}", deque()).append(number)
                 return True
             self.simulation.apply()
+            refuse_stuck(self.simulation)
         return False
 
     def _ask(self) -> dict[str, Row]:

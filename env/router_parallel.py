@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
@@ -13,7 +14,7 @@ from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, registered
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import World
+from .experience.world import World, refuse_stuck
 
 try:
     from pettingzoo import ParallelEnv
@@ -22,6 +23,7 @@ except ImportError as error:
 
 from .packet_options import world_of
 
+_INTERVALS = 100  # of an episode of traffic, which has no end
 _REWARDS = ("team", "local")
 _MOST_LOAD, _MOST_DELAY_US, _MOST_FEEDBACK = 32.0, 100.0, 1000.0
 
@@ -33,7 +35,7 @@ class RouterKeywords(TypedDict, total=False):
     overrides: Sequence[str]
     vary: Mapping[str, Sequence[Any] | Mapping[str, float]]
     interval_ns: float
-    intervals: int
+    intervals: int | None
     bias_flits: float
     reward: str
     slots: int
@@ -70,7 +72,8 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
     Args:
         render_mode: must be None.
         **keywords: `world`, `overrides`, `vary`, `slots`, `relation`: see `PacketOptions`; `interval_ns`: simulated
-            time of a step (1,000); `intervals`: steps of an episode (100); `bias_flits`: bound of an action (64);
+            time of a step (1,000); `intervals`: steps of an episode (without it 100 for traffic, no limit for a
+            workload); `bias_flits`: bound of an action (64);
             `reward`: `team` or `local`; `record`: transitions that the core keeps (65,536); it must be at least the
             number in an interval.
 
@@ -95,12 +98,13 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self.render_mode = None
         self.world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
         self.interval_ns = float(keywords.get("interval_ns", 1_000.0))
-        self.intervals = int(keywords.get("intervals", 100))
+        self.intervals = keywords.get("intervals")
         self.bias_flits = float(keywords.get("bias_flits", 64.0))
         self.reward = keywords.get("reward", "team")
         if self.reward not in _REWARDS:
             raise ConfigError(unknown("reward", self.reward, _REWARDS, "value"))
-        if not (self.interval_ns > 0 and self.intervals > 0 and 0 < self.bias_flits < np.inf):
+        endless = self.intervals is None or self.intervals > 0
+        if not (self.interval_ns > 0 and endless and 0 < self.bias_flits < np.inf):
             raise ConfigError(
                 f"interval_ns ({self.interval_ns}), intervals ({self.intervals}) and bias_flits ({self.bias_flits}) "
                 "must be above 0"
@@ -172,7 +176,9 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
                 f"world: it has networks whose routers have {self._ports} and {self._span} ports; all observations of "
                 "an environment must have the same size"
             )
-        self._steps = 0
+        self._steps, self._most = 0, math.inf if self.simulation.jobs() else _INTERVALS
+        if self.intervals is not None:
+            self._most = self.intervals
         self._charged = self._accrued()
         self.agents = list(self.possible_agents)
         self.simulation.begin_window()
@@ -195,7 +201,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
         Raises:
             ConfigError: an agent does not exist, or its biases have a wrong shape or are not finite.
-            CoreError: the episode is over.
+            CoreError: the episode is over, or the ranks of a workload wait for ever.
         """
         if not self.agents:
             raise CoreError("step(): the episode is over; call reset()")
@@ -219,7 +225,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
         self._steps += 1
         over = self._done()
-        cut = not over and self._steps >= self.intervals
+        cut = not over and self._steps >= self._most
         info = {"time_ns": simulation.time_ns}
         agents = self.agents
         if self.reward == "team":
@@ -284,6 +290,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         self._look()
 
     def _done(self) -> bool:
+        refuse_stuck(self.simulation)
         return self.simulation.workload_finished and self.simulation.packets_in_network == 0
 
     def _accrued(self) -> NDArray[np.float64]:

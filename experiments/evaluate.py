@@ -7,6 +7,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import hydra
@@ -14,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..configs import CONFIG_DIR, unknown
 from ..simcore import ConfigError
-from .evaluation.plan import Policy, Scenario, check_axis, plan, policies_of, scenarios_of
+from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, scenarios_of
 from .evaluation.play import play
 from .evaluation.study import (
     WIDTH_OF_FILES,
@@ -23,6 +24,7 @@ from .evaluation.study import (
     conclude,
     labelled_rows,
     network_text,
+    relative,
     require_results,
     study_of_app,
     write_study,
@@ -31,6 +33,7 @@ from .evaluation.summary import Bootstrap, summarise, tidy
 from .evaluation.text import About, markdown, print_tables
 from .results.files import require_writable
 from .running.launcher import HERE, Launcher, launcher_of_app
+from .running.sweep import collect
 from .terminal.commandline import CommandError, by_hydra, run_command
 from .terminal.tables import console
 
@@ -65,9 +68,36 @@ def evaluate(config: DictConfig, study: Study, launcher: Launcher = HERE) -> Non
     policies, scenarios, reference = _players(given)
     require_writable(study.directory)
     trials = plan(policies, scenarios, study.common, given["loads"], given["seeds"], study.directory)
-    results, failures = play(trials, COMMAND, NAME, given["workers"], launcher)
-    require_results(results, failures)
 
+    def write(results: Mapping[Path, dict[str, Any]], failures: Sequence[str]) -> list[Path]:
+        return _write(given, study, (policies, scenarios, reference), trials, results, failures)
+
+    try:
+        results, failures = play(trials, COMMAND, NAME, given["workers"], launcher)
+    except KeyboardInterrupt:
+        results = collect({trial.run.directory: trial.run for trial in trials}.values())
+        if not results:
+            raise
+        runs = len({trial.run.directory for trial in trials})
+        written = write(results, [f"the evaluation was interrupted after {len(results)} of {runs} runs"])
+        folder = relative(written[0].parent)
+        raise KeyboardInterrupt(
+            f"{folder} has the tables of the {len(results)} finished runs of {runs}, start again to continue"
+        ) from None
+    require_results(results, failures)
+    conclude(write(results, failures), failures)
+
+
+def _write(
+    given: Mapping[str, Any],
+    study: Study,
+    players: tuple[list[Policy], list[Scenario], str],
+    trials: Sequence[Trial],
+    results: Mapping[Path, dict[str, Any]],
+    failures: Sequence[str],
+) -> list[Path]:
+    """Print the tables, and write rows, tables and figure; returns the files."""
+    policies, scenarios, reference = players
     rows = labelled_rows(trials, results)
     bootstrap = Bootstrap(given["confidence"], given["resamples"])
     names = [policy.name for policy in policies]
@@ -77,12 +107,11 @@ def evaluate(config: DictConfig, study: Study, launcher: Launcher = HERE) -> Non
     print_tables(console(WIDTH_OF_FILES), cells, about)
     from .evaluation.figure import draw  # with Matplotlib, which takes long to import
 
-    written = write_study(
+    return write_study(
         *(study.directory, NAME, rows, tidy(cells), policies),
         lambda styles: draw(cells, styles, reference, bootstrap.confidence),
         lambda figure: markdown(cells, about, figure, failures),
     )
-    conclude(written, failures)
 
 
 def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], str]:

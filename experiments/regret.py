@@ -35,7 +35,7 @@ from .evaluation.study import (
 )
 from .hindsight.measure import Sampling, identity, measure
 from .hindsight.summary import summarise, tidy
-from .hindsight.text import About, markdown, print_tables
+from .hindsight.text import UNEVEN, About, is_uneven, markdown, print_tables
 from .results.cautions import say_cautions
 from .results.files import finished, read_columns, require_writable
 from .running.estimate import Estimate
@@ -87,7 +87,11 @@ def regret(config: DictConfig, study: Study) -> None:
     lines = summarise(_groups(trials, results), confidence, given["resamples"])
     result = next(iter(results.values()))
     network = f"{network_text(result)}; code {result['version']}."
-    about = About(study.command, network, confidence, sampling.horizon_ns, sampling.other_packets)
+    uneven = is_uneven(lines)
+    if uneven:
+        print(f"{COMMAND}: warning: {UNEVEN}", file=sys.stderr, flush=True)
+    chosen = (sampling.other_packets, sampling.candidates, uneven)
+    about = About(study.command, network, confidence, sampling.horizon_ns, *chosen)
     print_tables(console(WIDTH_OF_FILES), lines, about)
     from .hindsight.figure import draw  # with Matplotlib, which takes long to import
 

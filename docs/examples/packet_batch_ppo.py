@@ -1,8 +1,9 @@
 """Proximal policy optimisation on `PacketBatch`, in one file: adversarial traffic on a Dragonfly of 72 terminals.
 
-    python docs/examples/packet_batch_ppo.py [--decisions 300000] [--seed 1]
+    python docs/examples/packet_batch_ppo.py [--decisions 300000] [--seed 1] [--save mine.safetensors]
 
-The script prints the mean packet latency of the learned policy and of UGAL-L on the same traffic.
+The script prints the mean packet latency of the learned policy and of UGAL-L on the same traffic. With `--save` it
+also writes the policy as a file, which the core plays (`play`, `routing=policy`), and prints the latency there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from flitgym.env import PacketBatch
+from flitgym.agents.policy.file import save_batch_policy
+from flitgym.env import PacketBatch, play
 from flitgym.simcore import Simulation
 from torch import Tensor, nn
 
@@ -114,6 +116,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decisions", type=int, default=300_000, help="decisions to learn from")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", help="file of the policy, *.safetensors")
     options = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
@@ -136,6 +139,10 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
         "learned": evaluate(policy, 1000),
         "UGAL-L": measure(ugal, lambda until_ns: ugal.run_ns(until_ns - ugal.time_ns)),
     }
+    if options.save:
+        save_batch_policy(options.save, batch, policy.actor)
+        core = play(options.save, overrides=WORLD, seeds=(1000,))
+        results["in core"] = core["packet_latency_mean_ns"], core["accepted_load"]
     for name, (latency, accepted) in results.items():
         print(f"{name:8s} {latency:7.0f} ns, accepted load {accepted:.3f}")
     return results["learned"][0], results["UGAL-L"][0]

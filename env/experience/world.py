@@ -12,10 +12,11 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import compose, core_sections, explain, unknown
-from ...simcore import ConfigError, Simulation
+from ...simcore import ConfigError, CoreError, Simulation
 from .blocks import refuse_in_core
 
 _SECTIONS = ("topology", "router", "traffic", "workload", "failures")
+EPISODE_NS = 10_000.0  # an episode of traffic, which has no end
 _DRAWS = 16  # attempts to draw failures that can be routed, per episode
 
 
@@ -119,6 +120,29 @@ class World:
         drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
         fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
         return bool(drawn) and not fixed
+
+
+def episode_cycles(simulation: Simulation, episode_ns: float | None) -> float:
+    """The length of an episode in cycles, at least 1.
+
+    Args:
+        simulation: of the episode.
+        episode_ns: the user's limit. None: `EPISODE_NS` for traffic, and no limit (infinity) for a workload, which ends
+            by itself.
+    """
+    if episode_ns is None and simulation.jobs():
+        return math.inf
+    return max(simulation.cycles(EPISODE_NS if episode_ns is None else episode_ns), 1)
+
+
+def refuse_stuck(simulation: Simulation) -> None:
+    """Refuse to run a workload that cannot continue.
+
+    Raises:
+        CoreError: its ranks wait for ever; the message lists them.
+    """
+    if simulation.workload_stuck:
+        raise CoreError(f"the ranks of the workload wait for ever:\n{simulation.waiting()}")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import WINDOWS, explain, file_label, unknown
+from ...configs.policies import POLICY_SUFFIX, routing_of
 from ...simcore import ConfigError
 from ..running.one_run import prepare
 from ..running.plan import Composers, PlannedRun, expand
@@ -18,7 +19,6 @@ Kind = Literal["pattern", "workload"]
 
 # The Hydra group whose options the entries of each kind name.
 _GROUP: dict[Kind, str] = {"pattern": "traffic", "workload": "workload"}
-_POLICY_SUFFIX = ".safetensors"
 # Keys of `run` among the parameters of a policy: the content of a learned table is part of the policy.
 _RUN_PARAMETERS = ("load_q_table", "freeze_q_table")
 # Keys of a run that are axes of the evaluation, and the lists that hold their values.
@@ -63,23 +63,6 @@ class Trial:
         return {"policy": self.policy.name, "scenario": self.scenario.name}
 
 
-def routing_of(word: str) -> tuple[str, dict[str, Any]]:
-    """The routing that a word of `policies` names, and the keys that it sets. The routing `policy` plays a file.
-
-    Raises:
-        ConfigError: the file does not exist, or the word names neither a routing nor a policy file.
-    """
-    if not word.endswith(_POLICY_SUFFIX):
-        if "/" in word:
-            raise ConfigError(f"policies: '{word}' is neither a routing nor a *{_POLICY_SUFFIX} file")
-        return word, {}
-    path = Path(word)
-    if not path.is_file():
-        near = [str(other) for other in path.parent.glob(f"*{_POLICY_SUFFIX}")]
-        raise ConfigError(unknown("policies", word, near, "file") if near else f"policies: {word}: no such file")
-    return "policy", {"routing.path": str(path.resolve())}
-
-
 def policies_of(entries: Sequence[Any]) -> list[Policy]:
     """The policies that the entries of `policies` describe.
 
@@ -89,7 +72,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
     policies = []
     for entry in entries:
         word, name, params = _read("policies", "routing", entry)
-        routing, settings = routing_of(word)
+        routing, settings = routing_of("policies", word)
         settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
         policies.append(Policy(name or _policy_name(word, params), routing, settings))
     _refuse_twice("policies", [policy.name for policy in policies])
@@ -221,7 +204,7 @@ def _policy_name(word: str, params: Mapping[str, Any]) -> str:
     label = rest.pop("file", None) or rest.pop("engine", None) if word == "table" else None
     if label is not None:
         return _with_params(f"table-{file_label(str(label))}", rest)
-    return _with_params(file_label(word) if word.endswith(_POLICY_SUFFIX) else word, params)
+    return _with_params(file_label(word) if word.endswith(POLICY_SUFFIX) else word, params)
 
 
 def _with_params(name: str, params: Mapping[str, Any]) -> str:

@@ -137,6 +137,11 @@ def write_study(
     return [directory / ROWS_FILE, table, text, *images]
 
 
+def relative(path: Path) -> Path:
+    """The path from the working directory if it lies below, for messages."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def conclude(written: Sequence[Path], failures: Sequence[str]) -> None:
     """Print the files that were written.
 
@@ -144,6 +149,6 @@ def conclude(written: Sequence[Path], failures: Sequence[str]) -> None:
         CoreError: some runs failed.
     """
     for path in written:
-        print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+        print(relative(path))
     if failures:
         raise CoreError("some runs failed; the tables have the others:\n" + "\n".join(failures))

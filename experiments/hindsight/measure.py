@@ -21,6 +21,7 @@ from ..running.one_run import prepare
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
+CANDIDATES = ("own", "pair")
 _OLD = {new: old for old, new in RENAMED["regret"].items()}
 _CHUNK = 64  # decisions between two reports of progress
 _WARMUP_CHUNK = 20_000  # cycles between two reports of progress
@@ -38,6 +39,7 @@ class Sampling:
     horizon_ns: float
     slots: int
     other_packets: str
+    candidates: str = "own"
 
     def check(self) -> None:
         """Check the values.
@@ -55,12 +57,16 @@ class Sampling:
             raise ConfigError(f"slots: {self.slots} is not in [2, 64]")
         if self.other_packets not in OTHERS:
             raise ConfigError(unknown("other_packets", self.other_packets, OTHERS, "value"))
+        if self.candidates not in CANDIDATES:
+            raise ConfigError(unknown("candidates", self.candidates, CANDIDATES, "value"))
 
 
 def identity(config: DictConfig | dict[str, Any], sampling: Sampling) -> str:
     """A hash that is equal for equal runs, 12 hexadecimal digits."""
     # The hash uses the key names of earlier versions, so that finished runs remain valid.
     values = {_OLD.get(key, key): value for key, value in asdict(sampling).items()}
+    if values["candidates"] == "own":  # the rule of earlier versions
+        del values["candidates"]
     text = json.dumps([config_hash(config), values], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -100,8 +106,10 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
         simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
 
     began, pieces, found = time.perf_counter(), [], 0
+    random = np.random.default_rng(config.seed)
     while found < sampling.decisions:
-        pieces.append(columns_of(costs.label(min(_CHUNK, sampling.decisions - found), sampling.sample_fraction)))
+        labels = costs.label(min(_CHUNK, sampling.decisions - found), sampling.sample_fraction)
+        pieces.append(columns_of(pairs_of(labels, random) if sampling.candidates == "pair" else labels))
         found += len(pieces[-1]["regret_ns"])
         report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / sampling.decisions)
     columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
@@ -112,6 +120,7 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
         "decisions": found,
         "horizon_ns": sampling.horizon_ns,
         "others": sampling.other_packets,
+        "candidates": sampling.candidates,
         "wall_seconds": seconds,
         "decisions_per_second": found / seconds,
         "simulated_ns": simulation.time_ns,
@@ -127,6 +136,27 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
     }
     write_result(directory, result)
     return result
+
+
+def pairs_of(labels: Columns, random: np.random.Generator) -> Columns:
+    """The same labels with two candidates per decision, so that all policies are compared on sets of the same kind.
+
+    The two are the minimal candidate, and the candidate taken or, if that is the minimal one, a random other.
+
+    Args:
+        labels: The result of `MarginalCost.label`.
+        random: Draws the other candidate.
+    """
+    mask, taken = labels["mask"], labels["taken"].astype(np.int64)
+    drawn = 1 + random.integers(mask.sum(axis=1) - 1)
+    slots = np.arange(mask.shape[1])
+    kept = (slots == 0) | (slots == np.where(taken > 0, taken, drawn)[:, None])
+    return {
+        **labels,
+        "mask": kept,
+        "cost_ns": np.where(kept, labels["cost_ns"], np.nan),
+        "candidates": np.full_like(labels["candidates"], 2),
+    }
 
 
 def columns_of(labels: Columns) -> Columns:

@@ -21,6 +21,8 @@ class About:
     confidence: float
     horizon_ns: float
     others: str
+    candidates: str = "own"
+    uneven: bool = False  # whether policies choose among different numbers of candidates
 
     def caption(self) -> str:
         """An explanation of the tables."""
@@ -34,9 +36,33 @@ class About:
             "cost of the candidate taken minus the cost of the best one, mean per decision. No routing reaches 0, "
             "because it cannot know the future. relative: regret divided by the regret of a random choice (1: as good "
             "as chance). change: the mean cost of the other candidates minus the cost of the one taken; below 0, "
-            f"another candidate is better. Brackets hold the {100 * self.confidence:g} % interval (bootstrap over "
-            "stretches of time)."
+            f"another candidate is better. {self._compared()}Brackets hold the {100 * self.confidence:g} % interval "
+            "(bootstrap over stretches of time)."
         )
+
+    def _compared(self) -> str:
+        if self.candidates == "pair":
+            return (
+                "Two candidates of each decision are compared: the minimal one, and the one taken or else a random "
+                "other. "
+            )
+        return f"{UNEVEN} " if self.uneven else ""
+
+
+UNEVEN = (
+    "The policies choose among different numbers of candidates (cand.), so best taken, regret and relative refer to "
+    "different best candidates; candidates=pair compares all policies on two candidates per decision."
+)
+_LEAST_UNEVEN = 1.1  # ratio of the mean numbers of candidates
+
+
+def is_uneven(lines: Sequence[Line]) -> bool:
+    """Whether policies at the same point choose among different numbers of candidates."""
+    points: dict[tuple[str, float], list[float]] = {}
+    for line in lines:
+        if line.hops is None:
+            points.setdefault((line.pattern, line.load), []).append(line.candidates)
+    return any(max(numbers) > _LEAST_UNEVEN * min(numbers) for numbers in points.values())
 
 
 def print_tables(console: Console, lines: Sequence[Line], about: About) -> None:

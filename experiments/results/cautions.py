@@ -9,11 +9,13 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ...configs import cold_table, core_failures
+from ...configs.policies import foreign_policy
 
 _LEAST_PACKETS = 1_000  # in each half of the window; the means of fewer packets differ by chance
 _BEYOND_CHANCE = 3.0  # standard deviations
 _SATURATED = 0.97  # a network that accepts a smaller fraction of the offered load is saturated
 _DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS, LINK@DOWN_NS-UP_NS...
+_LEAST_ITERATIONS = 0.5  # below, the one iteration that remains is at least twice as long as `scale` says
 _DRIFT = 0.1  # of the latency, from one half of the window to the other
 
 
@@ -30,6 +32,8 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         `replaced`: because of failures, the routing for any graph replaced the routing for this topology.
         `threads`: some of `run.threads` had nothing to do.
         `late_events`: some of `failures.events` come after the end of the run.
+        `foreign_policy`: a policy file was trained on another kind of network.
+        `scale`: a job keeps more of its iterations than `scale` says, since at least one remains.
     """
     found = {
         "cold_table": cold_table(config),
@@ -37,6 +41,8 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         "replaced": _replaced(config, numbers),
         "threads": _threads(config, numbers),
         "late_events": late_events(config, numbers.get("simulated_ns")),
+        "foreign_policy": foreign_policy(config.routing, config.topology.name),
+        "scale": _scale(numbers),
     }
     return {kind: text for kind, text in found.items() if text is not None}
 
@@ -119,6 +125,17 @@ def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:
     for texts in by_kind.values():
         runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
         print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
+
+
+def _scale(numbers: Mapping[str, Any]) -> str | None:
+    longer = [
+        f"{job['name']} keeps 1 of {job['iterations']} iterations (scale={job['scale']:g})"
+        for job in numbers.get("core_config", {}).get("workload", {}).get("jobs", ())
+        if job.get("iterations", 1) * job.get("scale", 1.0) < _LEAST_ITERATIONS
+    ]
+    if not longer:
+        return None
+    return f"{', '.join(longer)}, since at least one remains; workload.size_scale shortens its messages"
 
 
 def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import check_resources, config_hash, core_sections, has_workload
+from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore.plugins import versions
 from ..results.cautions import cautions, halves
@@ -151,8 +152,7 @@ def prepare(config: DictConfig) -> Simulation:
     Raises:
         ConfigError: the configuration cannot run.
     """
-    if config.routing.name == "policy" and not config.routing.path:
-        raise ConfigError("routing.path: name a policy file of flitgym-train, or use routing=dqn_dragonfly")
+    require_policy_file(config.routing)
     check_resources(config)
     simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
     simulation.threads = config.run.threads or cores_of_a_run()

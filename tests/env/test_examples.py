@@ -30,12 +30,13 @@ def latency(printed: str, name: str) -> float:
     return float(line.removeprefix(name).split()[0])
 
 
-def test_packet_batch_ppo(run: Run) -> None:
+def test_packet_batch_ppo(run: Run, tmp_path: Path) -> None:
     # A short training; the full one, with 970 to 1,000 ns, takes half a minute.
-    printed = run("packet_batch_ppo.py", "--decisions", "30000")
+    printed = run("packet_batch_ppo.py", "--decisions", "30000", "--save", str(tmp_path / "mine.safetensors"))
     assert printed.count(" decisions, ") == 2
     assert 1100 < latency(printed, "UGAL-L") < 1300
     assert latency(printed, "learned") > 600
+    assert latency(printed, "in core") == latency(printed, "learned")
     assert float(printed.split("accepted load")[1].split()[0]) > 0.3  # minimal paths accept 0.13
 
 

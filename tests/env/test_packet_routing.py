@@ -171,6 +171,35 @@ def test_a_workload_ends_its_episode_with_every_decision_paid() -> None:
         env.step(0)
 
 
+@pytest.mark.parametrize("control", ["decision", "all", "packet"])
+def test_a_network_of_jobs_lasts_until_the_jobs_are_done(control: str) -> None:
+    # The jobs take longer than an episode of traffic.
+    long = [{**job, "iterations": 20} for job in JOBS.sections["workload"]["jobs"]]
+    world = World({**JOBS.sections, "workload": {**JOBS.sections["workload"], "jobs": long}})
+    env = PacketRoutingEnv(world=world, control=control)
+    env.reset(seed=1)
+    first = env.simulation
+    for _ in range(10_000):
+        _, _, terminated, truncated, _ = env.step(0)
+        if terminated or truncated:
+            env.reset()
+        if env.simulation is not first:
+            break
+    assert env.simulation is not first
+    assert first.workload_finished
+    assert first.time_ns > 10_000
+    # A limit of the user still holds.
+    limited = PacketRoutingEnv(world=world, control=control, episode_ns=2_000)
+    limited.reset(seed=1)
+    first = limited.simulation
+    while limited.simulation is first:
+        _, _, terminated, truncated, _ = limited.step(0)
+        if terminated or truncated:
+            limited.reset()
+    assert not first.workload_finished
+    assert first.time_ns < 4_000
+
+
 def test_a_configured_workload_serves_as_a_world() -> None:
     overrides = ["topology=dragonfly_72", "workload=pair", "workload.target=ur", "workload.background=halo3d"]
     env = PacketRoutingEnv(

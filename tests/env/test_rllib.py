@@ -1,7 +1,9 @@
 """RLlib on the core: the environment's contract, the runner's arithmetic, and that both algorithms run and learn."""
 
 import os
+import runpy
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ray = pytest.importorskip("ray")
 torch = pytest.importorskip("torch")
 
+from env_scenes import JOBS  # noqa: E402
 from flitgym.agents import trainable  # noqa: E402
 from flitgym.agents.rllib import dqn as rllib_dqn  # noqa: E402
 from flitgym.agents.rllib import ppo as rllib_ppo  # noqa: E402
@@ -23,6 +26,7 @@ from flitgym.env.rllib_runner import DELIVERED, CoreEnvRunner, Rollout  # noqa: 
 from flitgym.simcore import ConfigError  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/rllib_router_parallel.py"
 TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}
 # At light load minimal paths are best, and an untrained policy takes detours: there is something to learn.
 WORLD = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.3}})
@@ -71,6 +75,16 @@ def test_environment_keeps_its_contract() -> None:
     count = env.simulation.transition_count
     assert count > 100
     assert total == pytest.approx(float(reader["reward"][:count].sum()), rel=1e-4)
+
+
+def test_jobs_last_until_they_are_done() -> None:
+    env = RoutersEnv({"world": JOBS, "seam": SEAM})
+    env.reset(seed=1)
+    over = False
+    while not over:
+        *_, truncated, _ = env.step({agent: 0 for agent in env.queues if env.queues[agent]})
+        over = truncated["__all__"]
+    assert env.simulation.workload_finished
 
 
 def test_environment_repeats_and_knows_its_limits() -> None:
@@ -238,3 +252,13 @@ def test_an_agent_goes_on_where_it_was(cluster: None, name: str) -> None:
     assert again.round == 2
     assert after["decisions"] > before["decisions"]
     assert after["latency_ns"] != before["latency_ns"]
+
+
+def test_the_example_trains_the_routers_of_the_parallel_environment(
+    cluster: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = runpy.run_path(str(EXAMPLE))
+    monkeypatch.setitem(example["main"].__globals__, "INTERVALS", 4)
+    learned, without = example["main"](["--iterations", "1"])
+    assert learned < 0
+    assert without < 0

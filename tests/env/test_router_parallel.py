@@ -148,6 +148,20 @@ def test_episodes_end() -> None:
     assert all(terminated.values())
     assert not any(truncated.values())
     assert jobs.simulation.workload_finished
+    # Without a limit, jobs last until they are done, and traffic for 100 intervals.
+    jobs = RouterParallelEnv(world=JOBS, interval_ns=10.0)
+    jobs.reset(seed=1)
+    steps = 0
+    while jobs.agents:
+        jobs.step({})
+        steps += 1
+    assert jobs.simulation.workload_finished
+    assert steps > 100
+    traffic = RouterParallelEnv(world=TRIANGLE, interval_ns=10.0)
+    traffic.reset(seed=1)
+    for step in range(100):
+        *_, truncated, _ = traffic.step({})
+        assert set(truncated.values()) == {step == 99}
 
 
 @pytest.mark.parametrize(

@@ -75,3 +75,24 @@ def test_few_packets_do_not_mean_saturation(accepted: float, packets: int, satur
     run = {"accepted_load": accepted, "offered_load": 0.1, "packets_delivered": packets}
     assert is_saturated([run]) is saturated
     assert is_saturated([{"accepted_load": None, "offered_load": None, "packets_delivered": packets}]) is False
+
+
+def test_a_policy_of_another_topology_is_named() -> None:
+    for routing, foreign in (("dqn_dragonfly", True), ("dqn", False), ("minimal", False)):
+        config = compose([f"routing={routing}", "topology=hyperx_64"])
+        said = cautions(config, SETTLED).get("foreign_policy", "")
+        assert said == (
+            "the policy dqn_dragonfly.safetensors was trained on the topology dragonfly, and this network is a hyperx"
+            if foreign
+            else ""
+        )
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"), [(0.02, "halo3d keeps 1 of 10 iterations (scale=0.02)"), (0.1, ""), (1, "")]
+)
+def test_a_job_that_is_longer_than_its_scale_is_named(scale: float, said: str) -> None:
+    jobs = [{"name": "halo3d", "iterations": 10, "scale": scale}, {"name": "traced", "start_ns": 0.0}]
+    numbers = {**SETTLED, "core_config": {"workload": {"jobs": jobs}}}
+    assert cautions(compose(["routing=minimal"]), numbers).get("scale", "").startswith(said)
+    assert bool(said) == ("scale" in cautions(compose(["routing=minimal"]), numbers))

@@ -77,7 +77,7 @@ def test_a_policy_file_runs_with_the_routing_policy(tmp_path: Path, monkeypatch:
     # A file with the default name takes the name of its folder.
     assert [(p.name, p.routing) for p in policies] == [("par", "par"), ("mine", "policy"), ("late", "policy")]
     assert policies[1].settings == {"routing.path": str(tmp_path / "mine/policy.safetensors")}
-    assert routing_of("par") == ("par", {})
+    assert routing_of("policies", "par") == ("par", {})
 
 
 def test_forwarding_tables_are_named_by_engine_or_file() -> None:

@@ -102,3 +102,25 @@ def test_the_same_command_resumes(tmp_path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 130
         os.close(terminal)
     assert len(list(tmp_path.glob("results/default/*/result.json"))) == 1
+
+
+def test_an_interrupted_evaluation_writes_the_tables_of_its_finished_runs(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "flitgym.experiments.evaluate", *SHORT, *LISTS[:2], "workers=1"]
+    number, terminal = on_a_terminal([*words, "loads=[0.3]", "run.measure_ns=500"], tmp_path, str(tmp_path))
+    heard(terminal, None, SECONDS)
+    assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 0
+    os.close(terminal)
+    table = tmp_path / "results/evaluation/evaluation.csv"
+    table.unlink()
+    # The run of the first command is finished, and a second seed is interrupted.
+    number, terminal = on_a_terminal(
+        [*words, "loads=[0.3]", "run.measure_ns=500", "seeds=[1,2,3,4,5,6,7,8,9]"], tmp_path, ""
+    )
+    heard(terminal, r"evaluation \d/", SECONDS)
+    os.write(terminal, b"\x03")
+    text = heard(terminal, None, SECONDS)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 130
+    assert "finished runs of 9, start again to continue" in text
+    assert table.is_file()
+    assert "was interrupted after" in (tmp_path / "results/evaluation/evaluation.md").read_text()

@@ -10,8 +10,9 @@ import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR
 from flitgym.experiments.evaluation.study import Study
-from flitgym.experiments.hindsight.measure import columns_of, means_of
+from flitgym.experiments.hindsight.measure import columns_of, means_of, pairs_of
 from flitgym.experiments.hindsight.summary import summarise, tidy
+from flitgym.experiments.hindsight.text import About, is_uneven
 from flitgym.experiments.regret import main, regret
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
@@ -50,6 +51,32 @@ def test_columns_match_hand_computed_values() -> None:
     means = means_of(columns)
     assert means["regret_mean_ns"] == pytest.approx(70 / 3)
     assert means["best_taken_fraction"] == pytest.approx(1 / 3)
+
+
+def test_pairs_have_the_minimal_candidate_and_one_other() -> None:
+    columns = columns_of(pairs_of(labels(), np.random.default_rng(1)))
+    assert (columns["candidates"] == 2).all()
+    # The first decision has two candidates. The others compare the minimal one (-30, -10) with the one taken (0).
+    np.testing.assert_allclose(columns["regret_ns"], [0, 30, 10])
+    np.testing.assert_allclose(columns["chance_ns"], [20, 15, 5])
+    # A minimal candidate that was taken meets each of the others.
+    given = labels()
+    given |= {
+        "taken": np.zeros(3, np.uint32),
+        "cost_ns": np.array([[0.0, 1.0, 2.0]] * 3),
+        "mask": np.ones((3, 3), bool),
+    }
+    seen = {tuple(pairs_of(given, np.random.default_rng(k))["mask"][0]) for k in range(20)}
+    assert seen == {(True, True, False), (True, False, True)}
+
+
+def test_different_numbers_of_candidates_are_named() -> None:
+    ours = columns_of(labels())
+    more = {**ours, "candidates": ours["candidates"] + 2}
+    lines = summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.1): [more]}, 0.95, 100)
+    assert is_uneven(lines)
+    assert "candidates=pair" in About("", "", 0.95, 600, "kept", "own", uneven=True).caption()
+    assert not is_uneven(summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.2): [more]}, 0.95, 100))
 
 
 def test_summary_by_hop_adds_up() -> None:
@@ -124,6 +151,7 @@ def test_a_key_and_its_list_exclude_each_other(
         ("decisions=0", ["decisions: 0"]),
         ("sample_fraction=0", ["sample_fraction: 0"]),
         ("slots=1", ["slots: 1"]),
+        ("candidates=pairs", ["candidates", "did you mean 'pair'?"]),
         ("other_packets=keep", ["other_packets", "did you mean 'kept'?"]),
         ("threads=-1", ["threads: -1"]),
         ("confidence=95", ["confidence: 95"]),

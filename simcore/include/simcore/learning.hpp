@@ -69,7 +69,9 @@ struct RewardSpec {
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
-// Multi-layer perceptron with rectified linear units. With network=slots, the same network scores every slot from the
+enum class Activation : u8 { kRelu, kTanh };  // of hidden units
+
+// Multi-layer perceptron. With network=slots, the same network scores every slot from the
 // general features and the features of that slot. With network=flat, the network sees the whole row and has an output
 // per slot. The policy takes the slot with the highest score.
 struct PolicyShape {
@@ -78,6 +80,7 @@ struct PolicyShape {
   // [layers - 1] start of each layer's weights [inputs, padded outputs], followed by its biases
   std::vector<std::size_t> offsets;
   std::size_t size = 0;  // floats in State::weights
+  Activation activation = Activation::kRelu;
 };
 
 inline constexpr u32 kMostSlots = 16;  // limit of `slots`; size of the per-decision arrays

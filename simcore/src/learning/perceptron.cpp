@@ -25,13 +25,32 @@ constexpr u32 kLanes = 4;
 #endif
 typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
+// Computes tanh by sums, products and divisions alone, which IEEE 754 defines to the last bit. The C library's tanh
+// differs from machine to machine. Lambert's continued fraction, cut after 13, gives tanh(x / 2). The formula for the
+// double angle follows. The absolute error is below 2e-7.
+inline Lanes hyperbolic_tangent(Lanes x) {
+  const Lanes zero = {};
+  const Lanes most = zero + 9;  // where tanh is 1 in float32
+  x = x > most ? most : x;
+  x = x < -most ? -most : x;
+  const Lanes half = x * 0.5f, s = half * half;
+  const Lanes t =
+      half * (((s + 378.0f) * s + 17325.0f) * s + 135135.0f) / (((28.0f * s + 3150.0f) * s + 62370.0f) * s + 135135.0f);
+  return (t + t) / (1.0f + t * t);
+}
+
+inline Lanes activated(Lanes x, Activation activation) {
+  const Lanes zero = {};
+  return activation == Activation::kTanh ? hyperbolic_tangent(x) : x > zero ? x : zero;
+}
+
 constexpr u32 kPad = 16;  // the memory layout does not depend on kLanes
 inline u32 padded(u32 outputs) { return (outputs + kPad - 1) / kPad * kPad; }
 
 // Computes kRows rows by kPad outputs at a time. The sums stay in registers, and each weight is read once for all rows.
 template <u32 kRows>
 inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight, u32 width, const float* bias,
-                 float* out, u32 out_stride, bool rectify) {
+                 float* out, u32 out_stride, const Activation* activation) {
   constexpr u32 kParts = kPad / kLanes;
   Lanes sum[kRows][kParts];
   for (u32 part = 0; part < kParts; part++) {
@@ -47,17 +66,16 @@ inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight
       for (u32 part = 0; part < kParts; part++) sum[r][part] += x * w[part];
     }
   }
-  const Lanes zero = {};
   for (u32 r = 0; r < kRows; r++)
     for (u32 part = 0; part < kParts; part++) {
       const Lanes y = sum[r][part];
       *reinterpret_cast<Lanes*>(out + std::size_t{r} * out_stride + part * kLanes) =
-          rectify ? (y > zero ? y : zero) : y;
+          activation ? activated(y, *activation) : y;
     }
 }
 
 void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* weight, u32 outputs, float* out,
-           bool rectify) {
+           const Activation* activation) {
   const u32 width = padded(outputs);
   const float* const bias = weight + std::size_t{inputs} * width;
   for (u32 o = 0; o < width; o += kPad) {
@@ -65,10 +83,10 @@ void layer(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* we
     u32 r = 0;
     for (; r + 8 <= rows; r += 8)
       tile<8>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o,
-              out + std::size_t{r} * width + o, width, rectify);
+              out + std::size_t{r} * width + o, width, activation);
     for (; r < rows; r++)
       tile<1>(in + std::size_t{r} * in_stride, in_stride, inputs, weight + o, width, bias + o,
-              out + std::size_t{r} * width + o, width, rectify);
+              out + std::size_t{r} * width + o, width, activation);
   }
 }
 
@@ -96,7 +114,8 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
   const u32 last = static_cast<u32>(shape.layers.size()) - 2;
   std::vector<float>*to = &a, *other = &b;
   for (u32 l = 0; l <= last; l++) {
-    layer(in, in_stride, rows, shape.layers[l], weights + shape.offsets[l], shape.layers[l + 1], to->data(), l < last);
+    layer(in, in_stride, rows, shape.layers[l], weights + shape.offsets[l], shape.layers[l + 1], to->data(),
+          l < last ? &shape.activation : nullptr);
     in = to->data();
     in_stride = padded(shape.layers[l + 1]);
     std::swap(to, other);
@@ -107,8 +126,9 @@ const float* forward(const PolicyShape& shape, const float* weights, const float
 // --- A network that scores slots ---
 //
 // The slots of a decision are computed together. They share their general features, so the first layer computes the
-// sums over those once. The next layer reads only units that are active in some slot, typically half of them or fewer.
-// A product with 0 does not change a finite sum. A sum of -0 may become 0, which is equivalent for later layers.
+// sums over those once. The next layer reads only units that are not 0 in some slot, with rectified linear units
+// typically half of them or fewer. A product with 0 does not change a finite sum. A sum of -0 may become 0, which is
+// equivalent for later layers.
 
 // Rows per tile, chosen so that its sums fit the registers.
 constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;
@@ -126,11 +146,11 @@ struct Inputs {
 };
 
 // Computes kRows rows by kLanes * kOwn units. Each sum begins with `start` and adds the inputs in order. If `active` is
-// given, the units are rectified, and `active` collects the bits of all units above 0. If `times` is given, the units
-// are then multiplied by it element by element.
+// given, the units are hidden ones with the activation, and `active` collects the bits of all units that are not 0. If
+// `times` is given, the units are then multiplied by it element by element.
 template <u32 kRows, u32 kOwn = kParts>
 void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active,
-           const float* times) {
+           const float* times, Activation activation) {
   Lanes sum[kRows][kOwn];
   for (u32 part = 0; part < kOwn; part++) {
     const Lanes first = *reinterpret_cast<const Lanes*>(start + part * kLanes);
@@ -145,12 +165,11 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
       for (u32 part = 0; part < kOwn; part++)
         sum[r][part] += x[r * stride] * *reinterpret_cast<const Lanes*>(w + part * kLanes);
   }
-  const Lanes zero = {};
   for (u32 r = 0; r < kRows; r++)
     for (u32 part = 0; part < kOwn; part++) {
       Lanes y = sum[r][part];
       if (active) {
-        y = y > zero ? y : zero;
+        y = activated(y, activation);
         active[part] |= reinterpret_cast<const Bits&>(y);
         if (times) y *= *reinterpret_cast<const Lanes*>(times + part * kLanes);
       }
@@ -171,17 +190,17 @@ void score(const Inputs& in, const float* start, float* out) {
 // The same for any number of rows. kOwn = 0 computes the single unit.
 template <u32 kOwn, u32 kRows = kMostRows>
 inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active,
-                     const float* times) {
+                     const float* times, Activation activation) {
   const auto go = [&]<u32 kSome>() {
     if constexpr (kOwn == 0) score<kSome>(in, start, out);
-    else units<kSome, kOwn>(in, weight, width, start, out, active, times);
+    else units<kSome, kOwn>(in, weight, width, start, out, active, times, activation);
   };
   if constexpr (kRows == kMostRows)
     for (; rows > kMostRows; rows -= kMostRows, in.rows += std::size_t{kMostRows} * in.stride,
                              out += std::size_t{kMostRows} * (kOwn ? width : 1))
       go.template operator()<kMostRows>();
   if (rows == kRows) return go.template operator()<kRows>();
-  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times);
+  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times, activation);
 }
 
 // Appends the units first .. first + kPad - 1 that have a bit set, and returns the new length of the list. May write
@@ -219,7 +238,7 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
   float* const shared = scratch[1];
   for (u32 o = 0; o < first_width; o += kPad)
     units<1>({row, 0, lists[1], seam.general}, layer_of(0) + o, first_width,
-             layer_of(0) + std::size_t{inputs} * first_width + o, shared + o, nullptr, nullptr);
+             layer_of(0) + std::size_t{inputs} * first_width + o, shared + o, nullptr, nullptr, shape.activation);
   Inputs in{row + seam.general, seam.per_slot, lists[1], seam.per_slot};
   const float *start = shared, *weight = layer_of(0) + std::size_t{seam.general} * first_width;
 
@@ -240,17 +259,18 @@ void score_slots(const Seam& seam, const float* weights, const float* last_weigh
       worked(u64{count} * in.count);  // even a few rows take long in a wide network
       Bits active[kWide * kParts] = {};
       const u32 end = o + (width - o < kWide * kPad ? kPad : kWide * kPad);
+      const float* const factors = times ? times + o : nullptr;
       if (end - o == kPad)
-        all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
+        all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, factors, shape.activation);
       else
-        all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, times ? times + o : nullptr);
+        all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, factors, shape.activation);
       for (const Bits* some = active; o < end; o += kPad, some += kParts) listed = list_active(some, o, list, listed);
     }
     in = {out, width, list, listed};
     weight = layer_of(l + 1);
     start = weight + std::size_t{shape.layers[l + 1]} * padded(shape.layers[l + 2]);
   }
-  all_rows<0>(count, in, nullptr, 0, start, scores, nullptr, nullptr);
+  all_rows<0>(count, in, nullptr, 0, start, scores, nullptr, nullptr, shape.activation);
 }
 
 // Selects the slot with the highest score (the first of equal ones), or a random slot.

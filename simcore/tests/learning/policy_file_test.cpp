@@ -211,7 +211,14 @@ TEST(broken_policy_files_are_refused) {
     refused(safetensors(metadata, whole), {"'" + key + "'"});
   }
   refused(safetensors({}, whole, false), {"format"});
-  refused(safetensors(but("format", "flitgym-policy-2"), whole), {"flitgym-policy-2", "flitgym-policy-1"});
+  refused(safetensors(but("format", "flitgym-policy-3"), whole),
+          {"flitgym-policy-3", "flitgym-policy-1 and flitgym-policy-2"});
+  Metadata second = but("format", "flitgym-policy-2");
+  refused(safetensors(second, whole), {"'activation'"});
+  second["activation"] = "tan";
+  refused(safetensors(second, whole), {"activation", "tan", "relu, tanh"});
+  second["activation"] = "tanh";
+  File(safetensors(second, whole)).build();
   for (const std::string slots : {"17", "0", "1", "64", "1000", "99999999999999999999", "-4", "four", "4.0", ""})
     refused(safetensors(but("slots", slots), whole), {"slots"});
   refused(safetensors(but("observation", "progress+pat"), whole), {"observation", "pat"});

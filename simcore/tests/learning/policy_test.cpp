@@ -17,8 +17,10 @@ const std::vector<std::vector<double>> kHidden = {{}, {1}, {7}, {16}, {33}, {33,
 TEST(policy_scores_equal_a_plain_reference) {
   for (const std::string network : {"slots", "flat"})
     for (const auto& hidden : kHidden)
-      for (const i64 slots : {2, 5, 16}) {
-        const auto net = build(seam_on_dragonfly(policy(network, hidden, {{"slots", slots}})));
+      for (const i64 slots : {2, 5, 16, 7}) {
+        const std::string activation = slots == 7 ? "tanh" : "relu";
+        const auto net =
+            build(seam_on_dragonfly(policy(network, hidden, {{"slots", slots}, {"activation", activation}})));
         const Seam& seam = *net->seam;
         State s;
         initialise(*net, s);
@@ -32,12 +34,12 @@ TEST(policy_scores_equal_a_plain_reference) {
           const float* const row = &rows[j * seam.width];
           std::vector<double> wanted;
           if (network == "flat") {
-            wanted = weights.forward({row, row + seam.width});
+            wanted = weights.forward({row, row + seam.width}, slots == 7);
           } else {
             for (u32 k = 0; k < seam.slots; k++) {
               std::vector<double> x(row, row + seam.general);
               x.insert(x.end(), row + seam.general + k * seam.per_slot, row + seam.general + (k + 1) * seam.per_slot);
-              wanted.push_back(weights.forward(x)[0]);
+              wanted.push_back(weights.forward(x, slots == 7)[0]);
             }
           }
           for (u32 k = 0; k < seam.slots; k++) CHECK_NEAR(scores[j * seam.slots + k], wanted[k], 1e-5);
@@ -51,8 +53,10 @@ TEST(policy_takes_the_best_slot) {
   for (const std::string network : {"slots", "flat"})
     for (const std::vector<double>& hidden : {std::vector<double>{}, {33, 7}, {17, 64}})
       for (const bool on_hyperx : {false, true}) {
+        const bool wide = hidden.size() == 2 && hidden[0] == 17;
+        const std::string activation = wide == on_hyperx ? "tanh" : "relu";
         const Section routing =
-            policy(network, hidden, {{"slots", hidden.size() == 2 && hidden[0] == 17 ? i64{16} : i64{6}}});
+            policy(network, hidden, {{"slots", wide ? i64{16} : i64{6}}, {"activation", activation}});
         Simulation sim(on_hyperx ? seam_on_hyperx(routing, input_queued())
                                  : seam_on_dragonfly(routing, input_queued()));
         const Network& net = sim.network();

@@ -27,13 +27,13 @@ struct Weights {
     }
   }
   // A plain reference, row by row in double precision.
-  std::vector<double> forward(std::vector<double> x) const {
+  std::vector<double> forward(std::vector<double> x, bool tanh = false) const {
     for (std::size_t l = 0; l + 1 < layers.size(); l++) {
       std::vector<double> y(layers[l + 1]);
       for (u32 o = 0; o < layers[l + 1]; o++) {
         y[o] = double{bias[l][o]};
         for (u32 i = 0; i < layers[l]; i++) y[o] += double{weight[l][std::size_t{o} * layers[l] + i]} * x[i];
-        if (l + 2 < layers.size()) y[o] = std::max(y[o], 0.0);
+        if (l + 2 < layers.size()) y[o] = tanh ? std::tanh(y[o]) : std::max(y[o], 0.0);
       }
       x = y;
     }

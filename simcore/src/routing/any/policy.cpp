@@ -21,9 +21,10 @@ const std::string& metadata_of(const PolicyFile& file, const std::string& path, 
 
 // Parameters of this routing that the file's metadata sets in place of the defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
-  if (metadata_of(file, path, "format") != "flitgym-policy-1")
-    throw ConfigError("policy file " + path + ": its format is '" + metadata_of(file, path, "format") +
-                      "', this version reads flitgym-policy-1");
+  const std::string& format = metadata_of(file, path, "format");
+  if (format != "flitgym-policy-1" && format != "flitgym-policy-2")
+    throw ConfigError("policy file " + path + ": its format is '" + format +
+                      "', this version reads flitgym-policy-1 and flitgym-policy-2");
   // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
   // have its relation.
   metadata_of(file, path, "topology");
@@ -39,6 +40,8 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
                    {"relation", metadata_of(file, path, "relation")},
                    {"network", metadata_of(file, path, "network")}};
   if (file.metadata.contains("slots_by")) values["slots_by"] = metadata_of(file, path, "slots_by");
+  // The first format knows rectified linear units only, so versions that know no other units refuse the second one.
+  if (format == "flitgym-policy-2") values["activation"] = metadata_of(file, path, "activation");
   return values;
 }
 
@@ -97,11 +100,13 @@ void route(const Network& net, State& s, Batch& b) {
 
 std::vector<ParamSpec> params() {
   auto specs = seam_params();
-  specs.push_back(
-      choice("path", "", {}, "file of an exported policy, which then sets relation, slots, observation and network"));
+  specs.push_back(choice("path", "", {},
+                         "file of an exported policy, which then sets relation, slots, observation, network and "
+                         "activation"));
   specs.push_back(
       choice("network", "slots", {"slots", "flat"},
              "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));
+  specs.push_back(choice("activation", "relu", {"relu", "tanh"}, "function of the hidden units"));
   specs.push_back(integer_list("hidden", {32, 32}, 1, learning::kMostUnits, "units",
                                "size of each hidden layer; a policy file sets its own"));
   specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
@@ -148,6 +153,7 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     }
   }();
   seam->policy.per_slot = effective.text("network") == "slots";
+  if (effective.text("activation") == "tanh") seam->policy.activation = Activation::kTanh;
   const u32 inputs = seam->policy.per_slot ? seam->general + seam->per_slot : seam->width,
             outputs = seam->policy.per_slot ? 1 : seam->slots;
   if (!path.empty()) {
