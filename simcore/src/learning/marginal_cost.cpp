@@ -251,7 +251,7 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
 void MarginalCost::list(State& s) {
   const Network& net = own_->network();
   if (listed_.scratch.empty()) listed_.scratch = own_->batch().scratch;
-  list_candidates_of(net, listing_.get(), s, listed_);
+  list_candidates_of(net, listing_, s, listed_);
 }
 
 void MarginalCost::note_decision(const State& s, const Batch& b, const Found& one, u32 taken, const float* observation,

@@ -380,7 +380,7 @@ Operations policy_operations(const Network& net, double candidates) {
     if (l < hidden) units += times * layers[l + 1];  // compared with 0
   }
   // A product is added to a sum that begins with the bias. The best of the scores takes candidates - 1 comparisons.
-  return {.multiplications = products, .additions = products, .comparisons = units + candidates - 1};
+  return {.multiplications = products, .additions = products, .comparisons = units + std::max(candidates - 1, 0.0)};
 }
 
 }  // namespace flitgym

@@ -10,10 +10,17 @@
 
 namespace flitgym {
 
+namespace {
+
+constexpr double kMostRecorded = 256;  // slots; a policy that learns from the record has at most kMostSlots
+
+}  // namespace
+
 const std::vector<ParamSpec>& record_params() {
   static const std::vector<ParamSpec> specs = [] {
     std::vector<ParamSpec> own = row_params();
     for (ParamSpec& spec : own) {
+      if (spec.key == "slots") spec.max = kMostRecorded;
       if (spec.key == "observation") spec.fallback = std::string("progress+router+queues+path");
       if (spec.key == "record")
         spec = integer("capacity", 1 << 16, 1, 1 << 24, "transitions", "size of the ring buffer");

@@ -100,7 +100,7 @@ struct WeightRule : ComponentData {
 };
 // A product per candidate; a sum for one that leads no nearer, here taken for all; the least weight.
 inline Operations weight_operations(const Network&, double candidates) {
-  return {.multiplications = candidates, .additions = candidates, .comparisons = candidates - 1};
+  return {.multiplications = candidates, .additions = candidates, .comparisons = std::max(candidates - 1, 0.0)};
 }
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
