@@ -26,27 +26,24 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
         decisions: Decisions to measure after the warm-up; the packets that are delivered meanwhile are counted.
 
     Returns:
-        `policy`, `routing`; `candidates`: mean number that a decision compares; `decisions_per_packet`;
-        `hops_per_packet`; `packet_bytes`; `declared`: the result of `Simulation.hardware_cost`.
+        `policy`: its name; `words`: all overrides; `candidates`: mean number that a decision compares;
+        `decisions_per_packet`; `hops_per_packet`; `packet_bytes`; `declared`: the result of
+        `Simulation.hardware_cost`; `version`.
 
     Raises:
         ConfigError: the configuration cannot run.
         CoreError: the simulation stopped with an error.
     """
-    config = compose([*words, f"routing={policy.routing}", *(f"{key}={value}" for key, value in policy.settings.items())])
-    counts = _counts(config, decisions)
+    own = [f"routing={policy.routing}", *(f"{key}={value}" for key, value in policy.settings.items())]
+    counts = _counts(compose([*words, *own]), decisions)
     simulation: Simulation = counts.pop("simulation")
-    facts, core = simulation.facts(), simulation.configuration()
+    core = simulation.configuration()
     return {
         "policy": policy.name,
-        "routing": core["routing"]["name"],
-        "words": list(words),
+        "words": [*words, *own],
         "version": __version__,
-        "terminals": facts["terminals"],
-        "routers": facts["routers"],
         **counts,
         "packet_bytes": core["router"]["flit_bytes"] * core["traffic"]["packet_flits"],
-        "config": {key: core[key] for key in ("topology", "router", "routing", "traffic")},
         "declared": simulation.hardware_cost(counts["candidates"]),
     }
 
