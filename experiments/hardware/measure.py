@@ -52,12 +52,7 @@ def _counts(config: DictConfig, decisions: int) -> dict[str, Any]:
     """Means over the packets of a run."""
     name = config.routing.name
     own = "record" in registered("routing")[name]["params"]
-    try:
-        simulation = prepared(config, {} if own else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
-    except ConfigError as error:
-        if "does not list candidates" not in str(error):
-            raise
-        raise ConfigError(f"{error}; its decisions cannot be counted") from error
+    simulation = prepared(config, {} if own else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
     simulation.run_ns(config.run.warmup_ns)
     made = simulation.decision_count
     simulation.begin_window()

@@ -24,8 +24,8 @@ DECISIONS = 100_000  # default
 _CAPACITY = 1 << 16  # transitions in the core's ring
 _FIRST_CHUNK = 16  # cycles between two reads of the ring
 _WARMUP_CHUNK = 20_000  # cycles between two reports of progress
-_PATIENCE_NS = 200_000  # simulated time without a decision after which a record gives up
-_LOOK_NS = 2_000_000  # simulated time without the reward of a decision after which a record gives up
+_PATIENCE_NS = 20_000  # simulated time without a decision after which a record gives up
+_LOOK_NS = 1_000_000  # simulated time without the reward of a decision after which a record gives up
 
 
 def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_report, command: str = "") -> Dataset:
@@ -86,7 +86,7 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
     return simulation
 
 
-def recorded(simulation: Simulation, count: int, report: Report) -> Rows:
+def recorded(simulation: Simulation, count: int, report: Report = no_report) -> Rows:
     """The transitions of the next `count` decisions, in the order of the decisions.
 
     Raises:

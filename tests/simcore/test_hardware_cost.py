@@ -9,7 +9,7 @@ from flitgym.agents.policy.file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import ConfigError, Simulation
 
-HYPERX = {"name": "hyperx", "widths": [4, 4], "terminals": 2}
+HYPERX = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}
 
 
 @pytest.mark.parametrize("name", ["dqn_priced", "dqn", "search_universal"])
@@ -76,7 +76,7 @@ def test_routings_without_tables() -> None:
 
 
 def test_an_undeclared_routing_and_a_wrong_number() -> None:
-    simulation = Simulation(config("ugal_global"))
+    simulation = Simulation(config("ecmp"))
     assert simulation.hardware_cost(2)["decision"] is None
     for wrong in (-1.0, np.nan, 1e6):
         with pytest.raises(ConfigError, match="candidates; expected a mean from 0"):

@@ -7,8 +7,8 @@ import pytest
 from core_scenes import config, router, traffic
 from flitgym.simcore import ConfigError, Simulation, registered
 
-HYPERX = {"name": "hyperx", "widths": [3, 3], "terminals": 2}
-FAT_TREE = {"name": "fat_tree", "radix": 4, "levels": 3}
+HYPERX = {"name": "hyperx", "widths": [3, 3], "terminals_per_router": 2}
+FAT_TREE = {"name": "fat_tree", "children": [4, 4], "parents": [1, 2]}
 KEYS = {"observation": "progress+router+queues+path", "slots": 16}
 # The routing, and the network.
 ROUTINGS: dict[str, dict[str, Any]] = {
@@ -23,21 +23,21 @@ ROUTINGS: dict[str, dict[str, Any]] = {
 
 
 def recorded(routing: str | dict[str, Any], **more: Any) -> Simulation:
-    return Simulation(config(routing, traffic("mixed", 0.6), record={**KEYS, "capacity": 1 << 14}, **more))
+    return Simulation(config(routing, traffic("mixed", 0.25), record={**KEYS, "capacity": 1 << 16}, **more))
 
 
 @pytest.mark.parametrize("name", ROUTINGS)
 def test_an_agent_with_the_recorded_actions_records_the_same(name: str) -> None:
     """The agent chooses among the candidates of the relation of that name, so it must reach the same states."""
     one = recorded(name, **ROUTINGS[name])
-    one.run(3000)
+    one.run(5000)
     rows = one.transitions()
     count = one.transition_count
     assert 100 < count < len(rows["reward"])
     action = dict(zip(rows["decision"][:count].tolist(), rows["action"][:count].tolist(), strict=True))
-    routing = {"name": "agent", "relation": name, **KEYS, "record": 1 << 14}
-    agent = Simulation(config(routing, traffic("mixed", 0.6), **ROUTINGS[name]))
-    for _ in range(1500):
+    routing = {"name": "agent", "relation": name, **KEYS, "record": 1 << 16}
+    agent = Simulation(config(routing, traffic("mixed", 0.25), **ROUTINGS[name]))
+    for _ in range(1000):
         chosen = [action[agent.decision_count + k] for k in range(agent.collect())]
         agent.apply(np.array(chosen, np.uint32))
     again = agent.transition_count
@@ -49,7 +49,7 @@ def test_an_agent_with_the_recorded_actions_records_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ROUTINGS)
 def test_a_record_does_not_change_the_run(name: str) -> None:
     one = recorded(name, **ROUTINGS[name])
-    other = Simulation(config(name, traffic("mixed", 0.6), **ROUTINGS[name]))
+    other = Simulation(config(name, traffic("mixed", 0.25), **ROUTINGS[name]))
     for simulation in (one, other):
         simulation.begin_window()
         simulation.run(2000)
@@ -82,11 +82,10 @@ def test_a_copy_continues_the_record() -> None:
         ("policy", {}, "record: routing.policy records its own decisions; set routing.record"),
         ("agent", {}, "record: routing.agent records its own decisions"),
         ("external", {}, "record: routing.external is decided outside the core"),
-        ("ugal_global", {}, "record: routing.ugal_global does not list candidates"),
         ("q_adaptive", {"observation": "path+q_values"}, "'q_values' learns from feedback, as routing.q_adaptive does"),
         ("par", {"observation": "q_values+relative_lost"}, "two blocks learn from feedback"),
         ("par", {"slots": 1}, "record.slots: 1"),
-        ("par", {"capcity": 5}, "record: unknown key 'capcity'"),
+        ("par", {"capcity": 5}, "record.capcity: unknown key (did you mean 'capacity'?)"),
         ("par", 5, "record: 5 is not a mapping"),
     ],
 )
