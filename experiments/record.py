@@ -33,12 +33,15 @@ _OWN: dict[str, tuple[Any, str]] = {
     "dir": ("", f"folder of the file {FILE}; default: {FOLDER}/<run>"),
     "overwrite": (False, "replace a dataset of another run"),
 }
+_KEYS = [
+    *(f"{key:12} {words}{'' if value == '' else f' (default {value})'}" for key, (value, words) in _OWN.items()),
+    *(f"{key:12} {CORE[key]['doc']} (default {CORE[key]['default']})" for key in OF_ROWS),
+]
 _USAGE = f"""usage: {NAME} routing=NAME [KEY=VALUE ...] [record.KEY=VALUE ...]
 
 Run a routing, and write its decisions after the warm-up to a Parquet file. The keys are those of flitgym-simulate, and
 
-{chr(10).join(f"  record.{key:12} {words}{'' if value == '' else f' (default {value})'}" for key, (value, words) in _OWN.items())}
-{chr(10).join(f"  record.{key:12} {CORE[key]['doc']} (default {CORE[key]['default']})" for key in OF_ROWS)}
+{chr(10).join(f"  record.{line}" for line in _KEYS)}
 
 A routing that decides by observations (dqn_priced, policy) records the observation that it sees.
 """

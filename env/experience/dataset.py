@@ -45,8 +45,8 @@ class Dataset:
     """Transitions of one run.
 
     Attributes:
-        rows: columns [n, ...] as in `Simulation.transitions()`, in the order of the decisions. Rows that are `done` have
-            zeros as the next observation.
+        rows: columns [n, ...] as in `Simulation.transitions()`, in the order of the decisions. The next observation is
+            zeros in rows that are `done`.
         about: the run: `routing`, `relation`, `topology`, `seed`, `config` (sections as `Simulation` takes them),
             `command`, `version`; the observation: `observation`, `slots`, `slots_by`, `width`, `general` and `per_slot`
             (the names of the features); `reward`, `toll`, `cycle_ns`, and `identity`, a hash of all that determines the
@@ -139,7 +139,9 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     except ConfigError:
         raise
     except _DAMAGED as error:
-        raise ConfigError(f"dataset {path}: not a dataset of flitgym-record, or damaged: {_first_line(error)}") from error
+        raise ConfigError(
+            f"dataset {path}: not a dataset of flitgym-record, or damaged: {_first_line(error)}"
+        ) from error
     if found != FORMAT:
         raise ConfigError(f"dataset {path}: its format is {found!r}, this version reads {FORMAT}")
     wrong = [key for key, kind in _ABOUT.items() if not isinstance(about.get(key), kind)]

@@ -12,8 +12,8 @@ from flitgym.configs import compose
 from flitgym.env import World
 from flitgym.env.experience.dataset import Dataset
 from flitgym.experiments.recording.run import record
-from flitgym.simcore import ConfigError, Simulation
 from flitgym.experiments.training.run import train
+from flitgym.simcore import ConfigError, Simulation
 
 WORDS = ["topology=dragonfly_72", "traffic=mixed", "traffic.load=0.4", "run.warmup_ns=1000"]
 WORLD = World.composed(["topology=dragonfly_72", "traffic=mixed"])
@@ -46,16 +46,17 @@ def choices(made: Agent, rows: dict[str, np.ndarray]) -> np.ndarray:
 
 
 def solved(of_par: Dataset, path: Path) -> tuple[np.ndarray, Dataset]:
-    """A problem with a known answer: a slot that leads no nearer costs 2, the other 1; nothing follows."""
-    rows, names = dict(of_par.rows), of_par.about["per_slot"]
-    column = len(of_par.about["general"]) + names.index("path.hops") if "path.hops" in names else None
-    assert column is not None, names
-    own = rows["observation"][:, len(of_par.about["general"]) :].reshape(len(of_par), -1, len(names))
-    hops = np.where(rows["mask"], own[:, :, names.index("path.hops")], np.inf)
-    best = hops.argmin(axis=1)
+    """A problem with a known answer: a slot with the shortest queue costs 1, another one 2, and nothing follows.
+
+    Returns:
+        Which slots are best, [n, slots]; the dataset, whose actions are random.
+    """
+    rows, names, general = dict(of_par.rows), of_par.about["per_slot"], len(of_par.about["general"])
+    queues = rows["observation"][:, general:].reshape(len(of_par), -1, len(names))[:, :, names.index("queues.link")]
+    queues = np.where(rows["mask"], queues, np.inf)
+    best = queues == queues.min(axis=1, keepdims=True)
     rows["action"] = np.random.default_rng(1).integers(0, rows["mask"].sum(axis=1))
-    rows["reward"] = np.where(np.take_along_axis(hops, rows["action"][:, None], 1)[:, 0] <= hops.min(axis=1), -1, -2)
-    rows["reward"] = rows["reward"].astype(np.float32)
+    rows["reward"] = np.where(taken(best, rows["action"]), -1, -2).astype(np.float32)
     rows["done"] = np.ones_like(rows["done"])
     rows["next_mask"] = np.zeros_like(rows["next_mask"])
     data = Dataset(rows, of_par.about)
@@ -63,18 +64,22 @@ def solved(of_par: Dataset, path: Path) -> tuple[np.ndarray, Dataset]:
     return best, data
 
 
+def taken(best: np.ndarray, action: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(best, action[:, None], 1)[:, 0]
+
+
 def test_conservative_q_learns_the_better_action_from_random_ones(of_par: Dataset, path: Path) -> None:
     best, data = solved(of_par, path)
-    assert (data.rows["action"] == best).mean() < 0.7
-    made = agent(path, conservatism=0.0)
-    assert (choices(made, data.rows) == best).mean() > 0.97
+    assert taken(best, data.rows["action"]).mean() < 0.8
+    made = agent(path, conservatism=0.0, learning_rate=1e-2)
+    assert taken(best, choices(made, data.rows)).mean() > 0.9
 
 
 def test_imitation_repeats_the_recorded_action(of_par: Dataset, path: Path) -> None:
     best, data = solved(of_par, path)
-    Dataset({**data.rows, "action": best}, data.about).save(path)
-    made = agent(path, loss="imitation")
-    assert (choices(made, data.rows) == best).mean() > 0.97
+    Dataset({**data.rows, "action": best.argmax(axis=1)}, data.about).save(path)
+    made = agent(path, loss="imitation", learning_rate=1e-2)
+    assert taken(best, choices(made, data.rows)).mean() > 0.9
 
 
 def test_the_conservative_term_raises_the_recorded_action(path: Path, of_par: Dataset) -> None:
@@ -134,7 +139,7 @@ def test_a_training_exports_a_policy_that_the_core_plays(path: Path, tmp_path: P
     assert files[0] == files[1]
     changed = Dataset.load(path)
     Dataset({**changed.rows, "reward": changed.rows["reward"] * np.float32(2)}, changed.about).save(path)
-    assert train(composed_offline(*words), tmp_path / "run")["training_hash"] != result["training_hash"]
+    assert train(composed_offline(*words), tmp_path / "other")["training_hash"] != result["training_hash"]
 
 
 def composed_offline(*words: str) -> Any:
@@ -157,7 +162,7 @@ def test_errors_before_the_training(path: Path, of_par: Dataset, tmp_path: Path)
     refused("agent.dataset: name the transitions.parquet", "")
     refused("there is no such file", tmp_path / "none.parquet")
     refused("relation: unknown value 'par'", world=World.composed(["topology=hyperx_64"]))
-    with pytest.raises(ConfigError, match="unknown value 'imitate'"):
+    with pytest.raises(ConfigError, match="unknown name 'imitate'"):
         Config(loss="imitate")
     Dataset(of_par.rows, {**of_par.about, "general": of_par.about["general"][::-1]}).save(path)
     refused("recorded it with other features of observation=.* in another order.*; record it again")

@@ -25,7 +25,7 @@ def rounded(weight: Floats, bias: Floats) -> Layer:
 
 
 def forward(layers: list[Layer], x: Floats) -> Floats:
-    """The outputs for rows [n, inputs]: float32 sums over the whole weights in the order of the inputs, then shifted."""
+    """The outputs for rows [n, inputs]: float32 sums over the whole weights in the order of the inputs, shifted."""
     for k, (whole, scale, bias) in enumerate(layers):
         total = np.tile(bias / scale, (len(x), 1)).astype(np.float32)
         for i in range(whole.shape[1]):
@@ -47,7 +47,10 @@ def random_layers(sizes: list[int], seed: int) -> list[tuple[Floats, Floats]]:
     random = np.random.default_rng(seed)
     shapes = list(zip(sizes[1:], sizes[:-1], strict=True))
     return [
-        ((random.standard_normal((n, m)) * 10.0 ** random.integers(-3, 3)).astype(np.float32), random.random(n, np.float32))
+        (
+            (random.standard_normal((n, m)) * 10.0 ** random.integers(-3, 3)).astype(np.float32),
+            random.random(n, np.float32),
+        )
         for n, m in shapes
     ]
 
@@ -104,5 +107,7 @@ def test_a_shipped_policy_decides_as_in_numpy(name: str) -> None:
     decided = clear[:, -1] - clear[:, -2] > 1e-3
     assert decided.mean() > 0.5
     np.testing.assert_array_equal(best.argmax(axis=1)[decided], rows["action"][decided])
-    exact = np.where(rows["mask"], Simulation(config({**routing, "weights": "float32"})).policy_scores(rows["observation"]), -np.inf)
+    exact = np.where(
+        rows["mask"], Simulation(config({**routing, "weights": "float32"})).policy_scores(rows["observation"]), -np.inf
+    )
     assert not np.array_equal(exact, best)

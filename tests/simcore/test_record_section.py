@@ -59,7 +59,9 @@ def test_a_record_does_not_change_the_run(name: str) -> None:
 
 
 def test_a_choice_beyond_the_slots_takes_the_last_slot() -> None:
-    simulation = Simulation(config("q_adaptive", traffic("adversarial", 0.4), record={"slots": 2, "observation": "path"}))
+    simulation = Simulation(
+        config("q_adaptive", traffic("adversarial", 0.4), record={"slots": 2, "observation": "path"})
+    )
     simulation.run(3000)
     rows = {name: column[: simulation.transition_count] for name, column in simulation.transitions().items()}
     assert set(rows["action"]) == {0, 1}
