@@ -165,6 +165,6 @@ def test_errors_before_the_training(path: Path, of_par: Dataset, tmp_path: Path)
     with pytest.raises(ConfigError, match="unknown name 'imitate'"):
         Config(loss="imitate")
     Dataset(of_par.rows, {**of_par.about, "general": of_par.about["general"][::-1]}).save(path)
-    refused("recorded it with other features of observation=.* in another order.*; record it again")
+    refused(r"recorded it with other features of observation=.* \(in another order\); record it again")
     Dataset(of_par.rows, {**of_par.about, "general": ["old.feature"]}).save(path)
     refused("other features of observation=progress.*old.feature")
