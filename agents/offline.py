@@ -151,12 +151,12 @@ class Agent:
         taken = values.gather(1, action).squeeze(1)
         gap = (torch.logsumexp(values, 1) - taken).mean()  # the cross-entropy of the recorded action
         if config.loss == "imitation":
-            loss = gap
+            loss: Tensor = gap
         else:
             error = nn.functional.huber_loss(taken, self._goal(batch), delta=config.huber)
             loss = error + config.conservatism * gap
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norm = nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
         value = require_finite(loss, norm, observation=batch["observation"], reward=batch["reward"], estimate_q=taken)
         self.optimiser.step()

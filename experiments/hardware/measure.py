@@ -75,33 +75,30 @@ def _counts(config: DictConfig, decisions: int) -> dict[str, Any]:
 
 def rows_of(costs: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
     """A table with a line per quantity and a column per policy."""
-    quantities = [
-        ("candidates per decision", lambda c, d: f"{c['candidates']:.1f}" if c["candidates"] else "-"),
-        ("decisions per packet", lambda c, d: f"{c['decisions_per_packet']:.2f}"),
-        ("inputs per decision", lambda c, d: _number(d["inputs"]) if d["inputs"] else "-"),
-        *(
-            (f"{word} per decision", lambda c, d, key=key: _operations(d, key))
-            for key, word in (
-                ("multiplications", "multiplications"),
-                ("additions", "additions"),
-                ("comparisons", "comparisons"),
-                ("table_reads", "table reads"),
-            )
-        ),
-        ("weights", lambda c, d: _number(d["weights"] + d["biases"])),
-        ("weights, bytes per router", lambda c, d: _number(d["weight_bytes"])),
-        ("learned tables, bytes per router", lambda c, d: _number(_bytes(d, True))),
-        ("other state, bytes per router", lambda c, d: _number(_bytes(d, False))),
-        ("packet header, bits", lambda c, d: _number(d["header_bits"])),
-        ("feedback per hop, bytes", lambda c, d: _number(message_bytes(d))),
-        ("feedback per packet, bytes", lambda c, d: f"{message_bytes(d) * c['hops_per_packet']:.1f}"),
-        (
-            "feedback per byte of data and hop",
-            lambda c, d: f"{100 * message_bytes(d) / c['packet_bytes']:.1f} %",
-        ),
-        ("multiplications per update", lambda c, d: _number(d["update"]["multiplications"])),
-    ]
-    return [(name, [cell(cost, cost["declared"]) for cost in costs]) for name, cell in quantities]
+    rows = [_cells(cost, cost["declared"]) for cost in costs]
+    return [(name, [row[name] for row in rows]) for name in (rows[0] if rows else ())]
+
+
+def _cells(cost: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, str]:
+    """The quantities of a policy by name."""
+    message = message_bytes(declared)
+    reads = {"table_reads": "table reads"}
+    operations = ("multiplications", "additions", "comparisons", "table_reads")
+    return {
+        "candidates per decision": f"{cost['candidates']:.1f}" if cost["candidates"] else "-",
+        "decisions per packet": f"{cost['decisions_per_packet']:.2f}",
+        "inputs per decision": _number(declared["inputs"]) if declared["inputs"] else "-",
+        **{f"{reads.get(key, key)} per decision": _operations(declared, key) for key in operations},
+        "weights": _number(declared["weights"] + declared["biases"]),
+        "weights, bytes per router": _number(declared["weight_bytes"]),
+        "learned tables, bytes per router": _number(_bytes(declared, True)),
+        "other state, bytes per router": _number(_bytes(declared, False)),
+        "packet header, bits": _number(declared["header_bits"]),
+        "feedback per hop, bytes": _number(message),
+        "feedback per packet, bytes": f"{message * cost['hops_per_packet']:.1f}",
+        "feedback per byte of data and hop": f"{100 * message / cost['packet_bytes']:.1f} %",
+        "multiplications per update": _number(declared["update"]["multiplications"]),
+    }
 
 
 def message_bytes(declared: Mapping[str, Any]) -> int:
