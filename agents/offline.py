@@ -156,7 +156,7 @@ class Agent:
             error = nn.functional.huber_loss(taken, self._goal(batch), delta=config.huber)
             loss = error + config.conservatism * gap
         self.optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         norm = nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
         value = require_finite(loss, norm, observation=batch["observation"], reward=batch["reward"], estimate_q=taken)
         self.optimiser.step()
