@@ -158,6 +158,8 @@ def training_hash(config: DictConfig) -> str:
         identity.pop("worlds", None)
     if identity["agent"]["name"] == "policy_search":
         identity["agent"] = _with_base(identity["agent"])
+    if identity["agent"].get("dataset"):
+        identity["agent"]["dataset"] = file_hash("agent.dataset", identity["agent"]["dataset"])
     identity["agent"] = with_old_keys(identity["agent"])
     identity["topology"] = without_later("topology", identity["topology"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

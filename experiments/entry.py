@@ -40,6 +40,16 @@ def regret() -> None:
     _begin("regret")
 
 
+def record() -> None:
+    """`flitgym-record`."""
+    _begin("record")
+
+
+def cost() -> None:
+    """`flitgym-cost`."""
+    _begin("cost")
+
+
 def route() -> None:
     """`flitgym-route`."""
     _begin("route")

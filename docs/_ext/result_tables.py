@@ -8,7 +8,7 @@ Two comments mark the place of a table on a page. The first comment names a func
 
 `make reference` writes the tables between the comments, and tests/docs/test_result_tables.py compares them. The
 benchmark's own code scores the results of its suites. The other sources are the headers of shipped policies, the
-READMEs of figures and studies, and the saved figures of the core's speed.
+READMEs of figures and studies, the saved figures of the core's speed, and the numbers of `flitgym-cost`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from flitgym.experiments.benchmarks.scoring import Bootstrap, Summary
 from flitgym.experiments.benchmarks.suite import Kind, Suite, Task, load_suite
 from flitgym.experiments.benchmarks.text import by_kind, by_network, overview
 from flitgym.simcore import Simulation
+from flitgym.experiments.hardware.measure import rows_of
 
 DOCS = Path(__file__).resolve().parent.parent
 SUITES = ("quick", "standard")
@@ -69,6 +70,7 @@ _SCENES = (
 # Headings of text columns.
 _TEXTS = {"policy", "policies", "suite", "task", "in task", "measure", "network", "best baseline", "core", "scene"}
 _TEXTS |= {"trained on", "command"}
+_TEXTS |= {"per router and packet"}
 
 Rows = list[list[str]]
 
@@ -408,6 +410,13 @@ def speed() -> str:
     return markdown(("scene", "terminals", "million flit-hops per CPU second", "relative to the prototype"), rows)
 
 
+def hardware_cost() -> str:
+    """The numbers that `flitgym-cost ... out=docs/hardware_cost.json` has written."""
+    costs = json.loads((DOCS / "hardware_cost.json").read_text())
+    names = [f"`{cost['policy']}`" for cost in costs]
+    return markdown(("per router and packet", *names), [[name, *cells] for name, cells in rows_of(costs)])
+
+
 MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
     for maker in (
@@ -427,6 +436,7 @@ MAKERS: dict[str, Callable[..., str]] = {
         shipped,
         readme,
         speed,
+        hardware_cost,
     )
 }
 

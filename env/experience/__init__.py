@@ -7,6 +7,7 @@
     bounds       the least and greatest numbers of an observation
     blocks       observations and rewards written in NumPy, with their inputs (asked, block_rows)
     own_columns columns that a caller stores with its decisions
+    dataset     recorded transitions in a file
 
 Environments (`flitgym.env`) and agents (`flitgym.agents`) use these parts. The parts depend on neither.
 """
@@ -18,6 +19,7 @@ from .asked import Asked, Tables
 from .blocks import Feature
 from .bounds import bounds_of, seen_bounds_of
 from .chains import Chains, following, horizon_cycles
+from .dataset import Dataset
 from .ring import Ring, Rows
 from .seeds import Episodes, episode_seed, training_seed
 from .world import Mixture, World
@@ -25,6 +27,7 @@ from .world import Mixture, World
 __all__ = [
     "Asked",
     "Chains",
+    "Dataset",
     "Episodes",
     "Feature",
     "Mixture",

@@ -222,6 +222,16 @@ WorkloadSection to_workload(const py::object& given) {
 
 }  // namespace
 
+static Values to_values(const std::string& section, const py::object& given) {
+  if (!py::isinstance<py::dict>(given)) throw ConfigError(section + ": " + shown(given) + " is not a mapping");
+  Values values;
+  for (const auto& [k, v] : given.cast<py::dict>()) {
+    const std::string key = to_text(section, k);
+    values[key] = to_value(section + "." + key, v);
+  }
+  return values;
+}
+
 Values to_failures(const py::object& given) {
   if (!py::isinstance<py::dict>(given))
     throw ConfigError("failures: " + shown(given) + " is not a mapping of links, routers, terminals, seed and events");
@@ -269,8 +279,8 @@ Config to_config(const py::object& mapping) {
     throw ConfigError("the configuration: " + shown(mapping) + " is not a mapping of sections");
   Config config;
   const py::dict given = without_objects(py::dict(mapping), config);
-  const std::vector<std::string> valid = {"topology", "router", "routing",       "traffic",
-                                          "workload", "seed",   "max_memory_gb", "failures"};
+  const std::vector<std::string> valid = {"topology", "router",        "routing",  "traffic", "workload",
+                                          "seed",     "max_memory_gb", "failures", "record"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end())
@@ -293,6 +303,7 @@ Config to_config(const py::object& mapping) {
     config.seed = seed.cast<u64>();
   }
   if (given.contains("failures") && !given["failures"].is_none()) config.failures = to_failures(given["failures"]);
+  if (given.contains("record") && !given["record"].is_none()) config.record = to_values("record", given["record"]);
   if (given.contains("max_memory_gb")) {
     const py::object most = given["max_memory_gb"];
     const bool number =
@@ -439,13 +450,15 @@ py::dict registered(const std::string& kind) {
     }
   } else if (kind == "failures") {
     out["failures"] = describe("links, routers and terminals that are out of use", failure_params(), py::dict());
+  } else if (kind == "record") {
+    out["record"] = describe("decisions of the routing as transitions", record_params(), py::dict());
   } else if (kind == "router") {
     out["vc_router"] =
         describe("virtual-channel router: input-queued, or combined input- and output-queued with crossbar speedup",
                  router_params(), py::dict());
   } else {
-    const std::vector<std::string> kinds = {"topology",    "router", "routing",  "traffic",  "motif", "workload",
-                                            "observation", "reward", "relation", "failures", "engine"};
+    const std::vector<std::string> kinds = {"topology",    "router", "routing",  "traffic",  "motif",  "workload",
+                                            "observation", "reward", "relation", "failures", "engine", "record"};
     throw ConfigError("registered(): unknown kind '" + kind + "'" + did_you_mean(kind, kinds) +
                       "; valid kinds: " + join(kinds));
   }
@@ -491,6 +504,7 @@ py::dict from_config(const Config& config) {
     d["workload"] = workload;
   }
   if (!config.failures.empty()) d["failures"] = from_values(config.failures);
+  if (config.record) d["record"] = from_values(*config.record);
   d["seed"] = config.seed;
   return d;
 }

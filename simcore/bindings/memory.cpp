@@ -4,6 +4,7 @@
 
 #include "exclusive.hpp"
 #include "live.hpp"
+#include "simcore/cost.hpp"
 #include "simcore/error.hpp"
 #include "views.hpp"
 
@@ -67,6 +68,61 @@ py::dict memories(const Simulation& sim) {
   return all;
 }
 
+py::dict cost(const Simulation& sim, double candidates) {
+  if (!(candidates >= 0 && candidates <= kMaxRadix))
+    throw ConfigError("hardware_cost(): " + std::to_string(candidates) + " candidates; expected a mean from 0 to " +
+                      std::to_string(kMaxRadix));
+  const HardwareCost c = hardware_cost(sim.network(), candidates);
+  const auto of = [](const Operations& o) {
+    py::dict d;
+    d["multiplications"] = o.multiplications;
+    d["additions"] = o.additions;
+    d["comparisons"] = o.comparisons;
+    d["table_reads"] = o.reads;
+    return d;
+  };
+  py::list all;
+  for (const HardwareCost::Memory& m : c.memories) {
+    py::dict d;
+    d["name"] = m.name;
+    d["learned"] = m.learned;
+    d["bytes"] = m.bytes;
+    all.append(d);
+  }
+  py::dict d;
+  d["decision"] = c.counted ? py::object(of(c.decision)) : py::none();
+  d["update"] = of(c.update);
+  d["inputs"] = c.inputs;
+  d["weights"] = c.weights;
+  d["biases"] = c.biases;
+  d["weight_bytes"] = c.weight_bytes;
+  d["memories"] = all;
+  d["header_bits"] = c.header_bits;
+  d["feedback_row_bits"] = c.row_bits;
+  d["feedback_value_bits"] = c.value_bits;
+  return d;
+}
+
+const char* const kCostDoc =
+    R"(The cost of the routing in a router's hardware, as the components of this network declare it.
+
+`candidates` is the mean number of candidates that a decision compares, from 0.
+
+    decision             operations of a decision: multiplications, additions, comparisons, table_reads; None: not
+                         declared
+    update               the same, of an update of the learned table by a feedback message
+    inputs               numbers that an agent's decision observes
+    weights, biases      of the neural network
+    weight_bytes         of both, with the scales of 8-bit weights; all routers hold the same
+    memories             the routing's memories, a list of name, learned and bytes per router
+    header_bits          bits that a packet carries for the routing
+    feedback_row_bits    bits of the row number in a feedback message
+    feedback_value_bits  bits of the value in it; 0: the routing sends no feedback
+
+Raises:
+    ConfigError: `candidates` is negative or above the largest radix.
+)";
+
 const char* const kQTable = "q_table";
 
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
@@ -129,6 +185,8 @@ void bind_memory(py::class_<Simulation>& simulation) {
             return memory(live, find_memory(live->network(), name), true);
           },
           py::arg("name"), kMemoryDoc)
+      .def("hardware_cost", alone([](Simulation& s, double candidates) { return cost(s, candidates); }),
+           py::arg("candidates"), kCostDoc)
       .def("memories", alone([](Simulation& s) { return memories(s); }), kMemoriesDoc)
       .def_property_readonly(
           "q_table", [](Live<Simulation> live) { return q_table(live); }, kQTableDoc)

@@ -114,6 +114,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.learn = spec.learn;
   net.candidates = spec.candidates;
   net.decider = spec.decider;
+  net.operations = spec.operations;
   net.chosen = spec.chosen;
   net.delivered = spec.delivered;
   net.waypoint = spec.waypoint;
@@ -257,6 +258,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   net->config.router = {config.router.name, router.values()};
   net->config.seed = config.seed;
   net->config.failures = config.failures;
+  net->config.record = config.record;
   const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
   size_router(router, *net);
@@ -264,6 +266,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   choose_routing(config, router, *net);
   if (config.workload.jobs.empty()) choose_traffic(config, router, *net);
   else choose_workload(config, router, *net);
+  if (config.record) build_witness(*config.record, *net);
   choose_partitions(*net, config.partitions);
   // The identity is everything that determines the course of a run; a snapshot must match it.
   for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
@@ -277,6 +280,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.table) net->identity += "table=" + std::to_string(digest(*config.table)) + '\n';
   if (config.demand) net->identity += "demand=" + std::to_string(digest(*config.demand)) + '\n';
   if (config.traffic_matrix) net->identity += "traffic=" + std::to_string(digest(*config.traffic_matrix)) + '\n';
+  if (config.record)
+    for (const auto& [key, value] : *config.record) net->identity += "record." + key + "=" + to_string(value) + '\n';
   if (net->partitions() > 1) net->identity += "partitions=" + std::to_string(net->partitions()) + '\n';
   net->identity += "seed=" + std::to_string(config.seed);
   u64 learning = 0;
@@ -286,7 +291,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
     shape_record(*net, state, count);
     learning = count.bytes();
     const u32 capacity = net->seam->capacity;
-    claim_memory(learning, "routing." + net->routing_name + (capacity ? ".record" : ""),
+    claim_memory(learning, net->seam->witness ? "record" : "routing." + net->routing_name + (capacity ? ".record" : ""),
                  std::to_string(capacity) + " transitions and " + std::to_string(net->seam->policy.size) + " weights");
   }
   claim_memory(memory_to_run(*net) - learning, "topology." + net->topology_name,

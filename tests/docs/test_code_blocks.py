@@ -18,7 +18,8 @@ from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
-from flitgym.experiments import plot
+from flitgym.experiments import cost, plot
+from flitgym.experiments.record import keys_of
 from flitgym.experiments.regret import _as_list
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.words import parse
@@ -121,6 +122,13 @@ def _check(words: list[str], where: str) -> None:
         assert not any(word.startswith("-") for word in arguments), where
     elif program == "flitgym-simulate" and arguments[0] in ("list", "--version", "--help"):
         assert arguments[1:] in ([], *([group] for group in GROUPS)), where
+    elif program == "flitgym-record":
+        keys_of([word.removeprefix("record.") for word in arguments if word.startswith("record.")])
+        compose([word for word in arguments if not word.startswith("record.")])
+    elif program == "flitgym-cost":
+        own, rest = cost.split(arguments)
+        for policy in cost.policies(own):
+            compose([*rest, f"routing={policy.routing}"])
     elif program == "flitgym-draw":
         compose([word for word in arguments if not word.startswith("out=")])
     elif program == "flitgym-trace":

@@ -46,6 +46,9 @@ struct ObservationSpec {
   // is the result of setup().
   void (*prepare)(const Network&, State&, const Batch&, const ComponentData* own) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;  // feedback from downstream
+  // Work on learned tables (cost.hpp): of a decision, per candidate, with the report to the previous router; and of an
+  // update. The scaling of features is not counted, because hardware can fold it into the first layer.
+  Operations per_candidate = {}, update = {};
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
@@ -76,6 +79,8 @@ enum class Activation : u8 { kRelu, kTanh };  // of hidden units
 // per slot. The policy takes the slot with the highest score.
 struct PolicyShape {
   bool per_slot = true;
+  // Each weight is a whole number from -127 to 127 times a power of two that all weights of its unit share.
+  bool eight_bit = false;
   std::vector<u32> layers;  // inputs, hidden ..., outputs
   // [layers - 1] start of each layer's weights [inputs, padded outputs], followed by its biases
   std::vector<std::size_t> offsets;
@@ -101,6 +106,9 @@ struct Seam {
   PolicyShape policy;                   // no layers: decisions come from outside the core
   std::vector<float> weights;           // initial weights; empty: zeros
   double epsilon = 0, temperature = 0;  // initial values
+  // A routing without a seam of its own decides, and the seam only records its decisions.
+  bool witness = false;
+  std::shared_ptr<const Network> listing;  // of a witness: lists the candidates; null: the network itself does
 
   std::vector<float> hop_ns;     // [router ports] time from one input buffer to the next, without queueing
   float hop_scale_ns = 1;        // time unit of the network: mean over its links of hop_ns plus the time of a flit
@@ -110,9 +118,16 @@ struct Seam {
 
 // ---- src/learning/seam.cpp ----
 
-std::vector<ParamSpec> seam_params();                     // relation, slots, observation, reward, recording
+std::vector<ParamSpec> row_params();                      // slots, observation, reward, recording
+std::vector<ParamSpec> seam_params();                     // relation, and row_params()
 RoutingFacts build_seam(const Params&, Network&, Seam&);  // reads these parameters; returns the facts of the relation
+void build_rows(const std::string& where, const Params&, Network&, Seam&);  // reads row_params()
 void make_decisions(const Network&, State&, Batch&);
+// Fills the slots of the decisions from the candidates that are already in the batch, and writes their rows.
+template <bool kObserve>
+void slot_decisions(const Network&, State&, Batch&);
+// Writes the row and the mask of a decision whose slots are known.
+void observe(const Network&, const State&, Batch&, u32 decision);
 void own_rows(const Network&, Batch&);  // copies the decisions' rows into the batch's own memory
 // Writes the chosen slots of all decisions to the batch, and opens a record for each decision.
 void settle_decisions(const Network&, State&, Batch&);
@@ -132,13 +147,21 @@ void close_on_delivery(const Network&, State&, u32 packet);
 // Moves decisions whose feedback has arrived to the buffer of transitions.
 void file_transitions(const Network&, State&, std::vector<u32>& scratch);
 
+// ---- src/learning/witness.cpp: records the decisions of a routing that has no seam of its own ----
+
+const std::vector<ParamSpec>& record_params();          // of the section `record`
+void build_witness(const Values& given, Network&);      // call after the routing's setup
+void route_and_record(const Network&, State&, Batch&);  // the routing decides, and its decisions are recorded
+
 // ---- src/learning/perceptron.cpp ----
 
 void shape_policy(PolicyShape&, std::vector<u32> layers);
-// weight: [outputs, inputs]
+// weight: [outputs, inputs]; rounds them if the policy has 8-bit weights
 void load_layer(const PolicyShape&, u32 layer, const float* weight, const float* bias, float* weights);
 // Chooses a slot for every decision: the best one, or a random one according to State::learning.
 void choose_by_policy(const Network&, const State&, Batch&);
+// Operations of a decision (cost.hpp), with every product counted. The core skips those with a hidden unit at 0.
+Operations policy_operations(const Network&, double candidates);
 // Computes the scores [rows, slots] of observations [rows, width]. Scores of masked slots are meaningless.
 void policy_scores(const Network&, const State&, const float* observation, u32 rows, float* scores);
 

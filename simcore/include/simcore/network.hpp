@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "simcore/cost.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/memory.hpp"
 #include "simcore/params.hpp"
@@ -283,6 +284,9 @@ struct Network {
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
+  // Operations of a decision (cost.hpp); null: not declared. Operations of an update of the learned table.
+  Operations (*operations)(const Network&, double candidates) = nullptr;
+  Operations update;
   // Updates the packet's data after an agent's choice; null: the relation keeps no such data.
   void (*chosen)(const Network&, State&, Batch&, u32 request) = nullptr;
   void (*delivered)(const Network&, State&, u32 packet) = nullptr;  // null: no component needs it

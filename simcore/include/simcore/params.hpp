@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -51,6 +52,7 @@ struct Config {
   u32 partitions = 0;
   std::shared_ptr<const tables::Demand> demand = {};  // for routing=table: traffic whose load the engine balances
   std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
+  std::optional<Values> record = {};                          // records the decisions of the routing (record_params())
 };
 
 struct ParamSpec {

@@ -69,8 +69,10 @@ struct RoutingSpec {
   u32 (*waypoint)(const Network&, const State&, u32 packet, u32 router, u32 port) = nullptr;
   bool agent_can_choose = true;  // whether an agent may choose among the candidates
   Decider decider = Decider::kRouting;
-  bool graph = false;                                 // uses the present graph, so it routes around missing links
-  bool widest = false;                                // relation=widest selects it on its topologies
+  bool graph = false;   // uses the present graph, so it routes around missing links
+  bool widest = false;  // relation=widest selects it on its topologies
+  // Operations of a decision with this mean number of candidates (cost.hpp); null: not declared.
+  Operations (*operations)(const Network&, double candidates) = nullptr;
   std::vector<ParamSpec> (*more_params)() = nullptr;  // parameters in addition to `params`, declared in other files
   std::string plugin = {};                            // plugin that registers it; empty: built in
 };

@@ -1,10 +1,8 @@
 #include "learning/marginal_cost.hpp"
 
 #include <algorithm>
-#include <cstring>
 
-#include "routing/q_table.hpp"
-#include "routing/relation.hpp"
+#include "learning/listing.hpp"
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/registry.hpp"
@@ -31,26 +29,6 @@ constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
 constexpr Cycle kLookAgain = 64;  // maximum number of cycles between the kept state and the first branch
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // the sampling is independent of the simulation's streams
 
-// Returns the network whose candidates() lists the choices of a routing, or null if the routing lists them itself.
-// Otherwise a relation of the same name lists them.
-std::unique_ptr<const Network> listing_network(const Network& net) {
-  if (net.candidates) return nullptr;
-  const RelationSpec* found = nullptr;
-  for (const auto& [name, spec] : registry<RelationSpec>())
-    if (name == net.routing_name && routing::runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
-  if (!found)
-    throw ConfigError("marginal cost: routing." + net.routing_name +
-                      " does not list candidates; take a routing that does (q_adaptive, dim_war, policy, ...)");
-  auto own = std::make_unique<Network>(net);
-  Values values;
-  for (const ParamSpec& p : found->params)
-    if (const auto* rule = dynamic_cast<const routing::QRule*>(net.routing.get()); rule && p.key == "max_hops")
-      values[p.key] = i64{rule->max_hops};
-  found->setup(Params("marginal cost: relation=" + found->name, found->params, values), *own, own->relation);
-  own->candidates = found->candidates;
-  return own;
-}
-
 // Copies a single request.
 void copy_request(const Batch& from, u32 i, Batch& to) {
   const u32 at = to.count++;
@@ -65,32 +43,6 @@ void copy_request(const Batch& from, u32 i, Batch& to) {
   copy(from.in_vc, to.in_vc);
   copy(from.out_port, to.out_port);
   copy(from.out_class, to.out_class);
-}
-
-// A packet with its memories.
-struct Saved {
-  Packet packet;
-  PacketDetail detail;
-  std::vector<u8> memories;
-};
-Saved save(const Network& net, const State& s, u32 id) {
-  Saved saved{s.packets[id], {}, {}};
-  if (id < s.details.size()) saved.detail = s.details[id];
-  for (const u32 k : net.packet_memories) {
-    const std::size_t size = net.memories[k].entry_bytes();
-    saved.memories.insert(saved.memories.end(), s.memory[k].data() + id * size, s.memory[k].data() + (id + 1) * size);
-  }
-  return saved;
-}
-void put_back(const Network& net, State& s, u32 id, const Saved& saved) {
-  s.packets[id] = saved.packet;
-  if (id < s.details.size()) s.details[id] = saved.detail;
-  const u8* from = saved.memories.data();
-  for (const u32 k : net.packet_memories) {
-    const std::size_t size = net.memories[k].entry_bytes();
-    std::memcpy(s.memory[k].data() + id * size, from, size);
-    from += size;
-  }
 }
 
 }  // namespace
@@ -135,7 +87,7 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
     throw ConfigError("marginal cost: forks record no transitions; set routing.record=0");
   if (net.whole_packets && net.router.flit_by_flit)
     throw ConfigError("marginal cost: router.packet_stepping=flit is only for checking; use train");
-  copy_ = listing_network(net);
+  copy_ = listing_network(net, "marginal cost");
   listing_ = copy_ ? copy_.get() : &net;
 
   branching_ = rule.others == Ahead::kKnown && !rule.whole && branches_can_follow(net);
@@ -298,11 +250,8 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
 // Lists the candidates of the requests. Changes that the listing makes to their packets are undone.
 void MarginalCost::list(State& s) {
   const Network& net = own_->network();
-  std::vector<Saved> saved;
-  for (u32 k = 0; k < listed_.count; k++) saved.push_back(save(net, s, listed_.packet[k]));
   if (listed_.scratch.empty()) listed_.scratch = own_->batch().scratch;
-  listing_->candidates(*listing_, s, listed_);
-  for (u32 k = 0; k < listed_.count; k++) put_back(net, s, listed_.packet[k], saved[k]);
+  list_candidates_of(net, listing_, s, listed_);
 }
 
 void MarginalCost::note_decision(const State& s, const Batch& b, const Found& one, u32 taken, const float* observation,

@@ -307,12 +307,34 @@ void shape_policy(PolicyShape& shape, std::vector<u32> layers) {
   }
 }
 
+namespace {
+
+// Symmetric 8-bit weights with a scale per unit (Jacob et al., CVPR 2018). The scale is a power of two (Jain et al.,
+// MLSys 2020), the least with which the largest weight fits. A product with a power of two is exact in floating point,
+// so the sums equal those over whole numbers, shifted at the end. A rounding error is at most half the scale.
+void round_to_eight_bits(float* weight, u32 inputs, u32 width) {
+  constexpr float kMost = 127;
+  float largest = 0;
+  for (u32 i = 0; i < inputs; i++) largest = std::max(largest, std::abs(weight[std::size_t{i} * width]));
+  int exponent;
+  if (std::frexp(largest / kMost, &exponent) == 0.5f) exponent--;  // largest / kMost is itself a power of two
+  // A scale below 2^-126 would make the products inexact.
+  const float scale = std::ldexp(1.0f, std::max(exponent, -100));
+  for (u32 i = 0; i < inputs; i++) {
+    float& w = weight[std::size_t{i} * width];
+    w = scale * std::nearbyint(w / scale);
+  }
+}
+
+}  // namespace
+
 void load_layer(const PolicyShape& shape, u32 l, const float* weight, const float* bias, float* weights) {
   const u32 inputs = shape.layers[l], outputs = shape.layers[l + 1], width = padded(outputs);
   float* const to = weights + shape.offsets[l];
   for (u32 i = 0; i < inputs; i++)
     for (u32 o = 0; o < outputs; o++) to[std::size_t{i} * width + o] = weight[std::size_t{o} * inputs + i];
   std::copy_n(bias, outputs, to + std::size_t{inputs} * width);
+  for (u32 o = 0; shape.eight_bit && o < outputs; o++) round_to_eight_bits(to + o, inputs, width);
 }
 
 void policy_scores(const Network& net, const State& s, const float* observation, u32 rows, float* scores) {
@@ -363,6 +385,22 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
                 scores);
     choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
   }
+}
+
+Operations policy_operations(const Network& net, double candidates) {
+  const Seam& seam = *net.seam;
+  const std::vector<u32>& layers = seam.policy.layers;
+  const std::size_t hidden = layers.size() - 2;
+  // The sums over the general features are shared by all slots; see score_slots().
+  double products = seam.policy.per_slot ? double{1} * seam.general * layers[1] : 0, units = 0;
+  const double times = seam.policy.per_slot ? candidates : 1;
+  for (std::size_t l = 0; l <= hidden; l++) {
+    const u32 inputs = l == 0 && seam.policy.per_slot ? seam.per_slot : layers[l];
+    products += times * inputs * layers[l + 1];
+    if (l < hidden) units += times * layers[l + 1];  // compared with 0
+  }
+  // A product is added to a sum that begins with the bias. The best of the scores takes candidates - 1 comparisons.
+  return {.multiplications = products, .additions = products, .comparisons = units + std::max(candidates - 1, 0.0)};
 }
 
 }  // namespace flitgym

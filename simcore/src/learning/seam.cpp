@@ -126,9 +126,8 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
 
 }  // namespace
 
-std::vector<ParamSpec> seam_params() {
-  std::vector<ParamSpec> specs = routing::relation_params();
-  const std::vector<ParamSpec> own = {
+std::vector<ParamSpec> row_params() {
+  return {
       integer("slots", 8, 2, kMostSlots, "",
               "maximum number of candidates that an agent sees: the minimal one, and others selected by slots_by"),
       choice(
@@ -141,13 +140,22 @@ std::vector<ParamSpec> seam_params() {
       integer("record", 0, 0, 1 << 24, "transitions", "capacity of the ring buffer of transitions; 0 = record none"),
       real("record_part", 1, 0, 1, "", "fraction of the packets whose decisions are recorded"),
   };
+}
+
+std::vector<ParamSpec> seam_params() {
+  std::vector<ParamSpec> specs = routing::relation_params();
+  const std::vector<ParamSpec> own = row_params();
   specs.insert(specs.end(), own.begin(), own.end());
   return specs;
 }
 
 RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
-  const std::string where = "routing." + net.routing_name;
   const RoutingFacts facts = routing::take_relation(params, net);
+  build_rows("routing." + net.routing_name, params, net, seam);
+  return facts;
+}
+
+void build_rows(const std::string& where, const Params& params, Network& net, Seam& seam) {
   seam.slots = params.count("slots");
   for (const std::string& name : split(params.text("observation"), '+')) {
     const auto& block = named<ObservationSpec>(where + ".observation", name);
@@ -168,14 +176,18 @@ RoutingFacts build_seam(const Params& params, Network& net, Seam& seam) {
   seam.record_part = params.real("record_part");
   need_flights(net);
   measure_hops(net, seam);
+  bool learns = false;  // a block
   for (const ObservationSpec* block : seam.blocks) {
     if (block->learn && net.learn)
-      throw ConfigError(where + ".observation: two blocks learn from feedback; only one may");
+      throw ConfigError(where + ".observation: " +
+                        (seam.witness && !learns ? "'" + block->name + "' learns from feedback, as routing." +
+                                                       net.routing_name + " does; only one may"
+                                                 : "two blocks learn from feedback; only one may"));
+    learns |= block->learn != nullptr;
     seam.block_data.push_back(block->setup ? block->setup(net) : nullptr);
     if (block->learn) net.learn = block->learn;
   }
   if (seam.reward->setup) seam.reward_data = seam.reward->setup(net);
-  return facts;
 }
 
 void own_rows(const Network& net, Batch& b) {
@@ -193,9 +205,6 @@ void own_rows(const Network& net, Batch& b) {
   d.mask = d.own_mask.data();
 }
 
-namespace {
-
-// Writes the row and the mask of a decision whose slots are known.
 void observe(const Network& net, const State& s, Batch& b, u32 j) {
   const Seam& seam = *net.seam;
   Decisions& d = b.decisions;
@@ -226,9 +235,13 @@ void observe(const Network& net, const State& s, Batch& b, u32 j) {
   std::memset(mask + count, 0, seam.slots - count);
 }
 
-}  // namespace
-
 void make_decisions(const Network& net, State& s, Batch& b) {
+  net.candidates(net, s, b);
+  slot_decisions<true>(net, s, b);
+}
+
+template <bool kObserve>
+void slot_decisions(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   Decisions& d = b.decisions;
   const std::size_t most = b.input_vc.size();
@@ -238,7 +251,6 @@ void make_decisions(const Network& net, State& s, Batch& b) {
     d.log_probability.resize(most);
   }
   if (!d.observation) own_rows(net, b);
-  net.candidates(net, s, b);
   for (std::size_t k = 0; k < seam.blocks.size(); k++)
     if (seam.blocks[k]->prepare) seam.blocks[k]->prepare(net, s, b, seam.block_data[k].get());
 
@@ -269,10 +281,11 @@ void make_decisions(const Network& net, State& s, Batch& b) {
       __builtin_prefetch(&s.ports[port]);
       __builtin_prefetch(&s.output_vcs[net.vc_id(port, classes[k] == kAnyClass ? 0 : classes[k])].count);
     }
-    if (d.count - observed > kAhead) observe(net, s, b, observed++);
+    if (kObserve && d.count - observed > kAhead) observe(net, s, b, observed++);
   }
-  while (observed < d.count) observe(net, s, b, observed++);
+  while (kObserve && observed < d.count) observe(net, s, b, observed++);
 }
+template void slot_decisions<false>(const Network&, State&, Batch&);
 
 void settle_decisions(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;

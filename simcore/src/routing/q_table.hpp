@@ -100,10 +100,26 @@ inline void q_update(float& value, const QRule& rule, float target) {
   value = static_cast<float>(rule.integer_ns ? std::trunc(next) : next);
 }
 
+inline constexpr Operations kQUpdate = {.multiplications = 1, .additions = 2, .comparisons = 1, .reads = 1};
+
 inline void q_learn(const Network& net, State& s, u32 port, u32 row, float target) {
   const auto& rule = static_cast<const QRule&>(*net.routing);
   const u32 router = net.router_of_port(port), column = net.local_port(port) - net.first_link[router];
   q_update(rule.table.row(s, router, row)[column], rule, rule.integer_ns ? std::trunc(target) : target);
+}
+
+// The ports of a table alone: the least value of a row, and the gain of its port over the minimal port. The gain is
+// compared with a product, since (a - b) / a < t is a - b < t a.
+inline Operations row_operations(const Network& net, double) {
+  const double columns = net.feedback.columns;
+  return {.multiplications = 1, .additions = 1, .comparisons = columns + 1, .reads = columns};
+}
+// Where queues add to the estimates: a product and a sum per candidate, and two least values.
+inline Operations row_and_queue_operations(const Network&, double candidates) {
+  return {.multiplications = candidates + 1,
+          .additions = candidates + 1,
+          .comparisons = 2 * candidates + 1,
+          .reads = candidates};
 }
 
 inline u32 random_port(const Network& net, const QRule& rule, u32 router, u64 bits) {
@@ -167,6 +183,7 @@ inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning
   shape.columns = net.link_span;
   shape.initialise = initialise;
   net.learns = true;
+  net.update = kQUpdate;
   net.feedback = rule.table = declare_table(net, std::move(shape));
   const u32 columns = rule.table.columns;
   rule.ports.assign(std::size_t{net.routers} * columns, 0);

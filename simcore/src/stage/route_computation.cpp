@@ -142,7 +142,9 @@ void set_answers(const Network& net, State& s, const Batch& b, const float* valu
 void decide(const Network& net, State& s, Batch& b, const u32* choices, const float* log_probability) {
   switch (net.decider) {
     case Decider::kRouting:
-      if (b.count) net.route(net, s, b);
+      if (b.count == 0) return;
+      if (net.seam && net.seam->witness) route_and_record(net, s, b);
+      else net.route(net, s, b);
       return;
     case Decider::kCandidates:
       for (u32 i = 0; i < b.count; i++) {

@@ -13,6 +13,10 @@ namespace flitgym::learning::observation::q_values {
 namespace {
 
 constexpr float kRate = 0.1f;
+// write() reads an entry. prepare() reads an entry, adds it to the difference of two flight times, and compares sums.
+constexpr Operations kPerCandidate = {.additions = 1, .comparisons = 1, .reads = 2};
+// learn() subtracts the hop time, takes the error, and adds its product with the rate.
+constexpr Operations kUpdate = {.multiplications = 1, .additions = 3, .comparisons = 1, .reads = 1};
 
 u32 row_of(const Network& net, u32 to) { return net.seam->region[to]; }
 
@@ -76,6 +80,8 @@ const Register<ObservationSpec> entry({
     .setup = setup,
     .prepare = prepare,
     .learn = learn,
+    .per_candidate = kPerCandidate,
+    .update = kUpdate,
 });
 
 }  // namespace

@@ -24,6 +24,10 @@ namespace flitgym::learning::observation::relative_lost {
 namespace {
 
 constexpr float kRate = 0.1f;
+// write() reads an entry. prepare() reads an entry, adds it to the difference of two flight times, and compares sums.
+constexpr Operations kPerCandidate = {.additions = 1, .comparisons = 1, .reads = 2};
+// learn() subtracts the hop time, takes the error, and adds its product with the rate.
+constexpr Operations kUpdate = {.multiplications = 1, .additions = 3, .comparisons = 1, .reads = 1};
 constexpr u32 kLegs = 2;
 constexpr u64 kMostCells = u64{1} << 26;  // cells of all tables; larger networks get fewer rows by source
 
@@ -120,6 +124,8 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
       .setup = setup,
       .prepare = prepare,
       .learn = learn,
+      .per_candidate = kPerCandidate,
+      .update = kUpdate,
   };
 }
 

@@ -109,6 +109,9 @@ std::vector<ParamSpec> params() {
   specs.push_back(choice("activation", "relu", {"relu", "tanh"}, "function of the hidden units"));
   specs.push_back(integer_list("hidden", {32, 32}, 1, learning::kMostUnits, "units",
                                "size of each hidden layer; a policy file sets its own"));
+  specs.push_back(choice("weights", "float32", {"float32", "8bit"},
+                         "numbers of the network: float32; 8bit = whole numbers from -127 to 127, with a scale per "
+                         "unit that is a power of two; the biases stay float32"));
   specs.push_back(real("epsilon", 0, 0, 1, "", "probability of a random slot"));
   specs.push_back(
       real("temperature", 0, 0, 1e6, "",
@@ -154,6 +157,7 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   }();
   seam->policy.per_slot = effective.text("network") == "slots";
   if (effective.text("activation") == "tanh") seam->policy.activation = Activation::kTanh;
+  seam->policy.eight_bit = given.text("weights") == "8bit";
   const u32 inputs = seam->policy.per_slot ? seam->general + seam->per_slot : seam->width,
             outputs = seam->policy.per_slot ? 1 : seam->slots;
   if (!path.empty()) {
@@ -178,6 +182,7 @@ const Register<RoutingSpec> entry([] {
       .route = route,
   };
   spec.graph = true;
+  spec.operations = policy_operations;
   return spec;
 }());
 

@@ -43,6 +43,7 @@ const Register<RoutingSpec> entry([] {
       .route = route,
   };
   spec.candidates = only_candidate<route>;
+  spec.operations = [](const Network&, double) { return Operations{}; };
   return spec;
 }());
 

@@ -120,6 +120,7 @@ const Register<RoutingSpec> entry([] {
   };
   spec.candidates = candidates;
   spec.chosen = chosen;
+  spec.operations = ugal_operations;
   return spec;
 }());
 

@@ -158,6 +158,7 @@ const Register<RoutingSpec> entry({
     .setup = setup,
     .route = route,
     .learn = q_learn,
+    .operations = row_operations,
 });
 
 }  // namespace

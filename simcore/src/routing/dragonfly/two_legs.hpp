@@ -151,6 +151,16 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
   return true;
 }
 
+// An oblivious routing compares nothing.
+inline Operations no_operations(const Network&, double) { return {}; }
+// draw_intermediate() and ugal_diverts().
+inline Operations ugal_operations(const Network& net, double) {
+  const auto& rule = static_cast<const UgalRule&>(*net.routing);
+  return {.multiplications = rule.hop_weighted ? 3.0 : 1.0,
+          .additions = 1,
+          .comparisons = 1 + (rule.candidates > 1 ? rule.candidates - 1.0 : 0)};
+}
+
 // ---- The routings that differ only in the kind of intermediate and in their classes ----
 
 // Sends every packet through an intermediate, except for traffic within a group.
@@ -281,6 +291,7 @@ template <bool kByRouter, bool kAlways, LegClasses kClasses>
 RoutingSpec two_legs(RoutingSpec spec) {
   spec.candidates = legs_candidates<kByRouter, kAlways, kClasses>;
   spec.chosen = legs_chosen<kByRouter, kClasses>;
+  spec.operations = kAlways ? no_operations : ugal_operations;
   return spec;
 }
 

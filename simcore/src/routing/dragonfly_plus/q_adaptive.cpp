@@ -132,6 +132,7 @@ const Register<RoutingSpec> entry([] {
       .learn = q_learn,
   };
   spec.candidates = every_path;
+  spec.operations = row_and_queue_operations;
   spec.agent_can_choose = false;  // the relation `fpar` offers the same candidates
   return spec;
 }());

@@ -107,6 +107,7 @@ const Register<RoutingSpec> entry([] {
       .learn = q_learn,
   };
   spec.candidates = candidates;
+  spec.operations = row_and_queue_operations;
   spec.agent_can_choose = false;  // the relation `detours` offers the same candidates
   spec.graph = true;
   return spec;

@@ -98,6 +98,10 @@ struct WeightRule : ComponentData {
     return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias;
   }
 };
+// A product per candidate; a sum for one that leads no nearer, here taken for all; the least weight.
+inline Operations weight_operations(const Network&, double candidates) {
+  return {.multiplications = candidates, .additions = candidates, .comparisons = std::max(candidates - 1, 0.0)};
+}
 inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equal; minimal wins
 
 // Where the study does not state its parameters, the defaults are those of SuperSim's HyperX configurations. There are
@@ -326,6 +330,7 @@ RoutingSpec incremental(std::string name, std::string summary, std::vector<Param
       .route = weighted_route<Relation>,
   };
   spec.candidates = incremental_candidates<Relation>;
+  spec.operations = weight_operations;
   return spec;
 }
 

@@ -155,6 +155,7 @@ const Register<RoutingSpec> entry([] {
       .learn = q_learn,
   };
   spec.candidates = candidates;
+  spec.operations = row_and_queue_operations;
   spec.agent_can_choose = false;  // the relation below offers the same candidates without the table
   return spec;
 }());

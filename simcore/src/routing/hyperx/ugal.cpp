@@ -95,6 +95,7 @@ const Register<RoutingSpec> entry([] {
   };
   spec.candidates = candidates;
   spec.chosen = chosen;
+  spec.operations = weight_operations;
   return spec;
 }());
 

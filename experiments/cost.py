@@ -1,0 +1,116 @@
+"""`flitgym-cost`: the cost of routings in the hardware of a router.
+
+    flitgym-cost 'policies=[par,q_adaptive,dqn_priced]' topology=dragonfly_1056 router=hpdc21
+
+`docs/hardware_cost.md` has the assumptions and a table.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from ..simcore import ConfigError
+from ..simcore._files import atomic_path
+from .evaluation.plan import Policy, policies_of
+from .hardware.measure import cost_of, rows_of
+from .terminal.commandline import CommandError, run_command
+from .terminal.tables import console, terminal_table
+
+NAME = "flitgym-cost"
+_OWN = ("policies", "decisions", "out")
+_DECISIONS = 20_000
+_WIDTH = 160  # columns of a table that does not go to a terminal
+_USAGE = f"""usage: {NAME} 'policies=[NAME,...]' [KEY=VALUE ...] [decisions=NUMBER] [out=FILE.json]
+
+Print the cost of routing decisions in a router: arithmetic, memory and feedback. Counts per decision and packet are
+measured in a run. The keys are those of flitgym-simulate, and
+
+  policies   routings, *.safetensors files, or {{name: label, routing: ..., params: {{weights: 8bit}}}}
+  decisions  decisions to measure after the warm-up (default {_DECISIONS})
+  out        also write the numbers as JSON
+"""
+
+
+def run(words: Sequence[str]) -> None:
+    """Execute a command line: print the table.
+
+    Raises:
+        CommandError: no policy is given, or a key of the command is not valid.
+        ConfigError, HydraException: the configuration cannot run.
+        CoreError: a simulation stopped with an error.
+        OSError: the file cannot be written.
+    """
+    own, rest = split(words)
+    costs = []
+    for policy in policies(own):
+        if sys.stderr.isatty():
+            print(f"{NAME}: measuring {policy.name} ...", file=sys.stderr, flush=True)
+        costs.append(cost_of(policy, rest, decisions(own)))
+    table = terminal_table(["", *(cost["policy"] for cost in costs)], [""])
+    for name, cells in rows_of(costs):
+        table.add_row(name, *cells)
+    console(_WIDTH).print(table)
+    if "out" in own:
+        with atomic_path(Path(own["out"])) as temporary:
+            temporary.write_text(json.dumps(costs, indent=1) + "\n")
+        print(own["out"])
+
+
+def split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The keys of the command, and the overrides of the runs.
+
+    Raises:
+        CommandError: a word sets one routing, or is a flag.
+    """
+    wrong = [word for word in words if word.startswith(("routing=", "-"))]
+    if wrong:
+        raise CommandError(f"{wrong[0]}: write policies=[NAME,...], for one or several routings, and no flags")
+    pairs = [word.partition("=") for word in words]
+    own = {key: value for key, _, value in pairs if key in _OWN}
+    return own, [word for word, (key, _, _) in zip(words, pairs, strict=True) if key not in _OWN]
+
+
+def policies(own: Mapping[str, str]) -> list[Policy]:
+    """The policies of the command line.
+
+    Raises:
+        CommandError: none is given.
+        ConfigError: they are no list, or one does not exist.
+    """
+    if not own.get("policies"):
+        raise CommandError("policies: give at least one, policies=[par]")
+    try:
+        entries = yaml.safe_load(own["policies"])
+    except yaml.YAMLError as error:
+        raise ConfigError(f"policies={own['policies']}: not a list; write policies=[par,q_adaptive]") from error
+    return policies_of(entries if isinstance(entries, list) else [entries])
+
+
+def decisions(own: Mapping[str, str]) -> int:
+    """The number of decisions to measure.
+
+    Raises:
+        ConfigError: it is not a whole number from 1 on.
+    """
+    count = own.get("decisions", str(_DECISIONS))
+    if not count.isdecimal() or not int(count):
+        raise ConfigError(f"decisions={count}: not a whole number from 1 on")
+    return int(count)
+
+
+def main() -> None:
+    """Entry point of the command."""
+    words = sys.argv[1:]
+    if not words or {"-h", "--help"} & set(words):
+        print(_USAGE, end="")
+        sys.exit(0 if words else 2)
+    sys.exit(run_command(NAME, lambda: run(words)))
+
+
+if __name__ == "__main__":
+    main()

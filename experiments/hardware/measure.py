@@ -1,0 +1,118 @@
+"""The hardware cost of routings on a network: measured counts per packet, and arithmetic and memory from the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ...configs import compose
+from ...simcore import ConfigError, Simulation, __version__, registered
+from ..evaluation.plan import Policy
+from ..recording.run import prepared, recorded
+from ..terminal.commandline import CommandError
+
+_SLOTS = int(registered("record")["record"]["params"]["slots"]["max"])
+_CAPACITY = 4096  # transitions in the core's ring; the rows of a record with many slots are wide
+
+
+def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, Any]:
+    """The cost of a policy.
+
+    Args:
+        policy: The routing with its parameters.
+        words: Overrides of the run.
+        decisions: Decisions to measure after the warm-up; the packets that are delivered meanwhile are counted.
+
+    Returns:
+        `policy`: its name; `words`: all overrides; `candidates`: mean number that a decision compares;
+        `decisions_per_packet`; `hops_per_packet`; `packet_bytes`; `declared`: the result of
+        `Simulation.hardware_cost`; `version`.
+
+    Raises:
+        ConfigError: the configuration cannot run.
+        CoreError: the simulation stopped with an error.
+    """
+    own = [f"routing={policy.routing}", *(f"{key}={value}" for key, value in policy.settings.items())]
+    counts = _counts(compose([*words, *own]), decisions)
+    simulation: Simulation = counts.pop("simulation")
+    core = simulation.configuration()
+    return {
+        "policy": policy.name,
+        "words": [*words, *own],
+        "version": __version__,
+        **counts,
+        "packet_bytes": core["router"]["flit_bytes"] * core["traffic"]["packet_flits"],
+        "declared": simulation.hardware_cost(counts["candidates"]),
+    }
+
+
+def _counts(config: DictConfig, decisions: int) -> dict[str, Any]:
+    """Means over the packets of a run."""
+    name = config.routing.name
+    own = "record" in registered("routing")[name]["params"]
+    simulation = prepared(config, {} if own else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
+    simulation.run_ns(config.run.warmup_ns)
+    made = simulation.decision_count
+    simulation.begin_window()
+    try:
+        mask = recorded(simulation, decisions)["mask"]
+    except CommandError:
+        mask = None  # an oblivious routing, whose packets have a single candidate
+    simulation.end_window()
+    statistics = simulation.statistics()
+    packets = statistics["packets_delivered"]
+    if not packets:
+        raise ConfigError("no packet was delivered; check that traffic.load is above 0")
+    return {
+        "simulation": simulation,
+        "candidates": 0.0 if mask is None else float(mask.sum(axis=1).mean()),
+        "decisions_per_packet": (simulation.decision_count - made) / packets,
+        "hops_per_packet": statistics["hops_mean"],
+    }
+
+
+def rows_of(costs: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """A table with a line per quantity and a column per policy."""
+    rows = [_cells(cost, cost["declared"]) for cost in costs]
+    return [(name, [row[name] for row in rows]) for name in (rows[0] if rows else ())]
+
+
+def _cells(cost: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, str]:
+    """The quantities of a policy by name."""
+    message = message_bytes(declared)
+    reads = {"table_reads": "table reads"}
+    operations = ("multiplications", "additions", "comparisons", "table_reads")
+    return {
+        "candidates per decision": f"{cost['candidates']:.1f}" if cost["candidates"] else "-",
+        "decisions per packet": f"{cost['decisions_per_packet']:.2f}",
+        "inputs per decision": _number(declared["inputs"]) if declared["inputs"] else "-",
+        **{f"{reads.get(key, key)} per decision": _operations(declared, key) for key in operations},
+        "weights": _number(declared["weights"] + declared["biases"]),
+        "weights, bytes per router": _number(declared["weight_bytes"]),
+        "learned tables, bytes per router": _number(_bytes(declared, True)),
+        "other state, bytes per router": _number(_bytes(declared, False)),
+        "packet header, bits": _number(declared["header_bits"]),
+        "feedback per hop, bytes": _number(message),
+        "feedback per packet, bytes": f"{message * cost['hops_per_packet']:.1f}",
+        "feedback per byte of data and hop": f"{100 * message / cost['packet_bytes']:.1f} %",
+        "multiplications per update": _number(declared["update"]["multiplications"]),
+    }
+
+
+def message_bytes(declared: Mapping[str, Any]) -> int:
+    """Whole bytes of a feedback message: the number of the table's row, and the value."""
+    return -(-int(declared["feedback_row_bits"] + declared["feedback_value_bits"]) // 8)
+
+
+def _bytes(declared: Mapping[str, Any], learned: bool) -> float:
+    return float(sum(memory["bytes"] for memory in declared["memories"] if memory["learned"] == learned))
+
+
+def _operations(declared: Mapping[str, Any], key: str) -> str:
+    return "-" if declared["decision"] is None else _number(declared["decision"][key])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"

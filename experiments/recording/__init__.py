@@ -1,0 +1,1 @@
+"""The parts of `flitgym-record`: a run whose decisions are recorded."""

@@ -1,0 +1,68 @@
+#include "learning/listing.hpp"
+
+#include <cstring>
+
+#include "routing/q_table.hpp"
+#include "routing/relation.hpp"
+#include "simcore/error.hpp"
+#include "simcore/registry.hpp"
+
+namespace flitgym::learning {
+
+namespace {
+
+// A packet with its memories.
+struct Saved {
+  Packet packet;
+  PacketDetail detail;
+  std::vector<u8> memories;
+};
+Saved save(const Network& net, const State& s, u32 id) {
+  Saved saved{s.packets[id], {}, {}};
+  if (id < s.details.size()) saved.detail = s.details[id];
+  for (const u32 k : net.packet_memories) {
+    const std::size_t size = net.memories[k].entry_bytes();
+    saved.memories.insert(saved.memories.end(), s.memory[k].data() + id * size, s.memory[k].data() + (id + 1) * size);
+  }
+  return saved;
+}
+void put_back(const Network& net, State& s, u32 id, const Saved& saved) {
+  s.packets[id] = saved.packet;
+  if (id < s.details.size()) s.details[id] = saved.detail;
+  const u8* from = saved.memories.data();
+  for (const u32 k : net.packet_memories) {
+    const std::size_t size = net.memories[k].entry_bytes();
+    std::memcpy(s.memory[k].data() + id * size, from, size);
+    from += size;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<const Network> listing_network(const Network& net, const std::string& where) {
+  if (net.candidates) return nullptr;
+  const RelationSpec* found = nullptr;
+  for (const auto& [name, spec] : registry<RelationSpec>())
+    if (name == net.routing_name && routing::runs_on(spec, net) && (!found || !spec.topologies.empty())) found = &spec;
+  if (!found)
+    throw ConfigError(where + ": routing." + net.routing_name +
+                      " does not list candidates; take a routing that does (q_adaptive, dim_war, policy, ...)");
+  auto own = std::make_unique<Network>(net);
+  Values values;
+  for (const ParamSpec& p : found->params)
+    if (const auto* rule = dynamic_cast<const routing::QRule*>(net.routing.get()); rule && p.key == "max_hops")
+      values[p.key] = i64{rule->max_hops};
+  found->setup(Params(where + ": relation=" + found->name, found->params, values), *own, own->relation);
+  own->candidates = found->candidates;
+  return own;
+}
+
+void list_candidates_of(const Network& net, const Network* listing, State& s, Batch& b) {
+  std::vector<Saved> saved;
+  saved.reserve(b.count);
+  for (u32 k = 0; k < b.count; k++) saved.push_back(save(net, s, b.packet[k]));
+  listing->candidates(*listing, s, b);
+  for (u32 k = 0; k < b.count; k++) put_back(net, s, b.packet[k], saved[k]);
+}
+
+}  // namespace flitgym::learning

@@ -1,0 +1,195 @@
+"""`flitgym-record`: its rows against a run by hand, the file, and its errors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from conftest import Command
+from flitgym.configs import compose, core_sections
+from flitgym.env.experience.dataset import COLUMNS, Dataset
+from flitgym.experiments.record import keys_of, run
+from flitgym.experiments.recording.run import record
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.simcore import NO_DECISION, ConfigError, Simulation
+
+RUN = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.3", "run.warmup_ns=2000"]
+KEYS = ["record.decisions=500", "record.dir=data"]
+
+
+def dataset(routing: str = "par", **given: Any) -> Dataset:
+    return record(compose([*RUN, f"routing={routing}"]), {"decisions": 500, **given})
+
+
+@pytest.fixture(scope="module")
+def of_par() -> Dataset:
+    return dataset()
+
+
+def changed(data: Dataset, **columns: Any) -> Dataset:
+    return Dataset({**data.rows, **columns}, data.about)
+
+
+@pytest.mark.parametrize("routing", ["par", "dqn_priced"])
+def test_the_rows_are_those_of_a_run_in_one_piece(routing: str) -> None:
+    """All decisions from the first one after the warm-up on, with the rewards that the run itself files."""
+    data = dataset(routing)
+    sections = core_sections(compose([*RUN, f"routing={routing}"]))
+    if routing == "par":
+        sections["record"] = {"capacity": 1 << 16}
+    else:
+        sections["routing"]["record"] = 1 << 16
+    simulation = Simulation(sections)
+    simulation.run_ns(2000)
+    first = simulation.decision_count
+    simulation.run_ns(20_000)
+    rows = {name: column[: simulation.transition_count] for name, column in simulation.transitions().items()}
+    order = np.argsort(rows["decision"])
+    order = order[np.isin(rows["decision"][order], np.arange(first, first + 500))]
+    assert len(order) == len(data) == 500
+    for name in COLUMNS:
+        np.testing.assert_array_equal(rows[name][order], data.rows[name], name)
+    assert (data.rows["decision"] == np.arange(first, first + 500)).all()
+
+
+def test_a_file_gives_back_the_rows(tmp_path: Path, of_par: Dataset) -> None:
+    of_par.save(tmp_path / "a.parquet")
+    of_par.save(tmp_path / "b.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    again = Dataset.load(tmp_path / "a.parquet")
+    assert again.about == of_par.about
+    for name in COLUMNS:
+        np.testing.assert_array_equal(again.rows[name], of_par.rows[name], name)
+        assert again.rows[name].dtype == of_par.rows[name].dtype
+    table = pq.read_table(tmp_path / "a.parquet")
+    assert table["next_observation"].null_count == of_par.rows["done"].sum() > 100
+
+
+def test_episodes_are_packets(of_par: Dataset) -> None:
+    chains = list(of_par.episodes())
+    rows = of_par.rows
+    assert sorted(np.concatenate(chains)) == list(range(500))
+    assert {len(chain) for chain in chains} == {1, 2}
+    for chain in chains:
+        assert (rows["next_decision"][chain[:-1]] == rows["decision"][chain[1:]]).all()
+        np.testing.assert_array_equal(rows["next_observation"][chain[:-1]], rows["observation"][chain[1:]])
+        if rows["done"][chain[-1]]:
+            assert rows["next_decision"][chain[-1]] == NO_DECISION
+
+
+def test_the_description(of_par: Dataset) -> None:
+    about = of_par.about
+    assert (about["routing"], about["relation"], about["topology"], about["seed"]) == ("par", "par", "dragonfly", 1)
+    assert about["width"] == len(about["general"]) + 8 * len(about["per_slot"])
+    assert Simulation(about["config"]).seam()["width"] == about["width"]
+    assert dataset("dqn_priced").about["relation"] == "widest"
+    json.dumps(about)
+
+
+def test_the_command(command: Command, tmp_path: Path) -> None:
+    words = [*RUN, "routing=par", *KEYS]
+    done = command("record", *words)
+    path = tmp_path / "data" / "transitions.parquet"
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("data/transitions.parquet: 500 decisions of ")
+    assert len(Dataset.load(path)) == 500
+    bytes_before = path.read_bytes()
+    assert command("record", *words).stdout == "data/transitions.parquet: finished before\n"
+    other = command("record", *words, "record.decisions=400")
+    assert other.returncode == 2
+    assert "holds another record (flitgym-record topology=dragonfly_72" in other.stderr
+    assert "record.overwrite=true" in other.stderr
+    assert path.read_bytes() == bytes_before
+    assert command("record", *words, "record.decisions=400", "record.overwrite=true").returncode == 0
+    assert len(Dataset.load(path)) == 400
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        (["routing=par", "-m"], CommandError, "-m: flitgym-record takes only keys"),
+        (["routing=par", "record.decison=5"], ConfigError, "did you mean 'decisions'"),
+        (["routing=par", "record.decisions=many"], ConfigError, "record.decisions: 'many' is not a whole number"),
+        (["routing=par", "record.decisions=0"], ConfigError, "record.decisions: 0 is not a number from 1"),
+        (["routing=par", "record.overwrite=yes"], ConfigError, "record.overwrite: 'yes' is not true or false"),
+        (["routing=par", "record.toll="], ConfigError, "record.toll: a value is missing"),
+        (["routing=par", "record.observation=nothing"], ConfigError, "record.observation: unknown value 'nothing'"),
+        (["routing=external"], ConfigError, "'external' gets its decisions from Python"),
+        (["routing=policy"], ConfigError, "routing.path: name a policy file"),
+        (["routing=minimal"], CommandError, "only 0 of 100,000 decisions have a reward"),
+    ],
+)
+def test_errors_of_the_command(
+    words: list[str], error: type[Exception], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error) as caught:
+        run([*RUN, *words])
+    assert said in str(caught.value)
+    assert not list(tmp_path.rglob("*.parquet*"))
+
+
+def test_the_keys_have_types() -> None:
+    assert keys_of(["decisions=5", "toll=2", "slots=3", "overwrite=true", "dir=a"]) == {
+        **{"decisions": 5, "toll": 2.0, "slots": 3, "overwrite": True, "dir": "a"}
+    }
+
+
+def test_a_file_that_is_no_dataset(tmp_path: Path, of_par: Dataset) -> None:
+    path = tmp_path / "x.parquet"
+    with pytest.raises(ConfigError, match="there is no such file; flitgym-record writes one"):
+        Dataset.load(path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(ConfigError, match="not a dataset of flitgym-record, or damaged"):
+        Dataset.load(path)
+    of_par.save(path)
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata(None), path)
+    with pytest.raises(ConfigError, match="it is a Parquet file, but flitgym-record did not write it"):
+        Dataset.load(path)
+    about = json.loads(table.schema.metadata[b"flitgym"])
+    for words, said in [
+        ({"format": "flitgym-transitions-2"}, "its format is 'flitgym-transitions-2', this version reads"),
+        ({"width": "3"}, "its description lacks width"),
+        ({"width": 3}, "column 'observation' holds .*, not lists of 3"),
+    ]:
+        pq.write_table(table.replace_schema_metadata({b"flitgym": json.dumps(about | words)}), path)
+        with pytest.raises(ConfigError, match=said):
+            Dataset.load(path)
+
+
+def test_a_damaged_file(tmp_path: Path, of_par: Dataset) -> None:
+    path = tmp_path / "x.parquet"
+    of_par.save(path)
+    whole = path.read_bytes()
+    for at in (len(whole) // 4, len(whole) // 2):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(ConfigError, match="damaged"):
+            Dataset.load(path)
+    path.write_bytes(whole[:-100])
+    with pytest.raises(ConfigError, match="damaged"):
+        Dataset.load(path)
+
+
+def test_values_that_no_run_records(tmp_path: Path, of_par: Dataset) -> None:
+    rows = of_par.rows
+
+    def with_value(name: str, value: Any) -> Dataset:
+        column = rows[name].copy()
+        column[7] = value
+        return changed(of_par, **{name: column})
+
+    for data, said in [
+        (with_value("action", 5), "an action is not a candidate in row 7"),
+        (with_value("action", -1), "an action is not a candidate in row 7"),
+        (with_value("reward", np.nan), "a reward is not finite in row 7"),
+        (with_value("mask", False), "fewer than two candidates in row 7"),
+        (with_value("observation", np.inf), "an observation is not finite in row 7"),
+        (with_value("decision", rows["decision"][6]), "the decisions are not in their order in row 7"),
+        (with_value("next_decision", 0), "a next decision comes before its decision in row 7"),
+    ]:
+        data.save(tmp_path / "x.parquet")
+        with pytest.raises(ConfigError, match=said):
+            Dataset.load(tmp_path / "x.parquet")

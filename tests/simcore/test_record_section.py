@@ -1,0 +1,102 @@
+"""The section `record`: the decisions of a routing without a seam, against an agent that repeats them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from core_scenes import config, router, traffic
+from flitgym.simcore import ConfigError, Simulation, registered
+
+HYPERX = {"name": "hyperx", "widths": [3, 3], "terminals_per_router": 2}
+FAT_TREE = {"name": "fat_tree", "children": [4, 4], "parents": [1, 2]}
+KEYS = {"observation": "progress+router+queues+path", "slots": 16}
+# The routing, and the network.
+ROUTINGS: dict[str, dict[str, Any]] = {
+    "par": {},
+    "ugal_router": {},
+    "ugal_group": {},
+    "q_adaptive": {},
+    "dim_war": {"topology": HYPERX, "router": router("sc19")},
+    "ugal": {"topology": HYPERX, "router": router("sc19")},
+    "up_down": {"topology": FAT_TREE},
+}
+
+
+def recorded(routing: str | dict[str, Any], **more: Any) -> Simulation:
+    return Simulation(config(routing, traffic("mixed", 0.25), record={**KEYS, "capacity": 1 << 16}, **more))
+
+
+@pytest.mark.parametrize("name", ROUTINGS)
+def test_an_agent_with_the_recorded_actions_records_the_same(name: str) -> None:
+    """The agent chooses among the candidates of the relation of that name, so it must reach the same states."""
+    one = recorded(name, **ROUTINGS[name])
+    one.run(5000)
+    rows = one.transitions()
+    count = one.transition_count
+    assert 100 < count < len(rows["reward"])
+    action = dict(zip(rows["decision"][:count].tolist(), rows["action"][:count].tolist(), strict=True))
+    routing = {"name": "agent", "relation": name, **KEYS, "record": 1 << 16}
+    agent = Simulation(config(routing, traffic("mixed", 0.25), **ROUTINGS[name]))
+    for _ in range(1000):
+        chosen = [action[agent.decision_count + k] for k in range(agent.collect())]
+        agent.apply(np.array(chosen, np.uint32))
+    again = agent.transition_count
+    assert again > 50
+    for column, values in agent.transitions().items():
+        np.testing.assert_array_equal(values[:again], rows[column][:again], column)
+
+
+@pytest.mark.parametrize("name", ROUTINGS)
+def test_a_record_does_not_change_the_run(name: str) -> None:
+    one = recorded(name, **ROUTINGS[name])
+    other = Simulation(config(name, traffic("mixed", 0.25), **ROUTINGS[name]))
+    for simulation in (one, other):
+        simulation.begin_window()
+        simulation.run(2000)
+        simulation.end_window()
+    assert one.statistics() == other.statistics()
+    assert one.statistics()["packets_delivered"] > 100
+
+
+def test_a_choice_beyond_the_slots_takes_the_last_slot() -> None:
+    simulation = Simulation(
+        config("q_adaptive", traffic("adversarial", 0.4), record={"slots": 2, "observation": "path"})
+    )
+    simulation.run(3000)
+    rows = {name: column[: simulation.transition_count] for name, column in simulation.transitions().items()}
+    assert set(rows["action"]) == {0, 1}
+    assert rows["mask"].all()
+
+
+def test_a_copy_continues_the_record() -> None:
+    one = recorded("par")
+    one.run(700)
+    other = one.fork()
+    for simulation in (one, other):
+        simulation.run(700)
+    assert one.state_hash() == other.state_hash()
+    assert Simulation(one.configuration()).configuration() == one.configuration()
+
+
+@pytest.mark.parametrize(
+    ("routing", "section", "said"),
+    [
+        ("policy", {}, "record: routing.policy records its own decisions; set routing.record"),
+        ("agent", {}, "record: routing.agent records its own decisions"),
+        ("external", {}, "record: routing.external is decided outside the core"),
+        ("q_adaptive", {"observation": "path+q_values"}, "'q_values' learns from feedback, as routing.q_adaptive does"),
+        ("par", {"observation": "q_values+relative_lost"}, "two blocks learn from feedback"),
+        ("par", {"slots": 1}, "record.slots: 1"),
+        ("par", {"capcity": 5}, "record.capcity: unknown key (did you mean 'capacity'?)"),
+        ("par", 5, "record: 5 is not a mapping"),
+    ],
+)
+def test_errors(routing: str, section: Any, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Simulation(config(routing, record=section))
+    assert said in str(caught.value)
+
+
+def test_the_keys_are_those_of_the_seam() -> None:
+    keys = set(registered("record")["record"]["params"])
+    assert keys == {"slots", "slots_by", "observation", "reward", "toll", "capacity", "record_part"}
