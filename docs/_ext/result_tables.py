@@ -30,8 +30,8 @@ from flitgym.experiments.benchmarks.records import Record, read_records
 from flitgym.experiments.benchmarks.scoring import Bootstrap, Summary
 from flitgym.experiments.benchmarks.suite import Kind, Suite, Task, load_suite
 from flitgym.experiments.benchmarks.text import by_kind, by_network, overview
-from flitgym.simcore import Simulation
 from flitgym.experiments.hardware.measure import rows_of
+from flitgym.simcore import Simulation
 
 DOCS = Path(__file__).resolve().parent.parent
 SUITES = ("quick", "standard")

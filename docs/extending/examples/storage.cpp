@@ -29,7 +29,8 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
 }
 
 // Depends only on its arguments, so every call returns the same destination for a packet.
-u32 destination(const Network& net, const ComponentData& own, u64 seed, u32 terminal, u32 sequence, u32, u32) {
+u32 destination(const Network& net, const ComponentData& own, u64 seed, u32 terminal,
+                u32 sequence, u32, u32) {
   const auto& data = static_cast<const Storage&>(own);
   const u64 bits = traffic_draw(seed, terminal, sequence, 1);
   if (unit(traffic_draw(seed, terminal, sequence, 0)) >= data.fraction)

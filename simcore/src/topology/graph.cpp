@@ -239,8 +239,8 @@ u32 longest_path(const Network& net) {
 }
 
 // The most hops of a packet that may take `more` hops beyond a minimal path. When a link fails, the packet may be one
-// hop from its destination and need another whole path. If links fail repeatedly, a packet that has done the hops of the
-// longest path continues on links that never fail (keep_to_lasting_links()).
+// hop from its destination and need another whole path. If links fail repeatedly, a packet that has done the hops of
+// the longest path continues on links that never fail (keep_to_lasting_links()).
 u32 hops_in_all(const Network& net, u32 more) {
   if (net.lasting) return more + longest_path(net) + net.lasting->diameter;
   u32 hops = more;

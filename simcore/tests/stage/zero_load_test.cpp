@@ -10,8 +10,8 @@ using namespace scenes;
 
 namespace {
 
-// The Dragonfly p2 a4 h2 g9 with the absolute arrangement. Router r of group 0 has the links to groups 2r+1 and 2r+2. In
-// every other group, router 0 has the link to group 0. Terminal = router * 2 + place.
+// The Dragonfly p2 a4 h2 g9 with the absolute arrangement. Router r of group 0 has the links to groups 2r+1 and 2r+2.
+// In every other group, router 0 has the link to group 0. Terminal = router * 2 + place.
 struct Path {
   const char* name;
   u32 source, destination, local, global;  // terminals, and the number of channels on the path
