@@ -25,6 +25,12 @@ constexpr float kBusy = 0.8f;             // a link above this share is busy
 constexpr u32 kLegs = 2;                  // rows for the first router and for later ones, as in relative_lost
 constexpr u64 kMostCells = u64{1} << 26;  // cells of all tables; larger networks get fewer rows by source
 
+// write() reads two entries and the use of a link, and computes a price. prepare() reads an entry and computes another
+// price or sum. A price is one product and two additions, behind three comparisons. measure() updates a running mean.
+constexpr Operations kPerCandidate = {.multiplications = 5, .additions = 7, .comparisons = 7, .reads = 3};
+// learn() takes the error, and adds its product with the rate.
+constexpr Operations kUpdate = {.multiplications = 1, .additions = 3, .comparisons = 1, .reads = 1};
+
 struct Rule : ComponentData {
   Kept<u32> last;   // [router ports, 2]
   Kept<float> use;  // [router ports]
@@ -183,6 +189,8 @@ const Register<ObservationSpec> entry({
     .setup = setup,
     .prepare = prepare,
     .learn = learn,
+    .per_candidate = kPerCandidate,
+    .update = kUpdate,
 });
 
 }  // namespace
