@@ -130,6 +130,8 @@ TEST(every_routing_is_free_of_deadlock_on_every_topology) {
   for (const Section& topology : small_topologies())
     for (const std::string& name : routings_on(topology.name)) {
       if (kChoosing.contains(name)) continue;
+      // They have no relation: see learned_routings_on_dragonfly_are_free_of_deadlock.
+      if (name == "q_adaptive_corrected" || name == "q_hierarchical") continue;
       const auto built = build(scene(topology, {name, {}}, 0.1));
       if (built->routing_facts.reroutes) continue;  // has an escape class: see dal_escape_is_free_of_deadlock
       std::shared_ptr<const Network> network = built;
