@@ -21,7 +21,10 @@ _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
 _CAME_LATER: dict[str, dict[str, Any]] = {
     "topology": {"rails": 1},
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
-    "routing": {"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
+    "routing": {
+        **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
+        **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0},
+    },
     "workload": {
         **{"ranks_per_node": 1, "nics_per_node": 0, "node_terminals": "consecutive", "share_nodes": False},
         **{"intra_node_gb_per_s": 450.0, "intra_node_latency_ns": 600.0},

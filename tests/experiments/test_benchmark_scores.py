@@ -227,5 +227,6 @@ def test_long_and_short_jobs_count_equally() -> None:
 def test_every_kind_is_scored_by_a_measure_of_its_runs() -> None:
     series = {"time_ns": [1.0, 2.0, 3.0, 4.0], "latency_mean_ns": [0.0, 5.0, 5.0, 5.0], "packets": [0, 1, 1, 1]}
     base = {"packet_latency_mean_ns": 7.0, "accepted_load": 0.2, "jobs.a.comm_time_mean_ns": 3.0, "run.warmup_ns": 1.0}
+    base["changes_ns"] = [2.0]
     for kind, (measure, _) in SCORED.items():
         assert measure in measures(kind, {**base, **{f"series.{key}": own for key, own in series.items()}})

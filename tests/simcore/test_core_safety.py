@@ -38,6 +38,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "watch": (0, 0),
     "restore": (b"",),
     "policy_scores": (np.zeros((1, 1), np.float32),),
+    "hardware_cost": (2.0,),
     "set_policy": ([],),
     "save_q_table": ("never.npz",),
     "load_q_table": ("never.npz",),
