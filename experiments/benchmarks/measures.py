@@ -161,4 +161,7 @@ def _last(row: Row, suffix: str) -> float | None:
 
 
 def _of_jobs(row: Row, suffix: str) -> list[float | None]:
+    # A run that ends with its target says nothing about the rest of the background.
+    if row.get("workload.ends_with") == "target":
+        return [row.get(f"jobs.{row['workload.target']}{suffix}")]
     return [value for key, value in row.items() if key.startswith("jobs.") and key.endswith(suffix)]

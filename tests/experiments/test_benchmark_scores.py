@@ -230,3 +230,11 @@ def test_every_kind_is_scored_by_a_measure_of_its_runs() -> None:
     base["changes_ns"] = [2.0]
     for kind, (measure, _) in SCORED.items():
         assert measure in measures(kind, {**base, **{f"series.{key}": own for key, own in series.items()}})
+
+
+def test_a_run_that_ends_with_its_target_is_measured_by_the_target() -> None:
+    times = {"jobs.a.comm_time_mean_ns": 4.0, "jobs.b.comm_time_mean_ns": None, "jobs.a.finish_ns": 9.0}
+    row = {"packet_latency_mean_ns": 7.0, **times, "jobs.b.finish_ns": None}
+    assert "comm_time_ns" not in measures("jobs", row)  # job b is not done
+    ended = measures("jobs", {**row, "workload.ends_with": "target", "workload.target": "a"})
+    assert (ended["comm_time_ns"], ended["finish_ns"]) == (pytest.approx(4.0), 9.0)
