@@ -11,7 +11,10 @@ from .composition import compose_root
 from .errors import options_of
 
 # Keys that hold a list, and the group whose options are valid entries.
-_LISTS = {"policies": "routing", "patterns": "traffic", "workloads": "workload", "evaluation.baselines": "routing"}
+_LISTS = {
+    **{"networks": "topology", "policies": "routing", "patterns": "traffic", "workloads": "workload"},
+    "evaluation.baselines": "routing",
+}
 
 
 def help_text(command: str, root: str, words: Sequence[str]) -> str:

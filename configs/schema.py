@@ -187,6 +187,27 @@ class Regret:
     run: Run = field(default_factory=Run)
 
 
+@dataclass
+class Saturation:
+    """The root of `saturate.yaml`, which explains the keys."""
+
+    study: str = MISSING
+    networks: list[str] = MISSING
+    policies: list[Any] = MISSING
+    patterns: list[Any] = MISSING
+    topology: dict[str, Any] = field(default_factory=dict)
+    traffic: dict[str, Any] = field(default_factory=dict)
+    seeds: list[int] = MISSING
+    precision: float = MISSING
+    max_ns: float = MISSING
+    confidence: float = MISSING
+    resamples: int = MISSING
+    workers: int | None = MISSING
+    router: Any = MISSING
+    failures: Failures = field(default_factory=Failures)
+    run: Run = field(default_factory=Run)
+
+
 def component_schema(kind: str, name: str) -> type:
     """The structured config of one registered component.
 
@@ -241,6 +262,7 @@ def register_schema() -> None:
     offer("experiment", Experiment)
     offer("evaluation", lambda: _open(Evaluation, "traffic", "workload"))
     offer("hindsight", lambda: _open(Regret, "traffic"))
+    offer("saturation", lambda: _open(Saturation, "topology", "traffic"))
     for kind in KINDS:
         for name in registered(kind):
             offer(f"{kind}/{name}", partial(component_schema, kind, name))

@@ -40,6 +40,11 @@ def regret() -> None:
     _begin("regret")
 
 
+def saturate() -> None:
+    """`flitgym-saturate`."""
+    _begin("saturate")
+
+
 def record() -> None:
     """`flitgym-record`."""
     _begin("record")

@@ -97,7 +97,7 @@ def regret(config: DictConfig, study: Study) -> None:
 
     written = write_study(
         *(study.directory, NAME, rows, tidy(lines), policies),
-        lambda styles: draw(lines, styles, confidence),
+        lambda styles: draw(lines, styles, confidence, len(given["seeds"])),
         lambda figure: markdown(lines, about, figure, failures),
     )
     conclude(written, failures)

@@ -250,12 +250,15 @@ def draw(
     """
     # Imported here, because Matplotlib takes long to import.
     from .plotting.drawing import save_figure
+    from .plotting.seeds import state_seeds
 
     place = places(folder)[name]
     script = place.script("plot")
     expected: Any = OmegaConf.to_container(place.load("expected.yaml"))
     drawn = script.draw(rows, expected)
     figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
+    for one in figures.values():
+        state_seeds(one, rows, getattr(script, "OVER_SEEDS", ""), getattr(script, "INTERVALS", ""))
     written = [path for stem, one in figures.items() for path in save_figure(one, directory / stem, salt=name)]
     # A preset with `bands` names another preset, whose bands of expected numbers apply to it, too.
     bands = place.load().presets[preset].get("bands", preset)

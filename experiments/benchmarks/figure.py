@@ -10,6 +10,7 @@ from matplotlib.typing import ColorType
 
 from ..metrics import Interval
 from ..plotting.drawing import Style, distinct_styles, key_line, legend_of, polish
+from ..plotting.seeds import count_text
 from .scoring import Cell, Summary, profile
 
 _LOWEST, _HIGHEST = -3.0, 2.5  # a score outside is drawn as an arrow at the edge
@@ -41,7 +42,8 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
     handles.append(Line2D([], [], color="#666666", marker="s", markerfacecolor="white", linestyle="none",
                           label="on the training tasks"))  # fmt: skip
     if any(np.isfinite(interval.low) for s in scored for interval in s.by_set.values()):
-        handles.append(Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:g} % interval"))
+        seeds = count_text([len(cell.scores) for cell in cells])
+        handles.append(Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:g} % interval, {seeds}"))
     legend_of(figure, handles)
     return figure
 

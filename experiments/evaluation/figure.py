@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
 from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, latency_axis, legend_of, polish
+from ..plotting.seeds import count_text
 from .summary import Cell
 
 # Panels of a row: metric, title, factor from the metric's unit. None as factor: the ratio to the reference.
@@ -134,7 +135,7 @@ def _saturated(cells: Sequence[Cell]) -> set[tuple[str, float | None]]:
 def _legend(figure: Figure, cells: Sequence[Cell], styles: Mapping[str, Style], confidence: float) -> None:
     handles = [key_line(style) for style in styles.values()]
     if any(np.isfinite(cell.mean.low) for cell in cells):
-        handles.append(interval_key(confidence))
+        handles.append(interval_key(confidence, count_text([cell.seeds for cell in cells if cell.seeds])))
     if _saturated(cells):
         handles.append(
             Line2D([], [], color="#666666", marker="o", markerfacecolor="white", linestyle="none",

@@ -59,7 +59,8 @@ def study_of_app(name: str, config: DictConfig) -> Iterator[Study]:
     """
     hydra = HydraConfig.get()
     directory, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
-    common = [f"{group}={hydra.runtime.choices[group]}" for group in OPTIONS]
+    choices = hydra.runtime.choices
+    common = [f"{group}={choices[group]}" for group in OPTIONS if group in choices]
     common += [word for word in words if word.lstrip("+~").partition(".")[0] in _COMMON]
     # Hydra has made the folder already.
     with remove_if_unused(directory), past_hydra():

@@ -8,18 +8,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, legend_of, polish
+from ..plotting.seeds import count_text
 from .summary import Line
 
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches
 
 
-def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float) -> Figure:
+def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float, seeds: int) -> Figure:
     """Draw every pattern.
 
     Args:
         lines: All lines of the study.
         styles: The style of every policy, by name, in the order of the legend.
         confidence: The confidence of the intervals, for the legend.
+        seeds: Number of seeds, for the legend.
     """
     patterns = {name: list(own) for name, own in groupby(lines, key=lambda line: line.pattern)}
     present = {line.policy for line in lines}
@@ -38,7 +40,7 @@ def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float) 
         for ax in row:
             polish(ax)
     figure.align_ylabels()
-    legend_of(figure, [*(key_line(style) for style in styles.values()), interval_key(confidence)])
+    legend_of(figure, [*(key_line(style) for style in styles.values()), interval_key(confidence, f"over stretches of time, {count_text([seeds])}")])
     return figure
 
 

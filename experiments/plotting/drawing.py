@@ -19,6 +19,7 @@ from matplotlib.typing import ColorType
 from numpy.typing import NDArray
 
 from ...simcore._files import atomic_path
+from ..metrics import bootstrap_mean
 from .patterns import pattern_of
 from .players import player_of
 
@@ -70,6 +71,8 @@ FURTHER_COLORS = ("#CC79A7", "#6A3D9A", "#A6761D", "#E6194B", "#1B9E9E")
 FURTHER_MARKERS = ("h", "d", "p", ">")
 
 _further: dict[str, Style] = {}  # styles assigned by `style_of`, by name
+
+BANDS = "bands: 95 % bootstrap intervals over the seeds"  # of `draw_curves`
 
 # A published point: a large hollow star. `Any`, because Matplotlib's keyword arguments have no common type.
 PUBLISHED: dict[str, Any] = {
@@ -138,6 +141,10 @@ def curve(rows: Sequence[Row], quantity: str) -> tuple[np.ndarray[Any, Any], np.
     return np.array(loads), np.array(means, dtype=float)
 
 
+def _numbers(values: Sequence[float | None]) -> list[float]:
+    return [np.nan if value is None else value for value in values]
+
+
 def routings(rows: Sequence[Row]) -> list[str]:
     """Every routing or policy in the rows. Names in `STYLES` come first, in the order there."""
     present = {player_of(row) for row in rows}
@@ -147,12 +154,17 @@ def routings(rows: Sequence[Row]) -> list[str]:
 def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> None:
     """Draw the curves of every routing over the offered load for one pattern. Latencies have a logarithmic axis.
 
+    A band is the 95 % bootstrap interval over the seeds, if there are several.
+
     Raises:
         ValueError: a routing has no row for the pattern.
     """
     for name in routings(rows):
-        loads, values = curve(select(rows, pattern, name), quantity)
-        style = style_of(name)
+        own, style = select(rows, pattern, name), style_of(name)
+        loads, values = curve(own, quantity)
+        if len({row["seed"] for row in own}) > 1:
+            at_load = [[row[quantity] for row in own if row["traffic.load"] == load] for load in loads]
+            draw_intervals(ax, loads, np.array([bootstrap_mean(_numbers(v)) for v in at_load]), style, shaded=True)
         ax.plot(
             loads, values, color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
             markersize=5, zorder=3 if name == "q_adaptive" else 2,
@@ -206,9 +218,14 @@ def legend_of(figure: Figure, handles: Sequence[Line2D], columns: int | None = N
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
 
 
-def interval_key(confidence: float) -> Line2D:
-    """The entry of a legend for intervals."""
-    return Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval")
+def interval_key(confidence: float, of: str) -> Line2D:
+    """The entry of a legend for intervals.
+
+    Args:
+        confidence: The confidence of the intervals.
+        of: The number of seeds in words.
+    """
+    return Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval, {of}")
 
 
 def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, shaded: bool = False) -> None:

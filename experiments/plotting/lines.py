@@ -33,11 +33,13 @@ class Point:
         at: The value on the x axis.
         estimate: The mean over seeds and the ends of its 95 % interval, which are NaN for a single seed.
         saturated: Whether the network is saturated (`is_saturated`).
+        seeds: Number of seeds.
     """
 
     at: Any
     estimate: Interval
     saturated: bool
+    seeds: int
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
     for value in ordered(x, at):
         runs = list(at[value].values())
         estimate = bootstrap_mean([math.nan if row.get(y) is None else float(row[y]) for row in runs])
-        found.append(Point(value, estimate, is_saturated(runs)))
+        found.append(Point(value, estimate, is_saturated(runs), len(runs)))
     return found
 
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter
 from ...simcore import ConfigError
 from .drawing import key_line, latency_axis, polish
 from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
+from .seeds import count_text
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 
@@ -180,9 +181,9 @@ def _legend(blocks: Sequence[Block]) -> list[Line2D]:
         for x, y in block.panels
         for point in points(line.of(block.rows), x, y)
     ]
-    if any(np.isfinite(point.estimate.low) for point in found):
+    if counts := [point.seeds for point in found if np.isfinite(point.estimate.low)]:
         handles.append(Line2D([], [], color="#888888", marker="|", markersize=11, markeredgewidth=1.6,
-                              linestyle="none", label="95 % interval over seeds"))  # fmt: skip
+                              linestyle="none", label=f"95 % interval, {count_text(counts)}"))  # fmt: skip
     if any(point.saturated for point in found):
         handles.append(Line2D([], [], color="#666666", marker="o", markerfacecolor="white", linestyle="none",
                               label="hollow: saturated"))  # fmt: skip

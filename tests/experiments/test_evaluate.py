@@ -205,7 +205,7 @@ def test_the_figure_draws_every_policy_with_values() -> None:
     cells = [*cells_of(rows, UNIFORM), *cells_of(rows, PAIR)]
     figure = draw(cells, distinct_styles({"a": "minimal", "b": "par"}), "a", 0.95)
     assert len(figure.axes) == 6
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "95 % interval"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "95 % interval, 4 seeds"]
     drawn = [line for line in figure.axes[1].lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
     assert len(drawn) == 2  # one line and its markers
     assert figure.axes[4].get_ylabel() == "communication time / a"

@@ -119,7 +119,7 @@ def test_a_curve_is_the_mean_of_the_seeds_with_its_interval() -> None:
     assert sorted(bars(ax)) == [pytest.approx(interval) for interval in sorted(intervals)]
     legend = ax.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["MIN", "PAR", "95 % interval over seeds"]
+    assert [text.get_text() for text in legend.get_texts()] == ["MIN", "PAR", f"95 % interval, {len(SEEDS)} seeds"]
     assert ax.get_xlabel() == "offered load (flits per terminal per flit time)"
     assert ax.get_ylabel() == "mean packet latency (ns)"
 

@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...metrics import peak_throughput
-from ...plotting.drawing import Row, curve, draw_curves, key_line, polish, routings, select, style_of
+from ...plotting.drawing import BANDS, Row, curve, draw_curves, key_line, polish, routings, select, style_of
 from ...plotting.patterns import title_of
 
+OVER_SEEDS = BANDS
 PATTERNS = ("uniform", "adversarial1")
 QUANTITIES = {"packet_latency_mean_ns": "mean latency (ns)", "accepted_load": "accepted load"}
 LABELS = {"minimal": "minimal", "ugal_group": "UGAL-L", "dqn_dragonfly": "agent (DQN, trained)"}

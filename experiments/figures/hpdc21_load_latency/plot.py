@@ -9,10 +9,22 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ...metrics import peak_throughput
-from ...plotting.drawing import PUBLISHED, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...plotting.drawing import (
+    BANDS,
+    PUBLISHED,
+    Row,
+    curve,
+    draw_curves,
+    legend_above,
+    polish,
+    routings,
+    select,
+    style_of,
+)
 from ...plotting.markdown import every_curve
 from ...plotting.patterns import title_of
 
+OVER_SEEDS = BANDS
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
 QUANTITIES = {
     "packet_latency_mean_ns": "mean latency (ns)",

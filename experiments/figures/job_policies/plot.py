@@ -29,6 +29,7 @@ SEARCHED = {
     *(("stencil5d", "fft3d"), ("lu", "dl"), ("lqcd", "dl")),
 }
 
+OVER_SEEDS = "95 % bootstrap intervals over the placements, and over the trainings if there are several"
 _PLACEMENT = "workload.placement_seed"
 _TRAINING = re.compile(r"(?P<family>.+)_seed(?P<seed>\d+)")
 _TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0)

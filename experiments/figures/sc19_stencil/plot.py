@@ -11,6 +11,7 @@ from ...plotting.players import player_of
 
 PHASES = {"collective": "collective alone", "halo": "halo exchange alone", "both": "both"}
 
+INTERVALS = "bars: one standard deviation over the ranks"
 _MEAN, _DEVIATION = "jobs.stencil27.comm_time_mean_ns", "jobs.stencil27.comm_time_std_ns"
 
 

@@ -9,10 +9,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ...metrics import peak_throughput
-from ...plotting.drawing import Row, curve, draw_curves, legend_above, polish, routings, select, style_of
+from ...plotting.drawing import BANDS, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
 from ...plotting.markdown import every_curve
 from ...plotting.patterns import title_of
 
+OVER_SEEDS = BANDS
 PATTERNS = (
     "uniform",
     "bit_complement",

@@ -1,0 +1,217 @@
+"""The search for the highest load that is carried: one network, routing, pattern and seed."""
+
+import hashlib
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from ...configs import config_hash, run_id
+from ...configs.warmup import learns
+from ...simcore import __version__, results_version
+from ...simcore._files import read_plain
+from ...simcore.plugins import versions
+from ..evaluation.plan import Trial
+from ..results.files import DamagedError, finished, read_with_care, require_writable, write_json, write_result
+from ..running.one_run import prepare
+from ..running.plan import PlannedRun, SimulationKind
+from ..terminal.progress import Report
+from .bounds import bound_of
+from .fallback import measure_steady
+
+_PROBES = "probes.json"
+_SECTION = "saturation"  # of the configuration of a search
+_LEAST_LOAD = 1e-3  # a network that does not carry this load has no saturation load
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One simulated load.
+
+    Args:
+        load: Offered, flits per terminal per flit time.
+        carried: Whether the source queues are stable, and the accepted load equals the offered one.
+        accepted: Accepted load.
+        accepted_low: Lower end of its interval.
+        accepted_high: Upper end.
+        steady: Whether the intervals are narrow enough.
+        reason: A sentence that explains `steady`.
+        simulated_ns: Simulated time.
+    """
+
+    load: float
+    carried: bool
+    accepted: float
+    accepted_low: float | None
+    accepted_high: float | None
+    steady: bool
+    reason: str
+    simulated_ns: float
+
+
+_COLUMNS = tuple(field.name for field in fields(Probe))
+
+
+@dataclass(frozen=True)
+class Search(Trial):
+    """One search; its run is the PlannedRun of the whole search."""
+
+    network: str
+
+    @property
+    def pair(self) -> str:
+        """The network, the policy and the pattern, for messages."""
+        return f"{self.network}, {super().pair}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The columns that identify the search and are missing from its configuration."""
+        return {"network": self.network, **super().labels}
+
+
+def bisect(carried: Callable[[float], bool], high: float, precision: float) -> tuple[float, float]:
+    """Bracket the highest carried load.
+
+    Args:
+        carried: Whether a load is carried.
+        high: Upper end of the search.
+        precision: Largest width of the bracket, relative to its upper end.
+
+    Returns:
+        The highest load that was carried (0: none) and the lowest one that was not. Both are `high` if it is carried.
+    """
+    if carried(high):
+        return high, high
+    low = 0.0
+    while high - low > precision * high and high > _LEAST_LOAD:
+        middle = (low + high) / 2
+        low, high = (middle, high) if carried(middle) else (low, middle)
+    return low, high
+
+
+class SaturationKind(SimulationKind):
+    """A search. Its configuration is that of a simulation, and a section with the settings of the search."""
+
+    def folder(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        name = run_id(_root_=plain).rpartition("_")[0].replace(f"_load{plain['traffic']['load']:g}_", "_")
+        return f"{name}_{_identity(plain)}"
+
+    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
+        """See `Kind`."""
+        return finished(directory, _identity(plain), __version__, results_version)
+
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
+        """See `Kind`."""
+        require_writable(directory)
+        _search(plain, directory, report)
+
+    def cost(self, plain: Mapping[str, Any]) -> float:
+        """See `Kind`. All searches have about the same number of loads."""
+        return float(plain[_SECTION]["max_ns"])
+
+
+SATURATIONS = SaturationKind()
+
+
+def search_of(trial: Trial, network: str, settings: Mapping[str, float]) -> Search:
+    """The search in place of a planned simulation.
+
+    Args:
+        trial: A pattern at any load.
+        network: The name of the network.
+        settings: `precision`, `confidence` and `max_ns`.
+    """
+    plain = {**trial.run.plain, _SECTION: dict(settings)}
+    run = PlannedRun(plain, trial.run.directory.parent / SATURATIONS.folder(plain), SATURATIONS)
+    return Search(trial.policy, trial.scenario, run, network)
+
+
+def _identity(plain: Mapping[str, Any]) -> str:
+    """A hash that is equal for equal searches, 12 hexadecimal digits."""
+    text = json.dumps([config_hash(plain), plain[_SECTION]], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
+    settings, identity, began = plain[_SECTION], _identity(plain), time.process_time()
+    bound = bound_of(plain)
+    high = 1.0 if bound is None else bound
+    probes = _known(directory / _PROBES, identity)
+    expected = 1 + math.ceil(math.log2(1 / settings["precision"]))
+
+    def carried(load: float) -> bool:
+        load = round(load, 6)
+        done = len(probes)
+        if load not in probes:
+            probes[load] = _probe(
+                plain, load, lambda phase, part: report(phase, min(1.0, (done + part) / (expected + 1)))
+            )
+            write_json(directory / _PROBES, {"search": identity, "probes": [asdict(p) for p in probes.values()]})
+        return probes[load].carried
+
+    low, high = (round(load, 6) for load in bisect(carried, high, settings["precision"]))
+    simulation = prepare(OmegaConf.create(plain))
+    write_result(
+        directory,
+        {
+            "saturation_load": low,
+            "refused_load": high,
+            "saturation_accepted": probes[low].accepted if low else None,
+            "bound": bound,
+            **{f"probe_{key}": [getattr(probe, key) for probe in probes.values()] for key in _COLUMNS},
+            "cpu_seconds": time.process_time() - began,
+            "jobs": {},
+            "version": __version__,
+            "results_version": results_version,
+            "plugins": versions(simulation.facts()["plugins"]),
+            "files": {},
+            "facts": simulation.facts(),
+            "config_hash": identity,
+            "config": plain,
+            "core_config": simulation.configuration(),
+            "warnings": {},
+        },
+    )
+    (directory / _PROBES).unlink(missing_ok=True)
+
+
+def _known(path: Path, identity: str) -> dict[float, Probe]:
+    """The loads that an interrupted search has simulated, from its file."""
+    if not path.is_file():
+        return {}
+    try:
+        with read_with_care(path):
+            known = json.loads(read_plain(path))
+            probes = [Probe(**probe) for probe in known["probes"]] if known["search"] == identity else []
+    except DamagedError as error:
+        print(f"{error}; the search starts again", file=sys.stderr, flush=True)
+        return {}
+    return {probe.load: probe for probe in probes}
+
+
+def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
+    """Simulate one load."""
+    settings, config = plain[_SECTION], OmegaConf.create(dict(plain))
+    config.traffic.load = load
+    simulation = prepare(config)
+    if config.run.load_q_table is not None:
+        simulation.load_q_table(config.run.load_q_table)
+    simulation.q_frozen = config.run.freeze_q_table
+    found = measure_steady(
+        simulation,
+        *(settings[key] for key in ("precision", "confidence", "max_ns")),
+        saturated_after_ns=settings["max_ns"] / 2 if learns(plain) else 0.0,
+        report=report,
+    )
+    numbers = simulation.statistics()
+    accepted = numbers["accepted_load"]
+    low, high = found.accepted_interval or (None, None)
+    carried = not found.saturated and accepted >= (1 - settings["precision"]) * numbers["offered_load"]
+    return Probe(load, carried, accepted, low, high, found.steady, found.reason, simulation.time_ns)
