@@ -3,8 +3,10 @@
 Sources:
     MSER-5: White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997;
         Franklin and White, "Stationarity tests and MSER-5", Winter Simulation Conference 2008.
-    Batch means with a test of the batch size: Law and Carson, "A sequential procedure for determining the length of a
-        steady-state simulation", Operations Research 27(5), 1979.
+    Many small batches to test the correlation, few large ones for the interval: Law and Carson, "A sequential procedure
+        for determining the length of a steady-state simulation", Operations Research 27(5), 1979.
+    Correction for the correlation that remains: Tafazzoli, Wilson, Lada and Steiger, "Performance of Skart: a
+        skewness- and autoregression-adjusted batch means procedure", INFORMS Journal on Computing 23(2), 2011.
 """
 
 import math
@@ -16,9 +18,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-FINE = 400  # batches for the test of their correlation (Law and Carson, section 3)
+FINE = 200  # batches for the test of their correlation
 BATCHES = 40  # batches for the interval; each joins FINE / BATCHES of the fine ones
-_MOST_CORRELATION = 0.4  # of neighbouring fine batches; then the correlation of the joined ones is negligible
+_MOST_CORRELATION = 0.5  # of neighbouring fine batches; then the joined ones have a small one, which can be corrected
+_LARGEST = 0.8  # correlation of joined batches that is corrected
 _MSER_BATCH = 5
 
 
@@ -30,8 +33,7 @@ class Estimate:
         mean: The mean.
         half_width: Half the width of the interval.
         variance: The variance of the mean.
-        correlated: Whether neighbouring batches are still correlated, or too few to know. Then the interval is too
-            narrow.
+        correlated: Whether neighbouring batches are still strongly correlated. Then the interval is too narrow.
         half_means: The means of the two halves of the time.
         drift: Student's t of their difference.
     """
@@ -90,7 +92,7 @@ def estimate(sums: Floats, counts: Floats, confidence: float) -> Estimate | None
     Modeling and Analysis", 2015, section 9.5.3).
 
     Args:
-        sums: [n] numerators of equal times; n is a multiple of `BATCHES`.
+        sums: [n] numerators of equal times; n is a multiple of `FINE`.
         counts: [n] denominators.
         confidence: Probability that the interval contains the mean.
 
@@ -103,26 +105,25 @@ def estimate(sums: Floats, counts: Floats, confidence: float) -> Estimate | None
     mean = sums.sum() / total
     residuals = sums - mean * counts
     joined = residuals.reshape(BATCHES, -1).sum(axis=1)
-    correlated = len(residuals) % FINE != 0 or _are_correlated(residuals.reshape(FINE, -1).sum(axis=1))
-    variance = float(joined @ joined) / (BATCHES - 1) * BATCHES / total**2
+    correlated = _jackknife(residuals.reshape(FINE, -1).sum(axis=1)) >= _MOST_CORRELATION
+    variance = float(joined @ joined) / (BATCHES - 1) * BATCHES / total**2 * _widening(joined)
     half_width = student((1 + confidence) / 2, BATCHES - 1) * math.sqrt(variance)
     halves = [(s.sum(), c.sum()) for s, c in zip(np.split(sums, 2), np.split(counts, 2), strict=True)]
     first, second = (float(s / c) if c else math.nan for s, c in halves)
     return Estimate(float(mean), half_width, variance, correlated, (first, second), trend(joined))
 
 
-def _are_correlated(fine: Floats) -> bool:
-    """The rule of Law and Carson: a small correlation, and a smaller one of pairs of batches."""
-    first = _correlation(fine)
-    if first <= 0:
-        return False
-    return first >= _MOST_CORRELATION or _correlation(fine.reshape(-1, 2).sum(axis=1)) >= first
+def _widening(values: Floats) -> float:
+    """The factor of the variance of a mean whose neighbouring values are correlated, as those of an AR(1) process."""
+    # The estimated correlation of n independent values is -1/n on average.
+    correlation = min(max(_lag_one(values) + 1 / len(values), 0.0), _LARGEST)
+    return (1 + correlation) / (1 - correlation)
 
 
-def _correlation(values: Floats) -> float:
+def _jackknife(values: Floats) -> float:
     """The correlation of neighbours, with the bias removed by the jackknife over the two halves."""
-    half = len(values) // 2
-    return 2 * _lag_one(values) - (_lag_one(values[:half]) + _lag_one(values[half:])) / 2
+    first, second = np.split(values, 2)
+    return 2 * _lag_one(values) - (_lag_one(first) + _lag_one(second)) / 2
 
 
 def _lag_one(values: Floats) -> float:

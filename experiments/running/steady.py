@@ -7,10 +7,12 @@ import numpy as np
 
 from ...simcore import ConfigError, Simulation
 from ..terminal.progress import Report, no_report
-from .batch_means import FINE, Estimate, Floats, estimate, mser5
+from .batch_means import BATCHES, FINE, Estimate, Floats, estimate, mser5
 
 _SAMPLE = 20  # observations between two samples of the source queues
-_ROUND = FINE // 2  # the warm-up ends at a multiple of this number of observations
+_LEAST = 2 * FINE  # observations of the shortest window
+_LATENCIES = 2.0  # mean packet latencies of the shortest batch, because packets that are in the network together are alike
+_CARRIED = 0.97  # a network that accepts less of the offered load is saturated, as in `cautions.py`
 _WARMUP_GROWTH = 1.5  # of the warm-up, from one test to the next
 _WINDOW_GROWTH = 1.2  # of the window
 _QUEUE_GROWTH = 1.75  # while the time doubles: linear growth gives 2, a random walk 1.41
@@ -25,9 +27,10 @@ class SteadyResult:
     """The result of `measure_steady`. The means are in `Simulation.statistics()`, which has the same window.
 
     Args:
-        steady: Whether the intervals are narrow enough.
+        steady: Whether the intervals are narrow enough. A saturated network is never steady.
         reason: A sentence that explains `steady`.
-        saturated: Whether the source queues grow, or lose packets if `router.source_backlog=lost`.
+        saturated: Whether the network cannot carry the offered load: the source queues grow, or lose packets
+            (`router.source_backlog=lost`).
         latency_interval: Ends of the confidence interval of the mean packet latency in ns; None without packets.
         accepted_interval: The same for the accepted load, in flits per terminal and flit time.
         warmup_end_ns: Beginning of the measuring window.
@@ -98,7 +101,7 @@ def check_steady(
         if not (value >= 0 and math.isfinite(value)):
             raise ConfigError(f"run.{key}: {value:g} ns is negative or not finite")
     ns = _observation_cycles(simulation, window_ns) * simulation.cycle_ns
-    least = (math.ceil(max(warmup_ns / ns, FINE) / _ROUND) * _ROUND * _WARMUP_GROWTH + FINE) * ns
+    least = (_rounded(max(warmup_ns / ns, _LEAST)) * _WARMUP_GROWTH + _LEAST) * ns
     if max_ns < least:
         raise ConfigError(
             f"run.max_ns: {max_ns:g} ns is too short for the shortest warm-up and window; use at least {least:g}"
@@ -106,12 +109,12 @@ def check_steady(
     if max_ns / ns > _MOST_OBSERVATIONS:
         raise ConfigError(
             f"run.measure_ns: {window_ns:g} ns is too short for run.max_ns={max_ns:g}, because an observation takes a "
-            f"{FINE}th of it; use at least {max_ns / _MOST_OBSERVATIONS * FINE:g}"
+            f"{_LEAST}th of it; use at least {max_ns / _MOST_OBSERVATIONS * _LEAST:g}"
         )
 
 
 def _observation_cycles(simulation: Simulation, window_ns: float) -> int:
-    return max(1, round(window_ns / FINE / simulation.cycle_ns))
+    return max(1, round(window_ns / _LEAST / simulation.cycle_ns))
 
 
 class _SteadyRun:
@@ -124,12 +127,12 @@ class _SteadyRun:
         self.precision, self.confidence, self.report = precision, confidence, report
         self.now = self.begin = 0
         self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
-        self.expected = 3.0 * FINE  # the length of the whole run, for the progress
+        self.expected = 3.0 * _LEAST  # the length of the whole run, for the progress
 
     def result(self, warmup: int, most: int, saturated_after: int) -> SteadyResult:
         """Run to the end; the arguments are the shortest warm-up, the longest run and the first time of saturation."""
-        self.most, self.saturated_after = most // _ROUND * _ROUND, saturated_after
-        self._run_to(_rounded(max(warmup, FINE)), "warm-up")
+        self.most, self.saturated_after = most // FINE * FINE, saturated_after
+        self._run_to(_rounded(max(warmup, _LEAST)), "warm-up")
         why = self._warm_up() or self._measure()
         self.simulation.end_window()
         return self._concluded(why)
@@ -139,26 +142,27 @@ class _SteadyRun:
         while True:
             self._begin_window()
             self._run_to(min(_rounded(self.now * _WARMUP_GROWTH), self.most), "warm-up")
-            if self._is_saturated():
-                return "saturated"
             latencies, packets, accepted = self._series(0)
             # MSER-5 has found the end of the warm-up if it lies in the first half of the series.
-            if max(mser5(_means(latencies, packets)), mser5(accepted)) <= self.now // 2:
+            settled = [mser5(values) <= self.now // 2 for values in (accepted, _means(latencies, packets))]
+            if self._queues_grow() or (settled[0] and self._loses_load()):
+                return "saturated"
+            if all(settled):
                 return ""
             if self.now >= self.most:
                 return "warm-up"
 
     def _measure(self) -> str:
         """Extend the window until the intervals are narrow. Returns why they are not, or an empty text."""
-        size = max(1, math.ceil((self.now - self.begin) / FINE))  # observations of a fine batch
+        size = max(_LEAST, self.now - self.begin) // FINE  # observations of a fine batch
         while True:
             last = (self.most - self.begin) // FINE
             size = max(1, min(size, last))
             self._run_to(self.begin + size * FINE, "measure")
-            if self._is_saturated():
+            if self._queues_grow() or self._loses_load():
                 return "saturated"
             found = self._estimates()
-            if all(one is not None and one.within(self.precision) for one in found):
+            if self._are_known(*found):
                 return ""
             if size >= last:
                 return "time"
@@ -185,7 +189,22 @@ class _SteadyRun:
         waits = np.where(terminals["left"] > 0, np.maximum(self.simulation.now - generated, 0), 0)
         return float(waits.mean()), float(waits.max())
 
-    def _is_saturated(self) -> bool:
+    def _are_known(self, latency: Estimate | None, accepted: Estimate | None) -> bool:
+        if latency is None or accepted is None or (self.now - self.begin) * self.ns < self._least_ns(latency):
+            return False
+        return latency.within(self.precision) and accepted.within(self.precision)
+
+    def _least_ns(self, latency: Estimate) -> float:
+        return _LATENCIES * BATCHES * latency.mean
+
+    def _loses_load(self) -> bool:
+        """Whether the network accepts less than the offered load."""
+        accepted = self._estimates()[1]
+        offered = self.simulation.statistics()["offered_load"]
+        late = self.now >= self.saturated_after
+        return late and accepted is not None and accepted.interval[1] < _CARRIED * offered
+
+    def _queues_grow(self) -> bool:
         """Whether the source queues grow linearly, without an increase of the accepted load."""
         half = len(self.queues) // 2
         if self.now < self.saturated_after or self.queues[-1][1] < _LONG_WAIT * self.simulation.now:
@@ -213,21 +232,19 @@ class _SteadyRun:
             estimate(latencies, packets, self.confidence),
             estimate(accepted, np.ones_like(accepted), self.confidence),
         )
-        needed = max((one.half_width / (self.precision * abs(one.mean)) if one and one.mean else 0.0) for one in found)
+        needed = max(one.relative / self.precision if one and one.mean else 0.0 for one in found)
         self.expected = self.begin + len(packets) * max(1.0, needed**2)
         return found
 
     def _concluded(self, why: str) -> SteadyResult:
         latency, accepted = self._estimates()
-        numbers = self.simulation.statistics()
-        lost = numbers["generations_missed"] > self.precision * max(numbers["packets_generated"], 1)
         latencies, packets, _ = self._series(self.begin)
         half = len(packets) // 2
         count = int(packets[:half].sum())
         return SteadyResult(
             steady=not why,
             reason=self._reason(why, latency, accepted),
-            saturated=why == "saturated" or lost,
+            saturated=why == "saturated",
             latency_interval=latency.interval if latency else None,
             accepted_interval=accepted.interval if accepted else None,
             warmup_end_ns=self.begin * self.ns,
@@ -249,10 +266,7 @@ class _SteadyRun:
     def _reason(self, why: str, latency: Estimate | None, accepted: Estimate | None) -> str:
         numbers, end = self.simulation.statistics(), f"{self.now * self.ns:,.0f} ns"
         if why == "saturated":
-            return (
-                f"saturated: the source queues grow (accepted {numbers['accepted_load']:.3f} of "
-                f"{numbers['offered_load']:.3f})"
-            )
+            return f"saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f})"
         if why == "warm-up":
             return f"the warm-up has not ended after {end}; use a longer run.max_ns"
         if latency is None or accepted is None:
@@ -265,7 +279,7 @@ class _SteadyRun:
 
 
 def _rounded(time: float) -> int:
-    return math.ceil(time / _ROUND) * _ROUND
+    return math.ceil(time / FINE) * FINE
 
 
 def _means(sums: Floats, counts: Floats) -> Floats:
