@@ -25,6 +25,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
         **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
         **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0},
     },
+    "run": {"precision": 0.0, "confidence": 0.95, "max_ns": 2_000_000.0},
     "workload": {
         **{"ranks_per_node": 1, "nics_per_node": 0, "node_terminals": "consecutive", "share_nodes": False},
         **{"intra_node_gb_per_s": 450.0, "intra_node_latency_ns": 600.0},
@@ -116,6 +117,7 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
         identity["traffic"] = _plain(config["traffic"])
+    run = without_later("run", run)
     for section in _CAME_LATER:
         if section in identity:
             identity[section] = without_later(section, identity[section])

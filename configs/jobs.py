@@ -32,7 +32,10 @@ _PLACE_OF_JOB = ("name", "motif", "terminals")
 _FILES = ("goal_file", "matrix_file", "trace_file")
 
 # Keys of `run` that divide time into windows. A workload has none, since it ends with its jobs.
-WINDOWS = {"warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"}
+WINDOWS = {
+    *("warmup_ns", "measure_ns", "drain", "drain_max_ns", "series_interval_ns"),
+    *("precision", "confidence", "max_ns"),
+}
 
 
 def has_workload(config: Mapping[Any, Any]) -> bool:
@@ -149,6 +152,11 @@ def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """
     if not has_workload(config):
         return
+    if config["run"]["precision"] > 0:
+        raise ConfigError(
+            f"run.precision: workload={config['workload']['name']} ends with its jobs, so it has no steady state; leave "
+            "out run=steady and run.precision"
+        )
     for override in overrides:
         key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0]
         section, _, rest = key.partition(".")

@@ -37,6 +37,9 @@ class Run:
 
     warmup_ns: float = MISSING
     measure_ns: float = MISSING
+    precision: float = MISSING
+    confidence: float = MISSING
+    max_ns: float = MISSING
     drain: bool = MISSING
     drain_max_ns: float = MISSING
     series_interval_ns: float = MISSING

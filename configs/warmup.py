@@ -24,6 +24,11 @@ def warmup_ns(*, _root_: Mapping[Any, Any]) -> float:
     return _warmup_of("settled" if learns(_root_) else "standard")
 
 
+def settling_ns(config: Mapping[Any, Any]) -> float:
+    """The time in which a table that begins empty settles, that of `run=settled`; 0 without such a table."""
+    return _warmup_of("settled") if learns(config) else 0.0
+
+
 def cold_table(config: DictConfig) -> str | None:
     """A warning if the measurement begins before the routing's table has settled, else None."""
     if not learns(config):
@@ -35,7 +40,9 @@ def cold_table(config: DictConfig) -> str | None:
             "(run.save_q_table=true saves one)"
         )
     settled = _warmup_of("settled")
-    # A time series is meant to show the learning.
+    # A time series is meant to show the learning, and a run with a precision finds the end of the warm-up.
+    if config.run.precision > 0:
+        return None
     if config.run.warmup_ns >= settled or config.run.series_interval_ns > 0:
         return None
     return (

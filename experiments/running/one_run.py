@@ -10,7 +10,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import check_resources, config_hash, core_sections, has_workload
+from ...configs import check_resources, config_hash, core_failures, core_sections, has_workload
+from ...configs.warmup import settling_ns
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore.plugins import versions
@@ -20,6 +21,7 @@ from ..results.names import Names
 from ..terminal.progress import Report
 from ..workload.run import Limits, run_workload
 from .cores import cores_of_a_run
+from .steady import check_steady, measure_steady
 
 _COUNTS = {
     "window_cycles",
@@ -30,6 +32,7 @@ _COUNTS = {
     "flits_delivered",
     "flit_hops",
 }
+_CHANGING = ("moving_adversary", "phases")  # traffic patterns
 _FIRST_CHUNK = 500  # cycles of the first call into the core; shorter calls would cost too much
 _CHUNK_SECONDS = 0.2  # approximate duration of a call into the core, between two reports of progress
 
@@ -110,7 +113,7 @@ def _execute(
     if has_workload(config):
         numbers, files = run_workload(simulation, config, directory, report)
     else:
-        numbers, files = _run_windows(simulation, run, directory, report)
+        numbers, files = _run_windows(simulation, config, directory, report)
     if run.save_q_table:
         files["q_table"] = "q_table.npz"
         simulation.save_q_table(str(directory / files["q_table"]))
@@ -160,6 +163,8 @@ def prepare(config: DictConfig) -> Simulation:
         Limits.of(config.workload, simulation)
     else:
         _check_windows(config.run, simulation)
+        if config.run.precision != 0:
+            _check_steady(config, simulation)
     _check_routing(config, simulation)
     return simulation
 
@@ -179,6 +184,24 @@ def _check_windows(run: DictConfig, simulation: Simulation) -> None:
         raise ConfigError(
             f"run.measure_ns: the run would take {cycles:.3g} cycles, and simulated time ends after {end:.3g}; "
             "use shorter windows or a longer router.cycle_ns"
+        )
+
+
+def _check_steady(config: DictConfig, simulation: Simulation) -> None:
+    """Refuse a search for the steady state of a network that has none."""
+    run = config.run
+    check_steady(simulation, run.precision, run.confidence, run.max_ns, run.warmup_ns, run.measure_ns)
+    changing = {
+        "traffic.load_step_times_ns": bool(config.traffic.load_step_times_ns),
+        f"traffic={config.traffic.name}": config.traffic.name in _CHANGING,
+        "failures.events": bool(core_failures(config).get("events")),
+    }
+    for key, changes in changing.items():
+        if changes:
+            raise ConfigError(f"run.precision: a network that changes ({key}) has no steady state; use run=standard")
+    if run.series_interval_ns > 0:
+        raise ConfigError(
+            "run.series_interval_ns: run.precision makes a series with its own interval, run.measure_ns / 400; use 0"
         )
 
 
@@ -204,15 +227,27 @@ def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
 
 
 def _run_windows(
-    simulation: Simulation, run: DictConfig, directory: Path, report: Report
+    simulation: Simulation, config: DictConfig, directory: Path, report: Report
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Warm up, measure and drain. Returns the durations, and the files that were written."""
+    run = config.run
     phases = Phases.of(run, simulation.cycle_ns)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
-    numbers = _advance(simulation, phases, run.drain, report)
+    cpu, wall = time.process_time(), time.perf_counter()
+    numbers = _steady(simulation, config, report) if run.precision > 0 else _advance(simulation, phases, report)
+    drained = None
+    if run.drain:
+        report("drain", 1.0)
+        simulation.stop_sources()
+        drained = simulation.drain(phases.drain_max)
+    numbers |= {
+        "cpu_seconds": time.process_time() - cpu,
+        "wall_seconds": time.perf_counter() - wall,
+        "drained": drained,
+    }
     files = {}
-    if run.series_interval_ns > 0:
+    if run.series_interval_ns > 0 or run.precision > 0:
         files["series"] = "series.parquet"
         write_table(directory / files["series"], simulation.series())
     if run.channels:
@@ -222,10 +257,37 @@ def _run_windows(
     return numbers, files
 
 
-def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report) -> dict[str, Any]:
-    """Step through the phases. Returns durations, the latencies of the window's halves, and `drained`."""
+def _steady(simulation: Simulation, config: DictConfig, report: Report) -> dict[str, Any]:
+    """Measure a steady state. Returns its fields, and the latencies of the window's halves."""
+    run = config.run
+    cpu = time.process_time()
+    found = measure_steady(
+        simulation,
+        run.precision,
+        run.confidence,
+        run.max_ns,
+        warmup_ns=run.warmup_ns,
+        window_ns=run.measure_ns,
+        saturated_after_ns=settling_ns(config),
+        report=report,
+    )
+    middle = dict(zip(("packet_latency_mean_ns", "packets_delivered"), found.first_half, strict=True))
+    return {
+        "measure_cpu_seconds": time.process_time() - cpu,
+        **halves(middle, simulation.statistics()),
+        "steady": found.steady,
+        "steady_reason": found.reason,
+        "saturated": found.saturated,
+        "packet_latency_mean_ns_interval": found.latency_interval,
+        "accepted_load_interval": found.accepted_interval,
+        "warmup_end_ns": found.warmup_end_ns,
+        "effective_samples": found.effective_samples,
+    }
+
+
+def _advance(simulation: Simulation, phases: Phases, report: Report) -> dict[str, Any]:
+    """Step through warm-up and window. Returns a duration, and the latencies of the window's halves."""
     expected = phases.warmup + phases.measure
-    cpu, wall = time.process_time(), time.perf_counter()
 
     _run(simulation, phases.warmup, "warm-up", expected, report)
     simulation.begin_window()
@@ -235,20 +297,7 @@ def _advance(simulation: Simulation, phases: Phases, drain: bool, report: Report
     _run(simulation, phases.measure - phases.measure // 2, "measure", expected, report)
     measure_cpu_seconds = time.process_time() - measure_cpu
     simulation.end_window()
-    parts = halves(middle, simulation.statistics())
-
-    drained = None
-    if drain:
-        report("drain", 1.0)
-        simulation.stop_sources()
-        drained = simulation.drain(phases.drain_max)
-    return {
-        "cpu_seconds": time.process_time() - cpu,
-        "wall_seconds": time.perf_counter() - wall,
-        "measure_cpu_seconds": measure_cpu_seconds,
-        "drained": drained,
-        **parts,
-    }
+    return {"measure_cpu_seconds": measure_cpu_seconds, **halves(middle, simulation.statistics())}
 
 
 def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report: Report) -> None:

@@ -1,0 +1,289 @@
+"""`measure_steady`: finds the end of the warm-up, and measures until the intervals of the means are narrow enough."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...simcore import ConfigError, Simulation
+from ..terminal.progress import Report, no_report
+from .batch_means import BATCHES, FINE, Estimate, Floats, estimate, mser5
+
+_SAMPLE = 20  # observations between two samples of the source queues
+_LEAST = 2 * FINE  # observations of the shortest window
+_LATENCIES = 2.0  # mean packet latencies of the shortest batch, because packets that are in the network together are alike
+_CARRIED = 0.97  # a network that accepts less of the offered load is saturated, as in `cautions.py`
+_WARMUP_GROWTH = 1.5  # of the warm-up, from one test to the next
+_WINDOW_GROWTH = 1.2  # of the window
+_QUEUE_GROWTH = 1.75  # while the time doubles: linear growth gives 2, a random walk 1.41
+_QUEUE_SEGMENTS = 10  # of the second half of the run
+_LONG_WAIT = 0.02  # of the simulated time; a longer wait at one source is a sign of saturation
+_SURE = 4.0  # Student's t beyond chance: probability 0.0016 with 9, 0.0001 with 38 degrees of freedom, one-sided
+_MOST_OBSERVATIONS = 10_000_000
+
+
+@dataclass(frozen=True)
+class SteadyResult:
+    """The result of `measure_steady`. The means are in `Simulation.statistics()`, which has the same window.
+
+    Args:
+        steady: Whether the intervals are narrow enough. A saturated network is never steady.
+        reason: A sentence that explains `steady`.
+        saturated: Whether the network cannot carry the offered load: the source queues grow, or lose packets
+            (`router.source_backlog=lost`).
+        latency_interval: Ends of the confidence interval of the mean packet latency in ns; None without packets.
+        accepted_interval: The same for the accepted load, in flits per terminal and flit time.
+        warmup_end_ns: Beginning of the measuring window.
+        effective_samples: Number of independent packets whose mean latency would have an equal interval; None if the
+            latency does not vary.
+        first_half: Mean packet latency in ns (0 without packets) and number of packets of the window's first half.
+    """
+
+    steady: bool
+    reason: str
+    saturated: bool
+    latency_interval: tuple[float, float] | None
+    accepted_interval: tuple[float, float] | None
+    warmup_end_ns: float
+    effective_samples: float | None
+    first_half: tuple[float, int]
+
+
+def measure_steady(
+    simulation: Simulation,
+    precision: float = 0.02,
+    confidence: float = 0.95,
+    max_ns: float = 2_000_000.0,
+    *,
+    warmup_ns: float = 0.0,
+    window_ns: float = 20_000.0,
+    saturated_after_ns: float = 0.0,
+    report: Report = no_report,
+) -> SteadyResult:
+    """Run a simulation from cycle 0 until its means are known. The page "Steady state" explains the method.
+
+    Args:
+        simulation: At cycle 0, with traffic.
+        precision: Largest half width of the intervals of packet latency and accepted load, relative to the mean.
+        confidence: Probability of each interval to contain the long-run mean.
+        max_ns: The longest simulated time.
+        warmup_ns: The shortest warm-up.
+        window_ns: The shortest measuring window. An observation takes a 400th of it.
+        saturated_after_ns: Before this time, growing source queues belong to the warm-up. For tables that learn.
+        report: Receives the phase and the estimated progress.
+
+    Raises:
+        ConfigError: an argument is invalid, or the simulation has begun or runs jobs.
+    """
+    check_steady(simulation, precision, confidence, max_ns, warmup_ns, window_ns)
+    if simulation.now > 0 or simulation.jobs():
+        state = "has jobs, which end by themselves" if simulation.jobs() else "has begun"
+        raise ConfigError(f"measure_steady(): the simulation {state}; use a new one with traffic")
+    cycles = _observation_cycles(simulation, window_ns)
+    simulation.set_series_interval(cycles)
+    run = _SteadyRun(simulation, cycles, precision, confidence, report)
+    ns = cycles * simulation.cycle_ns
+    return run.result(math.ceil(warmup_ns / ns), math.floor(max_ns / ns), math.ceil(saturated_after_ns / ns))
+
+
+def check_steady(
+    simulation: Simulation, precision: float, confidence: float, max_ns: float, warmup_ns: float, window_ns: float
+) -> None:
+    """Check the arguments of `measure_steady`, which are also keys of the section `run`.
+
+    Raises:
+        ConfigError: names the key, its value and the valid values.
+    """
+    for key, value in (("precision", precision), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise ConfigError(f"run.{key}: {value:g} is invalid; use a number above 0 and below 1")
+    for key, value in (("warmup_ns", warmup_ns), ("measure_ns", window_ns), ("max_ns", max_ns)):
+        if not (value >= 0 and math.isfinite(value)):
+            raise ConfigError(f"run.{key}: {value:g} ns is negative or not finite")
+    ns = _observation_cycles(simulation, window_ns) * simulation.cycle_ns
+    least = (_rounded(max(warmup_ns / ns, _LEAST)) * _WARMUP_GROWTH + _LEAST) * ns
+    if max_ns < least:
+        raise ConfigError(
+            f"run.max_ns: {max_ns:g} ns is too short for the shortest warm-up and window; use at least {least:g}"
+        )
+    if max_ns / ns > _MOST_OBSERVATIONS:
+        raise ConfigError(
+            f"run.measure_ns: {window_ns:g} ns is too short for run.max_ns={max_ns:g}, because an observation takes a "
+            f"{_LEAST}th of it; use at least {max_ns / _MOST_OBSERVATIONS * _LEAST:g}"
+        )
+
+
+def _observation_cycles(simulation: Simulation, window_ns: float) -> int:
+    return max(1, round(window_ns / _LEAST / simulation.cycle_ns))
+
+
+class _SteadyRun:
+    """The state of one call of `measure_steady`. Times are in observations of `cycles` cycles."""
+
+    def __init__(
+        self, simulation: Simulation, cycles: int, precision: float, confidence: float, report: Report
+    ) -> None:
+        self.simulation, self.cycles, self.ns = simulation, cycles, cycles * simulation.cycle_ns
+        self.precision, self.confidence, self.report = precision, confidence, report
+        self.now = self.begin = 0
+        self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
+        self.expected = 3.0 * _LEAST  # the length of the whole run, for the progress
+
+    def result(self, warmup: int, most: int, saturated_after: int) -> SteadyResult:
+        """Run to the end; the arguments are the shortest warm-up, the longest run and the first time of saturation."""
+        self.most, self.saturated_after = most // FINE * FINE, saturated_after
+        self._run_to(_rounded(max(warmup, _LEAST)), "warm-up")
+        why = self._warm_up() or self._measure()
+        self.simulation.end_window()
+        return self._concluded(why)
+
+    def _warm_up(self) -> str:
+        """Find the end of the warm-up, and open the window there. Returns why there is none, or an empty text."""
+        while True:
+            self._begin_window()
+            self._run_to(min(_rounded(self.now * _WARMUP_GROWTH), self.most), "warm-up")
+            latencies, packets, accepted = self._series(0)
+            # MSER-5 has found the end of the warm-up if it lies in the first half of the series.
+            settled = [mser5(values) <= self.now // 2 for values in (accepted, _means(latencies, packets))]
+            if self._queues_grow() or (settled[0] and self._loses_load()):
+                return "saturated"
+            if all(settled):
+                return ""
+            if self.now >= self.most:
+                return "warm-up"
+
+    def _measure(self) -> str:
+        """Extend the window until the intervals are narrow. Returns why they are not, or an empty text."""
+        size = max(_LEAST, self.now - self.begin) // FINE  # observations of a fine batch
+        while True:
+            last = (self.most - self.begin) // FINE
+            size = max(1, min(size, last))
+            self._run_to(self.begin + size * FINE, "measure")
+            if self._queues_grow() or self._loses_load():
+                return "saturated"
+            found = self._estimates()
+            if self._are_known(*found):
+                return ""
+            if size >= last:
+                return "time"
+            if self.now + size * FINE <= self.most and any(one and one.drifts(self.precision, _SURE) for one in found):
+                self._begin_window()  # the warm-up had not ended; no later window is shorter than this one
+            else:
+                size = max(size + 1, math.ceil(size * _WINDOW_GROWTH))
+
+    def _begin_window(self) -> None:
+        self.simulation.begin_window()
+        self.begin = self.now
+
+    def _run_to(self, end: int, phase: str) -> None:
+        while self.now < end:
+            self.report(phase, self.now / max(self.expected, end))
+            self.simulation.run(_SAMPLE * self.cycles)
+            self.now += _SAMPLE
+            self.queues.append(self._waits())
+
+    def _waits(self) -> tuple[float, float]:
+        """How long the first packet of each source has waited for room in its NIC: mean and maximum, in cycles."""
+        terminals = self.simulation.arrays()["terminals"]
+        generated = terminals["next_tick"] / 2.0**32  # of the waiting packets; fixed point
+        waits = np.where(terminals["left"] > 0, np.maximum(self.simulation.now - generated, 0), 0)
+        return float(waits.mean()), float(waits.max())
+
+    def _are_known(self, latency: Estimate | None, accepted: Estimate | None) -> bool:
+        if latency is None or accepted is None or (self.now - self.begin) * self.ns < self._least_ns(latency):
+            return False
+        return latency.within(self.precision) and accepted.within(self.precision)
+
+    def _least_ns(self, latency: Estimate) -> float:
+        return _LATENCIES * BATCHES * latency.mean
+
+    def _loses_load(self) -> bool:
+        """Whether the network accepts less than the offered load."""
+        accepted = self._estimates()[1]
+        offered = self.simulation.statistics()["offered_load"]
+        late = self.now >= self.saturated_after
+        return late and accepted is not None and accepted.interval[1] < _CARRIED * offered
+
+    def _queues_grow(self) -> bool:
+        """Whether the source queues grow linearly, without an increase of the accepted load."""
+        half = len(self.queues) // 2
+        if self.now < self.saturated_after or self.queues[-1][1] < _LONG_WAIT * self.simulation.now:
+            return False
+        mean = np.array([mean for mean, _ in self.queues])
+        steps = np.diff(mean[np.linspace(half - 1, len(mean) - 1, _QUEUE_SEGMENTS + 1).astype(int)])
+        spread = steps.std(ddof=1) / math.sqrt(_QUEUE_SEGMENTS)
+        if mean[-1] < _QUEUE_GROWTH * mean[half - 1] or steps.mean() < _SURE * spread:
+            return False
+        _, accepted = self._estimates()
+        first, second = accepted.half_means if accepted else (0.0, 0.0)
+        return not (accepted and accepted.drift > _SURE and second > first)
+
+    def _series(self, begin: int) -> tuple[Floats, Floats, Floats]:
+        """Sums of the latencies in ns, packets and accepted load of each observation from `begin` on."""
+        series = self.simulation.series()
+        packets = series["packets"].astype(np.float64)
+        latencies = np.where(packets > 0, series["latency_mean_ns"], 0.0) * packets
+        return latencies[begin:], packets[begin:], series["throughput"][begin:]
+
+    def _estimates(self) -> tuple[Estimate | None, Estimate | None]:
+        """Mean packet latency in ns and accepted load of the window."""
+        latencies, packets, accepted = self._series(self.begin)
+        found = (
+            estimate(latencies, packets, self.confidence),
+            estimate(accepted, np.ones_like(accepted), self.confidence),
+        )
+        needed = max(one.relative / self.precision if one and one.mean else 0.0 for one in found)
+        self.expected = self.begin + len(packets) * max(1.0, needed**2)
+        return found
+
+    def _concluded(self, why: str) -> SteadyResult:
+        latency, accepted = self._estimates()
+        latencies, packets, _ = self._series(self.begin)
+        half = len(packets) // 2
+        count = int(packets[:half].sum())
+        return SteadyResult(
+            steady=not why,
+            reason=self._reason(why, latency, accepted),
+            saturated=why == "saturated",
+            latency_interval=latency.interval if latency else None,
+            accepted_interval=accepted.interval if accepted else None,
+            warmup_end_ns=self.begin * self.ns,
+            effective_samples=self._packet_variance() / latency.variance if latency and latency.variance else None,
+            first_half=(float(latencies[:half].sum()) / max(count, 1), count),
+        )
+
+    def _packet_variance(self) -> float:
+        """The variance of the latencies of single packets in ns^2, from the histogram of the window."""
+        router = self.simulation.configuration()["router"]
+        counts = self.simulation.arrays()[f"histogram_{router['latency_from']}"].astype(np.float64)
+        bins = np.arange(len(counts))
+        octave = np.maximum(7 + (bins - 128) // 64, 7)  # exact below 128 cycles, then 64 bins per octave (`stats.cpp`)
+        step = 2.0 ** (octave - 6)
+        middle = np.where(bins < 128, bins, 2.0**octave + step * ((bins - 128) % 64) + (step - 1) / 2)
+        mean = (counts @ middle) / counts.sum()
+        return float(counts @ (middle - mean) ** 2 / counts.sum()) * self.simulation.cycle_ns**2
+
+    def _reason(self, why: str, latency: Estimate | None, accepted: Estimate | None) -> str:
+        numbers, end = self.simulation.statistics(), f"{self.now * self.ns:,.0f} ns"
+        if why == "saturated":
+            return f"saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f})"
+        if why == "warm-up":
+            return f"the warm-up has not ended after {end}; use a longer run.max_ns"
+        if latency is None or accepted is None:
+            return f"no packet was delivered within {end}"
+        widths = f"latency ±{latency.relative:.1%}, accepted load ±{accepted.relative:.1%}"
+        if not why:
+            return f"the intervals are narrow enough: {widths}"
+        correlated = " (batches still correlated)" if latency.correlated or accepted.correlated else ""
+        return f"the intervals are too wide after {end}: {widths}{correlated}; use a longer run.max_ns"
+
+
+def _rounded(time: float) -> int:
+    return math.ceil(time / FINE) * FINE
+
+
+def _means(sums: Floats, counts: Floats) -> Floats:
+    """The mean of each observation; without packets, the mean of all."""
+    total = counts.sum()
+    every = sums.sum() / total if total else 0.0
+    return np.where(counts > 0, sums / np.maximum(counts, 1), every)
