@@ -43,7 +43,9 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
                           label="on the training tasks"))  # fmt: skip
     if any(np.isfinite(interval.low) for s in scored for interval in s.by_set.values()):
         seeds = count_text([len(cell.scores) for cell in cells])
-        handles.append(Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:g} % interval, {seeds}"))
+        handles.append(
+            Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:g} % interval, {seeds}")
+        )
     legend_of(figure, handles)
     return figure
 

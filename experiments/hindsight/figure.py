@@ -40,7 +40,8 @@ def draw(lines: Sequence[Line], styles: Mapping[str, Style], confidence: float, 
         for ax in row:
             polish(ax)
     figure.align_ylabels()
-    legend_of(figure, [*(key_line(style) for style in styles.values()), interval_key(confidence, f"over stretches of time, {count_text([seeds])}")])
+    intervals = interval_key(confidence, f"over stretches of time, {count_text([seeds])}")
+    legend_of(figure, [*(key_line(style) for style in styles.values()), intervals])
     return figure
 
 

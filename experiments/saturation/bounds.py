@@ -57,7 +57,7 @@ def bound_of(config: Mapping[str, Any]) -> float | None:
 
 
 def _lengths(topology: Mapping[str, Any], graph: ChannelGraph, at: NDArray[np.int64] | None) -> list[Floats]:
-    """Candidates for the lengths: all channels; the channels of a dimension, and those across its middle; global ones."""
+    """Candidates for the lengths: all channels, global ones, those of a dimension, and those across its middle."""
     arrays = graph.arrays()
     found = [np.ones(graph.channels)]
     if (crossing := _crosses(topology, graph)).any():
@@ -77,9 +77,7 @@ def _crosses(topology: Mapping[str, Any], graph: ChannelGraph) -> NDArray[np.boo
     return crossing
 
 
-def _fluid(
-    graph: ChannelGraph, demand: Floats, allowed: NDArray[np.bool_] | None, lengths: Sequence[Floats]
-) -> float:
+def _fluid(graph: ChannelGraph, demand: Floats, allowed: NDArray[np.bool_] | None, lengths: Sequence[Floats]) -> float:
     """The least bound over the candidates, and over lengths that follow from the busiest channels of shortest paths.
 
     Args:
@@ -93,8 +91,8 @@ def _fluid(
     for length in lengths[: 1 if allowed is not None else 2]:
         load = paths.loads(length, demand)
         busiest = load >= load.max() * (1 - 1e-9)
-        # If packets have no detour, the busiest channels alone give the exact bound. Otherwise, twice their length makes
-        # direct paths and detours equally long.
+        # If packets have no detour, the busiest channels alone give the exact bound. Otherwise, twice their length
+        # makes direct paths and detours equally long.
         other = 1.0 * busiest if allowed is not None else length * (1 + busiest)
         best = min(best, paths.bound(other, demand))
     return best

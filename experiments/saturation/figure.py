@@ -71,8 +71,8 @@ def _bars(ax: Axes, lines: Sequence[Line], styles: Mapping[str, Style]) -> None:
 
 def _look(style: Style) -> dict[str, Any]:
     """The look of a bar. A dotted curve shares its colour with another routing, so its bar is hatched."""
-    look: dict[str, Any] = {"facecolor": "white", "hatch": "/////"} if style.line == ":" else {}
-    return {"color": style.color, "edgecolor": style.color, **look}
+    hatched: dict[str, Any] = {"facecolor": "white", "hatch": "/////"}
+    return {"facecolor": style.color, "edgecolor": style.color, **(hatched if style.line == ":" else {})}
 
 
 def _interval(lines: Sequence[Line], confidence: float) -> str:

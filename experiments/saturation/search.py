@@ -13,7 +13,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from ...configs import config_hash, run_id
-from ...configs.warmup import learns
+from ...configs.warmup import settling_ns
 from ...simcore import __version__, results_version
 from ...simcore._files import read_plain
 from ...simcore.plugins import versions
@@ -21,9 +21,9 @@ from ..evaluation.plan import Trial
 from ..results.files import DamagedError, finished, read_with_care, require_writable, write_json, write_result
 from ..running.one_run import prepare
 from ..running.plan import PlannedRun, SimulationKind
+from ..running.steady import measure_steady
 from ..terminal.progress import Report
 from .bounds import bound_of
-from .fallback import measure_steady
 
 _PROBES = "probes.json"
 _SECTION = "saturation"  # of the configuration of a search
@@ -204,10 +204,13 @@ def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     if config.run.load_q_table is not None:
         simulation.load_q_table(config.run.load_q_table)
     simulation.q_frozen = config.run.freeze_q_table
+    settling = settling_ns(plain)
     found = measure_steady(
         simulation,
-        *(settings[key] for key in ("precision", "confidence", "max_ns")),
-        saturated_after_ns=settings["max_ns"] / 2 if learns(plain) else 0.0,
+        settings["precision"],
+        settings["confidence"],
+        settings["max_ns"] + settling,
+        saturated_after_ns=settling,
         report=report,
     )
     numbers = simulation.statistics()

@@ -63,9 +63,7 @@ def tidy(lines: Sequence[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def _line(
-    key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], confidence: float, resamples: int
-) -> Line:
+def _line(key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], confidence: float, resamples: int) -> Line:
     carried, refused = ([float(row[name]) for row in rows] for name in ("saturation_load", "refused_load"))
     below, above = (bootstrap_mean(loads, confidence, resamples) for loads in (carried, refused))
     # A single seed has no interval over seeds, but its bracket.
