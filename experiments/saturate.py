@@ -5,6 +5,7 @@
 `configs/saturate.yaml` explains every key.
 """
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -100,6 +101,8 @@ def _plan(given: Mapping[str, Any], study: Study, policies: Sequence[Policy]) ->
     check_numbers(given["confidence"], resamples=given["resamples"], workers=given["workers"])
     if not 0 < given["precision"] < 0.5:
         raise CommandError(f"precision: {given['precision']:g} is not between 0 and 0.5")
+    if not 0 < given["max_ns"] < math.inf:
+        raise CommandError(f"max_ns: {given['max_ns']:g} is not a time above 0")
     settings, composers = {key: given[key] for key in _SETTINGS}, Composers()
     searches = []
     for network in given["networks"]:

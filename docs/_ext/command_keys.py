@@ -13,6 +13,7 @@ ROOTS = {
     "train": "flitgym-train",
     "evaluate": "flitgym-evaluate",
     "regret": "flitgym-regret",
+    "saturate": "flitgym-saturate",
     "route": "flitgym-route",
 }
 # Pages that list the options of a group.

@@ -20,7 +20,7 @@ from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
 from flitgym.experiments import cost, plot
 from flitgym.experiments.record import keys_of
-from flitgym.experiments.regret import _as_list
+from flitgym.experiments import regret, saturate
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.words import parse
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -153,8 +153,9 @@ def _check_figure(given: dict[str, str], where: str) -> None:
 
 def _compose(program: str, arguments: list[str], where: str) -> None:
     several = "-m" in arguments
-    if program == "flitgym-regret":  # takes the keys of a run, too
-        arguments = [_as_list(word) for word in arguments]
+    for own in (regret, saturate):  # take the keys of a run, too
+        if program == own.COMMAND:
+            arguments = [own._as_list(word) for word in arguments]
     words = []
     for override in OverridesParser.create().parse_overrides([word for word in arguments if word != "-m"]):
         assert several or not override.is_sweep_override(), f"{where}: {override.input_line} is a list, which takes -m"
@@ -173,7 +174,7 @@ def _compose(program: str, arguments: list[str], where: str) -> None:
         prepare(config)
     elif program == "flitgym-route":
         compose_route(words)
-    elif program in ("flitgym-evaluate", "flitgym-regret"):
+    elif program in ("flitgym-evaluate", "flitgym-regret", "flitgym-saturate"):
         compose_root(program.removeprefix("flitgym-"), words)
     elif program == "flitgym-train":
         from flitgym.agents import trainable

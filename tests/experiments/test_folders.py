@@ -12,6 +12,7 @@ COMMANDS = {
     "train": ["rounds=1", "track.to=none", "evaluation.every=0"],
     "evaluate": ["policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "seeds=[1]"],
     "regret": ["policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "decisions=10"],
+    "saturate": ["policies=[minimal]", "patterns=[uniform]", "seeds=[1]"],
     "route": ["topology=dragonfly_72", "patterns=0"],
 }
 

@@ -10,12 +10,14 @@ GROUPS = {
     "train": ["agent", "router", "topology", "traffic", "workload", "worlds"],
     "evaluate": ["router", "run", "topology"],
     "regret": ["router", "run", "topology"],
+    "saturate": ["router", "run"],
     "route": ["engine", "topology"],
 }
 LISTS = {
     "train": ["evaluation.baselines"],
     "evaluate": ["policies", "patterns", "workloads"],
     "regret": ["policies", "patterns"],
+    "saturate": ["networks", "policies", "patterns"],
 }
 
 

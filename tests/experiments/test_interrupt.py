@@ -21,6 +21,7 @@ COMMANDS = {
     "train": (["topology=dragonfly_72", "track.to=none"], "comparing|reward"),
     "evaluate": ([*LISTS, *ENDLESS], r"evaluation \d+/"),
     "regret": ([*LISTS, *SHORT, "decisions=100000"], r"regret \d+/"),
+    "saturate": (["routing=par", "traffic=uniform", "max_ns=1e8"], r"saturation \d+/"),
     "record": (["routing=par", "topology=dragonfly_72", "run.warmup_ns=500", "record.decisions=5000000"], "record"),
     "benchmark": (["suite=quick", "policies=[par]", "baselines=run"], r"quick-v\d+ \d+/"),
     "route": (["topology=dragonfly_72", "patterns=100000000"], "patterns"),

@@ -1,0 +1,288 @@
+"""`flitgym-saturate`: its bounds, its search against closed forms, the command, and its errors."""
+
+import csv
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+from flitgym.configs import CONFIG_DIR, compose
+from flitgym.experiments.evaluation.study import Study
+from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.saturate import main, saturate
+from flitgym.experiments.saturation import search
+from flitgym.experiments.saturation.bounds import bound_of
+from flitgym.experiments.saturation.figure import draw
+from flitgym.experiments.saturation.search import bisect
+from flitgym.experiments.saturation.summary import summarise, tidy
+from flitgym.experiments.plotting.drawing import distinct_styles
+from flitgym.experiments.running.one_run import prepare
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.simcore import ConfigError
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from omegaconf import OmegaConf
+
+HYPERX = "topology=hyperx_64"
+CUBE = ("topology=hyperx_4096", "topology.widths=[4,4,4]", "topology.terminals_per_router=4")
+RING = ("topology=torus_512", "topology.sizes=[8]")
+PATTERNS = (
+    *("uniform", "urb_x", "urb_y", "bit_complement", "swap2"),
+    *("tornado", "transpose", "dimension_complement_reverse"),
+)
+
+
+def plain(*words: str) -> dict[str, Any]:
+    found: Any = OmegaConf.to_container(compose(words), resolve=True)
+    return dict(found)
+
+
+def study(tmp_path: Path, *words: str, router: str = "input_queued") -> list[dict[str, Any]]:
+    """The rows of `saturation.csv` of a study with one seed, unless the words name more."""
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        config = hydra_compose("saturate", overrides=["seeds=[1]", *words])
+    common = [f"router={router}", *(word for word in words if word.startswith("topology."))]
+    saturate(config, Study(tmp_path, common, "flitgym-saturate"))
+    with (tmp_path / "saturation.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+# --- Bounds ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        # A ring of 8 with tornado sends 3 hops in one direction.
+        (("routing=dimension_order", "traffic=tornado", *RING), 1 / 3),
+        # 2 x 2 links of each middle link of the ring carry half of the traffic of 4 terminals to either side.
+        (("routing=dimension_order", "traffic=uniform", *RING), 1.0),
+        # A group of 4 routers with 2 terminals has one link to the next group. Detours take two global links.
+        (("routing=minimal", "traffic=adversarial", "topology=dragonfly_72"), 1 / 8),
+        (("routing=par", "traffic=adversarial", "topology=dragonfly_72"), (1 + 1 / 8) / 2),
+        (("routing=minimal", "traffic=adversarial", "traffic.shift=4", "topology=dragonfly_1056"), 1 / 32),
+        (("routing=up_down", "traffic=uniform", "topology=fat_tree_64"), 1.0),
+        # 4 x 4 x 4 routers with 4 terminals: the table of SC'19 scaled from 8 to 4.
+        *((("routing=dimension_order", f"traffic={p}", *CUBE), b) for p, b in (("bit_complement", 1 / 4), ("swap2", 1 / 2))),
+        (("routing=dimension_order", "traffic=dimension_complement_reverse", *CUBE), 1 / 16),
+        (("routing=minimal_adaptive", "traffic=dimension_complement_reverse", *CUBE), 1 / 4),
+        (("routing=omni_war", "traffic=urb_y", *CUBE), 1 / 2),
+        (("routing=omni_war", "traffic=swap2", *CUBE), 1.0),
+    ],
+)  # fmt: skip
+def test_bounds_match_closed_forms(words: tuple[str, ...], expected: float) -> None:
+    assert bound_of(plain(*words)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_busiest_channel_of_a_simulation_has_the_load_of_the_bound(pattern: str) -> None:
+    """An independent check of the matrices of the patterns and of the paths of dimension order."""
+    config = compose([HYPERX, "router=input_queued", "routing=dimension_order", f"traffic={pattern}"])
+    config.traffic.load = 0.2
+    simulation = prepare(config)
+    simulation.run(3000)
+    simulation.begin_window()
+    simulation.run(60_000)
+    simulation.end_window()
+    channels = simulation.channels()
+    flits = channels["flits"][channels["terminal"] < 0].max() / 60_000
+    assert bound_of(plain(HYPERX, "routing=dimension_order", f"traffic={pattern}")) == pytest.approx(
+        0.2 / flits, rel=0.05
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("traffic=random_neighbors", HYPERX, "routing=ugal"),  # a random matrix
+        ("failures.links=1", HYPERX, "routing=ugal"),
+        ("router.link_bandwidth_gb_per_s_global=1", "topology=dragonfly_72", "routing=par"),
+        ("topology=polarfly_q7", "routing=minimal"),
+    ],
+)
+def test_other_cases_have_no_bound(words: tuple[str, ...]) -> None:
+    assert bound_of(plain(*words)) is None
+
+
+# --- The search ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [0.9, 0.51, 1 / 3, 1 / 32, 0.01])
+def test_a_bracket_holds_the_limit(limit: float) -> None:
+    low, high = bisect(lambda load: load <= limit, 1.0, 0.02)
+    assert low <= limit < high
+    assert high - low <= 0.02 * high
+
+
+def test_brackets_at_both_ends() -> None:
+    assert bisect(lambda load: True, 0.5, 0.02) == (0.5, 0.5)
+    low, high = bisect(lambda load: False, 1.0, 0.02)
+    assert low == 0
+    assert high <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("networks=[torus_512]", "topology.sizes=[8]", "policies=[dimension_order]", "patterns=[tornado]"), 1 / 3),
+        # Tornado on a ring of 3 sends to the neighbour: every link carries the traffic of one terminal.
+        (("networks=[torus_512]", "topology.sizes=[3]", "policies=[dimension_order]", "patterns=[tornado]"), 1.0),
+        (("networks=[dragonfly_72]", "policies=[minimal]", "patterns=[adversarial]"), 1 / 8),
+        (("networks=[fat_tree_64]", "policies=[up_down]", "patterns=[uniform]"), 1.0),
+    ],
+)
+def test_saturation_is_close_to_the_closed_form(tmp_path: Path, words: tuple[str, ...], expected: float) -> None:
+    # The router with buffers at its outputs has no head-of-line blocking, which limits the fat tree to half its load.
+    (row,) = study(tmp_path, *words, router="hpdc21" if expected == 1 else "input_queued")
+    assert float(row["bound"]) == pytest.approx(expected)
+    assert 0.75 * expected < float(row["saturation_load"]) <= expected * (1 + 1e-6)
+    assert float(row["saturation_load_low"]) <= float(row["saturation_load"]) <= float(row["saturation_load_high"])
+    assert float(row["accepted"]) == pytest.approx(float(row["saturation_load"]), rel=0.03)
+
+
+def test_without_a_bound_the_search_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = plain("topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic=adversarial")
+    config["saturation"] = {"precision": 0.02, "confidence": 0.95, "max_ns": 100_000}
+    found = []
+    for name in ("bounded", "free"):
+        search.SATURATIONS.do(config, tmp_path / name, lambda phase, part: None, ())
+        result = search.SATURATIONS.read(tmp_path / name)
+        assert result is not None
+        found.append((result["saturation_load"], result["refused_load"]))
+        monkeypatch.setattr(search, "bound_of", lambda config: None)
+    (low, high), (free_low, free_high) = found
+    # A bound that is too low would end the first search at a carried load below the second one.
+    assert free_low <= high * 1.02
+    assert low <= free_high
+
+
+def test_an_interrupted_search_keeps_its_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = plain("topology=dragonfly_72", "router=input_queued", "routing=par", "traffic=adversarial")
+    config["saturation"] = {"precision": 0.25, "confidence": 0.95, "max_ns": 50_000}
+    kind, probe, loads = search.SATURATIONS, search._probe, []
+
+    def run(folder: str, most: int) -> dict[str, Any] | None:
+        def counted(plain: Any, load: float, report: Callable[[str, float], None]) -> search.Probe:
+            if len(loads) == most:
+                raise KeyboardInterrupt
+            loads.append(load)
+            return probe(plain, load, report)
+
+        monkeypatch.setattr(search, "_probe", counted)
+        kind.do(config, tmp_path / folder, lambda phase, part: None, ())
+        return kind.finished(config, tmp_path / folder)
+
+    whole = run("whole", 99)
+    assert whole is not None
+    first, loads = loads, []
+    with pytest.raises(KeyboardInterrupt):
+        run("parts", 2)
+    assert kind.finished(config, tmp_path / "parts") is None
+    parts = run("parts", 99)
+    assert parts is not None
+    assert loads == first == parts["probe_load"]
+    assert {key for key in whole if whole[key] != parts[key]} <= {"cpu_seconds", "checksum"}
+
+
+# --- The command -----------------------------------------------------------------------------------------------------
+
+
+def test_a_study(command: Command, tmp_path: Path) -> None:
+    words = ("routing=minimal,dim_war", "traffic=uniform", "max_ns=50000", "precision=0.25", "seed=1,2")
+    done = command("saturate", "topology=hyperx_64,dragonfly_72", *words)
+    # dim_war does not know the Dragonfly. All other searches have results.
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "left out: dragonfly_72, dim_war, pattern uniform: " in done.stderr
+    folder = tmp_path / "results" / "saturation"
+    names = {"rows.parquet", "saturation.csv", "saturation.md", "saturation.png", "saturation.svg"}
+    assert {path.name for path in folder.iterdir() if path.is_file()} == names
+    rows = read_rows(folder / "rows.parquet")
+    assert len(rows) == 6
+    with (folder / "saturation.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    keys = [(line["network"], line["policy"], line["seeds"]) for line in lines]
+    assert keys == [("hyperx_64", "minimal", "2"), ("hyperx_64", "dim_war", "2"), ("dragonfly_72", "minimal", "2")]
+    for line in lines:
+        own = [row for row in rows if (row["network"], row["policy"]) == (line["network"], line["policy"])]
+        assert float(line["saturation_load"]) == pytest.approx(sum(row["saturation_load"] for row in own) / 2)
+
+    # The number of workers changes nothing. Finished searches are not repeated.
+    before = (folder / "saturation.csv").read_bytes()
+    again = command("saturate", "topology=hyperx_64", *words)
+    assert again.returncode == 0, again.stderr
+    assert "4 runs, 4 finished before" in again.stderr
+    alone = command("saturate", "topology=hyperx_64,dragonfly_72", *words, "workers=1", "study=alone")
+    assert "6 runs, 0 finished before, 1 at a time" in alone.stderr
+    assert (tmp_path / "results/alone/saturation.csv").read_bytes() == before
+
+
+def row(policy: str, carried: float, refused: float, bound: float | None = 0.5) -> dict[str, Any]:
+    keys = {"network": "net", "scenario": "uniform", "policy": policy, "saturation_accepted": carried or None}
+    return {**keys, "saturation_load": carried, "refused_load": refused, "bound": bound}
+
+
+def test_summary_and_figure() -> None:
+    rows = [row("a", 0.4, 0.41), row("a", 0.42, 0.43), row("b", 0.0, 0.001, None)]
+    a, b = summarise(rows, 0.95, 1000)
+    assert a.load == pytest.approx((0.41, 0.4, 0.43))
+    assert (a.seeds, a.bound) == (2, 0.5)
+    assert b.load == (0.0, 0.0, 0.001)  # a single seed has its bracket
+    assert tidy([b])[0]["accepted"] is None
+    figure = draw([a, b], distinct_styles({"a": "minimal", "b": "par"}), 0.95)
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["a", "b", "95 % interval, 1 to 2 seeds", "analytic bound"]
+
+
+@pytest.mark.parametrize(
+    ("words", "which"),
+    [
+        (["policies=[par]", "routing=ugal_l"], "routing=ugal_l and policies=[par]"),
+        (["topology=hyperx_64", "networks=[hyperx_64]"], "topology=hyperx_64 and networks=[hyperx_64]"),
+        (["traffic.load=0.2"], "traffic.load=0.2: the command searches for the load"),
+        (["routing=prr"], "prr"),
+        (["topology=hyprx_64"], "hyprx_64"),
+        (["traffic=unform"], "unform"),
+        (["-m", "routing=par"], "-m: this study takes lists"),
+    ],
+)
+def test_wrong_words_give_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], which: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["flitgym-saturate", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("flitgym-saturate: ")
+    assert which in line
+    assert not list(tmp_path.glob("results/*"))
+
+
+@pytest.mark.parametrize(
+    ("argument", "parts"),
+    [
+        ("networks=[]", ["networks", "at least one"]),
+        ("policies=[]", ["policies", "at least one"]),
+        ("patterns=[]", ["patterns", "at least one"]),
+        ("networks=[hyperx_64,hyperx_64]", ["networks: 'hyperx_64' occurs twice"]),
+        ("seeds=[1,1]", ["seeds", "'1' occurs twice"]),
+        ("precision=0", ["precision: 0"]),
+        ("precision=2", ["precision: 2"]),
+        ("max_ns=0", ["max_ns"]),
+        ("confidence=95", ["confidence: 95"]),
+        ("resamples=0", ["resamples: 0"]),
+        ("workers=0", ["workers: 0"]),
+    ],
+)
+def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, parts: Sequence[str]) -> None:
+    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+        config = hydra_compose("saturate", overrides=[argument])
+    with pytest.raises((ConfigError, CommandError)) as failure:
+        saturate(config, Study(tmp_path, ["router=hpdc21"], "flitgym-saturate"))
+    for part in parts:
+        assert part in str(failure.value)
+    assert not list(tmp_path.iterdir())
