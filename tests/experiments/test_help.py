@@ -28,7 +28,8 @@ def test_the_groups_of_a_command(command: Command, name: str) -> None:
     head, _, config = done.stdout.partition("== Configuration ==")
     listed = dict(re.findall(r"^([\w.]+): (.+)$", head.partition("== Configuration groups ==")[2], re.MULTILINE))
     assert list(listed) == [*GROUPS[name], *LISTS.get(name, [])]
-    assert {"dragonfly", "dragonfly_72"} <= set(listed["topology"].split(", "))
+    networks = listed["networks" if name == "saturate" else "topology"]
+    assert {"dragonfly", "dragonfly_72"} <= set(networks.split(", "))
     assert "study: " in config
     if name == "evaluate":
         assert {"par", "dqn"} <= set(listed["policies"].split(", "))

@@ -10,15 +10,15 @@ import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR, compose
 from flitgym.experiments.evaluation.study import Study
+from flitgym.experiments.plotting.drawing import distinct_styles
 from flitgym.experiments.results.rows import read_rows
+from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.saturate import main, saturate
 from flitgym.experiments.saturation import search
 from flitgym.experiments.saturation.bounds import bound_of
 from flitgym.experiments.saturation.figure import draw
 from flitgym.experiments.saturation.search import bisect
 from flitgym.experiments.saturation.summary import summarise, tidy
-from flitgym.experiments.plotting.drawing import distinct_styles
-from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose
@@ -57,7 +57,7 @@ def study(tmp_path: Path, *words: str, router: str = "input_queued") -> list[dic
     [
         # A ring of 8 with tornado sends 3 hops in one direction.
         (("routing=dimension_order", "traffic=tornado", *RING), 1 / 3),
-        # 2 x 2 links of each middle link of the ring carry half of the traffic of 4 terminals to either side.
+        # Half of the traffic of 4 terminals crosses the middle of the ring by 2 links.
         (("routing=dimension_order", "traffic=uniform", *RING), 1.0),
         # A group of 4 routers with 2 terminals has one link to the next group. Detours take two global links.
         (("routing=minimal", "traffic=adversarial", "topology=dragonfly_72"), 1 / 8),
@@ -65,7 +65,8 @@ def study(tmp_path: Path, *words: str, router: str = "input_queued") -> list[dic
         (("routing=minimal", "traffic=adversarial", "traffic.shift=4", "topology=dragonfly_1056"), 1 / 32),
         (("routing=up_down", "traffic=uniform", "topology=fat_tree_64"), 1.0),
         # 4 x 4 x 4 routers with 4 terminals: the table of SC'19 scaled from 8 to 4.
-        *((("routing=dimension_order", f"traffic={p}", *CUBE), b) for p, b in (("bit_complement", 1 / 4), ("swap2", 1 / 2))),
+        (("routing=dimension_order", "traffic=bit_complement", *CUBE), 1 / 4),
+        (("routing=dimension_order", "traffic=swap2", *CUBE), 1 / 2),
         (("routing=dimension_order", "traffic=dimension_complement_reverse", *CUBE), 1 / 16),
         (("routing=minimal_adaptive", "traffic=dimension_complement_reverse", *CUBE), 1 / 4),
         (("routing=omni_war", "traffic=urb_y", *CUBE), 1 / 2),
