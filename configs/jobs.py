@@ -154,8 +154,8 @@ def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
         return
     if config["run"]["precision"] > 0:
         raise ConfigError(
-            f"run.precision: workload={config['workload']['name']} ends with its jobs, so it has no steady state; leave "
-            "out run=steady and run.precision"
+            f"run.precision: workload={config['workload']['name']} ends with its jobs, so it has no steady state; "
+            "leave out run=steady and run.precision"
         )
     for override in overrides:
         key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0]

@@ -24,11 +24,6 @@ def warmup_ns(*, _root_: Mapping[Any, Any]) -> float:
     return _warmup_of("settled" if learns(_root_) else "standard")
 
 
-def settling_ns(config: Mapping[Any, Any]) -> float:
-    """The time in which a table that begins empty settles, that of `run=settled`; 0 without such a table."""
-    return _warmup_of("settled") if learns(config) else 0.0
-
-
 def cold_table(config: DictConfig) -> str | None:
     """A warning if the measurement begins before the routing's table has settled, else None."""
     if not learns(config):

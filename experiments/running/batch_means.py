@@ -34,15 +34,13 @@ class Estimate:
         half_width: Half the width of the interval.
         variance: The variance of the mean.
         correlated: Whether neighbouring batches are still strongly correlated. Then the interval is too narrow.
-        half_means: The means of the two halves of the time.
-        drift: Student's t of their difference.
+        drift: Student's t of the difference between the second and the first half of the time.
     """
 
     mean: float
     half_width: float
     variance: float
     correlated: bool
-    half_means: tuple[float, float]
     drift: float
 
     @property
@@ -58,11 +56,6 @@ class Estimate:
     def within(self, precision: float) -> bool:
         """Whether the batches are uncorrelated and the half width is at most `precision` of the mean."""
         return not self.correlated and self.relative <= precision
-
-    def drifts(self, precision: float, sure: float) -> bool:
-        """Whether the means of the halves differ by more than `precision`, and `sure` standard errors."""
-        first, second = self.half_means
-        return abs(second - first) > precision * abs(self.mean) and abs(self.drift) > sure
 
 
 def mser5(values: Floats) -> int:
@@ -106,11 +99,10 @@ def estimate(sums: Floats, counts: Floats, confidence: float) -> Estimate | None
     residuals = sums - mean * counts
     joined = residuals.reshape(BATCHES, -1).sum(axis=1)
     correlated = _jackknife(residuals.reshape(FINE, -1).sum(axis=1)) >= _MOST_CORRELATION
-    variance = float(joined @ joined) / (BATCHES - 1) * BATCHES / total**2 * _widening(joined)
+    widening = _widening(joined)
+    variance = float(joined @ joined) / (BATCHES - 1) * BATCHES / total**2 * widening
     half_width = student((1 + confidence) / 2, BATCHES - 1) * math.sqrt(variance)
-    halves = [(s.sum(), c.sum()) for s, c in zip(np.split(sums, 2), np.split(counts, 2), strict=True)]
-    first, second = (float(s / c) if c else math.nan for s, c in halves)
-    return Estimate(float(mean), half_width, variance, correlated, (first, second), trend(joined))
+    return Estimate(float(mean), half_width, variance, correlated, _drift(joined) / math.sqrt(widening))
 
 
 def _widening(values: Floats) -> float:
@@ -132,11 +124,9 @@ def _lag_one(values: Floats) -> float:
     return float(centred[1:] @ centred[:-1]) / squares if squares > 0 else 0.0
 
 
-def trend(values: Floats) -> float:
-    """Student's t of the difference between the two halves of uncorrelated values; positive if they grow."""
-    half = len(values) // 2
-    first, second = values[:half], values[half:]
-    spread = math.sqrt((first.var(ddof=1) + second.var(ddof=1)) / half)
+def _drift(values: Floats) -> float:
+    first, second = np.split(values, 2)
+    spread = math.sqrt((first.var(ddof=1) + second.var(ddof=1)) / len(first))
     difference = float(second.mean() - first.mean())
     return difference / spread if spread > 0 else math.copysign(math.inf, difference) if difference else 0.0
 

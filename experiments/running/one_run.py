@@ -11,7 +11,6 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import check_resources, config_hash, core_failures, core_sections, has_workload
-from ...configs.warmup import settling_ns
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore.plugins import versions
@@ -268,7 +267,6 @@ def _steady(simulation: Simulation, config: DictConfig, report: Report) -> dict[
         run.max_ns,
         warmup_ns=run.warmup_ns,
         window_ns=run.measure_ns,
-        saturated_after_ns=settling_ns(config),
         report=report,
     )
     middle = dict(zip(("packet_latency_mean_ns", "packets_delivered"), found.first_half, strict=True))

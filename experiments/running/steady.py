@@ -11,7 +11,9 @@ from .batch_means import BATCHES, FINE, Estimate, Floats, estimate, mser5
 
 _SAMPLE = 20  # observations between two samples of the source queues
 _LEAST = 2 * FINE  # observations of the shortest window
-_LATENCIES = 2.0  # mean packet latencies of the shortest batch, because packets that are in the network together are alike
+_LATENCIES = (
+    2.0  # mean packet latencies of the shortest batch, because packets that are in the network together are alike
+)
 _CARRIED = 0.97  # a network that accepts less of the offered load is saturated, as in `cautions.py`
 _WARMUP_GROWTH = 1.5  # of the warm-up, from one test to the next
 _WINDOW_GROWTH = 1.2  # of the window
@@ -57,7 +59,6 @@ def measure_steady(
     *,
     warmup_ns: float = 0.0,
     window_ns: float = 20_000.0,
-    saturated_after_ns: float = 0.0,
     report: Report = no_report,
 ) -> SteadyResult:
     """Run a simulation from cycle 0 until its means are known. The page "Steady state" explains the method.
@@ -67,9 +68,9 @@ def measure_steady(
         precision: Largest half width of the intervals of packet latency and accepted load, relative to the mean.
         confidence: Probability of each interval to contain the long-run mean.
         max_ns: The longest simulated time.
-        warmup_ns: The shortest warm-up.
+        warmup_ns: The shortest warm-up. A routing that learns needs a long one, because it fills the source queues
+            before its table is useful.
         window_ns: The shortest measuring window. An observation takes a 400th of it.
-        saturated_after_ns: Before this time, growing source queues belong to the warm-up. For tables that learn.
         report: Receives the phase and the estimated progress.
 
     Raises:
@@ -83,7 +84,7 @@ def measure_steady(
     simulation.set_series_interval(cycles)
     run = _SteadyRun(simulation, cycles, precision, confidence, report)
     ns = cycles * simulation.cycle_ns
-    return run.result(math.ceil(warmup_ns / ns), math.floor(max_ns / ns), math.ceil(saturated_after_ns / ns))
+    return run.result(math.ceil(warmup_ns / ns), math.floor(max_ns / ns))
 
 
 def check_steady(
@@ -114,7 +115,7 @@ def check_steady(
 
 
 def _observation_cycles(simulation: Simulation, window_ns: float) -> int:
-    return max(1, round(window_ns / _LEAST / simulation.cycle_ns))
+    return max(1, math.ceil(window_ns / _LEAST / simulation.cycle_ns))
 
 
 class _SteadyRun:
@@ -129,9 +130,9 @@ class _SteadyRun:
         self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
         self.expected = 3.0 * _LEAST  # the length of the whole run, for the progress
 
-    def result(self, warmup: int, most: int, saturated_after: int) -> SteadyResult:
-        """Run to the end; the arguments are the shortest warm-up, the longest run and the first time of saturation."""
-        self.most, self.saturated_after = most // FINE * FINE, saturated_after
+    def result(self, warmup: int, most: int) -> SteadyResult:
+        """Run to the end; the arguments are the shortest warm-up and the longest run."""
+        self.most = most // FINE * FINE
         self._run_to(_rounded(max(warmup, _LEAST)), "warm-up")
         why = self._warm_up() or self._measure()
         self.simulation.end_window()
@@ -166,7 +167,7 @@ class _SteadyRun:
                 return ""
             if size >= last:
                 return "time"
-            if self.now + size * FINE <= self.most and any(one and one.drifts(self.precision, _SURE) for one in found):
+            if self.now + size * FINE <= self.most and any(one and abs(one.drift) > _SURE for one in found):
                 self._begin_window()  # the warm-up had not ended; no later window is shorter than this one
             else:
                 size = max(size + 1, math.ceil(size * _WINDOW_GROWTH))
@@ -201,13 +202,12 @@ class _SteadyRun:
         """Whether the network accepts less than the offered load."""
         accepted = self._estimates()[1]
         offered = self.simulation.statistics()["offered_load"]
-        late = self.now >= self.saturated_after
-        return late and accepted is not None and accepted.interval[1] < _CARRIED * offered
+        return accepted is not None and accepted.interval[1] < _CARRIED * offered
 
     def _queues_grow(self) -> bool:
         """Whether the source queues grow linearly, without an increase of the accepted load."""
         half = len(self.queues) // 2
-        if self.now < self.saturated_after or self.queues[-1][1] < _LONG_WAIT * self.simulation.now:
+        if self.queues[-1][1] < _LONG_WAIT * self.simulation.now:
             return False
         mean = np.array([mean for mean, _ in self.queues])
         steps = np.diff(mean[np.linspace(half - 1, len(mean) - 1, _QUEUE_SEGMENTS + 1).astype(int)])
@@ -215,8 +215,7 @@ class _SteadyRun:
         if mean[-1] < _QUEUE_GROWTH * mean[half - 1] or steps.mean() < _SURE * spread:
             return False
         _, accepted = self._estimates()
-        first, second = accepted.half_means if accepted else (0.0, 0.0)
-        return not (accepted and accepted.drift > _SURE and second > first)
+        return accepted is None or accepted.drift < _SURE
 
     def _series(self, begin: int) -> tuple[Floats, Floats, Floats]:
         """Sums of the latencies in ns, packets and accepted load of each observation from `begin` on."""
