@@ -19,6 +19,7 @@ from ..simcore import ConfigError
 from .evaluation.plan import Policy, check_axis, plan, policies_of, scenarios_of
 from .evaluation.play import play
 from .evaluation.study import (
+    OPTIONS,
     WIDTH_OF_FILES,
     Study,
     check_numbers,
@@ -66,7 +67,9 @@ def saturate(config: DictConfig, study: Study, launcher: Launcher = HERE) -> Non
         CoreError: some searches failed. The files hold the others.
         OSError: a file cannot be read or written.
     """
-    given: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    # Without `run`: the length of a warm-up depends on the routing of each search.
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in OPTIONS])
+    given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
     policies = policies_of(given["policies"])
     searches = _plan(given, study, policies)
     require_writable(study.directory)

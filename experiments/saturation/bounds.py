@@ -62,9 +62,9 @@ def _lengths(topology: Mapping[str, Any], graph: ChannelGraph, at: NDArray[np.in
     found = [np.ones(graph.channels)]
     if (crossing := _crosses(topology, graph)).any():
         found.append(crossing.astype(float))
-    for k in range(0 if at is None else at.shape[1]):
-        tail, head = at[arrays["from"], k], at[arrays["to"], k]
-        middle = (at[:, k].max() + 1) // 2
+    for own in [] if at is None else at.T:
+        tail, head = own[arrays["from"]], own[arrays["to"]]
+        middle = (own.max() + 1) // 2
         found += [(tail != head).astype(float), ((tail < middle) != (head < middle)).astype(float)]
     return [length for length in found if length.any()]
 
@@ -150,8 +150,9 @@ class _Paths:
 def _minimal(graph: ChannelGraph, length: Floats) -> NDArray[np.bool_]:
     """[channels, switches] whether a channel is on a shortest path to a switch."""
     distance, through = _Paths(graph, None).distances(length)
-    shortest: NDArray[np.bool_] = through <= distance[graph.arrays()["from"]]
-    return shortest & (graph.arrays()["from"][:, None] != np.arange(graph.switches))
+    tail = graph.arrays()["from"]
+    shortest: NDArray[np.bool_] = (through <= distance[tail]) & (tail[:, None] != np.arange(graph.switches))
+    return shortest
 
 
 def _in_order(graph: ChannelGraph, at: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -170,12 +171,15 @@ def _demand(traffic: Mapping[str, Any], topology: Mapping[str, Any], graph: Chan
     hosted = np.bincount(host, minlength=graph.switches).astype(float)
     if name == "uniform":
         return np.outer(hosted, hosted) / (number if traffic["self"] else number - 1)
-    if name == "adversarial" and topology["name"] == "dragonfly":
-        size = int(topology["terminals_per_router"] * topology["routers_per_group"])
+    at = _coordinates(topology)
+    if name == "adversarial" and (at is not None or topology["name"] == "dragonfly"):
+        # A router of a lattice counts as a group.
+        routers = int(topology["routers_per_group"]) if at is None else 1
+        size = number * routers // graph.switches
         member = np.zeros((number // size, graph.switches))
         np.add.at(member, (np.arange(number) // size, host), 1.0)
-        return member.T @ np.roll(member, -traffic["shift"], axis=0) / size
-    at = _coordinates(topology)
+        shifted: Floats = member.T @ np.roll(member, -int(traffic["shift"]), axis=0) / size
+        return shifted
     if name == "bit_complement":
         partner = np.arange(number)[::-1]
     elif at is None:

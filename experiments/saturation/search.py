@@ -13,7 +13,6 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from ...configs import config_hash, run_id
-from ...configs.warmup import settling_ns
 from ...simcore import __version__, results_version
 from ...simcore._files import read_plain
 from ...simcore.plugins import versions
@@ -27,6 +26,9 @@ from .bounds import bound_of
 
 _PROBES = "probes.json"
 _SECTION = "saturation"  # of the configuration of a search
+_WARMUPS = (
+    2.0  # shortest warm-ups that a search may take in addition to `max_ns`, because `measure_steady` may repeat one
+)
 _LEAST_LOAD = 1e-3  # a network that does not carry this load has no saturation load
 
 
@@ -204,13 +206,13 @@ def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     if config.run.load_q_table is not None:
         simulation.load_q_table(config.run.load_q_table)
     simulation.q_frozen = config.run.freeze_q_table
-    settling = settling_ns(plain)
     found = measure_steady(
         simulation,
         settings["precision"],
         settings["confidence"],
-        settings["max_ns"] + settling,
-        saturated_after_ns=settling,
+        settings["max_ns"] + _WARMUPS * config.run.warmup_ns,
+        warmup_ns=config.run.warmup_ns,
+        window_ns=config.run.measure_ns,
         report=report,
     )
     numbers = simulation.statistics()

@@ -29,7 +29,7 @@ HYPERX = "topology=hyperx_64"
 CUBE = ("topology=hyperx_4096", "topology.widths=[4,4,4]", "topology.terminals_per_router=4")
 RING = ("topology=torus_512", "topology.sizes=[8]")
 PATTERNS = (
-    *("uniform", "urb_x", "urb_y", "bit_complement", "swap2"),
+    *("uniform", "adversarial", "urb_x", "urb_y", "bit_complement", "swap2"),
     *("tornado", "transpose", "dimension_complement_reverse"),
 )
 
@@ -63,6 +63,8 @@ def study(tmp_path: Path, *words: str, router: str = "input_queued") -> list[dic
         (("routing=minimal", "traffic=adversarial", "topology=dragonfly_72"), 1 / 8),
         (("routing=par", "traffic=adversarial", "topology=dragonfly_72"), (1 + 1 / 8) / 2),
         (("routing=minimal", "traffic=adversarial", "traffic.shift=4", "topology=dragonfly_1056"), 1 / 32),
+        # 4 terminals of a router send to the next router; detours in the row have two hops.
+        (("routing=minimal", "traffic=adversarial", HYPERX), 1 / 4),
         (("routing=up_down", "traffic=uniform", "topology=fat_tree_64"), 1.0),
         # 4 x 4 x 4 routers with 4 terminals: the table of SC'19 scaled from 8 to 4.
         (("routing=dimension_order", "traffic=bit_complement", *CUBE), 1 / 4),
