@@ -5,7 +5,9 @@ choice of link lengths w gives a bound: the sum of all w, divided by the sum of 
 lengths give the bound by mean hops, and lengths of 1 across a cut give the bound of the cut (Dally & Towles, 3.3).
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ Floats = NDArray[np.float64]
 _MOST_ENTRIES = 2e7  # channels x switches, in a matrix
 _MINIMAL = ("minimal", "minimal_adaptive", "dimension_order")
 _GLOBAL_LENGTH = 100.0  # a minimal path of a Dragonfly has the fewest global hops, then the fewest local ones
-_SIZES = {"hyperx": "widths", "torus": "sizes"}  # parameters with the widths of a lattice
+_SIZES = {"hyperx": "widths", "mesh": "sizes", "torus": "sizes"}  # parameters with the widths of a lattice
 _HALVING = "uniform_random_bisection"
 
 
@@ -32,6 +34,13 @@ def bound_of(config: Mapping[str, Any]) -> float | None:
     Args:
         config: The resolved configuration of a run.
     """
+    sections = ("topology", "router", "routing", "traffic", "failures")
+    return _bound(json.dumps({key: config[key] for key in sections}))
+
+
+@lru_cache(maxsize=256)  # the seeds of a search share their bound, and large networks take seconds
+def _bound(text: str) -> float | None:
+    config = json.loads(text)
     router = config["router"]
     if len({router[f"link_bandwidth_gb_per_s_{kind}"] for kind in ("host", "local", "global")}) > 1:
         return None

@@ -14,7 +14,7 @@ from ..plotting.drawing import Style, polish
 from ..plotting.seeds import count_text
 from .summary import Line
 
-_BOUND: dict[str, Any] = {"color": "#CC79A7", "linewidth": 2.5, "solid_capstyle": "butt"}
+_BOUND: dict[str, Any] = {"color": "#FF2D2D", "linewidth": 2.0, "solid_capstyle": "butt"}
 _BAR_WIDTH, _LEAST_WIDTH, _HEIGHT = 0.42, 6.0, 3.1  # inches; the last one of a panel
 _GAP = 0.9  # width of the space between two patterns, in bars
 
