@@ -18,9 +18,8 @@ from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
-from flitgym.experiments import cost, plot
+from flitgym.experiments import cost, plot, regret, saturate
 from flitgym.experiments.record import keys_of
-from flitgym.experiments import regret, saturate
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.words import parse
 from hydra.core.override_parser.overrides_parser import OverridesParser
