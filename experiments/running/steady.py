@@ -1,6 +1,7 @@
 """`measure_steady`: finds the end of the warm-up, and measures until the intervals of the means are narrow enough."""
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,7 @@ class SteadyResult:
         effective_samples: Number of independent packets whose mean latency would have an equal interval; None if the
             latency does not vary.
         first_half: Mean packet latency in ns (0 without packets) and number of packets of the window's first half.
+        window_cpu_seconds: CPU time of the window.
     """
 
     steady: bool
@@ -49,6 +51,7 @@ class SteadyResult:
     warmup_end_ns: float
     effective_samples: float | None
     first_half: tuple[float, int]
+    window_cpu_seconds: float
 
 
 def measure_steady(
@@ -95,12 +98,18 @@ def check_steady(
     Raises:
         ConfigError: names the key, its value and the valid values.
     """
-    for key, value in (("precision", precision), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise ConfigError(f"run.{key}: {value:g} is invalid; use a number above 0 and below 1")
+    if not 0 < precision < 1:
+        raise ConfigError(
+            f"run.precision: {precision:g} is invalid; use a number above 0 and below 1, or 0 for fixed windows"
+        )
+    if not 0 < confidence < 1:
+        raise ConfigError(f"run.confidence: {confidence:g} is invalid; use a number above 0 and below 1")
     for key, value in (("warmup_ns", warmup_ns), ("measure_ns", window_ns), ("max_ns", max_ns)):
         if not (value >= 0 and math.isfinite(value)):
             raise ConfigError(f"run.{key}: {value:g} ns is negative or not finite")
+    end_ns = simulation.facts()["end_of_time_cycles"] * simulation.cycle_ns
+    if max_ns > end_ns:
+        raise ConfigError(f"run.max_ns: {max_ns:g} ns is beyond the end of simulated time ({end_ns:g} ns)")
     ns = _observation_cycles(simulation, window_ns) * simulation.cycle_ns
     least = (_rounded(max(warmup_ns / ns, _LEAST)) * _WARMUP_GROWTH + _LEAST) * ns
     if max_ns < least:
@@ -127,6 +136,7 @@ class _SteadyRun:
         self.simulation, self.cycles, self.ns = simulation, cycles, cycles * simulation.cycle_ns
         self.precision, self.confidence, self.report = precision, confidence, report
         self.now = self.begin = 0
+        self.cpu = 0.0  # seconds; at the beginning of the window, then of the window
         self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
         self.expected = 3.0 * _LEAST  # the length of the whole run, for the progress
 
@@ -136,6 +146,7 @@ class _SteadyRun:
         self._run_to(_rounded(max(warmup, _LEAST)), "warm-up")
         why = self._warm_up() or self._measure()
         self.simulation.end_window()
+        self.cpu = time.process_time() - self.cpu
         return self._concluded(why)
 
     def _warm_up(self) -> str:
@@ -174,7 +185,7 @@ class _SteadyRun:
 
     def _begin_window(self) -> None:
         self.simulation.begin_window()
-        self.begin = self.now
+        self.begin, self.cpu = self.now, time.process_time()
 
     def _run_to(self, end: int, phase: str) -> None:
         while self.now < end:
@@ -249,6 +260,7 @@ class _SteadyRun:
             warmup_end_ns=self.begin * self.ns,
             effective_samples=self._packet_variance() / latency.variance if latency and latency.variance else None,
             first_half=(float(latencies[:half].sum()) / max(count, 1), count),
+            window_cpu_seconds=self.cpu,
         )
 
     def _packet_variance(self) -> float:
