@@ -15,7 +15,7 @@ _LEAST = 2 * FINE  # observations of the shortest window
 _LATENCIES = (
     2.0  # mean packet latencies of the shortest batch, because packets that are in the network together are alike
 )
-_CARRIED = 0.97  # a network that accepts less of the offered load is saturated, as in `cautions.py`
+_CARRIED = 0.97  # of the packets; a network whose sources lose more is saturated, as in `cautions.py`
 _WARMUP_GROWTH = 1.5  # of the warm-up, from one test to the next
 _WINDOW_GROWTH = 1.2  # of the window
 _QUEUE_GROWTH = 1.75  # while the time doubles: linear growth gives 2, a random walk 1.41
@@ -157,8 +157,10 @@ class _SteadyRun:
             latencies, packets, accepted = self._series(0)
             # MSER-5 has found the end of the warm-up if it lies in the first half of the series.
             settled = [mser5(values) <= self.now // 2 for values in (accepted, _means(latencies, packets))]
-            if self._queues_grow() or (settled[0] and self._loses_load()):
-                return "saturated"
+            if self._queues_grow():
+                return "queues"
+            if settled[0] and self._loses_load():
+                return "losses"
             if all(settled):
                 return ""
             if self.now >= self.most:
@@ -171,8 +173,10 @@ class _SteadyRun:
             last = (self.most - self.begin) // FINE
             size = max(1, min(size, last))
             self._run_to(self.begin + size * FINE, "measure")
-            if self._queues_grow() or self._loses_load():
-                return "saturated"
+            if self._queues_grow():
+                return "queues"
+            if self._loses_load():
+                return "losses"
             found = self._estimates()
             if self._are_known(*found):
                 return ""
@@ -210,10 +214,14 @@ class _SteadyRun:
         return _LATENCIES * BATCHES * latency.mean
 
     def _loses_load(self) -> bool:
-        """Whether the network accepts less than the offered load."""
+        """Whether the sources lose packets beyond chance (`router.source_backlog=lost`)."""
         accepted = self._estimates()[1]
-        offered = self.simulation.statistics()["offered_load"]
-        return accepted is not None and accepted.interval[1] < _CARRIED * offered
+        return accepted is not None and self._lost_share() > 1 - _CARRIED + accepted.relative
+
+    def _lost_share(self) -> float:
+        numbers = self.simulation.statistics()
+        lost = numbers["generations_missed"]
+        return lost / max(lost + numbers["packets_generated"], 1.0)
 
     def _queues_grow(self) -> bool:
         """Whether the source queues grow linearly, without an increase of the accepted load."""
@@ -254,7 +262,7 @@ class _SteadyRun:
         return SteadyResult(
             steady=not why,
             reason=self._reason(why, latency, accepted),
-            saturated=why == "saturated",
+            saturated=why in ("queues", "losses"),
             latency_interval=latency.interval if latency else None,
             accepted_interval=accepted.interval if accepted else None,
             warmup_end_ns=self.begin * self.ns,
@@ -275,9 +283,11 @@ class _SteadyRun:
         return float(counts @ (middle - mean) ** 2 / counts.sum()) * self.simulation.cycle_ns**2
 
     def _reason(self, why: str, latency: Estimate | None, accepted: Estimate | None) -> str:
-        numbers, end = self.simulation.statistics(), f"{self.now * self.ns:,.0f} ns"
-        if why == "saturated":
-            return f"saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f})"
+        end = f"{self.now * self.ns:,.0f} ns"
+        if why == "queues":
+            return "saturated: the source queues grow"
+        if why == "losses":
+            return f"saturated: the sources lose {self._lost_share():.0%} of the packets"
         if why == "warm-up":
             return f"the warm-up has not ended after {end}; use a longer run.max_ns"
         if latency is None or accepted is None:

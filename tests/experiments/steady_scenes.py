@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from flitgym import Simulation, measure_steady
 
-LONG_NS = 500_000.0  # of each run for the long-run mean
+LONG_NS = 200_000.0  # of each run for the long-run mean
 LONG_RUNS = 4
 WINDOW_NS = 2_000.0  # the shortest window; the latency is about 30 ns
 
