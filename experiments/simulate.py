@@ -80,7 +80,16 @@ def summary(result: Mapping[str, Any], directory: Path, ran_now: bool) -> str:
         return f"{where}: no packet was delivered in the window"
     mean, p99 = result["packet_latency_mean_ns"], result["packet_latency_p99_ns"]
     accepted = f"accepted {result['accepted_load']:.3f} of {result['offered_load']:.3f}"
-    return f"{where}: {accepted}, latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns, hops {result['hops_mean']:.2f}"
+    line = f"{where}: {accepted}, latency mean {mean:,.0f} ns, p99 {p99:,.0f} ns, hops {result['hops_mean']:.2f}"
+    return f"{line}\n{_intervals(result)}" if "steady" in result else line
+
+
+def _intervals(result: Mapping[str, Any]) -> str:
+    state = "steady" if result["steady"] else "NOT steady"
+    latency, accepted = result["packet_latency_mean_ns_interval"], result["accepted_load_interval"]
+    known = f"latency {latency[0]:,.0f} to {latency[1]:,.0f} ns, accepted load {accepted[0]:.4f} to {accepted[1]:.4f}"
+    confidence, warmup = result["config"]["run"]["confidence"], result["warmup_end_ns"]
+    return f"  {state}, {100 * confidence:g} % intervals: {known}; warm-up {warmup:,.0f} ns"
 
 
 def _job_summary(job: Mapping[str, Any]) -> str:

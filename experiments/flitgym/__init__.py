@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from flitgym.experiments.api.calls import configuration, simulate, sweep
     from flitgym.experiments.api.result import Result
     from flitgym.experiments.api.runs import Runs
+    from flitgym.experiments.running.steady import SteadyResult, measure_steady
     from flitgym.experiments.running.sweep import RunFailedError
     from flitgym.simcore import ConfigError, CoreError, Simulation
 
@@ -31,8 +32,10 @@ __all__ = [
     "RunFailedError",
     "Runs",
     "Simulation",
+    "SteadyResult",
     "__version__",
     "configuration",
+    "measure_steady",
     "simulate",
     "sweep",
 ]
@@ -44,7 +47,9 @@ _HOMES = {
     "RunFailedError": "flitgym.experiments.running.sweep",
     "Runs": "flitgym.experiments.api.runs",
     "Simulation": "flitgym.simcore",
+    "SteadyResult": "flitgym.experiments.running.steady",
     "configuration": "flitgym.experiments.api.calls",
+    "measure_steady": "flitgym.experiments.running.steady",
     "simulate": "flitgym.experiments.api.calls",
     "sweep": "flitgym.experiments.api.calls",
 }

@@ -29,6 +29,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
     Returns:
         `cold_table`: a routing that learns was measured before its table had settled.
         `drift`: the mean latencies of the window's two halves differ by more than a tenth, although nothing changed.
+        `not_steady`: a run with `run.precision` has not reached it.
         `replaced`: because of failures, the routing for any graph replaced the routing for this topology.
         `threads`: some of `run.threads` had nothing to do.
         `late_events`: some of `failures.events` come after the end of the run.
@@ -38,6 +39,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
     found = {
         "cold_table": cold_table(config),
         "drift": _drift(numbers),
+        "not_steady": None if numbers.get("steady", True) else f"not steady: {numbers['steady_reason']}",
         "replaced": _replaced(config, numbers),
         "threads": _threads(config, numbers),
         "late_events": late_events(config, numbers.get("simulated_ns")),
@@ -149,7 +151,8 @@ def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
 
 
 def _drift(numbers: Mapping[str, Any]) -> str | None:
-    if numbers.get("changes_ns"):  # traffic or links changed, so the halves of the window differ by themselves
+    # If traffic or links changed, the halves of the window differ by themselves. `not_steady` replaces this warning.
+    if numbers.get("changes_ns") or "steady" in numbers:
         return None
     first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
     if first is None or second is None or abs(second - first) <= _DRIFT * first:

@@ -1,6 +1,7 @@
 """`measure_steady`: finds the end of the warm-up, and measures until the intervals of the means are narrow enough."""
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ _LEAST = 2 * FINE  # observations of the shortest window
 _LATENCIES = (
     2.0  # mean packet latencies of the shortest batch, because packets that are in the network together are alike
 )
-_CARRIED = 0.97  # a network that accepts less of the offered load is saturated, as in `cautions.py`
+_CARRIED = 0.97  # of the packets; a network whose sources lose more is saturated, as in `cautions.py`
 _WARMUP_GROWTH = 1.5  # of the warm-up, from one test to the next
 _WINDOW_GROWTH = 1.2  # of the window
 _QUEUE_GROWTH = 1.75  # while the time doubles: linear growth gives 2, a random walk 1.41
@@ -39,6 +40,7 @@ class SteadyResult:
         effective_samples: Number of independent packets whose mean latency would have an equal interval; None if the
             latency does not vary.
         first_half: Mean packet latency in ns (0 without packets) and number of packets of the window's first half.
+        window_cpu_seconds: CPU time of the window.
     """
 
     steady: bool
@@ -49,6 +51,7 @@ class SteadyResult:
     warmup_end_ns: float
     effective_samples: float | None
     first_half: tuple[float, int]
+    window_cpu_seconds: float
 
 
 def measure_steady(
@@ -95,12 +98,18 @@ def check_steady(
     Raises:
         ConfigError: names the key, its value and the valid values.
     """
-    for key, value in (("precision", precision), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise ConfigError(f"run.{key}: {value:g} is invalid; use a number above 0 and below 1")
+    if not 0 < precision < 1:
+        raise ConfigError(
+            f"run.precision: {precision:g} is invalid; use a number above 0 and below 1, or 0 for fixed windows"
+        )
+    if not 0 < confidence < 1:
+        raise ConfigError(f"run.confidence: {confidence:g} is invalid; use a number above 0 and below 1")
     for key, value in (("warmup_ns", warmup_ns), ("measure_ns", window_ns), ("max_ns", max_ns)):
         if not (value >= 0 and math.isfinite(value)):
             raise ConfigError(f"run.{key}: {value:g} ns is negative or not finite")
+    end_ns = simulation.facts()["end_of_time_cycles"] * simulation.cycle_ns
+    if max_ns > end_ns:
+        raise ConfigError(f"run.max_ns: {max_ns:g} ns is beyond the end of simulated time ({end_ns:g} ns)")
     ns = _observation_cycles(simulation, window_ns) * simulation.cycle_ns
     least = (_rounded(max(warmup_ns / ns, _LEAST)) * _WARMUP_GROWTH + _LEAST) * ns
     if max_ns < least:
@@ -127,6 +136,7 @@ class _SteadyRun:
         self.simulation, self.cycles, self.ns = simulation, cycles, cycles * simulation.cycle_ns
         self.precision, self.confidence, self.report = precision, confidence, report
         self.now = self.begin = 0
+        self.cpu = 0.0  # seconds; at the beginning of the window, then of the window
         self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
         self.expected = 3.0 * _LEAST  # the length of the whole run, for the progress
 
@@ -136,6 +146,7 @@ class _SteadyRun:
         self._run_to(_rounded(max(warmup, _LEAST)), "warm-up")
         why = self._warm_up() or self._measure()
         self.simulation.end_window()
+        self.cpu = time.process_time() - self.cpu
         return self._concluded(why)
 
     def _warm_up(self) -> str:
@@ -146,8 +157,10 @@ class _SteadyRun:
             latencies, packets, accepted = self._series(0)
             # MSER-5 has found the end of the warm-up if it lies in the first half of the series.
             settled = [mser5(values) <= self.now // 2 for values in (accepted, _means(latencies, packets))]
-            if self._queues_grow() or (settled[0] and self._loses_load()):
-                return "saturated"
+            if self._queues_grow():
+                return "queues"
+            if settled[0] and self._loses_load():
+                return "losses"
             if all(settled):
                 return ""
             if self.now >= self.most:
@@ -160,8 +173,10 @@ class _SteadyRun:
             last = (self.most - self.begin) // FINE
             size = max(1, min(size, last))
             self._run_to(self.begin + size * FINE, "measure")
-            if self._queues_grow() or self._loses_load():
-                return "saturated"
+            if self._queues_grow():
+                return "queues"
+            if self._loses_load():
+                return "losses"
             found = self._estimates()
             if self._are_known(*found):
                 return ""
@@ -174,7 +189,7 @@ class _SteadyRun:
 
     def _begin_window(self) -> None:
         self.simulation.begin_window()
-        self.begin = self.now
+        self.begin, self.cpu = self.now, time.process_time()
 
     def _run_to(self, end: int, phase: str) -> None:
         while self.now < end:
@@ -199,10 +214,14 @@ class _SteadyRun:
         return _LATENCIES * BATCHES * latency.mean
 
     def _loses_load(self) -> bool:
-        """Whether the network accepts less than the offered load."""
+        """Whether the sources lose packets beyond chance (`router.source_backlog=lost`)."""
         accepted = self._estimates()[1]
-        offered = self.simulation.statistics()["offered_load"]
-        return accepted is not None and accepted.interval[1] < _CARRIED * offered
+        return accepted is not None and self._lost_share() > 1 - _CARRIED + accepted.relative
+
+    def _lost_share(self) -> float:
+        numbers = self.simulation.statistics()
+        lost = numbers["generations_missed"]
+        return lost / max(lost + numbers["packets_generated"], 1.0)
 
     def _queues_grow(self) -> bool:
         """Whether the source queues grow linearly, without an increase of the accepted load."""
@@ -243,12 +262,13 @@ class _SteadyRun:
         return SteadyResult(
             steady=not why,
             reason=self._reason(why, latency, accepted),
-            saturated=why == "saturated",
+            saturated=why in ("queues", "losses"),
             latency_interval=latency.interval if latency else None,
             accepted_interval=accepted.interval if accepted else None,
             warmup_end_ns=self.begin * self.ns,
             effective_samples=self._packet_variance() / latency.variance if latency and latency.variance else None,
             first_half=(float(latencies[:half].sum()) / max(count, 1), count),
+            window_cpu_seconds=self.cpu,
         )
 
     def _packet_variance(self) -> float:
@@ -263,9 +283,11 @@ class _SteadyRun:
         return float(counts @ (middle - mean) ** 2 / counts.sum()) * self.simulation.cycle_ns**2
 
     def _reason(self, why: str, latency: Estimate | None, accepted: Estimate | None) -> str:
-        numbers, end = self.simulation.statistics(), f"{self.now * self.ns:,.0f} ns"
-        if why == "saturated":
-            return f"saturated (accepted {numbers['accepted_load']:.3f} of {numbers['offered_load']:.3f})"
+        end = f"{self.now * self.ns:,.0f} ns"
+        if why == "queues":
+            return "saturated: the source queues grow"
+        if why == "losses":
+            return f"saturated: the sources lose {self._lost_share():.0%} of the packets"
         if why == "warm-up":
             return f"the warm-up has not ended after {end}; use a longer run.max_ns"
         if latency is None or accepted is None:
