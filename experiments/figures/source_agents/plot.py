@@ -7,9 +7,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ...metrics import bootstrap_mean
 from ...plotting.drawing import Row, latency_axis, polish, select
 from ...plotting.patterns import title_of
 
+OVER_SEEDS = "vertical lines: 95 % bootstrap intervals of the means over the seeds"
 PATTERNS = ("uniform", "permutation", "adversarial1")
 # Name of the routing, and the choice of `source_paths`.
 ROUTINGS = {
@@ -57,6 +59,9 @@ def draw_panel(ax: Axes, rows: Sequence[Row], network: str, pattern: str) -> Non
         tail = [value(rows, network, pattern, name, failed, "packet_latency_p99_ns") for name in ROUTINGS]
         label = "5 % of the links fail" if failed else "all links"
         ax.bar(at, mean, 0.38, color=_COLORS[failed], label=f"mean, {label}")
+        for x, name in zip(at, ROUTINGS, strict=True):
+            _, low, high = bootstrap_mean(values(rows, network, pattern, name, failed, "packet_latency_mean_ns"))
+            ax.vlines(x, low, high, color="#333333", linewidth=1.2)  # without several seeds, both ends are NaN
         ax.plot(at, tail, linestyle="none", marker="_", markersize=9, color="k", label="" if failed else "p99")
         for x, name, top in zip(at, ROUTINGS, tail, strict=True):
             if (part := accepted(rows, network, pattern, name, failed)) < 0.95:
@@ -73,6 +78,17 @@ def value(rows: Sequence[Row], network: str, pattern: str, name: tuple[str, str]
     Raises:
         ValueError: there is no row.
     """
+    return float(np.mean(values(rows, network, pattern, name, failed, quantity)))
+
+
+def values(
+    rows: Sequence[Row], network: str, pattern: str, name: tuple[str, str], failed: bool, quantity: str
+) -> list[float]:
+    """A quantity, one number per seed.
+
+    Raises:
+        ValueError: there is no row.
+    """
     chosen = [
         float(row[quantity])
         for row in select(rows, pattern, name[0])
@@ -82,7 +98,7 @@ def value(rows: Sequence[Row], network: str, pattern: str, name: tuple[str, str]
     ]
     if not chosen:
         raise ValueError(f"no row for {' '.join(name)} on {network} under {pattern}")
-    return float(np.mean(chosen))
+    return chosen
 
 
 def accepted(rows: Sequence[Row], network: str, pattern: str, name: tuple[str, str], failed: bool) -> float:
