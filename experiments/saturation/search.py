@@ -24,6 +24,7 @@ from ..running.steady import measure_steady
 from ..terminal.progress import Report
 from .bounds import bound_of
 
+KIND = "saturation"  # of its result, which has other fields than that of a simulation
 _PROBES = "probes.json"
 _SECTION = "saturation"  # of the configuration of a search
 _WARMUPS = (
@@ -163,6 +164,7 @@ def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
     write_result(
         directory,
         {
+            "kind": KIND,
             "saturation_load": low,
             "refused_load": high,
             "saturation_accepted": probes[low].accepted if low else None,

@@ -221,6 +221,11 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     assert "6 runs, 0 finished before, 1 at a time" in alone.stderr
     assert (tmp_path / "results/alone/saturation.csv").read_bytes() == before
 
+    # The report of runs has no place for searches.
+    report = command("report.__main__", "results/alone")
+    assert report.returncode == 2
+    assert "no run below results/alone" in report.stderr
+
 
 def row(policy: str, carried: float, refused: float, bound: float | None = 0.5) -> dict[str, Any]:
     keys = {"network": "net", "scenario": "uniform", "policy": policy, "saturation_accepted": carried or None}
