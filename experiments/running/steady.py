@@ -138,12 +138,14 @@ class _SteadyRun:
         self.now = self.begin = 0
         self.cpu = 0.0  # seconds; at the beginning of the window, then of the window
         self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
-        self.expected = 3.0 * _LEAST  # the length of the whole run, for the progress
+        self.expected = 0.0  # the length of the whole run, for the progress
 
     def result(self, warmup: int, most: int) -> SteadyResult:
         """Run to the end; the arguments are the shortest warm-up and the longest run."""
         self.most = most // FINE * FINE
-        self._run_to(_rounded(max(warmup, _LEAST)), "warm-up")
+        begin = _rounded(max(warmup, _LEAST))
+        self.expected = _WARMUP_GROWTH * begin + _LEAST
+        self._run_to(begin, "warm-up")
         why = self._warm_up() or self._measure()
         self.simulation.end_window()
         self.cpu = time.process_time() - self.cpu
