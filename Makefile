@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +147,9 @@ one-definition: ## check that no type of the core has two definitions (needs GCC
 test-python: dev ## run the Python tests
 	@echo "== pytest"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+coverage: venv ## measure how often the intervals of run=steady contain the long-run mean (docs/steady.md, minutes)
+	@cd tests/experiments && ../../$(BIN)/python steady_scenes.py
 
 cluster-test: venv ## test a Ray cluster of two nodes, and jobs by submitit, on this machine (15 minutes)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster

@@ -41,7 +41,9 @@ def _simulate(config: DictConfig) -> None:
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
         with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
-            report = Forecast(bar.report if bar else no_report, lambda seconds: _say(forecast(config, seconds)))
+            shown = bar.report if bar else no_report
+            known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
+            report = Forecast(shown, lambda seconds: _say(forecast(config, seconds))) if known else shown
             result, ran_now = obtain(config, directory, report)
     print(summary(result, directory, ran_now), flush=True)
     say_cautions(NAME, [result])

@@ -18,6 +18,7 @@ _LATENCIES = (
 _CARRIED = 0.97  # of the packets; a network whose sources lose more is saturated, as in `cautions.py`
 _WARMUP_GROWTH = 1.5  # of the warm-up, from one test to the next
 _WINDOW_GROWTH = 1.2  # of the window
+_TESTS = 2  # with narrow intervals, because a single interval can be too narrow by chance
 _QUEUE_GROWTH = 1.75  # while the time doubles: linear growth gives 2, a random walk 1.41
 _QUEUE_SEGMENTS = 10  # of the second half of the run
 _LONG_WAIT = 0.02  # of the simulated time; a longer wait at one source is a sign of saturation
@@ -138,12 +139,14 @@ class _SteadyRun:
         self.now = self.begin = 0
         self.cpu = 0.0  # seconds; at the beginning of the window, then of the window
         self.queues: list[tuple[float, float]] = []  # mean and longest wait at a source, in cycles
-        self.expected = 3.0 * _LEAST  # the length of the whole run, for the progress
+        self.expected = 0.0  # the length of the whole run, for the progress
 
     def result(self, warmup: int, most: int) -> SteadyResult:
         """Run to the end; the arguments are the shortest warm-up and the longest run."""
         self.most = most // FINE * FINE
-        self._run_to(_rounded(max(warmup, _LEAST)), "warm-up")
+        begin = _rounded(max(warmup, _LEAST))
+        self.expected = _WARMUP_GROWTH * begin + _LEAST
+        self._run_to(begin, "warm-up")
         why = self._warm_up() or self._measure()
         self.simulation.end_window()
         self.cpu = time.process_time() - self.cpu
@@ -169,6 +172,7 @@ class _SteadyRun:
     def _measure(self) -> str:
         """Extend the window until the intervals are narrow. Returns why they are not, or an empty text."""
         size = max(_LEAST, self.now - self.begin) // FINE  # observations of a fine batch
+        known = 0  # successive tests with narrow intervals
         while True:
             last = (self.most - self.begin) // FINE
             size = max(1, min(size, last))
@@ -178,11 +182,13 @@ class _SteadyRun:
             if self._loses_load():
                 return "losses"
             found = self._estimates()
-            if self._are_known(*found):
+            known = known + 1 if self._are_known(*found) else 0
+            if known == _TESTS:
                 return ""
             if size >= last:
-                return "time"
+                return "" if known else "time"
             if self.now + size * FINE <= self.most and any(one and abs(one.drift) > _SURE for one in found):
+                known = 0
                 self._begin_window()  # the warm-up had not ended; no later window is shorter than this one
             else:
                 size = max(size + 1, math.ceil(size * _WINDOW_GROWTH))
