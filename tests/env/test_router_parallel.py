@@ -75,7 +75,7 @@ def test_actions_are_written_into_the_cores_table() -> None:
         {"decisions": "source"},
         {"decisions": "both"},
         # The first router of a path through a third group can be as near to the destination as that of a minimal path.
-        {"decisions": "source", "world": None, "overrides": ["topology=dragonfly_72", "traffic.load=0.2"]},
+        {"decisions": "source", "interval_ns": 1000.0, "world": None, "overrides": ["topology=dragonfly_72"]},
     ],
 )
 def test_the_bias_decides(keywords: dict[str, Any]) -> None:
@@ -184,7 +184,7 @@ def test_episodes_end() -> None:
         ({"intervals": 0}, "above 0"),
         ({"render_mode": "human"}, "there are no render modes"),
         ({"decisions": "sauce"}, "did you mean 'source'"),
-        ({"decisions": "source", "relation": "progressive"}, "routing.biased.decisions: source has no effect"),
+        ({"decisions": "source", "relation": "omni_war"}, "routing.biased.decisions: source has no effect"),
         ({"decisions": "source", "world": ONE_PATH}, "one path between any two routers, so a source has no choice"),
     ],
 )
