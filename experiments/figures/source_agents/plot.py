@@ -45,15 +45,15 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     Raises:
         ValueError: a routing has no row.
     """
-    lines = sizes(rows) + list(PATTERNS)
+    lines = [*sizes(rows), *PATTERNS]
     figure = Figure(figsize=(13, 2.7 * len(lines)), layout="constrained")
     panels = figure.subplots(len(lines), len(_NETWORKS), squeeze=False)
     for column, network in enumerate(_NETWORKS):
-        for ax, what in zip(panels[:, column], lines, strict=True):
-            if isinstance(what, str):
-                draw_latencies(ax, rows, network, what)
-            else:
-                draw_flows(ax, rows, network, what)
+        below = panels[len(lines) - len(PATTERNS) :, column]
+        for ax, pattern in zip(below, PATTERNS, strict=True):
+            draw_latencies(ax, rows, network, pattern)
+        for ax, size in zip(panels[:, column], sizes(rows), strict=False):
+            draw_flows(ax, rows, network, size)
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     return figure
 
@@ -90,6 +90,7 @@ def draw_latencies(ax: Axes, rows: Sequence[Row], network: str, pattern: str) ->
             at = (x, times[name, failed, "p99"])
             ax.annotate(f"{part:.2f}", at, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=7)
     latency_axis(ax)
+    ax.set_ylim(top=1.4 * max(times.values()))
     load = select(_of_traffic(rows), pattern)[0]["traffic.load"]
     ax.set_title(f"{network}, {title_of(pattern)} at {load:g}", fontsize=10, fontweight="bold")
     ax.set_ylabel("packet latency (ns)")
@@ -106,7 +107,7 @@ def _bars(
         ax.bar(at, mean, 0.38, color=_COLORS[failed], label=f"mean, {links}")
         ax.plot(at, tail, linestyle="none", marker="_", markersize=9, color="k", label="" if failed else "p99")
         places += [(float(x), name, failed) for x, name in zip(at, names, strict=True)]
-    labels = [ROUTINGS[name].replace(", ", ",\n") for name in names]
+    labels = [ROUTINGS[name].replace(", ", ",\n").replace("Q-", "Q-\n") for name in names]
     ax.set_xticks(range(len(labels)), labels, fontsize=7)
     polish(ax)
     ax.grid(False, axis="x")
