@@ -205,11 +205,8 @@ def load_policy(
             f"policy file {path}: its format is {metadata.get('format')!r}, this version reads {FORMAT}, {FORMAT_2} "
             f"and {FORMAT_3}"
         )
-    needed = {"activation": ACTIVATIONS} if metadata["format"] != FORMAT else {}
-    if metadata["format"] == FORMAT_3:
-        needed["decisions"] = DECISIONS
-    for key, valid in needed.items():
-        if metadata.get(key) not in valid:
+    for key, valid, since in (("activation", ACTIVATIONS, FORMAT_2), ("decisions", DECISIONS, FORMAT_3)):
+        if metadata["format"] >= since and metadata.get(key) not in valid:
             raise ConfigError(f"policy file {path}: " + unknown(key, str(metadata.get(key)), valid))
     layers: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
     while f"layers.{len(layers)}.weight" in tensors and f"layers.{len(layers)}.bias" in tensors:
