@@ -79,6 +79,7 @@ class Config(Hyperparameters):
     """Hyperparameters of `agent=dqn`. RLlib's version has only the inherited ones. Times in ns."""
 
     name: str = "dqn"
+    decisions: str = "router"  # source: the source chooses a path for each packet; both: routers also choose ports
     # experience
     networks: int = 4  # simulated in parallel
     run_ns: float = 2000  # simulated time of a round
@@ -147,7 +148,7 @@ class Agent:
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:
         """Parameters of `routing=policy` for the rollouts."""
-        return {key: getattr(config, key) for key in SEEN}
+        return {key: getattr(config, key) for key in (*SEEN, "decisions")}
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run, then learn from their transitions."""

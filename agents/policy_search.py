@@ -322,6 +322,8 @@ def _base(config: Config) -> Layers | None:
         raise ConfigError(words if words.startswith("agent.base") else f"agent.base: {words}") from error
     if metadata.get("activation", "relu") != "relu":
         raise ConfigError(f"agent.base: {config.base} has activation={metadata['activation']}; a search needs relu")
+    if metadata.get("decisions", "router") != "router":
+        raise ConfigError(f"agent.base: {config.base} has decisions={metadata['decisions']}; a search needs router")
     for key, missing in (("network", ""), ("observation", ""), ("relation", ""), ("slots", ""), ("slots_by", "random")):
         own, given = str(getattr(config, key)), metadata.get(key, missing)
         if own != given:

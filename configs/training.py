@@ -160,6 +160,8 @@ def training_hash(config: DictConfig) -> str:
         identity["agent"] = _with_base(identity["agent"])
     if identity["agent"].get("dataset"):
         identity["agent"]["dataset"] = file_hash("agent.dataset", identity["agent"]["dataset"])
+    if identity["agent"].get("decisions") == "router":  # early trainings have no such key
+        identity["agent"].pop("decisions")
     identity["agent"] = with_old_keys(identity["agent"])
     identity["topology"] = without_later("topology", identity["topology"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]

@@ -40,6 +40,7 @@ class RouterKeywords(TypedDict, total=False):
     reward: str
     slots: int
     relation: str
+    decisions: str
     record: int
 
 
@@ -71,11 +72,11 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     Args:
         render_mode: must be None.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `relation`: see `PacketOptions`; `interval_ns`: simulated
-            time of a step (1,000); `intervals`: steps of an episode (without it 100 for traffic, no limit for a
-            workload); `bias_flits`: bound of an action (64);
-            `reward`: `team` or `local`; `record`: transitions that the core keeps (65,536); it must be at least the
-            number in an interval.
+        **keywords: `world`, `overrides`, `vary`, `slots`, `relation`: see `PacketOptions`; `decisions`: `router`, or
+            `source` or `both`, where the biases of a router choose the paths of the packets from its own terminals;
+            `interval_ns`: simulated time of a step (1,000); `intervals`: steps of an episode (without it 100 for
+            traffic, no limit for a workload); `bias_flits`: bound of an action (64); `reward`: `team` or `local`;
+            `record`: transitions that the core keeps (65,536); it must be at least the number in an interval.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
@@ -113,6 +114,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             "name": "biased",
             "slots": keywords.get("slots", 8),
             "relation": keywords.get("relation", "widest"),
+            "decisions": keywords.get("decisions", "router"),
             "record": keywords.get("record", 65_536),
             "reward": "end_to_end_delay",
         }

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 FORMAT = "flitgym-policy-1"
 FORMAT_2 = "flitgym-policy-2"  # names the activation; earlier versions of flitgym, which know only `relu`, refuse it
+FORMAT_3 = "flitgym-policy-3"  # also names the decisions, which earlier versions would leave to every router
+FORMATS = (FORMAT, FORMAT_2, FORMAT_3)
 ACTIVATIONS = ("relu", "tanh")
+DECISIONS = ("router", "source", "both")
 
 Pairs = Sequence[tuple[ArrayLike, ArrayLike]]
 
@@ -35,6 +38,8 @@ def save_policy(
     relation: str = "widest",
     slots_by: str = "random",
     activation: str = "relu",
+    decisions: str = "router",
+    flowlet_gap_ns: float = 0.0,
     provenance: Mapping[str, str] | None = None,
 ) -> None:
     """Write a policy atomically.
@@ -51,6 +56,8 @@ def save_policy(
         relation: the relation that lists the candidates.
         slots_by: how candidates are selected if there are more than slots: `random` or `estimate`.
         activation: the function of the hidden units, `relu` or `tanh`.
+        decisions: the places of the decisions, `router`, `source` or `both`; see `PacketOptions`.
+        flowlet_gap_ns: see `PacketOptions`.
         provenance: the origin of the weights, with the keys of `PROVENANCE`: the command, the hash of the training's
             configuration, the version of flitgym. There is no date, so equal trainings write equal bytes.
 
@@ -60,6 +67,8 @@ def save_policy(
     """
     if activation not in ACTIVATIONS:
         raise ConfigError(unknown("save_policy(): activation", activation, ACTIVATIONS, "function"))
+    if decisions not in DECISIONS:
+        raise ConfigError(unknown("save_policy(): decisions", decisions, DECISIONS, "value"))
     tensors: dict[str, np.ndarray[Any, Any]] = {}
     inputs = None
     for k, (weight, bias) in enumerate(layers):
@@ -81,6 +90,9 @@ def save_policy(
         metadata["slots_by"] = slots_by
     if activation != "relu":  # equal policies keep the bytes that earlier versions wrote
         metadata |= {"format": FORMAT_2, "activation": activation}
+    if (decisions, flowlet_gap_ns) != ("router", 0):
+        metadata |= {"format": FORMAT_3, "activation": activation}
+        metadata |= {"decisions": decisions, "flowlet_gap_ns": str(float(flowlet_gap_ns))}
     for key, value in (provenance or {}).items():
         if key not in PROVENANCE:
             raise ConfigError(unknown("save_policy(): provenance", key, PROVENANCE, "key"))
@@ -103,7 +115,7 @@ def save_batch_policy(
 
     Args:
         path: `*.safetensors`.
-        batch: gives observation, slots, relation and topology; `reset()` was called.
+        batch: gives observation, slots, relation, decisions and topology; `reset()` was called.
         model: a `torch.nn.Sequential` of `Linear` and one kind of `ReLU` or `Tanh`, or weights and biases as for
             `save_policy`.
         network: `slots`: the model maps the general features and those of a slot to the score of the slot; `flat`: it
@@ -147,6 +159,8 @@ def save_batch_policy(
         relation=options.relation,
         slots_by=options.slots_by,
         activation=found or activation or "relu",
+        decisions=options.decisions,
+        flowlet_gap_ns=options.flowlet_gap_ns,
         provenance=provenance,
     )
 
@@ -186,12 +200,14 @@ def load_policy(
         tensors, metadata = read(path)
     except OSError as error:
         raise ConfigError(f"policy file {path}: {error}") from error
-    if metadata.get("format") not in (FORMAT, FORMAT_2):
+    if metadata.get("format") not in FORMATS:
         raise ConfigError(
-            f"policy file {path}: its format is {metadata.get('format')!r}, this version reads {FORMAT} and {FORMAT_2}"
+            f"policy file {path}: its format is {metadata.get('format')!r}, this version reads {FORMAT}, {FORMAT_2} "
+            f"and {FORMAT_3}"
         )
-    if metadata["format"] == FORMAT_2 and metadata.get("activation") not in ACTIVATIONS:
-        raise ConfigError(f"policy file {path}: " + unknown("activation", str(metadata.get("activation")), ACTIVATIONS))
+    for key, valid, since in (("activation", ACTIVATIONS, FORMAT_2), ("decisions", DECISIONS, FORMAT_3)):
+        if metadata["format"] >= since and metadata.get(key) not in valid:
+            raise ConfigError(f"policy file {path}: " + unknown(key, str(metadata.get(key)), valid))
     layers: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
     while f"layers.{len(layers)}.weight" in tensors and f"layers.{len(layers)}.bias" in tensors:
         k = len(layers)

@@ -374,9 +374,9 @@ def _shipped() -> set[str]:
 
 
 def shipped(policies: str) -> str:
-    """Policies that come with flitgym, with the observation and the training command from their files."""
+    """Policies that come with flitgym (`all` of them), with observation and training command from their files."""
     rows = []
-    for policy in policies.split(","):
+    for policy in sorted(_shipped()) if policies == "all" else policies.split(","):
         layers, header = load_policy(shipped_policy(policy))
         sizes = [layers[0][0].shape[1], *(len(bias) for _, bias in layers)]
         sees = (f"`{header['observation']}`", "-".join(map(str, sizes)), header["slots"], f"`{header['relation']}`")

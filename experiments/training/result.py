@@ -66,6 +66,7 @@ def finish(
         topology=trained_on(config),
         relation=routing.get("relation", "widest"),
         slots_by=routing.get("slots_by", "random"),
+        decisions=routing.get("decisions", "router"),
         provenance={**trained_by, "training_hash": identity, "version": __version__},
     )
     from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import

@@ -12,7 +12,16 @@ from flitgym.simcore._policy_file import packed, read
 from safetensors import safe_open
 from safetensors.numpy import save
 
-SHIPPED = ["dqn", "dqn_dragonfly", "dqn_priced", "dqn_universal", "flitgym", "search_jobs", "search_universal"]
+SHIPPED = [
+    "dqn",
+    "dqn_dragonfly",
+    "dqn_priced",
+    "dqn_source",
+    "dqn_universal",
+    "flitgym",
+    "search_jobs",
+    "search_universal",
+]
 
 
 def halves(data: bytes) -> tuple[dict[str, object], bytes]:

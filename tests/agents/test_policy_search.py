@@ -124,6 +124,7 @@ def test_without_prices_a_base_plays_as_it_is(mixture: Mixture) -> None:
             "agent.base: dqn has relation=widest, but agent.relation=five_hop",
         ),
         ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate, but agent.slots_by=random"),
+        ({"base": "dqn_source"}, "agent.base: dqn_source has decisions=source; a search needs router"),
         ({**BASE, "slots": 5}, "agent.base: dqn has slots=6, but agent.slots=5"),
     ],
 )

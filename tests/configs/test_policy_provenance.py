@@ -57,7 +57,8 @@ def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced", "flitgym"]
+    "name",
+    ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced", "dqn_source", "flitgym"],
 )
 def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
     register_training(trainable())
@@ -69,10 +70,16 @@ def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> Non
     hyperparameters, agent = trainable()[config.agent.name]
     settings: Any = OmegaConf.to_container(config.agent, resolve=True)
     # The named training makes policies of this kind, on these networks, and has the recorded hash if there is one.
-    made = {"relation": "widest", "slots_by": "random", **agent.routing(hyperparameters(**settings))}
+    made = {
+        "relation": "widest",
+        "slots_by": "random",
+        "decisions": "router",
+        **agent.routing(hyperparameters(**settings)),
+    }
     for key in ("network", "slots", "observation", "relation"):
         assert metadata[key] == str(made[key]), key
     assert metadata.get("slots_by", "random") == made["slots_by"]
+    assert metadata.get("decisions", "router") == made["decisions"]
     assert metadata["topology"] == trained_on(config)
     assert metadata.get("training_hash", training_hash(config)) == training_hash(config)
 

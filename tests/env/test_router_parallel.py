@@ -11,6 +11,8 @@ from flitgym.simcore import ConfigError, CoreError
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 from pettingzoo.test.state_test import test_state_space as check_state_space
 
+ONE_PATH = {"topology": {"name": "graph", "links": [0, 1, 1, 2], "terminals_per_router": 2}, "traffic": "uniform"}
+
 
 def small(**keywords: Any) -> RouterParallelEnv:
     return RouterParallelEnv(**{"world": TRIANGLE, "intervals": 5, "interval_ns": 200.0, **keywords})
@@ -66,10 +68,20 @@ def test_actions_are_written_into_the_cores_table() -> None:
     assert not env.simulation.memory("biases")[0].any()
 
 
-def test_the_bias_decides() -> None:
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {},
+        {"decisions": "source"},
+        {"decisions": "both"},
+        # The first router of a path through a third group can be as near to the destination as that of a minimal path.
+        {"decisions": "source", "interval_ns": 1000.0, "world": None, "overrides": ["topology=dragonfly_72"]},
+    ],
+)
+def test_the_bias_decides(keywords: dict[str, Any]) -> None:
     parts = {}
     for bias in (-60.0, 60.0):
-        env = small(intervals=3)
+        env = small(intervals=3, **keywords)
         env.reset(seed=1)
         action = np.full(env.table.shape[1], bias, np.float32)
         # Congestion is queue x hops, so with a bias below 0 a detour always weighs less than the direct link.
@@ -171,6 +183,9 @@ def test_episodes_end() -> None:
         ({"reward": "teem"}, "did you mean 'team'"),
         ({"intervals": 0}, "above 0"),
         ({"render_mode": "human"}, "there are no render modes"),
+        ({"decisions": "sauce"}, "did you mean 'source'"),
+        ({"decisions": "source", "relation": "omni_war"}, "routing.biased.decisions: source has no effect"),
+        ({"decisions": "source", "world": ONE_PATH}, "one path between any two routers, so a source has no choice"),
     ],
 )
 def test_wrong_arguments_are_explained(keywords: dict[str, Any], words: str) -> None:

@@ -1,13 +1,17 @@
 """Decisions at the source: the id, the keywords, the batch, and the block `returned`."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.env import NO_DECISION, PacketBatch
+from flitgym.agents.policy.file import load_policy, save_batch_policy, save_policy
+from flitgym.configs.policies import shipped_policy
+from flitgym.env import NO_DECISION, PacketBatch, play
 from flitgym.env.packet_options import SOURCE_OBSERVATION
 from flitgym.simcore import ConfigError, Simulation
+from numpy.typing import NDArray
 
 WORLD = ["topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.2"]
 LINE = ["topology=graph", "topology.links=[0,1,1,2]", "topology.terminals_per_router=2", "traffic=uniform"]
@@ -110,3 +114,52 @@ def test_the_core_decides_from_returned_delays() -> None:
         simulation.run(4_000)
         accepted[routing] = simulation.statistics()["accepted_load"]
     assert accepted["source_paths"] > 1.5 * accepted["minimal"]
+
+
+def longest(path: Path, **keywords: Any) -> dict[str, str]:
+    """Write a policy of a batch that takes the path with the most hops. Returns its metadata."""
+    batch = PacketBatch(1, overrides=WORLD, observation=SOURCE_OBSERVATION, **keywords)
+    batch.reset(seed=1)
+    features = [feature["name"] for feature in (*batch.seam["general"], *batch.seam["per_slot"])]
+    weight = np.array([[name == "returned.path_hops" for name in features]], np.float32)
+    save_batch_policy(path, batch, [(weight, np.zeros(1, np.float32))])
+    return load_policy(path)[1]
+
+
+@pytest.mark.parametrize(("decisions", "gap_ns"), [("source", 0.0), ("both", 0.0), ("source", 500.0)])
+def test_a_policy_file_decides_where_it_was_trained(tmp_path: Path, decisions: str, gap_ns: float) -> None:
+    file, made = tmp_path / "longest.safetensors", {"decisions": decisions, "flowlet_gap_ns": gap_ns}
+    metadata = longest(file, **made)
+    assert (metadata["format"], metadata["decisions"]) == ("flitgym-policy-3", decisions)
+    assert float(metadata["flowlet_gap_ns"]) == gap_ns
+    batch = PacketBatch(1, overrides=WORLD, observation=SOURCE_OBSERVATION, **made)
+    batch.reset(seed=1)
+    hops = [k for k, name in enumerate(names(batch.seam, 8)) if name == "returned.path_hops"]
+
+    def rule(observation: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.where(mask, observation[:, hops], -1).argmax(axis=1)
+
+    window = {"overrides": WORLD, "seeds": (5,), "warmup_ns": 500, "measure_ns": 1_000}
+    assert play(file, **window) == play(rule, **window, observation=SOURCE_OBSERVATION, **made)
+
+
+def test_a_policy_at_the_source_plays_nowhere_else(tmp_path: Path) -> None:
+    file = tmp_path / "longest.safetensors"
+    longest(file, decisions="source")
+    world = {"topology": "dragonfly", "traffic": "uniform"}
+
+    def refused(words: str, **routing: Any) -> None:
+        with pytest.raises(ConfigError, match=words):
+            Simulation({**world, "routing": {"name": "policy", "path": str(file), **routing}})
+
+    refused(r"routing\.policy\.decisions: both, but the policy file .* says source; leave it out", decisions="both")
+    refused(r"routing\.policy\.flowlet_gap_ns: 9, but the policy file .* says 0; leave it out", flowlet_gap_ns=9)
+    of_routers = shipped_policy("dqn")
+    refused(r"decisions: source, but the policy file .* says router; leave it out", path=of_routers, decisions="source")
+    with pytest.raises(ConfigError, match=r"and decisions=source, does not run on this network: .* one path between"):
+        play(file, overrides=LINE)
+    file.write_bytes(file.read_bytes().replace(b"flitgym-policy-3", b"flitgym-policy-9"))
+    refused("its format is 'flitgym-policy-9', this version reads flitgym-policy-1, flitgym-policy-2 and flitgym-po")
+    kind: dict[str, Any] = {"network": "slots", "slots": 2, "observation": "progress", "topology": "any"}
+    with pytest.raises(ConfigError, match="did you mean 'source'"):
+        save_policy(file, [(np.zeros((1, 3)), np.zeros(1))], **kind, decisions="sauce")

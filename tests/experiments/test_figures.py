@@ -67,6 +67,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     if has_workload(run.plain):
         names = [job["name"] for job in core_sections(config)["workload"]["jobs"]]
         job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}
+        job |= {"message_latency_mean_ns": 30e3, "message_latency_p99_ns": 60e3}
         result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, "config": config}
         result["system_throughput_gb_per_ms"] = 2.0
         result |= {"wall_seconds": 2.0, "flit_hops": 1e6, "packets_delivered": 1e5, "simulated_ns": 1e6}
@@ -133,6 +134,12 @@ def test_a_missing_curve_stops_the_figure(figure: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"no row for pattern uniform and routing {missing}"):
         reproduce.draw(figure, incomplete, tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_flow_stops_the_figure_of_sources(tmp_path: Path) -> None:
+    incomplete = [r for r in quick("source_agents") if player_of(r) != "q_adaptive"]
+    with pytest.raises(ValueError, match="no row for messages of 65536 bytes and routing q_adaptive on dragonfly"):
+        reproduce.draw("source_agents", incomplete, tmp_path)
 
 
 def test_a_missing_bar_stops_the_stencil(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from flitgym.agents import dqn, policy_search, ppo, trainable
 from flitgym.agents.learning.divergence import DivergedError, require_finite
 from flitgym.agents.policy.file import load_policy
 from flitgym.configs import CONFIG_DIR, explain
-from flitgym.configs.training import register_training
+from flitgym.configs.training import register_training, training_hash
 from flitgym.env import World
 from flitgym.experiments.train import train as run_training
 from flitgym.experiments.training.tracking import read_progress, trackers
@@ -25,8 +25,9 @@ from flitgym.simcore import ConfigError, CoreError, __version__
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
 from hydra.errors import HydraException
+from omegaconf import open_dict
 from omegaconf.errors import OmegaConfBaseException
-from training_scenes import OWN, SMALL
+from training_scenes import OWN, SMALL, composed
 
 SMALL_WORLD = World(
     {
@@ -131,6 +132,18 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     assert "accepted" in used.stdout
 
 
+def test_a_training_at_the_source_makes_a_policy_of_the_source(tmp_path: Path):
+    quick(tmp_path, "rounds=3", "agent.decisions=source", "agent.observation=progress+queues+returned")
+    _, metadata = load_policy(tmp_path / "policy.safetensors")
+    assert (metadata["format"], metadata["decisions"]) == ("flitgym-policy-3", "source")
+    # The hash of an early training, whose configuration had no such key, is the same today.
+    without = composed("seed=1")
+    with open_dict(without.agent):
+        del without.agent["decisions"]
+    assert training_hash(without) == training_hash(composed("seed=1"))
+    assert training_hash(without) != training_hash(composed("seed=1", "agent.decisions=source"))
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -139,6 +152,7 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
         (["agent.observation=queue"], "did you mean 'queues'"),
         (["agent.reward=delay"], "hop_delay"),
         (["agent.network=round"], "flat"),
+        (["agent.decisions=sauce"], "did you mean 'source'"),
         (["rounds=0"], "rounds: 0"),
         (["track.to=wandbb"], "did you mean 'wandb'"),
         (["device=cuda:7"], "cuda:7"),

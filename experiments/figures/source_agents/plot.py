@@ -1,4 +1,7 @@
-"""Draws packet latency of decisions at the source, on two networks under three patterns, with and without failures."""
+"""Draws decisions at the source, on two networks, with and without failures.
+
+The quantities are flow completion times of long messages, and latencies of packets under three patterns.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,101 +10,167 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...metrics import bootstrap_mean
 from ...plotting.drawing import Row, latency_axis, polish, select
 from ...plotting.patterns import title_of
+from ...plotting.players import player_of
 
-OVER_SEEDS = "vertical lines: 95 % bootstrap intervals of the means over the seeds"
 PATTERNS = ("uniform", "permutation", "adversarial1")
 # Name of the routing, and the choice of `source_paths`.
-ROUTINGS = {
+Name = tuple[str, str]
+ROUTINGS: dict[Name, str] = {
     ("ecmp", ""): "ECMP",
     ("packet_spray", ""): "spraying",
+    ("flowlet", ""): "flowlets",
     ("reps", ""): "REPS-like",
     ("ugal", ""): "UGAL",
+    ("q_adaptive", ""): "Q-adaptive",
     ("source_paths", "flow"): "source, hash",
     ("source_paths", "spray"): "source, random",
     ("source_paths", "recycle"): "source, recycling",
     ("source_paths", "learned"): "source, learned",
+    ("dqn_source", ""): "source, trained",
 }
-LEARNED = ("source_paths", "learned")
-AT_SOURCE = ("ecmp", "packet_spray", "reps")  # baselines at the source, over minimal paths
+LEARNED, TRAINED = ("source_paths", "learned"), ("dqn_source", "")
+AT_SOURCE = ("ecmp", "packet_spray", "flowlet", "reps")  # baselines at the source, over minimal paths
+_OF_FLOWS = "q_adaptive"  # has no latencies, whose windows are too short for its tables
 _NETWORKS = ("dragonfly", "slim_fly")
 _COLORS = {False: "#0072B2", True: "#D55E00"}
+_STATES = {False: "all links", True: "5 % of the links fail"}
+_STATISTICS = ("mean", "p99")
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """A column per network and a row per pattern: mean latency of each routing, without and with failed links.
+    """A column per network, a row per size of the messages and per pattern: each routing, without and with failures.
 
     Raises:
         ValueError: a routing has no row.
     """
-    figure = Figure(figsize=(12, 8.5), layout="constrained")
-    panels = figure.subplots(len(PATTERNS), len(_NETWORKS), squeeze=False)
-    for line, pattern in zip(panels, PATTERNS, strict=True):
-        for ax, network in zip(line, _NETWORKS, strict=True):
-            draw_panel(ax, rows, network, pattern)
-            load = select(rows, pattern)[0]["traffic.load"]
-            ax.set_title(f"{network}, {title_of(pattern)} at {load:g}", fontsize=10, fontweight="bold")
-        line[0].set_ylabel("packet latency (ns)")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+    lines = [*sizes(rows), *PATTERNS]
+    figure = Figure(figsize=(13, 2.7 * len(lines)), layout="constrained")
+    panels = figure.subplots(len(lines), len(_NETWORKS), squeeze=False)
+    for column, network in enumerate(_NETWORKS):
+        below = panels[len(lines) - len(PATTERNS) :, column]
+        for ax, pattern in zip(below, PATTERNS, strict=True):
+            draw_latencies(ax, rows, network, pattern)
+        for ax, size in zip(panels[:, column], sizes(rows), strict=False):
+            draw_flows(ax, rows, network, size)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     return figure
 
 
-def draw_panel(ax: Axes, rows: Sequence[Row], network: str, pattern: str) -> None:
-    """Draw a bar per routing and state of the links; a mark is the 99th percentile.
+def draw_flows(ax: Axes, rows: Sequence[Row], network: str, size: int) -> None:
+    """Draw the flow completion times of messages of a size; a dotted line is the time of an idle network."""
+    times = {
+        (name, failed, statistic): flow_us(rows, network, size, name, failed, statistic)
+        for name in ROUTINGS
+        for failed in _STATES
+        for statistic in _STATISTICS
+    }
+    _bars(ax, ROUTINGS, times)
+    ax.axhline(idle_us(rows, size), color="#444444", linestyle=":", linewidth=1, label="size / bandwidth of a link")
+    ax.set_ylim(0, 1.08 * max(times.values()))
+    ax.set_title(f"{network}, permutation of {size >> 10:,} KiB", fontsize=10, fontweight="bold")
+    ax.set_ylabel("flow completion time (us)")
+
+
+def draw_latencies(ax: Axes, rows: Sequence[Row], network: str, pattern: str) -> None:
+    """Draw packet latencies under a pattern.
 
     A number above the bars is the accepted part of the load, if it is below 0.95.
     """
-    for failed in (False, True):
-        at = np.arange(len(ROUTINGS)) + (0.2 if failed else -0.2)
-        mean = [value(rows, network, pattern, name, failed, "packet_latency_mean_ns") for name in ROUTINGS]
-        tail = [value(rows, network, pattern, name, failed, "packet_latency_p99_ns") for name in ROUTINGS]
-        label = "5 % of the links fail" if failed else "all links"
-        ax.bar(at, mean, 0.38, color=_COLORS[failed], label=f"mean, {label}")
-        for x, name in zip(at, ROUTINGS, strict=True):
-            _, low, high = bootstrap_mean(values(rows, network, pattern, name, failed, "packet_latency_mean_ns"))
-            ax.vlines(x, low, high, color="#333333", linewidth=1.2)  # without several seeds, both ends are NaN
-        ax.plot(at, tail, linestyle="none", marker="_", markersize=9, color="k", label="" if failed else "p99")
-        for x, name, top in zip(at, ROUTINGS, tail, strict=True):
-            if (part := accepted(rows, network, pattern, name, failed)) < 0.95:
-                ax.annotate(f"{part:.2f}", (x, top), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=7)
+    names = [name for name in ROUTINGS if name[0] != _OF_FLOWS]
+    times = {
+        (name, failed, statistic): value(rows, network, pattern, name, failed, f"packet_latency_{statistic}_ns")
+        for name in names
+        for failed in _STATES
+        for statistic in _STATISTICS
+    }
+    for x, name, failed in _bars(ax, names, times):
+        if (part := accepted(rows, network, pattern, name, failed)) < 0.95:
+            at = (x, times[name, failed, "p99"])
+            ax.annotate(f"{part:.2f}", at, xytext=(0, 3), textcoords="offset points", ha="center", fontsize=7)
     latency_axis(ax)
-    ax.set_xticks(range(len(ROUTINGS)), [label.replace(", ", ",\n") for label in ROUTINGS.values()], fontsize=8)
+    ax.set_ylim(top=1.4 * max(times.values()))
+    load = select(_of_traffic(rows), pattern)[0]["traffic.load"]
+    ax.set_title(f"{network}, {title_of(pattern)} at {load:g}", fontsize=10, fontweight="bold")
+    ax.set_ylabel("packet latency (ns)")
+
+
+def _bars(
+    ax: Axes, names: Sequence[Name] | Mapping[Name, str], times: Mapping[tuple[Name, bool, str], float]
+) -> list[tuple[float, Name, bool]]:
+    """A bar per routing and state of the links for the mean, and a mark for the p99; returns their places."""
+    places = []
+    for failed, links in _STATES.items():
+        at = np.arange(len(names)) + (0.2 if failed else -0.2)
+        mean, tail = ([times[name, failed, statistic] for name in names] for statistic in _STATISTICS)
+        ax.bar(at, mean, 0.38, color=_COLORS[failed], label=f"mean, {links}")
+        ax.plot(at, tail, linestyle="none", marker="_", markersize=9, color="k", label="" if failed else "p99")
+        places += [(float(x), name, failed) for x, name in zip(at, names, strict=True)]
+    labels = [ROUTINGS[name].replace(", ", ",\n").replace("Q-", "Q-\n") for name in names]
+    ax.set_xticks(range(len(labels)), labels, fontsize=7)
     polish(ax)
     ax.grid(False, axis="x")
+    return places
 
 
-def value(rows: Sequence[Row], network: str, pattern: str, name: tuple[str, str], failed: bool, quantity: str) -> float:
+def _of_traffic(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get("workload.name", "none") == "none"]
+
+
+def _of_jobs(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.get("workload.name", "none") != "none"]
+
+
+def _size(row: Row) -> int:
+    return int(row["workload.jobs"][0]["bytes"])
+
+
+def sizes(rows: Sequence[Row]) -> list[int]:
+    """The sizes of the messages in bytes."""
+    return sorted({_size(row) for row in _of_jobs(rows)})
+
+
+def idle_us(rows: Sequence[Row], size: int) -> float:
+    """The time in which a terminal sends a message of this size."""
+    return size / float(rows[0]["router.link_bandwidth_gb_per_s_host"]) * 1e-3
+
+
+def _mean(rows: Sequence[Row], network: str, name: Name, failed: bool, quantity: str, words: str) -> float:
+    chosen = [
+        float(row[quantity])
+        for row in rows
+        if row["topology.name"] == network
+        and (player_of(row), row.get("routing.choice") or "") == name
+        and bool(row.get("failures.events")) == failed
+    ]
+    if not chosen:
+        raise ValueError(f"no row for {words} and routing {' '.join(name).strip()} on {network}")
+    return float(np.mean(chosen))
+
+
+def flow_us(rows: Sequence[Row], network: str, size: int, name: Name, failed: bool, statistic: str) -> float:
+    """The mean over the seeds of the mean or the 99th percentile (`p99`) of the flow completion times.
+
+    Raises:
+        ValueError: there is no row.
+    """
+    of_size = [row for row in _of_jobs(rows) if _size(row) == size]
+    quantity = f"jobs.flows.message_latency_{statistic}_ns"
+    return _mean(of_size, network, name, failed, quantity, f"messages of {size} bytes") * 1e-3
+
+
+def value(rows: Sequence[Row], network: str, pattern: str, name: Name, failed: bool, quantity: str) -> float:
     """The mean of a quantity over the seeds.
 
     Raises:
         ValueError: there is no row.
     """
-    return float(np.mean(values(rows, network, pattern, name, failed, quantity)))
+    chosen = select(_of_traffic(rows), pattern, name[0])
+    return _mean(chosen, network, name, failed, quantity, f"pattern {pattern}")
 
 
-def values(
-    rows: Sequence[Row], network: str, pattern: str, name: tuple[str, str], failed: bool, quantity: str
-) -> list[float]:
-    """A quantity, one number per seed.
-
-    Raises:
-        ValueError: there is no row.
-    """
-    chosen = [
-        float(row[quantity])
-        for row in select(rows, pattern, name[0])
-        if row["topology.name"] == network
-        and (row.get("routing.choice") or "") == name[1]
-        and bool(row.get("failures.events")) == failed
-    ]
-    if not chosen:
-        raise ValueError(f"no row for {' '.join(name)} on {network} under {pattern}")
-    return chosen
-
-
-def accepted(rows: Sequence[Row], network: str, pattern: str, name: tuple[str, str], failed: bool) -> float:
+def accepted(rows: Sequence[Row], network: str, pattern: str, name: Name, failed: bool) -> float:
     """The accepted part of the offered load."""
     offered = value(rows, network, pattern, name, failed, "offered_load")
     return value(rows, network, pattern, name, failed, "accepted_load") / offered
@@ -113,33 +182,61 @@ def gain(rows: Sequence[Row], network: str, pattern: str, failed: bool) -> float
     return best / value(rows, network, pattern, LEARNED, failed, "packet_latency_mean_ns")
 
 
+def flow_gain(rows: Sequence[Row], network: str, size: int, failed: bool, statistic: str) -> float:
+    """Flow completion time of the best baseline at the source, relative to the trained agent."""
+    best = min(flow_us(rows, network, size, (name, ""), failed, statistic) for name in AT_SOURCE)
+    return best / flow_us(rows, network, size, TRAINED, failed, statistic)
+
+
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
-    return {
-        f"{network}_{pattern}{'_failed' if failed else ''}": gain(rows, network, pattern, failed)
-        for network in _NETWORKS
-        for pattern in PATTERNS
-        for failed in (False, True)
-    }
+    numbers: dict[str, float | None] = {}
+    for network in _NETWORKS:
+        for failed in _STATES:
+            end = "_failed" if failed else ""
+            for what, size in (("small", sizes(rows)[0]), ("large", sizes(rows)[-1])):
+                for statistic in _STATISTICS:
+                    gained = flow_gain(rows, network, size, failed, statistic)
+                    numbers[f"flows_{network}_{what}_{statistic}{end}"] = gained
+            for pattern in PATTERNS:
+                numbers[f"{network}_{pattern}{end}"] = gain(rows, network, pattern, failed)
+    return numbers
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of mean latency, 99th percentile and accepted part of the load."""
+    """Markdown tables of flow completion times, and of packet latencies and accepted parts of the load."""
     lines = []
     for network in _NETWORKS:
+        for size in sizes(rows):
+            lines += [
+                f"## {network}, permutation of {size >> 10:,} KiB: mean and p99 of flow completion times (us)\n",
+                *_head(),
+            ]
+            for name, label in ROUTINGS.items():
+                cells = [
+                    ", ".join(f"{flow_us(rows, network, size, name, failed, part):.1f}" for part in _STATISTICS)
+                    for failed in _STATES
+                ]
+                lines.append(f"| {label} | {' | '.join(cells)} |")
+            lines.append("")
         for pattern in PATTERNS:
             lines += [
                 f"## {network}, {title_of(pattern)}: mean latency, p99 (ns), accepted / offered load\n",
-                "| routing | all links | 5 % of the links fail |",
-                "|---|---|---|",
+                *_head(),
             ]
             for name, label in ROUTINGS.items():
+                if name[0] == _OF_FLOWS:
+                    continue
                 cells = [
                     f"{value(rows, network, pattern, name, failed, 'packet_latency_mean_ns'):,.0f}, "
                     f"{value(rows, network, pattern, name, failed, 'packet_latency_p99_ns'):,.0f}, "
                     f"{accepted(rows, network, pattern, name, failed):.2f}"
-                    for failed in (False, True)
+                    for failed in _STATES
                 ]
                 lines.append(f"| {label} | {' | '.join(cells)} |")
             lines.append("")
     return "\n".join(lines) + "\n"
+
+
+def _head() -> list[str]:
+    return [f"| routing | {' | '.join(_STATES.values())} |", "|---|---|---|"]

@@ -211,14 +211,27 @@ TEST(broken_policy_files_are_refused) {
     refused(safetensors(metadata, whole), {"'" + key + "'"});
   }
   refused(safetensors({}, whole, false), {"format"});
-  refused(safetensors(but("format", "flitgym-policy-3"), whole),
-          {"flitgym-policy-3", "flitgym-policy-1 and flitgym-policy-2"});
+  refused(safetensors(but("format", "flitgym-policy-4"), whole),
+          {"flitgym-policy-4", "flitgym-policy-1, flitgym-policy-2 and flitgym-policy-3"});
   Metadata second = but("format", "flitgym-policy-2");
   refused(safetensors(second, whole), {"'activation'"});
   second["activation"] = "tan";
   refused(safetensors(second, whole), {"activation", "tan", "relu, tanh"});
   second["activation"] = "tanh";
   File(safetensors(second, whole)).build();
+  Metadata third = second;
+  third["format"] = "flitgym-policy-3";
+  refused(safetensors(third, whole), {"'decisions'"});
+  third["decisions"] = "router";
+  refused(safetensors(third, whole), {"'flowlet_gap_ns'"});
+  for (const std::string gap : {"", "-1", "1e10", "nan", "inf", "0x10", "1 ", "1e"}) {
+    third["flowlet_gap_ns"] = gap;
+    refused(safetensors(third, whole), {"flowlet_gap_ns"});
+  }
+  third["flowlet_gap_ns"] = "0.0";
+  File(safetensors(third, whole)).build();
+  third["decisions"] = "nic";
+  refused(safetensors(third, whole), {"decisions", "nic", "router, source, both"});
   for (const std::string slots : {"17", "0", "1", "64", "1000", "99999999999999999999", "-4", "four", "4.0", ""})
     refused(safetensors(but("slots", slots), whole), {"slots"});
   refused(safetensors(but("observation", "progress+pat"), whole), {"observation", "pat"});

@@ -18,6 +18,14 @@ struct Rule : ComponentData {
   LearnedTable biases;
 };
 
+// Hops of the path that begins with a port. A path of a source may lead through an intermediate router.
+u32 hops_by(const Network& net, const State& s, const Graph& graph, u32 packet, u32 router, u32 local, u32 to) {
+  const u32 next = net.next_router(net.port(router, local));
+  const u32 middle = net.waypoint ? net.waypoint(net, s, packet, router, local) : kNone;
+  return 1 + (middle == kNone ? distance(net, graph, next, to)
+                              : distance(net, graph, next, middle) + distance(net, graph, middle, to));
+}
+
 void route(const Network& net, State& s, Batch& b) {
   const Seam& seam = *net.seam;
   const auto& rule = static_cast<const Rule&>(*net.routing);
@@ -31,7 +39,7 @@ void route(const Network& net, State& s, Batch& b) {
     u32 best = 0;
     for (u32 k = 0; k < b.decisions.slot_count[j]; k++) {
       const u32 at = j * seam.slots + k, port = net.port(router, b.decisions.ports[at]);
-      const u32 hops = 1 + distance(net, graph, net.next_router(port), to);
+      const u32 hops = hops_by(net, s, graph, b.packet[i], router, b.decisions.ports[at], to);
       const double queue = rule.measure.of(net, s, port, b.decisions.classes[at]) + (hops > h ? bias : 0);
       const double weight = queue * hops;
       if (k > 0 && weight >= least) continue;  // a tie goes to the first candidate, the minimal one

@@ -1,6 +1,8 @@
 // A neural network decides inside the core. It is either a trained policy from a file (`path`), or a policy in
 // training, whose weights Python replaces between two calls.
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "learning/perceptron.hpp"
@@ -19,12 +21,22 @@ const std::string& metadata_of(const PolicyFile& file, const std::string& path, 
   return found->second;
 }
 
+double number_of(const PolicyFile& file, const std::string& path, const std::string& key) {
+  const std::string& text = metadata_of(file, path, key);
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || text.find_first_not_of("0123456789.e+-") != std::string::npos || *end || !std::isfinite(number))
+    throw ConfigError("policy file " + path + ": " + key + " is '" + text + "'; expected a number");
+  return number;
+}
+
 // Parameters of this routing that the file's metadata sets in place of the defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
   const std::string& format = metadata_of(file, path, "format");
-  if (format != "flitgym-policy-1" && format != "flitgym-policy-2")
+  const std::string start = "flitgym-policy-";
+  if (format != start + "1" && format != start + "2" && format != start + "3")
     throw ConfigError("policy file " + path + ": its format is '" + format +
-                      "', this version reads flitgym-policy-1 and flitgym-policy-2");
+                      "', this version reads flitgym-policy-1, flitgym-policy-2 and flitgym-policy-3");
   // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
   // have its relation.
   metadata_of(file, path, "topology");
@@ -40,8 +52,12 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
                    {"relation", metadata_of(file, path, "relation")},
                    {"network", metadata_of(file, path, "network")}};
   if (file.metadata.contains("slots_by")) values["slots_by"] = metadata_of(file, path, "slots_by");
-  // The first format knows rectified linear units only, so versions that know no other units refuse the second one.
-  if (format == "flitgym-policy-2") values["activation"] = metadata_of(file, path, "activation");
+  // Each later format adds keys. A version that does not know these keys refuses the format.
+  if (format != start + "1") values["activation"] = metadata_of(file, path, "activation");
+  if (format == start + "3") {
+    values["decisions"] = metadata_of(file, path, "decisions");
+    values["flowlet_gap_ns"] = number_of(file, path, "flowlet_gap_ns");
+  }
   return values;
 }
 
@@ -101,8 +117,8 @@ void route(const Network& net, State& s, Batch& b) {
 std::vector<ParamSpec> params() {
   auto specs = seam_params();
   specs.push_back(choice("path", "", {},
-                         "file of an exported policy, which then sets relation, slots, observation, network and "
-                         "activation"));
+                         "file of an exported policy, which then sets relation, slots, observation, network, "
+                         "activation, decisions and flowlet_gap_ns"));
   specs.push_back(
       choice("network", "slots", {"slots", "flat"},
              "slots = the same network scores each slot; flat = one network sees the whole row and scores all slots"));
@@ -131,16 +147,15 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     file = read_policy_file(path);
     const Values stored = parameters_of(file, path);
     Params("policy file " + path, params(), stored);  // checks the bounds
-    // A parameter that contradicts the file would be ignored silently, so it is refused.
+    // A parameter that contradicts the file would be ignored silently, so it is refused. A policy of the formats
+    // without `decisions` was trained in the routers.
     const Params untouched("routing.policy", params(), {});
-    for (const auto& [key, value] : stored) {
-      const auto text_of = [&](const Params& p) {
-        return key == "slots" ? std::to_string(p.integer(key)) : p.text(key);
-      };
-      if (text_of(given) != text_of(untouched) && text_of(given) != to_string(value))
-        throw ConfigError("routing.policy." + key + ": " + text_of(given) + ", but the policy file " + path + " says " +
-                          to_string(value) + "; leave it out");
-    }
+    Values said = stored;
+    said.emplace("decisions", std::string("router"));
+    for (const auto& [key, value] : said)
+      if (given.value(key) != untouched.value(key) && given.value(key) != value)
+        throw ConfigError("routing.policy." + key + ": " + to_string(given.value(key)) + ", but the policy file " +
+                          path + " says " + to_string(value) + "; leave it out");
     effective = given.with(stored);
     // A snapshot does not fit a policy of another shape.
     net.identity += "policy of";
@@ -151,7 +166,9 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
       return build_seam(effective, net, *seam);
     } catch (const ConfigError& error) {
       if (path.empty()) throw;
+      const std::string& where = effective.text("decisions");
       throw ConfigError("policy file " + path + ", which says relation=" + effective.text("relation") +
+                        (where == "router" ? "" : " and decisions=" + where) +
                         ", does not run on this network: " + error.what());
     }
   }();
