@@ -137,6 +137,8 @@ def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], st
 def _network(result: Mapping[str, Any], windows: bool) -> str:
     run = result["config"]["run"]
     measured = f", {run['measure_ns']:,.0f} ns measured after {run['warmup_ns']:,.0f} ns" if windows else ""
+    if windows and run.get("precision"):
+        measured = f", measured until the intervals are within {100 * run['precision']:g} %"
     # All runs have histograms with the same bins.
     percentiles = 100 * result["histogram_relative_error"]
     return (

@@ -100,7 +100,7 @@ def estimate(sums: Floats, counts: Floats, confidence: float) -> Estimate | None
     joined = residuals.reshape(BATCHES, -1).sum(axis=1)
     correlated = _jackknife(residuals.reshape(FINE, -1).sum(axis=1)) >= _MOST_CORRELATION
     widening = _widening(joined)
-    variance = float(joined @ joined) / (BATCHES - 1) * BATCHES / total**2 * widening
+    variance = float(joined @ joined / (BATCHES - 1) * BATCHES / total**2 * widening)
     half_width = student((1 + confidence) / 2, BATCHES - 1) * math.sqrt(variance)
     return Estimate(float(mean), half_width, variance, correlated, _drift(joined) / math.sqrt(widening))
 

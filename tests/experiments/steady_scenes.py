@@ -1,6 +1,6 @@
 """How often the intervals of `measure_steady` contain the long-run mean, on small networks.
 
-`make coverage` runs 200 seeds of every scene and prints the table of `docs/steady.md`.
+`make coverage` runs 1,000 seeds of every scene and prints the table of `docs/steady.md`.
 """
 
 import tempfile
@@ -14,6 +14,7 @@ from flitgym import Simulation, measure_steady
 
 LONG_NS = 200_000.0  # of each run for the long-run mean
 LONG_RUNS = 4
+SEEDS = 1000
 WINDOW_NS = 2_000.0  # the shortest window; the latency is about 30 ns
 
 
@@ -91,7 +92,7 @@ if __name__ == "__main__":
     print("network, mean latency in ns, coverage of the latency, of the accepted load, steady runs, median time in ns")
     for name, scene in SCENES.items():
         means = long_run_means(scene)
-        got = coverage(scene, means, range(1, 201))
+        got = coverage(scene, means, range(1, SEEDS + 1))
         print(
             f"{name}, {means[0]:.2f}, {got['latency']:.1%}, {got['accepted']:.1%}, {got['steady']}, "
             f"{got['time_ns']:,.0f}",
