@@ -1,19 +1,14 @@
 """Tori and meshes compared with BookSim2. The data file names the settings."""
 
 import pytest
-from core_scenes import Section, config, measure, peer_rows, router, traffic
+from core_scenes import BOOKSIM2, Section, booksim2_traffic, config, measure, peer_rows, router
 from flitgym.simcore import Simulation
 
 Row = dict[str, str]
 
-# Steps of 0.5 ns, two per router and flit (internal speedup 2). The output VC is allocated a step before the switch.
 # Without queueing, a packet through R routers takes 3 R + 2 of BookSim2's cycles of 1 ns on a mesh.
 # On a torus it takes 4 R + 1 cycles, because a channel takes two cycles.
-BOOKSIM: Section = {
-    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
-    "output_latency_ns": 1.0, "output_buffer_flits": 54, "input_buffer_flits": 16, "vc_allocation": "before_switch",
-    "vcs": 8, "injection_vcs": 0,
-}  # fmt: skip
+BOOKSIM: Section = {**BOOKSIM2, "input_buffer_flits": 16, "vcs": 8}
 FOLDED: Section = {**BOOKSIM, "link_latency_ns_local": 2.0}
 SYSTEMS: dict[str, tuple[Section, Section]] = {
     "torus88": ({"name": "torus", "sizes": [8, 8]}, FOLDED),
@@ -42,7 +37,7 @@ def ours(network: str, pattern: Section, warmup_ns: float, measure_ns: float) ->
 def test_booksim(row: Row) -> None:
     network, pattern = row["curve"].split("_")
     load, flits = float(row["load"]), int(row["packet_flits"])
-    result = ours(network, traffic(pattern, load, packet_flits=flits), 3000, 8000)
+    result = ours(network, booksim2_traffic(pattern, load, packet_flits=flits), 3000, 8000)
     accepted = float(row["accepted"])
     if (row["curve"], row["packet_flits"], row["load"]) in FALLS_BACK:
         curve = [r for r in ROWS if (r["curve"], r["packet_flits"]) == (row["curve"], row["packet_flits"])]
@@ -60,7 +55,7 @@ def test_booksim(row: Row) -> None:
 
 @pytest.mark.parametrize(("network", "hops"), [("torus88", 4.0), ("torus444", 3.0), ("mesh88", 5.25)])
 def test_booksim_zero_load(network: str, hops: float) -> None:
-    result = ours(network, traffic("uniform", 0.001), 1000, 200_000)
+    result = ours(network, booksim2_traffic("uniform", 0.001), 1000, 200_000)
     cycles = 3 * (hops + 1) + 2 if network == "mesh88" else 4 * (hops + 1) + 1
     deviation = 10 / result["packets_delivered"] ** 0.5  # per packet: 3 or 4 cycles per hop, 2.5 hops
     assert result["packet_latency_mean_ns"] == pytest.approx(cycles, abs=5 * deviation + 0.02)
