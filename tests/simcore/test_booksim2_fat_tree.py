@@ -23,7 +23,9 @@ def test_booksim(row: Row) -> None:
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
     assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.01)  # BookSim2 counts routers
     if load < 0.95:  # queueing times diverge near saturation, and so do their differences
-        margin = 0.02 if load < 0.35 else 0.06 if load < 0.65 else 0.15
+        margin = 0.01 if load < 0.35 else 0.015 if load < 0.65 else 0.03
+        # BookSim2's anca senses the load of the ports a hop earlier, so its packets queue longer.
+        margin *= 2 if row["curve"] == "anca" else 1
         assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)
 
 
