@@ -178,9 +178,9 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   return false;
 }
 
-// VC allocation of router.vc_allocation=parallel. Each head that has no output VC gets the free VC of its class with the
-// most room. The heads of an output take turns as in switch allocation. A head that has got a VC requests the switch
-// from the next cycle on.
+// VC allocation of router.vc_allocation=parallel. Each head that has no output VC gets the free VC of its class with
+// the most room. The heads of an output take turns as in switch allocation. A head that has got a VC requests the
+// switch from the next cycle on.
 template <Shape kShape>
 inline void allocate_vcs(const Router<kShape>& at) {
   const Fabric& x = at.x;
