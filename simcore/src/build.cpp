@@ -140,10 +140,10 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
         "; the core supports at most " + std::to_string(kMaxVcs));
   while ((1u << net.vc_shift) < net.vcs) net.vc_shift++;
   if (net.routing_facts.reroutes && net.router.separate_vc_allocation)
-    throw ConfigError(
-        "router.vc_allocation: before_switch reserves an output VC for a head that may still choose another one, as in "
-        "routing." +
-        spec.name + "; use with_switch");
+    throw ConfigError("router.vc_allocation: " + router.text("vc_allocation") +
+                      " reserves an output VC for a head that may still choose another one, as in "
+                      "routing." +
+                      spec.name + "; use with_switch");
   const u32 injection = router.count("injection_vcs");
   if (injection > net.vcs)
     throw ConfigError("router.injection_vcs: " + std::to_string(injection) + "; a port has only " +

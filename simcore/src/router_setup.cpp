@@ -45,9 +45,10 @@ const std::vector<ParamSpec>& router_params() {
       choice("crossbar_ports", "per_port", {"per_port", "per_vc"},
              "flits that a port sends and receives per crossbar flit time: one in total, or one per VC (a speedup of "
              "the number of VCs, as in SuperSim and CAMINOS)"),
-      choice("vc_allocation", "with_switch", {"with_switch", "before_switch"},
-             "a head wins its output VC in the same grant as the switch, or a cycle earlier, and holds it until its "
-             "tail has won the switch"),
+      choice("vc_allocation", "with_switch", {"with_switch", "before_switch", "parallel"},
+             "with_switch: a head wins its output VC in the same grant as the switch; before_switch: a cycle earlier, "
+             "the VC of its route, if no request before it wins the switch, and it holds the VC until its tail has won "
+             "the switch; parallel: every head wins any free VC of its class a cycle earlier, as in BookSim2"),
       choice("credit_latency", "hop", {"hop", "link"},
              "delay of a credit: that of a flit's hop in the other direction (output, link, input), or the link alone"),
       choice("credit_granularity", "flit", {"flit", "packet"},
@@ -129,6 +130,10 @@ void check_bubble(const std::string& size_key, const Network& net) {
   if (!net.routing_facts.bubble) return;
   const std::string what = "routing." + net.routing_name + ".deadlock_avoidance: bubble";
   const RouterParams& r = net.router;
+  if (r.parallel_vc_allocation)
+    throw ConfigError(what +
+                      " needs router.vc_allocation=with_switch or before_switch, because a packet that waits to enter "
+                      "its ring must not hold the VC; use dateline for parallel");
   if (r.flow_control == FlowControl::kWormhole)
     throw ConfigError(what +
                       " needs router.flow_control=virtual_cut_through: a buffer must have room for whole "
@@ -168,7 +173,9 @@ void size_router(const Params& params, Network& net) {
         "router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one "
         "cycle and arbiter=age or least_recently_served; the values are " +
         std::to_string(r.output_depth) + " flits, " + std::to_string(r.crossbar_cycles) + " cycles and " + arbiter);
-  r.separate_vc_allocation = params.text("vc_allocation") == "before_switch";
+  const std::string& vc_allocation = params.text("vc_allocation");
+  r.parallel_vc_allocation = vc_allocation == "parallel";
+  r.separate_vc_allocation = r.parallel_vc_allocation || vc_allocation == "before_switch";
   r.packet_credits = params.text("credit_granularity") == "packet";
   r.packet_crossbar = params.text("crossbar_sharing") == "packet";
   if (r.packet_crossbar && (r.flow_control == FlowControl::kWormhole || !r.packet_credits || r.crossbar_per_vc))
@@ -177,6 +184,10 @@ void size_router(const Params& params, Network& net) {
         "crossbar_ports=per_port, because resources are claimed for whole packets; the values are " +
         params.text("flow_control") + ", " + params.text("credit_granularity") + " and " +
         params.text("crossbar_ports"));
+  if (r.parallel_vc_allocation && (r.arbiter != Arbiter::kRoundRobin || r.packet_crossbar))
+    throw ConfigError(
+        "router.vc_allocation: parallel needs arbiter=round_robin and crossbar_sharing=flit; the values are " +
+        arbiter + " and " + params.text("crossbar_sharing"));
   r.flit_by_flit = params.text("packet_stepping") == "flit";
   r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";

@@ -144,6 +144,7 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   }
   const u32 flits = net.most_packet_flits;
   net.fixed_interval = params.text("injection") == "fixed_interval";
+  net.trial_cycles = params.text("injection") == "bernoulli_flit" ? net.flit_cycles_host : 1;
   const std::string size_key = where + (flits > net.least_packet_flits ? ".packet_flits_max" : ".packet_flits");
   fit_packets(size_key, router, net);
 
@@ -158,7 +159,7 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   for (std::size_t k = 0; k < net.load_values.size(); k++) {
     const double load = net.load_values[k], packets = net.patterns[net.load_pattern[k]].packets_per_round,
                  mean = load > 0 ? packets * net.mean_packet_flits() * net.flit_cycles_host / load : 0;
-    net.gap_scale.push_back(mean > 1 ? 1 / log_unit(1 - 1 / mean) : 0);
+    net.gap_scale.push_back(mean > net.trial_cycles ? 1 / log_unit(1 - net.trial_cycles / mean) : 0);
     net.gap_fixed.push_back(load > 0 && mean < 0x1.0p31 ? static_cast<u64>(mean * 0x1.0p32) : ~u64{0});
   }
 }
@@ -166,8 +167,10 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
 const std::vector<ParamSpec>& common_traffic_params() {
   static const std::vector<ParamSpec> specs = {
       real("load", 0.5, 0, 1, "flits per terminal per flit time", "offered load"),
-      choice("injection", "bernoulli", {"bernoulli", "fixed_interval"},
-             "bernoulli: each cycle with equal probability; fixed_interval: all terminals at the same instants"),
+      choice("injection", "bernoulli", {"bernoulli", "bernoulli_flit", "fixed_interval"},
+             "bernoulli: each cycle with equal probability; bernoulli_flit: each flit time of the terminal's channel "
+             "with equal probability, so that at most one round of packets begins per flit time (BookSim2's rule); "
+             "fixed_interval: all terminals at the same instants"),
       integer("packet_flits", 1, 1, 65535, "flits", "packet size"),
       integer("packet_flits_max", 0, 0, 65535, "flits",
               "packet sizes are drawn uniformly from packet_flits to this value; 0 = all packets have packet_flits"),

@@ -12,6 +12,17 @@ Section = dict[str, Any]
 DATA = Path(__file__).parent / "data"
 
 
+# BookSim2's router with an internal speedup of 2: steps of 0.5 ns, two per router and flit. Without queueing, a packet
+# over h channels of one cycle takes 3 h + 5 of BookSim2's cycles of 1 ns. These are two cycles per router, one per
+# channel and three at the ends.
+# BookSim2's sources send a packet without interleaving, and its output queues keep the order of arrival.
+BOOKSIM2: Section = {
+    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
+    "output_latency_ns": 1.0, "output_buffer_flits": 64, "vc_allocation": "parallel", "injection_vcs": 0,
+    "link_sharing": "packet",
+}  # fmt: skip
+
+
 def peer_rows(name: str) -> list[dict[str, str]]:
     """Rows of a table in data/, without comments."""
     with (DATA / name).open() as file:
@@ -56,6 +67,11 @@ def config(routing: str | Section = "minimal", traffic: str | Section = "uniform
 def traffic(name: str, load: float, **more: Any) -> Section:
     """The section of a traffic pattern."""
     return {"name": name, "load": load, **more}
+
+
+def booksim2_traffic(name: str, load: float, **more: Any) -> Section:
+    """A traffic pattern with BookSim2's sources: one Bernoulli trial per flit time."""
+    return traffic(name, load, injection="bernoulli_flit", **more)
 
 
 def measure(sim: Simulation, warmup_ns: float, measure_ns: float) -> dict[str, float]:

@@ -1,16 +1,11 @@
 """Fat trees compared with BookSim2. The data file names the settings."""
 
 import pytest
-from core_scenes import Section, config, measure, peer_rows, router, traffic
+from core_scenes import BOOKSIM2, Section, booksim2_traffic, config, measure, peer_rows, router
 from flitgym.simcore import Simulation
 
 TREE: Section = {"name": "fat_tree", "children": [4, 4, 4], "parents": [1, 4, 4]}
-# As on HyperX (test_core_hyperx_peers.py): 3 h + 5 cycles of 1 ns over h channels without queueing.
-BOOKSIM: Section = {
-    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
-    "output_latency_ns": 1.0, "output_buffer_flits": 64, "input_buffer_flits": 16, "vc_allocation": "before_switch",
-    "vcs": 4, "injection_vcs": 0,
-}  # fmt: skip
+BOOKSIM: Section = {**BOOKSIM2, "input_buffer_flits": 16, "vcs": 4}
 ASCENTS = {"nca": "random", "anca": "two_random"}
 Row = dict[str, str]
 
@@ -18,7 +13,7 @@ Row = dict[str, str]
 def ours(ascent: str, load: float, warmup_ns: float = 1000, measure_ns: float = 2500) -> dict[str, float]:
     sections = {"topology": TREE, "router": router("input_queued", **BOOKSIM)}
     routing: Section = {"name": "up_down", "ascent": ascent}
-    return measure(Simulation(config(routing, traffic("uniform", load), **sections)), warmup_ns, measure_ns)
+    return measure(Simulation(config(routing, booksim2_traffic("uniform", load), **sections)), warmup_ns, measure_ns)
 
 
 @pytest.mark.parametrize("row", peer_rows("booksim2_fat_tree_64.csv"), ids=lambda row: f"{row['curve']}-{row['load']}")
@@ -28,7 +23,9 @@ def test_booksim(row: Row) -> None:
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
     assert result["hops_mean"] == pytest.approx(float(row["avg_hops"]) - 1, rel=0.01)  # BookSim2 counts routers
     if load < 0.95:  # queueing times diverge near saturation, and so do their differences
-        margin = 0.02 if load < 0.35 else 0.06 if load < 0.65 else 0.15
+        margin = 0.01 if load < 0.35 else 0.015 if load < 0.65 else 0.03
+        # BookSim2's anca senses the load of the ports a hop earlier, so its packets queue longer.
+        margin *= 2 if row["curve"] == "anca" else 1
         assert result["packet_latency_mean_ns"] == pytest.approx(float(row["avg_packet_latency"]), rel=margin)
 
 

@@ -1,7 +1,7 @@
 """Comparison with other simulators: SST/Merlin with the papers' code, and BookSim2. The data files name the sources."""
 
 import pytest
-from core_scenes import SYSTEM, Section, config, measure, peer_rows, router, traffic
+from core_scenes import BOOKSIM2, SYSTEM, Section, booksim2_traffic, config, measure, peer_rows, router, traffic
 from flitgym.simcore import Simulation
 
 MERLIN = peer_rows("sst_merlin_dragonfly_1056.csv")
@@ -32,15 +32,11 @@ def test_merlin(row: dict[str, str]) -> None:
 # The output latency is then 4 - 2 = 2, and the host channels take 2 * 1.5 = 3.
 #
 # S2: steps of 0.5 ns (internal speedup 2), two of them per packet.
-# The output VC is allocated a step before the switch and held until the tail has won the switch.
-# A packet takes 0.5 ns in the output buffer, and the output latency is 1.
+# The output VC is held from its allocation until the tail has won the switch. A class has one VC.
 DEF = {"link_latency_ns_host": 1.5, "pipeline_ns": 2.0, "output_latency_ns": 2.0}
 # BookSim2 takes the downstream credit when a packet wins the switch.
 # Its output queue on a global channel therefore holds at most 256 credits less the credit round trip of 202 cycles.
-S2 = {
-    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "pipeline_ns": 0.0,
-    "output_latency_ns": 1.0, "output_buffer_flits": 54, "vc_allocation": "before_switch",
-}  # fmt: skip
+S2 = {**BOOKSIM2, "link_latency_ns_local": 10.0, "output_buffer_flits": 54}
 BOOKSIM = peer_rows("booksim2_dragonfly_1056.csv")
 
 
@@ -65,7 +61,7 @@ def ours(
 def test_booksim_zero_load(changes: Section, k: int, mean: float) -> None:
     routers, channels = 1 + 7 / 264 + 32 / 33 * 2.75, 10 * (7 / 264 + 32 / 33 * 1.75) + 100 * 32 / 33
     assert routers * (k + 1) + channels + 3 == pytest.approx(mean, abs=0.005)
-    result = ours(changes, "minimal", traffic("uniform", 0.001), 1000, 60000)
+    result = ours(changes, "minimal", booksim2_traffic("uniform", 0.001), 1000, 60000)
     deviation = 27 / result["packets_delivered"] ** 0.5
     assert result["packet_latency_mean_ns"] == pytest.approx(mean, abs=5 * deviation + 0.02)
 
@@ -74,26 +70,26 @@ def test_booksim_zero_load(changes: Section, k: int, mean: float) -> None:
 @pytest.mark.parametrize("load", [0.05, 0.2])
 def test_booksim_low_load(curve: str, changes: Section, load: float) -> None:
     row = next(row for row in booksim(curve) if row["load"] == load)
-    result = ours(changes, "minimal", traffic("uniform", load))
+    result = ours(changes, "minimal", booksim2_traffic("uniform", load))
     assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.01)
     assert result["hops_mean"] == pytest.approx(row["avg_hops"] - 1, rel=0.005)  # BookSim2 counts routers
 
 
 def test_booksim_default_saturation() -> None:
     wanted = max(row["accepted"] for row in booksim("def_uniform_min"))
-    assert ours(DEF, "minimal", traffic("uniform", 0.4))["accepted_load"] == pytest.approx(wanted, rel=0.10)
+    assert ours(DEF, "minimal", booksim2_traffic("uniform", 0.4))["accepted_load"] == pytest.approx(wanted, rel=0.10)
 
 
 def test_booksim_speedup_2_saturation() -> None:
     wanted = max(row["accepted"] for row in booksim("s2_uniform_min"))
-    assert ours(S2, "minimal", traffic("uniform", 0.9))["accepted_load"] == pytest.approx(wanted, rel=0.10)
+    assert ours(S2, "minimal", booksim2_traffic("uniform", 0.9))["accepted_load"] == pytest.approx(wanted, rel=0.10)
 
 
 @pytest.mark.parametrize("load", [0.05, 0.5, 0.8, 0.9])
 def test_booksim_packets_of_four(load: float) -> None:
     row = next(row for row in booksim("s2_uniform_min", 4) if row["load"] == load)
     changes = {**S2, "flow_control": "wormhole", "output_buffer_flits": 256}
-    result = ours(changes, "minimal", traffic("uniform", load, packet_flits=4))
+    result = ours(changes, "minimal", booksim2_traffic("uniform", load, packet_flits=4))
     assert result["accepted_load"] == pytest.approx(row["accepted"], rel=0.10)
     if load < 0.9:  # at higher loads, BookSim2 accepts less than offered, and its mean depends on the length of the run
         assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.05)
@@ -102,7 +98,7 @@ def test_booksim_packets_of_four(load: float) -> None:
 def test_booksim_bad_dragon_minimal_saturation() -> None:
     wanted = max(row["accepted"] for row in booksim("s2_baddragon_min"))
     assert wanted == 1 / 32
-    assert ours(S2, "minimal", traffic("adversarial", 0.05), 5000, 5000)["accepted_load"] == pytest.approx(
+    assert ours(S2, "minimal", booksim2_traffic("adversarial", 0.05), 5000, 5000)["accepted_load"] == pytest.approx(
         wanted, rel=0.01
     )
 
@@ -117,6 +113,6 @@ def test_booksim_bad_dragon_minimal_saturation() -> None:
 def test_booksim_bad_dragon_ugal_hops(load: float) -> None:
     rule = {"name": "ugal_router", "threshold": 2, "bias_flits": 30, "congestion": "both"}
     row = next(row for row in booksim("s2_baddragon_ugal") if row["load"] == load)
-    result = ours(S2, rule, traffic("adversarial", load), 3000, 2000)
+    result = ours(S2, rule, booksim2_traffic("adversarial", load), 3000, 2000)
     assert result["accepted_load"] == pytest.approx(row["accepted"], rel=0.02)
     assert result["hops_mean"] == pytest.approx(row["avg_hops"] - 1, rel=0.02)

@@ -186,6 +186,7 @@ struct RouterParams {
   bool crossbar_per_vc;         // every input VC and output VC has a crossbar port
   bool separate_vc_allocation;  // a head wins its output VC a cycle before the switch and holds it until the tail has
                                 // won the switch
+  bool parallel_vc_allocation;  // in addition, every head that has no output VC requests any free VC of its class
   bool packet_credits;          // credits return per packet instead of per flit
   bool packet_links;            // flits of different packets do not interleave on a link
   // Flits of different packets do not interleave in the crossbar, so packets keep together (src/stage/train.hpp).
@@ -297,6 +298,7 @@ struct Network {
   u32 least_packet_flits = 1, most_packet_flits = 1;  // packet sizes are uniformly distributed between these
   bool whole_packets = false;       // packets have several flits and keep together (src/stage/train.hpp)
   bool fixed_interval = false;      // sources generate at fixed intervals; false: Bernoulli trials
+  u32 trial_cycles = 1;             // cycles from a Bernoulli trial to the next
   std::vector<double> load_values;  // [loads] piecewise constant offered load
   std::vector<double> gap_scale;    // [loads] 1 / log(1 - p) of the Bernoulli trials; 0: generation in every cycle
   std::vector<u64> gap_fixed;       // [loads] fixed interval, cycles in 32.32 fixed point; all ones: never

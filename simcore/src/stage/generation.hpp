@@ -18,11 +18,16 @@ inline u64 gap(const Network& net, u32 terminal, u32 round, u32 step) {
   const u32 entry = net.load_entry(step);
   const u64 fixed = net.gap_fixed[entry];
   if (net.fixed_interval || fixed == kNever) return fixed;
-  // One Bernoulli trial per cycle, so the number of trials until the next success has a geometric distribution.
+  // The number of Bernoulli trials until the next success has a geometric distribution.
   const double scale = net.gap_scale[entry];
-  if (scale == 0) return u64{1} << 32;
+  if (scale == 0) return u64{net.trial_cycles} << 32;
   const double failures = log_unit(unit(draw(net.seed, u64{terminal} << 32 | round, kDrawGap + step))) * scale;
-  return failures < 0x1.0p31 ? (static_cast<u64>(failures) + 1) << 32 : kNever;
+  return failures < 0x1.0p31 / net.trial_cycles ? (static_cast<u64>(failures) + 1) * net.trial_cycles << 32 : kNever;
+}
+
+// Trials take place at multiples of trial_cycles, so the gap after time `from` begins at the last of them.
+inline u64 gap_begin(const Network& net, u64 from) {
+  return net.trial_cycles == 1 ? from : from - from % (u64{net.trial_cycles} << 32);
 }
 
 // First time after the present step of a source, cycles in 32.32 fixed point; kNever: no step follows.
@@ -64,8 +69,8 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
 // The next tick after `from`.
 inline u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
   if (x.step + 1 < net.load_steps) return tick_across_changes(net, x, terminal, from);
-  const u64 span = gap(net, terminal, x.round, x.step);
-  return span < kNever - from ? from + span : kNever;
+  const u64 span = gap(net, terminal, x.round, x.step), begin = gap_begin(net, from);
+  return span < kNever - begin ? begin + span : kNever;
 }
 
 // Fixed intervals of all sources begin at cycle 0, as in the generators of the papers' code.

@@ -16,7 +16,9 @@ u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from)
   double remaining = 1;
   for (;;) {
     const u64 step_gap = gap(net, terminal, x.round, x.step);
-    const u64 span = step_gap == kNever ? kNever : static_cast<u64>(static_cast<double>(step_gap) * remaining);
+    const u64 span = step_gap == kNever
+                         ? kNever
+                         : static_cast<u64>(static_cast<double>(step_gap) * remaining) - (from - gap_begin(net, from));
     const u64 change = step_end(net, x);
     const u64 left = change - from;
     if (span != kNever && (span < left || (span == left && net.trial_at_change))) return from + span;

@@ -150,6 +150,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
       return room >= slots_needed(x.f, in);
     };
     if (x.net.router.separate_vc_allocation && in.sent == 0) {
+      if (x.net.router.parallel_vc_allocation && out.owner != v) return false;  // allocate_vcs() considers it again
       // A head that wins the output VC requests the switch from the next cycle on. A packet that may not enter its ring
       // yet must not block the packets in the ring, so it does not win the VC.
       if (out.owner == kNone && (!kShape.bubble || fits())) {
@@ -175,6 +176,38 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   if (!kShape.output_buffers && !owned) begin_stall(x.f, at.ports[out_port]);
   park(x.f, out, v);
   return false;
+}
+
+// VC allocation of router.vc_allocation=parallel. Each head that has no output VC gets the free VC of its class with
+// the most room. The heads of an output take turns as in switch allocation. A head that has got a VC requests the
+// switch from the next cycle on.
+template <Shape kShape>
+inline void allocate_vcs(const Router<kShape>& at) {
+  const Fabric& x = at.x;
+  const u32 words = at.words();
+  at.each_asked(0, [&](u32 out_port) {
+    OutputVc* const own = &at.outputs[out_port << x.vc_shift];
+    const u32 from = at.ports[out_port].next_request,
+              step = at.channels[out_port].kind == PortKind::kTerminal ? 1 : x.net.routing_facts.classes;
+    const u64 later = ~u64{0} << (from % 64);
+    for (u32 k = 0; k <= words; k++) {
+      const u32 word = (from / 64 + k) % words;
+      for (u64 m = at.mask(out_port)[word] & (k == 0 ? later : k == words ? ~later : ~u64{0}); m; m &= m - 1) {
+        const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m)), v = at.first_vc | bit;
+        InputVc& in = at.inputs[bit];
+        if (in.sent > 0 || own[in.out_vc].owner == v) continue;
+        u32 best = kNone;
+        for (u32 vc = in.out_vc % step; vc < x.net.vcs; vc += step)
+          if (own[vc].owner == kNone &&
+              (best == kNone || own[vc].credits - own[vc].count > own[best].credits - own[best].count))
+            best = vc;
+        if (best == kNone) continue;
+        in.out_vc = static_cast<u16>(best);
+        own[best].owner = v;
+        own[best].owned_since = x.now;
+      }
+    }
+  });
 }
 
 // A packet that keeps together wins the switch, and all its flits are accounted for at once (train.hpp).

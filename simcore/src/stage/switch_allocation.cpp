@@ -1,8 +1,8 @@
 // Switch allocation: selects the input VCs that move a flit through the crossbar in this cycle.
 //
-// A head wins its output VC together with the switch, or a cycle earlier with router.vc_allocation=before_switch. The
-// input VC then owns the output VC until the tail has followed. A request without room downstream is parked at its
-// output VC and causes no work until there is room again.
+// A head wins its output VC together with the switch, or a cycle earlier with router.vc_allocation=before_switch or
+// parallel. The input VC then owns the output VC until the tail has followed. A request without room downstream is
+// parked at its output VC and causes no work until there is room again.
 #include <algorithm>
 #include <bit>
 
@@ -170,6 +170,8 @@ void allocate_all(Frame& f) {
   for (u32 word = 0; word < f.range.words; word++)
     for (u64 bits = active[word]; bits; bits &= bits - 1) {
       const Router<kShape> at(x, f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits)));
+      if constexpr (kRoundRobin && !kShape.single_flit && !kShape.whole_packets && !kShape.bubble)
+        if (f.net.router.parallel_vc_allocation) allocate_vcs(at);
       if constexpr (kRoundRobin) round_robin(at);
       else by_priority(at);
       if (!at.any_asked()) active[word] &= ~(bits & -bits);

@@ -24,22 +24,24 @@ TEST(random_routers_run_empty) {
               depth = cut_through || whole_packets ? most + pick(scene, 8, 6) : 1 + pick(scene, 8, 6);
     const std::string arbiter =
         std::vector<std::string>{"age", "age", "round_robin", "least_recently_served"}[pick(scene, 9, 4)];
-    Values router = merge(
-        input_queued(),
-        {{"flow_control", std::string(cut_through ? "virtual_cut_through" : "wormhole")},
-         {"arbiter", arbiter},
-         {"input_buffer_flits", depth},
-         {"output_buffer_flits", buffered ? (cut_through ? most : 1) + i64{pick(scene, 10, 4)} : i64{0}},
-         {"nic_buffer_flits", most + pick(scene, 11, 20)},
-         {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)},
-         {"link_latency_ns_global", 6.0},
-         {"injection_vcs", i64{pick(scene, 13, 2)}},
-         {"credit_latency", std::string(pick(scene, 14, 2) ? "link" : "hop")},
-         {"credit_granularity", std::string(whole_packets ? "packet" : "flit")},
-         {"link_sharing", std::string(pick(scene, 21, 2) ? "packet" : "flit")},
-         {"vc_allocation", std::string(routing != "dal" && pick(scene, 15, 3) == 0 ? "before_switch" : "with_switch")},
-         {"pipeline_ns", 1.0 * pick(scene, 16, 3)},
-         {"watchdog_ns", 5000.0}});
+    Values router =
+        merge(input_queued(),
+              {{"flow_control", std::string(cut_through ? "virtual_cut_through" : "wormhole")},
+               {"arbiter", arbiter},
+               {"input_buffer_flits", depth},
+               {"output_buffer_flits", buffered ? (cut_through ? most : 1) + i64{pick(scene, 10, 4)} : i64{0}},
+               {"nic_buffer_flits", most + pick(scene, 11, 20)},
+               {"link_latency_ns_local", 1.0 + pick(scene, 12, 12)},
+               {"link_latency_ns_global", 6.0},
+               {"injection_vcs", i64{pick(scene, 13, 2)}},
+               {"credit_latency", std::string(pick(scene, 14, 2) ? "link" : "hop")},
+               {"credit_granularity", std::string(whole_packets ? "packet" : "flit")},
+               {"link_sharing", std::string(pick(scene, 21, 2) ? "packet" : "flit")},
+               {"vc_allocation", std::string(routing == "dal" || pick(scene, 15, 3)                ? "with_switch"
+                                             : arbiter == "round_robin" && pick(scene, 22, 2) == 0 ? "parallel"
+                                                                                                   : "before_switch")},
+               {"pipeline_ns", 1.0 * pick(scene, 16, 3)},
+               {"watchdog_ns", 5000.0}});
     if (pick(scene, 17, 3) == 0) router["crossbar_bandwidth_gb_per_s"] = 64.0;
     else if (buffered && arbiter != "round_robin" && pick(scene, 18, 2))
       router["crossbar_ports"] = std::string("per_vc");

@@ -150,6 +150,35 @@ TEST(bernoulli_rate) {
   }
 }
 
+// A flit time has 20 cycles in hpdc21. Trials stay at its multiples when the load changes between two of them.
+TEST(bernoulli_flit_draws_once_per_flit_time) {
+  const Values router = merge(hpdc21(), {{"source_backlog", std::string("kept")}});
+  const auto section = [](double load, i64 flits, const Values& more = {}) {
+    return Section{
+        "uniform",
+        merge({{"load", load}, {"packet_flits", flits}, {"injection", std::string("bernoulli_flit")}}, more)};
+  };
+  for (const auto& [load, flits] : {std::pair{0.3, i64{1}}, std::pair{0.8, i64{4}}, std::pair{0.6, i64{1}}}) {
+    const double trials = 72 * 1000, p = load / static_cast<double>(flits);
+    CHECK_NEAR(generated(section(load, flits), router, 20000, 1)[0], trials * p, 5 * std::sqrt(trials * p * (1 - p)));
+  }
+  const Values steps = {{"load_step_times_ns", std::vector<double>{1.6 * 1010, 1.6 * 2007}},
+                        {"load_step_loads", std::vector<double>{0.9, 0.5}}};
+  for (const Section& traffic : {section(1, 1), section(0.9, 4), section(0.2, 1, steps)}) {
+    Simulation sim(config(small_network(), router, {"minimal", {}}, traffic));
+    std::set<std::pair<u32, Cycle>> instants;
+    std::vector<Decision> seen;
+    u32 packets = 0;
+    for (u32 k = 0; k < 3000; k++) observe(sim, seen);
+    for (const Decision& d : seen) {
+      if (d.packet.hops > 0 || !instants.emplace(d.packet.source, d.packet.generated).second) continue;
+      packets++;
+      CHECK_EQ(d.packet.generated % 20, 0u);
+    }
+    CHECK(packets > 72 * 20);
+  }
+}
+
 TEST(rounds_are_offered_at_the_same_load) {
   // Load 0.3, 6 packets of 20 cycles per round: a round every 400 cycles from cycle 0, 98 rounds in 39,000 cycles.
   // many_to_many has 8 packets per round: a round every 533.3 cycles, 74 rounds.
@@ -187,9 +216,9 @@ TEST(fixed_interval_is_synchronised) {
 // At a tiny load no terminal generates a packet during the run, and no number overflows.
 TEST(vanishing_loads) {
   for (const double load : {1e-7, 1e-10, 1e-12, 1e-14, 1e-300})
-    for (const std::string injection : {"bernoulli", "fixed_interval"}) {
+    for (const std::string injection : {"bernoulli", "bernoulli_flit", "fixed_interval"}) {
       const auto packets = generated({"uniform", {{"load", load}, {"injection", injection}}}, hpdc21(), 2000, 1)[0];
-      CHECK_EQ(packets, injection == "bernoulli" ? 0 : 72);  // the first interval begins at cycle 0
+      CHECK_EQ(packets, injection == "fixed_interval" ? 72 : 0);  // the first interval begins at cycle 0
     }
 }
 
