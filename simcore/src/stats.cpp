@@ -147,7 +147,7 @@ std::vector<JobPoint> job_series_sums(const State& s) {
   return sums;
 }
 
-void begin_window(State& s) {
+void begin_window(const Network& net, State& s) {
   for (u32 k = 0; k <= s.further.size(); k++) {
     Partition& part = partition(s, k);
     part.window = Window{};
@@ -162,6 +162,7 @@ void begin_window(State& s) {
   std::fill(s.stall_blame.begin(), s.stall_blame.end(), 0);
   for (ChannelAccount& account : s.job_channels) account.sending_until = account.busy = account.flits = 0;
   for (Port& o : s.ports) {
+    if (net.keeps_flits) o.flits_before += static_cast<u32>(o.flits);
     o.flits = o.stall = 0;
     o.stalled_since = s.part.totals.now;  // a stall that began before the window counts from here
   }

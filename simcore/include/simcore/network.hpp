@@ -276,9 +276,10 @@ struct Network {
   Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
                            // src/stage/follow.cpp)
   Sensed sensed;
-  u32 table = kNone;      // memory with the routing's learned table; the first table that was declared
-  bool learns = false;    // packets cause feedback to the upstream router
-  LearnedTable feedback;  // table that learns from this feedback; without rows: no table in the core
+  u32 table = kNone;         // memory with the routing's learned table; the first table that was declared
+  bool learns = false;       // packets cause feedback to the upstream router
+  bool keeps_flits = false;  // Port::flits_before is kept
+  LearnedTable feedback;     // table that learns from this feedback; without rows: no table in the core
   Decider decider = Decider::kRouting;
 
   // Functions of the routing (registry.hpp). `route` is called once per cycle.

@@ -63,7 +63,7 @@ class Simulation {
   // estimates update.
   void answer(const float* values, const u32* rows, std::size_t count);
 
-  void begin_window() { flitgym::begin_window(state_); }
+  void begin_window() { flitgym::begin_window(*network_, state_); }
   void end_window() { flitgym::end_window(*network_, state_); }
   void set_series_interval(u32 cycles);
   void watch(u32 terminal, u32 sequence);

@@ -97,7 +97,7 @@ struct alignas(64) Port {
   u16 next_request;         // round robin: first bit of the request mask to consider
   u16 awake;                // 1: a send is scheduled
   u16 stalled;              // 1: has flits to send and no credit
-  u32 reserved;             // explicit padding, because every byte is hashed
+  u32 flits_before;         // flits sent before the window began, modulo 2^32; 0 without Network::keeps_flits
 };
 static_assert(sizeof(Port) == 64);
 

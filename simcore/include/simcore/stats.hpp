@@ -36,7 +36,7 @@ std::vector<JobPoint> job_series_sums(const State& state);                      
 // Cycles up to `until` at which links, or the load or the pattern of all terminals, change after cycle 0.
 std::vector<Cycle> changes(const Network& network, Cycle until);
 
-void begin_window(State& state);
+void begin_window(const Network& network, State& state);
 void end_window(const Network& network, State& state);
 
 // Flits per job and delays between jobs on each channel in the window; empty unless jobs are accounted. While the

@@ -12,18 +12,22 @@ struct Hops : ComponentData {
   std::vector<u8> table;  // [to, from]; empty: the graph has its own table, or the network is too large
 };
 
-// Setup function for blocks of the observation.
-inline std::shared_ptr<const ComponentData> setup_hops(Network& net) {
+inline void fill(const Network& net, Hops& hops) {
   constexpr u32 kMostRouters = 1024;  // a larger table does not fit into the cache
-  auto hops = std::make_shared<Hops>();
   const u32 routers = net.routers;
-  if (routers > kMostRouters || !net.graphs[0]->hops.empty() || net.graphs[0]->diameter > 255) return hops;
-  hops->table.resize(std::size_t{routers} * routers);
+  if (routers > kMostRouters || !net.graphs[0]->hops.empty() || net.graphs[0]->diameter > 255) return;
+  hops.table.resize(std::size_t{routers} * routers);
   for (u32 to = 0; to < routers; to++) {
     worked(routers);
     for (u32 from = 0; from < routers; from++)
-      hops->table[std::size_t{to} * routers + from] = static_cast<u8>(net.topology->hops_between(net, from, to));
+      hops.table[std::size_t{to} * routers + from] = static_cast<u8>(net.topology->hops_between(net, from, to));
   }
+}
+
+// Setup function for blocks of the observation that need nothing else.
+inline std::shared_ptr<const ComponentData> setup_hops(Network& net) {
+  auto hops = std::make_shared<Hops>();
+  fill(net, *hops);
   return hops;
 }
 

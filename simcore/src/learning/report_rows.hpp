@@ -1,0 +1,70 @@
+// Rows of a table of reports about lost time (relative_lost, relative_use): region of the destination, index of the
+// sender on its router, and first router or later.
+//
+// Rows by leg. Packets at their first router and at later routers have different VC classes. On one link, one class may
+// pass while the other is blocked. A mean over both classes hid an effect on dragonfly_1056 under ADV+4. A packet whose
+// first hop is local later meets a congested local link in the intermediate group, and cannot avoid it.
+//
+// Rows by source: the index of the sender on its router, as in the table of Q-adaptive (Kang et al., HPDC 2021). If a
+// terminal floods the network, its reports do not affect the rows of senders with another index. Learning takes longer
+// in proportion to the additional rows.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "simcore/learning.hpp"
+#include "topology/graph.hpp"
+
+namespace flitgym::learning {
+
+inline constexpr u32 kLegs = 2;
+inline constexpr float kReportRate = 0.1f;  // of the running means
+
+struct ReportRows {
+  u32 places = 1;  // indices of senders that have their own row
+  u32 count = 0;
+
+  u32 row(const Network& net, const Packet& p, u32 to, u32 hops) const {
+    const u32 place = net.terminal_port[p.source] % places;
+    return (net.seam->region[to] * places + place) * kLegs + std::min(hops, kLegs - 1);
+  }
+};
+
+inline ReportRows report_rows(const Network& net, bool by_source, u32 tables = 1) {
+  constexpr u64 kMostCells = u64{1} << 26;  // cells of all tables; larger networks get fewer rows by source
+  ReportRows rows;
+  const u32 regions = net.topology->regions(net);
+  std::vector<u32> terminals(by_source ? net.routers : 0);
+  for (u32 k = 0; by_source && k < net.terminal_router.size(); k++)
+    rows.places = std::max(rows.places, ++terminals[net.terminal_router[k]]);
+  const u64 cells = u64{net.routers} * regions * kLegs * net.link_span * tables;
+  while (rows.places > 1 && cells * rows.places > kMostCells) rows.places /= 2;
+  rows.count = regions * rows.places * kLegs;
+  return rows;
+}
+
+// The lowest expected loss over the candidates of request i of the batch, compared with the minimal path. `row` holds
+// the lost time by link of the router.
+inline float least_lost(const Network& net, const Graph& graph, const Batch& b, u32 i, u32 to, const float* row) {
+  const u32 router = b.router[i], first = net.first_link[router], begin = b.offsets[i], end = b.offsets[i + 1];
+  if (end == begin + 1) return row[b.candidate_port[begin] - first];  // minimal path
+  const Seam& seam = *net.seam;
+  const float direct = flight(net, graph, router, to);
+  float least = std::numeric_limits<float>::max();
+  for (u32 k = begin; k < end; k++) {
+    const u32 local = b.candidate_port[k], port = net.port(router, local);
+    least = std::min(least,
+                     seam.hop_ns[port] + flight(net, graph, seam.next_router[port], to) - direct + row[local - first]);
+  }
+  return std::max(least, 0.0f);
+}
+
+// The cell of a report about `port`.
+inline float& report_cell(const Network& net, State& s, u32 port, u32 row) {
+  const u32 router = net.router_of_port(port);
+  return net.feedback.row(s, router, row)[net.local_port(port) - net.first_link[router]];
+}
+
+}  // namespace flitgym::learning
