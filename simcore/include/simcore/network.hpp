@@ -120,6 +120,7 @@ struct RoutingFacts {
   bool minimal = false;   // all its paths are minimal
   bool marks = false;     // it sets Packet::nonminimal itself
   bool remote = false;    // it reads the queues of other routers
+  bool escapes = false;   // packets that lose their path to a failure escape by themselves; else the core leads them
   // Bubble flow control: a packet enters a ring of channels only if another packet would still fit after it
   // (Network::ring_of_output).
   bool bubble = false;
@@ -282,6 +283,7 @@ struct Network {
 
   // Functions of the routing (registry.hpp). `route` is called once per cycle.
   void (*route)(const Network&, State&, Batch&) = nullptr;
+  void (*hold)(const Network&, const State&, std::vector<u32>& heads, std::vector<u32>& held) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
   // Operations of a decision (cost.hpp); null: not declared. Operations of an update of the learned table.

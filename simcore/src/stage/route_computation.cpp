@@ -43,6 +43,11 @@ inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
 
 }  // namespace
 
+void hold_heads(Frame& f) {
+  // A watched packet and the accounts of jobs record every request.
+  if (f.net.hold && plain(f)) f.net.hold(f.net, f.s, f.w.routes, f.part.route_list);
+}
+
 void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
@@ -192,7 +197,7 @@ void verify_routes(const Frame& f) {
 // Each change of the links may lengthen a path, and a packet has a VC class per hop. So after the hops that the routing
 // needs on any one graph, a packet takes a minimal path of links that never fail. This path cannot become longer.
 void keep_to_lasting_links(const Network& net, const State& s, Batch& b) {
-  if (!net.lasting) return;
+  if (!net.lasting || net.routing_facts.escapes) return;
   const u32 most = net.routing_facts.max_hops - net.lasting->diameter;
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
