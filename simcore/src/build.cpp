@@ -119,10 +119,6 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.delivered = spec.delivered;
   net.waypoint = spec.waypoint;
   net.routing_facts = spec.setup(params, net, net.routing);
-  // A request is made once and put off in the same cycle, so that nothing changes if a head without room makes none.
-  // Other switches leave some requests for later cycles, and links that fail change the choice.
-  const bool looks_at_all = net.router.arbiter != Arbiter::kRoundRobin && !net.router.multi_cycle_switch;
-  if (looks_at_all && !net.lasting) net.hold = spec.hold;
   if (!net.relation) net.relation = net.routing;
   if (!net.routing_facts.minimal) need_distances(net);  // to detect packets that leave the minimal paths
 

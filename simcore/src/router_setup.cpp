@@ -33,9 +33,10 @@ const std::vector<ParamSpec>& router_params() {
       integer("input_buffer_flits", 256, 1, 65535, "flits", "size of the input buffer of a VC"),
       integer("output_buffer_flits", 0, 0, 65535, "flits",
               "size of the output queue of a VC; 0 = an input-queued router, whose crossbar drives the links"),
-      integer("buffer_total", 0, 0, 2 * 65535 * kMaxVcs, "flits",
-              "size of all input buffers and output queues of a port, divided equally among its VCs; input_buffer_flits "
-              "and output_buffer_flits then only give the ratio of the two; 0 = these sizes themselves"),
+      integer(
+          "buffer_total", 0, 0, 2 * 65535 * kMaxVcs, "flits",
+          "size of all input buffers and output queues of a port, divided equally among its VCs; input_buffer_flits "
+          "and output_buffer_flits then only give the ratio of the two; 0 = these sizes themselves"),
       integer("nic_buffer_flits", 32, 1, 65535, "flits", "size of the output buffer of each network interface"),
       integer("injection_vcs", 1, 0, kMaxVcs, "",
               "number of VCs over which a network interface spreads its packets; 0 = all"),

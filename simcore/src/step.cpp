@@ -189,7 +189,6 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
     before_routes(f);
     hosts(f);
     before_routes_after_hosts(f);
-    hold_heads(f);
     route_requests(f);
     if (w.batch.count) net.route(net, s, w.batch);
     keep_to_lasting_links(net, s, w.batch);
@@ -226,7 +225,6 @@ void collect(const Network& net, State& s, Workspace& w) {
 
 void resume(const Network& net, State& s, Workspace& w) {
   Frame f(net, s, w, s.part.totals.now);
-  if (net.partitions() == 1) hold_heads(f);
   route_requests(f);
   ask_outside(net, s, w.batch);
   s.part.totals.collected = 1;

@@ -9,6 +9,7 @@ prints all results side by side.
 import csv
 import functools
 import gzip
+import hashlib
 import io
 import tempfile
 from dataclasses import dataclass, field
@@ -269,6 +270,35 @@ def test_as_good_as_opensm(fabric: str, engine: str) -> None:
 def masked(port: Ints) -> Ints:
     """OpenSM's table with flitgym's mark for missing routes."""
     return np.where(port == 254, 0xFFFF, port)
+
+
+LARGE = {"min_hop": "dc501eb7d101bd06", "up_down": "4bb6906e54816153"}
+"""SHA-256 of OpenSM's tables of `large_dragonfly`: output ports from 0, [switches, hosts], a byte each."""
+
+
+def large_dragonfly() -> str:
+    """33 groups of 8 switches with a host each, as an edge list with OpenSM's ports.
+
+    Port 1 leads to the host, ports 2 to 8 to the other switches of the group, and ports 9 to 12 to other groups. OpenSM
+    takes more than 256 switches in another order than that of their numbers.
+    """
+    p, a, h = 1, 8, 4
+    rows = ["node_a,port_a,node_b,port_b", *(f"h{s},1,s{s},1" for s in range(33 * a))]
+    for g in range(33):
+        for r in range(a):
+            rows += [f"s{g * a + r},{p + other},s{g * a + other},{p + 1 + r}" for other in range(r + 1, a)]
+        for q in range(g, a * h):
+            rows.append(f"s{g * a + q // h},{p + a + q % h},s{(q + 1) * a + g // h},{p + a + g % h}")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("engine", LARGE)
+def test_more_than_256_switches_are_in_the_order_of_opensm(engine: str, tmp_path: Path) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_text(large_dragonfly())
+    params = {"roots": [0]} if engine == "up_down" else {}
+    table = ForwardingTable.route(ChannelGraph({"name": "graph", "file": str(file)}), engine, params)
+    assert hashlib.sha256(table.port.astype(np.uint8).tobytes()).hexdigest()[:16] == LARGE[engine]
 
 
 @pytest.mark.parametrize("fabric", FABRICS)

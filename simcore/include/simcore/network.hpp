@@ -283,7 +283,6 @@ struct Network {
 
   // Functions of the routing (registry.hpp). `route` is called once per cycle.
   void (*route)(const Network&, State&, Batch&) = nullptr;
-  void (*hold)(const Network&, const State&, std::vector<u32>& heads, std::vector<u32>& held) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // the relation: lists all candidates
   // Operations of a decision (cost.hpp); null: not declared. Operations of an update of the learned table.

@@ -58,9 +58,6 @@ struct RoutingSpec {
   // routing that learns sets network.learns and network.feedback.
   RoutingFacts (*setup)(const Params&, Network&, std::shared_ptr<const ComponentData>&);
   void (*route)(const Network&, State&, Batch&);
-  // With RoutingFacts::reroutes: moves heads from `heads` to `held` if they find no room, whatever route() chooses. So
-  // route() need not choose for them in this cycle. Null: route() chooses for every head in every cycle.
-  void (*hold)(const Network&, const State&, std::vector<u32>& heads, std::vector<u32>& held) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
   void (*candidates)(const Network&, State&, Batch&) = nullptr;  // lists all valid choices, minimal first
   // Updates the packet's data after an agent has chosen a candidate.

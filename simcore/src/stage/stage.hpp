@@ -40,7 +40,6 @@ void credits(Frame& f);
 void feedback(Frame& f);
 void injection(Frame& f);
 void traversal(Frame& f);
-void hold_heads(Frame& f);  // heads that find no room at any output request again in the next cycle
 void route_requests(Frame& f);
 void verify_routes(const Frame& f);               // throws CoreError if a choice is invalid
 void apply_routes(Frame& f, u32 begin, u32 end);  // for requests begin .. end-1 of the batch

@@ -21,8 +21,9 @@
 //     h0,1,s0,1
 //     s0,2,s1,2
 //
-// Its ports count from 1, as in InfiniBand. Nodes h0, h1, ... are hosts, and nodes s0, s1, ... are switches, in the order
-// of these numbers. Nodes with other names need a_type or b_type, and then all nodes are in the order of the file.
+// Its ports count from 1, as in InfiniBand. Nodes h0, h1, ... are hosts, and nodes s0, s1, ... are switches, in the
+// order of these numbers. Nodes with other names need a_type or b_type, and then all nodes are in the order of the
+// file.
 //
 // Only a and b are required. Fields may be in double quotes (RFC 4180, without line breaks in them). Blanks around
 // fields, empty lines and lines that begin with # are ignored. A node has as many ports as its cables need.
@@ -123,8 +124,9 @@ void take_names(Builder& out, const Source& source) {
   for (u32 node = 0; node < nodes.size(); node++)
     if (number_of(nodes[node].name) == kNone && !out.typed(node))
       fail(source, nodes[node].line,
-           "is " + shown(nodes[node].name) + " a host or a switch? Expected a name such as h0 (host) or s0 (switch), or "
-           "the type in column a_type or b_type");
+           "is " + shown(nodes[node].name) +
+               " a host or a switch? Expected a name such as h0 (host) or s0 (switch), or "
+               "the type in column a_type or b_type");
   if (!numbered) return;
   std::vector<u32> order(nodes.size()), place(nodes.size());
   std::iota(order.begin(), order.end(), 0u);

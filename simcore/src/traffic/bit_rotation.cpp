@@ -7,9 +7,8 @@ namespace {
 
 std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
   const u32 bits = bits_of_terminals("bit_rotation", net);
-  return make_partners(net, [&](u32 terminal) {
-    return bits ? terminal >> 1 | (terminal & 1) << (bits - 1) : terminal;
-  });
+  return make_partners(net,
+                       [&](u32 terminal) { return bits ? terminal >> 1 | (terminal & 1) << (bits - 1) : terminal; });
 }
 
 const Register<TrafficSpec> entry({

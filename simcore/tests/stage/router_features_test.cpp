@@ -155,8 +155,8 @@ TEST(buffer_total_is_divided_among_the_vcs) {
   CHECK_EQ(make("omni_war", merge(sc19(), total(128)), 10)->router.output_depth, 10u);
   CHECK_THROWS(ConfigError, make("omni_war", merge(input_queued(), total(3))),
                "router.buffer_total: 3 flits are too few for the 4 VCs", "at least 4");
-  CHECK_THROWS(ConfigError, make("dimension_order", merge(input_queued(), total(70000))), "70000 flits for each of the 1",
-               "at most 65535");
+  CHECK_THROWS(ConfigError, make("dimension_order", merge(input_queued(), total(70000))),
+               "70000 flits for each of the 1", "at most 65535");
 }
 
 TEST(sizes_that_do_not_fit_are_refused) {

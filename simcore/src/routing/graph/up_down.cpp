@@ -6,8 +6,9 @@
 //
 // After a failure, a packet that goes down may find no path that continues down. It then escapes: it enters class 1 and
 // goes up and down again, but only on links that never fail and by the order of a tree of these links. Packets never
-// leave class 1, and each class has its own fixed order. So two classes are free of deadlock for any number of failures.
-// A source without a path in class 0 uses class 1, too: levels need not connect all routers of a damaged tree.
+// leave class 1, and each class has its own fixed order. So two classes are free of deadlock for any number of
+// failures. A source without a path in class 0 uses class 1, too: levels need not connect all routers of a damaged
+// tree.
 #include <algorithm>
 #include <numeric>
 
@@ -32,10 +33,10 @@ struct Ways {
 struct Rule : ComponentData {
   Pick pick = Pick::kQueue;
   CongestionMeasure measure;
-  std::vector<u32> place[2];                       // by VC class: position of each router from the top down
-  std::vector<std::shared_ptr<const Ways>> ways;   // class 0, by epoch
-  Ways escape;                                     // class 1
-  Graph lasting;                                   // links that never fail
+  std::vector<u32> place[2];                      // by VC class: position of each router from the top down
+  std::vector<std::shared_ptr<const Ways>> ways;  // class 0, by epoch
+  Ways escape;                                    // class 1
+  Graph lasting;                                  // links that never fail
   bool up(u32 vc_class, u32 from, u32 to) const { return place[vc_class][to] < place[vc_class][from]; }
 };
 
@@ -185,9 +186,10 @@ void keep_lasting(const Network& net, Rule& rule) {
   for (u32 r = 0; r < net.routers; r++)
     each_link(net, whole, r, [&](u32) {
       if (rank[r] == kNone)
-        throw ConfigError("routing.up_down: links that never fail must connect all routers, for packets that lose "
-                          "their path, but they do not connect router " +
-                          net.router_name(r) + " to router " + net.router_name(root));
+        throw ConfigError(
+            "routing.up_down: links that never fail must connect all routers, for packets that lose "
+            "their path, but they do not connect router " +
+            net.router_name(r) + " to router " + net.router_name(root));
     });
   rule.place[1] = places(rank);
   rule.escape = ways_of(net, rule.lasting, rule.place[1]);

@@ -43,23 +43,46 @@ struct Dal {
   }
 };
 
-// Does a VC of the class have room for the packet now? With wormhole flow control, room for one flit is enough.
-bool has_room(const Network& net, const State& s, u32 port, u32 vc_class, u32 flits) {
-  const u32 needed = net.router.flow_control == FlowControl::kWormhole ? 1 : flits;
-  for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
-    const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
-    if (out.owner == kNone &&
-        (net.router.output_depth > 0 ? net.router.output_depth - out.count : u32{out.credits}) >= needed)
-      return true;
+// The outputs of a router as its heads see them in a cycle. Waiting heads ask again in every cycle, and most of them
+// are adjacent in the batch by router, so each output is looked at once.
+class Outputs {
+ public:
+  Outputs(const Network& net, const State& s, const CongestionMeasure& measure) : net_(net), s_(s), measure_(measure) {}
+  void at(u32 router) {
+    if (router != router_) visit_++, router_ = router;
   }
-  return false;
-}
+  struct Output {
+    u32 visit = 0;
+    u32 room = 0;        // the most in a VC of class 0 that no packet holds
+    u32 congestion = 0;  // of class 0
+  };
+  const Output& of(u32 port) {
+    Output& out = outputs_[port];
+    if (out.visit == visit_) return out;
+    const u32 id = net_.port(router_, port), depth = net_.router.output_depth;
+    out = {visit_, 0, measure_.of(net_, s_, id, 0)};
+    const OutputVc* const own = &s_.output_vcs[net_.vc_id(id, 0)];
+    for (u32 vc = 0; vc < net_.vcs; vc += net_.routing_facts.classes)
+      if (own[vc].owner == kNone)
+        out.room = std::max<u32>(out.room, depth > 0 ? depth - own[vc].count : own[vc].credits);
+    return out;
+  }
+
+ private:
+  const Network& net_;
+  const State& s_;
+  const CongestionMeasure& measure_;
+  u32 router_ = kNone, visit_ = 0;
+  Output outputs_[kMaxRadix];
+};
 
 void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
   if (!rule.escape) return weighted_route<Dal>(net, s, b);
+  const bool wormhole = net.router.flow_control == FlowControl::kWormhole;
   Promises promises(net, b, rule);
+  Outputs outputs(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
@@ -70,11 +93,13 @@ void route(const Network& net, State& s, Batch& b) {
     const Where at = where(hx, s, b, i, p, to);
     Best best;
     if (!Dal::on_escape(at, rule)) {
-      const u32 h = at.h;
+      const u32 h = at.h, needed = wormhole ? 1 : p.flits;
+      outputs.at(router);
       offer_reach(at, Dal::reach(at, rule), [&](u32 port, u32 vc_class, bool deroute) {
-        const u32 id = net.port(router, port);
-        if (!has_room(net, s, id, vc_class, p.flits)) return;
-        const double q = promises.ahead(rule.measure, s, id, vc_class);
+        const Outputs::Output& out = outputs.of(port);
+        if (out.room < needed) return;
+        const double q =
+            rule.sequential ? promises.ahead(rule.measure, s, net.port(router, port), vc_class) : out.congestion;
         best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
       });
     }
@@ -101,75 +126,6 @@ void remember(const Network& net, State& s, Batch& b) {
 void remember_and_route(const Network& net, State& s, Batch& b) {
   remember(net, s, b);
   route(net, s, b);
-}
-
-// The most room at each output of a router, by VC class, in one VC that no packet holds.
-class Room {
- public:
-  Room(const Network& net, const State& s)
-      : net_(net), s_(s), hx_(as_hyperx(net)), wormhole_(net.router.flow_control == FlowControl::kWormhole) {}
-
-  // Whether a head finds no room at any of its candidates, whatever it chooses.
-  bool lacking(u32 input_vc, const Dal::Rule& rule) {
-    const u32 port = net_.port_of_vc(input_vc), id = packet_of(s_.input_vcs[input_vc].front);
-    const Packet& p = s_.packets[id];
-    const u32 router = net_.router_of_port(port), to = net_.terminal_router[p.destination];
-    const u32 needed = wormhole_ ? 1 : p.flits;
-    read(router);
-    if (router == to) {
-      const u32 out = net_.terminal_port[p.destination];
-      return most_[0][out] < needed && most_[1][out] < needed;
-    }
-    Where at{hx_, p, router, to, net_.local_port(port), net_.vc_of(input_vc), hx_.difference(router, to), 0, 0, s_, id};
-    at.unaligned = hx_.unaligned_in(at.difference, at.h);
-    if (most_[Dal::kEscapeClass][Dal::escape_hop(at).port] >= needed) return false;
-    if (Dal::on_escape(at, rule)) return true;
-    const Reach reach = Dal::reach(at, rule);
-    bool found = false;
-    each_dimension(reach.direct, [&](u32 k) {
-      if (reach.deroute >> k & 1) found |= of_dimension_[k] >= needed;
-      else offer_direct(at, k, 0, [&](u32 out, u32, bool) { found |= most_[0][out] >= needed; });
-    });
-    return !found;
-  }
-
- private:
-  void read(u32 router) {
-    if (router == router_) return;
-    router_ = router;
-    const OutputVc* out = &s_.output_vcs[net_.vc_id(net_.port(router, 0), 0)];
-    const u32 depth = net_.router.output_depth;
-    for (u32 port = 0; port < net_.radix; port++, out += std::size_t{1} << net_.vc_shift) {
-      u32 most[2] = {0, 0};
-      for (u32 vc = 0; vc < net_.vcs; vc++)
-        if (out[vc].owner == kNone)
-          most[vc % 2] = std::max<u32>(most[vc % 2], depth > 0 ? depth - out[vc].count : u32{out[vc].credits});
-      most_[0][port] = most[0], most_[1][port] = most[1];
-    }
-    for (u32 k = 0; k < hx_.dimensions; k++)
-      of_dimension_[k] = *std::max_element(&most_[0][hx_.base[k]], &most_[0][hx_.end_of(k)]);
-  }
-
-  const Network& net_;
-  const State& s_;
-  const HyperX& hx_;
-  const bool wormhole_;
-  u32 router_ = kNone;
-  u32 most_[2][kMaxRadix];
-  u32 of_dimension_[16];  // the most of class 0 in a dimension
-};
-
-// With sequential allocation, the choice of a head that finds no room affects later choices.
-void hold(const Network& net, const State& s, std::vector<u32>& heads, std::vector<u32>& held) {
-  const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
-  if (!rule.escape || rule.sequential) return;
-  Room room(net, s);
-  std::size_t kept = 0;
-  for (const u32 v : heads) {
-    if (room.lacking(v, rule)) held.push_back(v);
-    else heads[kept++] = v;
-  }
-  heads.resize(kept);
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
@@ -203,7 +159,6 @@ const Register<RoutingSpec> entry([] {
   RoutingSpec spec =
       incremental<Dal>("dal", "any unaligned dimension, with one weighted deroute in each (DAL)", params(), setup);
   spec.route = remember_and_route;
-  spec.hold = hold;
   spec.agent_can_choose = false;  // only remember() records the deroutes
   return spec;
 }());

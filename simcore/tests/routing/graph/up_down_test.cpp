@@ -98,7 +98,8 @@ TEST(up_down_needs_two_classes_for_any_number_of_failures) {
     CHECK_EQ(build(scene(topology, many_failures(topology, 60)))->vcs, 2u);
   }
   // A class per hop needs another diameter after each failure.
-  CHECK_THROWS(ConfigError, build(scene(small_network(), many_failures(small_network(), 60), {"minimal", {}})), "at most 32");
+  CHECK_THROWS(ConfigError, build(scene(small_network(), many_failures(small_network(), 60), {"minimal", {}})),
+               "at most 32");
 }
 
 // Every packet arrives while links fail all the time, and some packets escape.
@@ -118,6 +119,15 @@ TEST(up_down_delivers_while_links_fail) {
     CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
     CHECK(sim.state().part.totals.flits_ejected > 1000);
   }
+}
+
+// Links that fail repeatedly give no other VC classes, and the core leaves the choices of the routing alone.
+TEST(up_down_delivers_over_links_that_flap) {
+  Simulation sim(scene(small_network(), {{"events", std::string("0.1@200-300/200*8")}}));
+  CHECK(sim.network().lasting && sim.network().vcs == 2);
+  sim.run(2000);
+  CHECK(sim.drain(20000));
+  CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
 }
 
 // Hops by another search: over pairs of a router and whether the packet has gone down, with the tree's levels.
