@@ -1,4 +1,4 @@
-// A permutation: every terminal sends to one terminal and receives from one. It is drawn once, or read from a file:
+// A permutation: every terminal sends to one terminal and receives from one. It is drawn once, or read from a file.
 //
 //     # destinations of terminals 0, 1, 2 and 3
 //     2, 3

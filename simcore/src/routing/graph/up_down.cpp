@@ -4,11 +4,10 @@
 // enough. On a fat tree the order is that of its levels, and all paths of routing/fat_tree/up_down.cpp remain that the
 // failures have left.
 //
-// After a failure, a packet that goes down may find no path that continues down. It then escapes: it enters class 1 and
-// goes up and down again, but only on links that never fail and by the order of a tree of these links. Packets never
-// leave class 1, and each class has its own fixed order. So two classes are free of deadlock for any number of
-// failures. A source without a path in class 0 uses class 1, too: levels need not connect all routers of a damaged
-// tree.
+// After a failure, a packet that goes down may find no path that continues down. It then escapes to class 1 and goes up
+// and down again. Class 1 uses only links that never fail, in the order of a tree of these links. Packets never leave
+// class 1, and each class has its own fixed order. So two classes are free of deadlock for any number of failures. A
+// source without a path in class 0 uses class 1, too, because levels need not connect all routers of a damaged tree.
 #include <algorithm>
 #include <numeric>
 

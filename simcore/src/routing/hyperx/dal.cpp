@@ -54,17 +54,18 @@ class Outputs {
   struct Output {
     u32 visit = 0;
     u32 room = 0;        // the most in a VC of class 0 that no packet holds
-    u32 congestion = 0;  // of class 0
+    u32 congestion = 0;  // of class 0, if there is room
   };
   const Output& of(u32 port) {
     Output& out = outputs_[port];
     if (out.visit == visit_) return out;
     const u32 id = net_.port(router_, port), depth = net_.router.output_depth;
-    out = {visit_, 0, measure_.of(net_, s_, id, 0)};
+    out = {visit_, 0, 0};
     const OutputVc* const own = &s_.output_vcs[net_.vc_id(id, 0)];
     for (u32 vc = 0; vc < net_.vcs; vc += net_.routing_facts.classes)
       if (own[vc].owner == kNone)
         out.room = std::max<u32>(out.room, depth > 0 ? depth - own[vc].count : own[vc].credits);
+    if (out.room > 0) out.congestion = measure_.of(net_, s_, id, 0);
     return out;
   }
 

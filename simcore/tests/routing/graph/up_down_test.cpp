@@ -1,5 +1,5 @@
-// Up*/down* around links that fail: no cycle of dependencies over all failures together, two VC classes for any number
-// of failures, the shortest legal paths, and no lost packet.
+// Up*/down* around links that fail. All failures together cause no cycle of dependencies, and two VC classes serve any
+// number of failures. Paths are the shortest legal ones, and no packet is lost.
 #include "simcore/simulation.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
