@@ -23,7 +23,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train", "buffer_total": 0},
     "routing": {
         **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
-        **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0},
+        **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0, "legal_ports": "queue"},
     },
     "traffic": {"file": ""},
     "workload": {

@@ -146,10 +146,11 @@ std::vector<u32> places(const std::vector<u32>& rank) {
 }
 
 // The ranks of class 0: those of a tree, or else the hops from a root.
-std::vector<u32> ranks(const Params& params, const tables::ChannelGraph& g) {
+std::vector<u32> ranks(const tables::ChannelGraph& g) {
   constexpr u32 kTableSwitches = 2048;  // a table per root takes minutes on larger networks
   tables::Levels levels;
-  if (tables::find_levels("up_down", params, g, levels)) return levels.rank;
+  const Params no_roots("routing.up_down", tables::root_params(), {});
+  if (tables::find_levels("up_down", no_roots, g, levels)) return levels.rank;
   std::vector<std::vector<u32>> all;
   for (const u32 root : tables::likely_roots(g, std::vector<u8>(g.switches, 1)))
     all.push_back(tables::ranks_below(g, {root}));
@@ -196,9 +197,10 @@ void keep_lasting(const Network& net, Rule& rule) {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
-  rule->pick = pick_of(params);
+  const std::string& pick = params.text("legal_ports");
+  rule->pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
   rule->measure = measure_of(params, net);
-  rule->place[0] = places(ranks(params, tables::channel_graph(net)));
+  rule->place[0] = places(ranks(tables::channel_graph(net)));
   u32 longest = 0;
   bool whole = net.graphs.size() == 1;
   for (std::size_t e = 0; e < net.graphs.size(); e++) {
@@ -231,11 +233,13 @@ const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "up_down",
       .summary = "up and then down by an order of the routers, also around links that fail; one or two VC classes",
-      .params = {pick_param("queue"), congestion_param("both"), congestion_scope_param("port")},
+      .params = {choice("legal_ports", "queue", {"packet", "flow", "queue"},
+                        "choice among the ports of the shortest legal paths: packet = in turns, packet by packet; flow "
+                        "= one port per source and destination; queue = the least congested port"),
+                 congestion_param("both"), congestion_scope_param("port")},
       .setup = setup,
       .route = route,
   };
-  for (ParamSpec& p : tables::root_params()) spec.params.push_back(std::move(p));
   spec.candidates = candidates;
   spec.graph = true;
   return spec;
