@@ -20,12 +20,13 @@ _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
 # earlier results keep their hash.
 _CAME_LATER: dict[str, dict[str, Any]] = {
     "topology": {"rails": 1},
-    "router": {"crossbar_sharing": "flit", "packet_stepping": "train"},
+    "router": {"crossbar_sharing": "flit", "packet_stepping": "train", "buffer_total": 0},
     "routing": {
         **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
-        **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0},
+        **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0, "legal_ports": "queue"},
     },
     "run": {"precision": 0.0, "confidence": 0.95, "max_ns": 2_000_000.0},
+    "traffic": {"file": ""},
     "workload": {
         **{"ranks_per_node": 1, "nics_per_node": 0, "node_terminals": "consecutive", "share_nodes": False},
         **{"intra_node_gb_per_s": 450.0, "intra_node_latency_ns": 600.0},
@@ -104,8 +105,8 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         config: As Hydra composes it, or resolved.
 
     Raises:
-        OSError: a file cannot be read: `run.load_q_table`, a file of the routing (`path`, `file`, `demand`), a traffic
-            matrix or a GOAL file.
+        OSError: a file cannot be read: `run.load_q_table`, a file of the routing (`path`, `file`, `demand`), a file of
+            the traffic or a GOAL file.
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
@@ -129,7 +130,7 @@ def config_hash(config: Mapping[Any, Any]) -> str:
             content = without_provenance if key == "path" else None
             identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
     path = identity.get("traffic", {}).get("file")
-    if path and identity["traffic"]["name"] == "matrix" and not path.startswith("motif:"):
+    if path and not path.startswith("motif:"):
         identity["traffic"] = {**identity["traffic"], "file": file_hash("traffic.file", path)}
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -188,8 +189,8 @@ def _routing_label(routing: Mapping[Any, Any]) -> str:
 
 
 def _traffic_label(traffic: Mapping[Any, Any]) -> str:
-    matrix = f"-{Path(traffic['file']).stem}" if traffic["name"] == "matrix" and traffic["file"] else ""
-    return f"{traffic['name']}{matrix}_load{traffic['load']:g}"
+    file = f"-{Path(traffic['file']).stem}" if traffic.get("file") else ""
+    return f"{traffic['name']}{file}_load{traffic['load']:g}"
 
 
 def _plain(node: Any) -> Any:

@@ -150,6 +150,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
                       std::to_string(net.vcs) + " VCs");
   net.router.injection_vcs = injection ? injection : net.vcs;
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
+  divide_buffers(router, net);
   keep_sensed(net);
 }
 

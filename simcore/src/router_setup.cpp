@@ -33,6 +33,10 @@ const std::vector<ParamSpec>& router_params() {
       integer("input_buffer_flits", 256, 1, 65535, "flits", "size of the input buffer of a VC"),
       integer("output_buffer_flits", 0, 0, 65535, "flits",
               "size of the output queue of a VC; 0 = an input-queued router, whose crossbar drives the links"),
+      integer(
+          "buffer_total", 0, 0, 2 * 65535 * kMaxVcs, "flits",
+          "size of all input buffers and output queues of a port, divided equally among its VCs; input_buffer_flits "
+          "and output_buffer_flits then only give the ratio of the two; 0 = these sizes themselves"),
       integer("nic_buffer_flits", 32, 1, 65535, "flits", "size of the output buffer of each network interface"),
       integer("injection_vcs", 1, 0, kMaxVcs, "",
               "number of VCs over which a network interface spreads its packets; 0 = all"),
@@ -84,10 +88,25 @@ void check_watchdog(const Params& params, const Network& net) {
                       " ns); a packet on a link would be reported as a deadlock");
 }
 
+// The least router.buffer_total that leaves `flits` flits for each buffer of a VC.
+u64 least_total(u32 flits, const Params& params, u32 vcs) {
+  const u64 in = params.count("input_buffer_flits"), out = params.count("output_buffer_flits"), both = in + out;
+  if (out == 0) return u64{flits} * vcs;
+  return std::max((flits * both + in - 1) / in, (flits - 1) * both / out + 1) * vcs;
+}
+
 // Checks that a packet of `flits` flits fits the buffers. `key` is the parameter that sets its size.
-void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r) {
+void check_packet_fits(const std::string& key, u32 flits, const Params& params, const Network& net) {
+  const RouterParams& r = net.router;
   const std::string packet = ": a packet of " + std::to_string(flits) + " flits does not fit router.";
+  const u32 total = params.count("buffer_total");
   const auto fits = [&](const char* buffer, u32 depth) {
+    if (depth < flits && total > 0)
+      throw ConfigError(key + packet + "buffer_total = " + std::to_string(total) + " flits, which leaves " +
+                        std::to_string(depth) + " flits for the " + buffer + " of each of the " +
+                        std::to_string(net.vcs) + " VCs with routing." + net.routing_name + "; set it to at least " +
+                        std::to_string(least_total(flits, params, net.vcs)) +
+                        (r.packet_credits ? "" : " or use router.flow_control=wormhole"));
     if (depth < flits)
       throw ConfigError(
           key + packet + buffer + " = " + std::to_string(depth) +
@@ -97,6 +116,7 @@ void check_packet_fits(const std::string& key, u32 flits, const RouterParams& r)
     fits("input_buffer_flits", r.input_depth);
     if (r.output_depth > 0) fits("output_buffer_flits", r.output_depth);
   }
+  if (r.packet_credits && total > 0) fits("input_buffer_flits", r.input_depth);
   if (r.nic_depth < flits)
     throw ConfigError(key + packet + "nic_buffer_flits = " + std::to_string(r.nic_depth) + " flits");
   // The credit for the whole packet returns with its tail, so a smaller buffer would wait for itself.
@@ -197,6 +217,24 @@ void size_router(const Params& params, Network& net) {
   check_watchdog(params, net);
 }
 
+void divide_buffers(const Params& params, Network& net) {
+  const u64 total = params.count("buffer_total"), in = params.count("input_buffer_flits"),
+            out = params.count("output_buffer_flits"), share = total / net.vcs;
+  if (total == 0) return;
+  const u64 input = share * in / (in + out), output = share - input;
+  if (input == 0 || (out > 0 && output == 0))
+    throw ConfigError("router.buffer_total: " + std::to_string(total) + " flits are too few for the " +
+                      std::to_string(net.vcs) + " VCs of a port with routing." + net.routing_name +
+                      "; each buffer needs a flit, so set it to at least " +
+                      std::to_string(least_total(1, params, net.vcs)));
+  if (std::max(input, output) > 65535)
+    throw ConfigError("router.buffer_total: " + std::to_string(total) + " flits make buffers of " +
+                      std::to_string(std::max(input, output)) + " flits for each of the " + std::to_string(net.vcs) +
+                      " VCs with routing." + net.routing_name + "; a buffer has at most 65535");
+  net.router.input_depth = static_cast<u32>(input);
+  net.router.output_depth = static_cast<u32>(output);
+}
+
 // Not kept if a sum could exceed the 16 bits of a cell; decisions then add up the values themselves.
 void keep_sensed(Network& net) {
   const u64 most = u64{net.vcs} * (net.router.input_depth + net.router.output_depth);
@@ -217,7 +255,7 @@ void keep_sensed(Network& net) {
 }
 
 void fit_packets(const std::string& size_key, const Params& router, Network& net) {
-  check_packet_fits(size_key, net.most_packet_flits, net.router);
+  check_packet_fits(size_key, net.most_packet_flits, router, net);
   size_trains(size_key, router, net);
   check_bubble(size_key, net);
 }

@@ -10,6 +10,10 @@ namespace flitgym {
 // Sets buffers, crossbar, arbiter and credits from `router.*`; call after time_channels().
 void size_router(const Params& router, Network&);
 
+// Divides router.buffer_total among the VCs of a port; call after the number of VCs is known. VCs have equal buffers,
+// so fewer flits than a port has VCs remain unused.
+void divide_buffers(const Params& router, Network&);
+
 // Declares the array in which grants and credits keep the occupancies that the routing senses; call after the routing
 // and its VCs are known.
 void keep_sensed(Network&);

@@ -31,6 +31,16 @@ def test_a_q_table_counts_by_its_content(tmp_path: Path) -> None:
     assert len(hashes) == 2
 
 
+def test_a_permutation_counts_by_its_content(tmp_path: Path) -> None:
+    file = tmp_path / "turns.txt"
+    hashes = {config_hash(compose(["traffic=permutation"]))}
+    for content in ("0 1", "1 0"):
+        file.write_text(content)
+        hashes.add(config_hash(compose(["traffic=permutation", f"traffic.file={file}"])))
+    assert len(hashes) == 3
+    assert "_permutation-turns_load" in run_id(_root_=compose(["traffic=permutation", f"traffic.file={file}"]))
+
+
 def test_run_id_is_readable() -> None:
     config = compose(["routing=par", "traffic=adversarial", "traffic.load=0.4", "seed=7"])
     assert run_id(_root_=config).startswith("dragonfly_par_adversarial_load0.4_seed7_")

@@ -9,6 +9,7 @@ prints all results side by side.
 import csv
 import functools
 import gzip
+import hashlib
 import io
 import tempfile
 from dataclasses import dataclass, field
@@ -25,11 +26,14 @@ PATTERNS, SEED = 200, 20211
 Ints = NDArray[np.int64]
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    """Rows of a csv file of the data, which may be gzipped."""
+def text(name: str) -> str:
+    """A file of the data, which may be gzipped."""
     zipped = DATA / f"{name}.gz"
-    text = gzip.decompress(zipped.read_bytes()).decode() if zipped.exists() else (DATA / name).read_text()
-    return list(csv.DictReader(io.StringIO(text)))
+    return gzip.decompress(zipped.read_bytes()).decode() if zipped.exists() else (DATA / name).read_text()
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text(name))))
 
 
 SUMMARY = {(row["fabric"], row["engine"]): row for row in rows("summary.csv")}
@@ -47,19 +51,12 @@ LATTICES: dict[str, dict[str, Any]] = {
 """The same fabrics as built-in topologies: switches and hosts in the same order, with other port numbers."""
 
 
-def number(name: str) -> int:
-    return int(name[1:])
-
-
 @functools.cache
 def graph(fabric: str) -> ChannelGraph:
-    """The fabric as `topology=graph`, with OpenSM's numbers of switches, hosts and ports."""
-    cables = [(r["node_a"], r["port_a"], r["node_b"], r["port_b"]) for r in rows(f"{fabric}.edges.csv")]
-    nodes = sorted({n for a, _, b, _ in cables for n in (a, b)}, key=lambda n: (n[0] != "s", number(n)))
-    lines = [*nodes, *(f"{a}:{pa} -- {b}:{pb}" for a, pa, b, pb in cables)]
+    """The fabric as `topology=graph`, with OpenSM's numbers of switches and hosts; ports count from 0, not from 1."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{fabric}.dot"
-        file.write_text("graph {\n" + "\n".join(lines) + "\n}\n")
+        file = Path(folder) / f"{fabric}.csv"
+        file.write_text(text(f"{fabric}.edges.csv"))
         return ChannelGraph({"name": "graph", "file": str(file)})
 
 
@@ -70,10 +67,10 @@ def lattice(fabric: str) -> ChannelGraph:
 
 @functools.cache
 def recorded(fabric: str, engine: str) -> Ints:
-    """OpenSM's output ports, [switches, hosts]."""
+    """OpenSM's output ports, [switches, hosts], from 0; 254: none."""
     engine = SUMMARY[fabric, engine]["table_of"] or engine
     table = [[int(p) for p in r["ports"].split()] for r in rows(f"{fabric}.tables.csv") if r["engine"] == engine]
-    return np.array(table)
+    return np.array(table) - 1
 
 
 @functools.cache
@@ -272,7 +269,31 @@ def test_as_good_as_opensm(fabric: str, engine: str) -> None:
 
 def masked(port: Ints) -> Ints:
     """OpenSM's table with flitgym's mark for missing routes."""
-    return np.where(port == 255, 0xFFFF, port)
+    return np.where(port == 254, 0xFFFF, port)
+
+
+def large_dragonfly() -> str:
+    """33 groups of 8 switches with a host each, as an edge list with OpenSM's ports.
+
+    Port 1 leads to the host, ports 2 to 8 to the other switches of the group, and ports 9 to 12 to other groups. OpenSM
+    takes more than 256 switches in another order than that of their numbers.
+    """
+    p, a, h = 1, 8, 4
+    rows = ["node_a,port_a,node_b,port_b", *(f"h{s},1,s{s},1" for s in range(33 * a))]
+    for g in range(33):
+        for r in range(a):
+            rows += [f"s{g * a + r},{p + other},s{g * a + other},{p + 1 + r}" for other in range(r + 1, a)]
+        for q in range(g, a * h):
+            rows.append(f"s{g * a + q // h},{p + a + q % h},s{(q + 1) * a + g // h},{p + a + g % h}")
+    return "\n".join(rows) + "\n"
+
+
+def test_more_than_256_switches_are_in_the_order_of_opensm(tmp_path: Path) -> None:
+    """The hash is that of OpenSM's table `minhop`: output ports from 0, [switches, hosts], a byte each."""
+    file = tmp_path / "edges.csv"
+    file.write_text(large_dragonfly())
+    table = ForwardingTable.route(ChannelGraph({"name": "graph", "file": str(file)}), "min_hop")
+    assert hashlib.sha256(table.port.astype(np.uint8).tobytes()).hexdigest()[:16] == "dc501eb7d101bd06"
 
 
 @pytest.mark.parametrize("fabric", FABRICS)

@@ -120,6 +120,7 @@ struct RoutingFacts {
   bool minimal = false;   // all its paths are minimal
   bool marks = false;     // it sets Packet::nonminimal itself
   bool remote = false;    // it reads the queues of other routers
+  bool escapes = false;   // packets that lose their path to a failure escape by themselves; else the core leads them
   // Bubble flow control: a packet enters a ring of channels only if another packet would still fit after it
   // (Network::ring_of_output).
   bool bubble = false;

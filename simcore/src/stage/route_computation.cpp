@@ -192,7 +192,7 @@ void verify_routes(const Frame& f) {
 // Each change of the links may lengthen a path, and a packet has a VC class per hop. So after the hops that the routing
 // needs on any one graph, a packet takes a minimal path of links that never fail. This path cannot become longer.
 void keep_to_lasting_links(const Network& net, const State& s, Batch& b) {
-  if (!net.lasting) return;
+  if (!net.lasting || net.routing_facts.escapes) return;
   const u32 most = net.routing_facts.max_hops - net.lasting->diameter;
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
@@ -218,8 +218,17 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 
 namespace {
 
-// kPlain: no watched packet and no accounts of jobs (stage.hpp). kOneWord: a router's input VCs fit one mask word.
-// kBusyPorts: switch allocation reads how long ports are busy.
+// Whether a head that would be routed again (RoutingFacts::reroutes) need not request an output without room. Switch
+// allocation must look at every request in the same cycle, because other requests keep their choice for later cycles. A
+// watched packet and the accounts of jobs record every request.
+bool withholds(const Frame& f) {
+  const RouterParams& router = f.net.router;
+  return f.net.routing_facts.reroutes && router.arbiter != Arbiter::kRoundRobin && !router.multi_cycle_switch &&
+         plain(f);
+}
+
+// kPlain: no watched packet, no accounts of jobs (stage.hpp) and no head that is routed again. kOneWord: a router's
+// input VCs fit one mask word. kBusyPorts: switch allocation reads how long ports are busy.
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
 void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
@@ -239,7 +248,8 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   u64* const requests = s.requests.data();
   u64* const asked = s.outputs_asked.data();
   u64* const active = f.active;
-  const u32 first_router = f.range.first_router, request_mask = net.request_mask;
+  const u32 first_router = f.range.first_router, request_mask = net.request_mask, depth = net.router.output_depth;
+  const bool withheld = !kPlain && withholds(f);
   for (u32 i = begin; i < end; i++) {
     const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i],
               output = router << radix_shift | out_port;
@@ -250,6 +260,14 @@ void apply_all(Frame& f, u32 begin, u32 end) {
     in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has only this VC
                                  : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
                                                      : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
+    if (!kPlain && withheld) {
+      const OutputVc& out = output_vcs[net.vc_id(output, in.out_vc)];
+      const u32 room = depth > 0 ? depth - out.count : u32{out.credits};
+      if (out.owner != kNone || room < slots_needed(f, in)) {
+        f.part.route_list.push_back(v);
+        continue;
+      }
+    }
     in.routed = 1;
     if (!kPlain && net.accounted_jobs) workload::account_routed(f, v, output);
     // Switch allocation comes next and reads both ports and the output VC.
@@ -275,7 +293,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
 
 void apply_routes(Frame& f, u32 begin, u32 end) {
   const bool busy_ports = f.net.router.multi_cycle_switch;
-  if (!plain(f)) apply_all<false, false, true>(f, begin, end);
+  if (!plain(f) || f.net.routing_facts.reroutes) apply_all<false, false, true>(f, begin, end);
   else if (f.net.request_words == 1)
     busy_ports ? apply_all<true, true, true>(f, begin, end) : apply_all<true, true, false>(f, begin, end);
   else busy_ports ? apply_all<true, false, true>(f, begin, end) : apply_all<true, false, false>(f, begin, end);

@@ -6,10 +6,13 @@
 
 namespace flitgym::tables {
 
-std::vector<u32> destination_switches(const ChannelGraph& g) {
+std::vector<u32> destination_switches(const ChannelGraph& g, Ties ties) {
   std::vector<u32> order;
   for (u32 s = 0; s < g.switches; s++)
     if (g.terminals_at(s)) order.push_back(s);
+  if (ties == Ties::kGuid)
+    std::sort(order.begin(), order.end(),
+              [](u32 a, u32 b) { return __builtin_bswap32(0x10000 + a) < __builtin_bswap32(0x10000 + b); });
   std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) { return g.terminals_at(a) > g.terminals_at(b); });
   return order;
 }

@@ -17,8 +17,11 @@ struct Candidates {
 };
 
 // The switches with terminals, in the order of decreasing numbers of terminals. A switch with many terminals needs the
-// most freedom, so it comes first.
-std::vector<u32> destination_switches(const ChannelGraph& g);
+// most freedom, so it comes first. Ties are in the order of the switches or of their GUIDs. OpenSM compares GUIDs in
+// network byte order, on most machines from the lowest byte on: switches 0, 256, 1, 257, ..., 7, 263, 8, ... of 264.
+// The GUID of switch s is 0x10000 + s, as in tables that flitgym writes (_lft/dumps.py).
+enum class Ties { kNumber, kGuid };
+std::vector<u32> destination_switches(const ChannelGraph& g, Ties ties = Ties::kGuid);
 
 // Assigns to each terminal of switch `to`, in order, the least used candidate at every other switch. `used` is the
 // number of destinations per channel. Ties go to the lowest port. A switch without candidates gets no port.

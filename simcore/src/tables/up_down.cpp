@@ -85,20 +85,21 @@ std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& cand
   return roots;
 }
 
-bool best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32>>& ranks, ForwardingTable& table) {
+u32 best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32>>& ranks, ForwardingTable& table) {
   double least = -1, shortest = 0;
-  for (const std::vector<u32>& rank : ranks) {
+  u32 best = kNone;
+  for (u32 k = 0; k < ranks.size(); k++) {
     ForwardingTable next = empty_table(g, table.engine);
     u32 from = 0, to = 0;
-    if (!up_down_table(g, rank, next, from, to)) continue;
+    if (!up_down_table(g, ranks[k], next, from, to)) continue;
     const std::vector<double> load = loads(g, next, {}).channel;
     const double fullest = load.empty() ? 0 : *std::max_element(load.begin(), load.end());
     const double all = std::accumulate(load.begin(), load.end(), 0.0);
     if (least >= 0 && (fullest > least || (fullest == least && all >= shortest))) continue;
-    least = fullest, shortest = all;
+    least = fullest, shortest = all, best = k;
     table = std::move(next);
   }
-  return least >= 0;
+  return best;
 }
 
 }  // namespace flitgym::tables

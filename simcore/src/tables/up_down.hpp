@@ -43,7 +43,7 @@ bool up_down_table(const ChannelGraph& g, const std::vector<u32>& rank, Forwardi
 std::vector<u32> likely_roots(const ChannelGraph& g, const std::vector<u8>& candidate);
 
 // Selects the table with the lowest edge forwarding index among those of the given ranks. Ties go to the shortest
-// routes, then to the first rank. Returns false if no rank connects all terminals.
-bool best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32>>& ranks, ForwardingTable& table);
+// routes, then to the first rank. Returns the number of the rank; kNone if no rank connects all terminals.
+u32 best_up_down_table(const ChannelGraph& g, const std::vector<std::vector<u32>>& ranks, ForwardingTable& table);
 
 }  // namespace flitgym::tables

@@ -15,9 +15,20 @@
 //   kind                  local or global; empty = not given; ignored for the cable of a host
 //   links                 number of parallel cables (1); excludes ports, because a port has one cable
 //
+// The subnet manager's form has the columns node_a, port_a, node_b, port_b instead of a, a_port, b, b_port:
+//
+//     node_a,port_a,node_b,port_b
+//     h0,1,s0,1
+//     s0,2,s1,2
+//
+// Its ports count from 1, as in InfiniBand. Nodes h0, h1, ... are hosts, and nodes s0, s1, ... are switches, in the
+// order of these numbers. Nodes with other names need a_type or b_type, and then all nodes are in the order of the
+// file.
+//
 // Only a and b are required. Fields may be in double quotes (RFC 4180, without line breaks in them). Blanks around
 // fields, empty lines and lines that begin with # are ignored. A node has as many ports as its cables need.
 #include <algorithm>
+#include <numeric>
 
 #include "simcore/error.hpp"
 #include "topology/fabric_reader.hpp"
@@ -29,6 +40,7 @@ namespace {
 enum Column { kA, kB, kAPort, kBPort, kAType, kBType, kLatency, kBandwidth, kKind, kLinks, kColumns };
 const std::vector<std::string> kNames = {
     "a", "b", "a_port", "b_port", "a_type", "b_type", "latency_ns", "bandwidth_gb_per_s", "kind", "links"};
+const std::vector<std::string> kManagerNames = {"node_a", "node_b", "port_a", "port_b"};  // of the first columns
 
 // Splits one line into its fields, without the quotes and blanks around them.
 void split(const Source& source, u32 number, std::string_view line, std::vector<std::string>& fields) {
@@ -75,13 +87,15 @@ void split(const Source& source, u32 number, std::string_view line, std::vector<
 std::vector<u32> columns_of(const Source& source, u32 line, const std::vector<std::string>& header) {
   std::vector<u32> place(kColumns, kNone);
   for (u32 k = 0; k < header.size(); k++) {
-    const auto known = std::find(kNames.begin(), kNames.end(), header[k]);
-    if (known == kNames.end())
+    const bool of_manager = std::count(kManagerNames.begin(), kManagerNames.end(), header[k]) > 0;
+    const std::vector<std::string>& names = of_manager ? kManagerNames : kNames;
+    const auto known = std::find(names.begin(), names.end(), header[k]);
+    if (known == names.end())
       fail(source, line,
            "unknown column " + shown(header[k]) + did_you_mean(header[k], kNames) +
                "; expected a line that names the columns: a, b and any of " + join({kNames.begin() + 2, kNames.end()}) +
-               ", with commas between");
-    u32& at = place[static_cast<std::size_t>(known - kNames.begin())];
+               ", or node_a,port_a,node_b,port_b, with commas between");
+    u32& at = place[static_cast<std::size_t>(known - names.begin())];
     if (at != kNone) fail(source, line, "column " + shown(header[k]) + " appears twice; expected it once");
     at = k;
   }
@@ -89,6 +103,41 @@ std::vector<u32> columns_of(const Source& source, u32 line, const std::vector<st
     if (place[needed] == kNone)
       fail(source, line, "column '" + kNames[needed] + "' is missing; expected at least a and b in the first line");
   return place;
+}
+
+// The number in the name of a node h0, h1, ... or s0, s1, ...; kNone for any other name.
+u32 number_of(std::string_view name) {
+  if (name.size() < 2 || name.size() > 9 || (name[0] != 'h' && name[0] != 's')) return kNone;
+  if (name.find_first_not_of("0123456789", 1) != name.npos || (name[1] == '0' && name.size() > 2)) return kNone;
+  return static_cast<u32>(std::stoul(std::string(name.substr(1))));
+}
+
+// The types of nodes that no line gives, from their names, and the nodes in the order of their numbers.
+void take_names(Builder& out, const Source& source) {
+  auto& nodes = out.fabric.nodes;
+  bool numbered = true;
+  for (u32 node = 0; node < nodes.size(); node++) {
+    const std::string& name = nodes[node].name;
+    if (number_of(name) == kNone) numbered = false;
+    else if (!out.typed(node)) out.set_type(node, name[0] == 'h' ? "host" : "switch", nodes[node].line, true);
+  }
+  for (u32 node = 0; node < nodes.size(); node++)
+    if (number_of(nodes[node].name) == kNone && !out.typed(node))
+      fail(source, nodes[node].line,
+           "is " + shown(nodes[node].name) +
+               " a host or a switch? Expected a name such as h0 (host) or s0 (switch), or "
+               "the type in column a_type or b_type");
+  if (!numbered) return;
+  std::vector<u32> order(nodes.size()), place(nodes.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+    return std::pair(nodes[a].name[0] == 'h', number_of(nodes[a].name)) <
+           std::pair(nodes[b].name[0] == 'h', number_of(nodes[b].name));
+  });
+  std::vector<Fabric::Node> sorted;
+  for (u32 k = 0; k < order.size(); k++) place[order[k]] = k, sorted.push_back(std::move(nodes[order[k]]));
+  nodes = std::move(sorted);
+  for (Fabric::Cable& cable : out.fabric.cables) cable.a = place[cable.a], cable.b = place[cable.b];
 }
 
 }  // namespace
@@ -101,6 +150,7 @@ Fabric read_csv(const Source& source) {
     return place[column] == kNone ? std::string_view() : std::string_view(fields[place[column]]);
   };
   std::size_t columns = 0;
+  bool of_manager = false;
   for (Lines lines(source.text); lines.next();) {
     const u32 line = lines.number();
     if (trimmed(lines.line()).empty() || lines.line()[0] == '#') continue;
@@ -108,6 +158,7 @@ Fabric read_csv(const Source& source) {
     if (columns == 0) {
       columns = fields.size();
       place = columns_of(source, line, fields);
+      of_manager = fields[place[kA]] == kManagerNames[kA];
       continue;
     }
     if (fields.size() != columns)
@@ -124,8 +175,12 @@ Fabric read_csv(const Source& source) {
     cable.b = out.node(value(kB), line);
     if (!value(kAType).empty()) out.set_type(cable.a, value(kAType), line);
     if (!value(kBType).empty()) out.set_type(cable.b, value(kBType), line);
-    if (!value(kAPort).empty()) cable.a_port = whole_number(source, line, "a_port", value(kAPort), 0, kMaxRadix - 1);
-    if (!value(kBPort).empty()) cable.b_port = whole_number(source, line, "b_port", value(kBPort), 0, kMaxRadix - 1);
+    const u32 first = of_manager;  // number of the first port
+    for (const auto& [column, port] : {std::pair(kAPort, &cable.a_port), std::pair(kBPort, &cable.b_port)})
+      if (!value(column).empty())
+        *port = whole_number(source, line, (of_manager ? kManagerNames : kNames)[column], value(column), first,
+                             kMaxRadix - 1 + first) -
+                first;
     for (const Column column : {kLatency, kBandwidth, kKind})
       set_attribute(source, line, cable, kNames[column], value(column));
     const u32 links = value(kLinks).empty() ? 1 : whole_number(source, line, "links", value(kLinks), 1, kMaxRadix);
@@ -135,6 +190,7 @@ Fabric read_csv(const Source& source) {
                " at one port; expected one line per link, or no port");
     for (u32 k = 0; k < links; k++) out.add(cable);
   }
+  if (of_manager) take_names(out, source);
   check_fabric(out.fabric, source.path);
   return std::move(out.fabric);
 }

@@ -54,6 +54,7 @@ class Builder {
   // Sets host or switch. It is an error if another line gives the other type. A default does not count as a line.
   void set_type(u32 node, std::string_view type, u32 line, bool is_default = false);
   bool any_type() const { return any_type_; }
+  bool typed(u32 node) const { return typed_[node] > 0; }  // does a line give its type?
   // `most`: largest number of cables at one node. It bounds the number of cables that a short text can create.
   void add(const Fabric::Cable& cable, u32 most = kMaxRadix);
 

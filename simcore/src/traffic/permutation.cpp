@@ -1,6 +1,16 @@
-// A fixed random permutation: every terminal sends to one other terminal and receives from one.
+// A permutation: every terminal sends to one terminal and receives from one. It is drawn once, or read from a file.
+//
+//     # destinations of terminals 0, 1, 2 and 3
+//     2, 3
+//     0, 1
+//
+// Numbers are separated by blanks, commas or line breaks. Text after # is ignored. In a file, a terminal may send to
+// itself.
 #include <numeric>
 
+#include "plain_file.hpp"
+#include "simcore/error.hpp"
+#include "topology/fabric_reader.hpp"
 #include "traffic/draws.hpp"
 
 namespace flitgym::traffic::permutation {
@@ -11,8 +21,46 @@ struct Permutation : ComponentData {
   std::vector<u32> to;
 };
 
+std::vector<u32> read(const std::string& path, const Network& net) {
+  const fabric::Source source{path, read_plain_file(path, path, "; expected a list of destinations", 1)};
+  std::vector<u32> to, line_of(net.terminals, 0), source_of(net.terminals, 0);
+  const std::string expected = "; expected a permutation, that is each of 0 .. " + std::to_string(net.terminals - 1) +
+                               " once, for the " + std::to_string(net.terminals) + " terminals of topology '" +
+                               net.topology_name + "'";
+  u32 last = 0;
+  for (fabric::Lines lines(source.text); lines.next();) {
+    const u32 line = lines.number();
+    std::string_view rest = lines.line().substr(0, lines.line().find('#'));
+    for (;;) {
+      rest = rest.substr(std::min(rest.find_first_not_of(" \t,;"), rest.size()));
+      if (rest.empty()) break;
+      const std::string_view word = rest.substr(0, rest.find_first_of(" \t,;"));
+      rest.remove_prefix(word.size());
+      if (to.size() == net.terminals)
+        fabric::fail(source, line, "more than " + std::to_string(net.terminals) + " destinations" + expected);
+      const u32 own = static_cast<u32>(to.size());
+      const u32 destination = fabric::whole_number(source, line, "the destination of terminal " + std::to_string(own),
+                                                   word, 0, net.terminals - 1);
+      if (line_of[destination])
+        fabric::fail(source, line,
+                     "terminal " + std::to_string(destination) + " is the destination of terminal " +
+                         std::to_string(own) + " here and of terminal " + std::to_string(source_of[destination]) +
+                         " on line " + std::to_string(line_of[destination]) + expected);
+      line_of[destination] = last = line, source_of[destination] = own;
+      to.push_back(destination);
+    }
+  }
+  if (to.size() < net.terminals)
+    fabric::fail(source, last, "the list ends after " + std::to_string(to.size()) + " destinations" + expected);
+  return to;
+}
+
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto data = std::make_shared<Permutation>();
+  if (const std::string& path = params.text("file"); !path.empty()) {
+    data->to = read(path, net);
+    return data;
+  }
   data->to.resize(net.terminals);
   std::iota(data->to.begin(), data->to.end(), 0u);
   const auto seed = static_cast<u64>(params.integer("permutation_seed"));
@@ -27,9 +75,12 @@ u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32
 
 const Register<TrafficSpec> entry({
     .name = "permutation",
-    .summary = "every terminal to one other terminal, drawn once",
+    .summary = "every terminal to one other terminal, drawn once or from a file",
     .params = {integer("permutation_seed", 1, 0, 1ll << 40, "",
-                       "seed of the permutation, independent of the run's seed")},
+                       "seed of the permutation, independent of the run's seed"),
+               choice("file", "", {},
+                      "instead of a draw: a file with the destination of each terminal, in order, separated by blanks, "
+                      "commas or line breaks")},
     .setup = setup,
     .destination = destination,
 });

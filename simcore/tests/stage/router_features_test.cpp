@@ -124,6 +124,41 @@ TEST(drawn_sizes_at_zero_load) {
   CHECK(sizes.size() > 12 && *sizes.begin() >= 1 && *sizes.rbegin() <= 16);
 }
 
+// router.buffer_total: a port has the same buffers in total, whatever the number of VCs that the routing needs.
+TEST(buffer_total_is_divided_among_the_vcs) {
+  const auto make = [](const std::string& routing, const Values& router, i64 flits = 1) {
+    return build(config(hyperx_section({4, 4}, 1), merge(router, {{"vcs", i64{0}}}), {routing, {}},
+                        {"uniform", {{"packet_flits", flits}}}));
+  };
+  const auto total = [](i64 flits) { return Values{{"buffer_total", flits}}; };
+  // 1 and 4 VCs without output queues; 254 flits leave two without use.
+  for (const auto& [routing, vcs, depth] :
+       {std::tuple{"dimension_order", 1u, 254u}, {"dim_war", 2u, 127u}, {"omni_war", 4u, 63u}}) {
+    const auto net = make(routing, merge(input_queued(), total(254)));
+    CHECK_EQ(net->vcs, vcs);
+    CHECK_EQ(net->router.input_depth, depth);
+    CHECK_EQ(net->router.output_depth, 0u);
+    Simulation sim(net);
+    const u32 link = net->port(0, 1);
+    for (u32 vc = 0; vc < vcs; vc++) CHECK_EQ(sim.state().output_vcs[net->vc_id(link, vc)].credits, depth);
+  }
+  // Input and output in the ratio 160:64. 4 VCs of 112 flits: 80 and 32.
+  const auto both = make("omni_war", merge(sc19(), total(448)));
+  CHECK_EQ(both->router.input_depth, 80u);
+  CHECK_EQ(both->router.output_depth, 32u);
+  // The least total that leaves room for a packet of 10 flits: 35 flits per VC, 25 and 10.
+  CHECK_EQ(make("omni_war", merge(sc19(), total(140)), 10)->router.output_depth, 10u);
+  CHECK_THROWS(ConfigError, make("omni_war", merge(sc19(), total(124)), 10),
+               "traffic.uniform.packet_flits: a packet of 10 flits does not fit router.buffer_total = 124 flits, which "
+               "leaves 9 flits for the output_buffer_flits of each of the 4 VCs with routing.omni_war; set it to at "
+               "least 128 ");
+  CHECK_EQ(make("omni_war", merge(sc19(), total(128)), 10)->router.output_depth, 10u);
+  CHECK_THROWS(ConfigError, make("omni_war", merge(input_queued(), total(3))),
+               "router.buffer_total: 3 flits are too few for the 4 VCs", "at least 4");
+  CHECK_THROWS(ConfigError, make("dimension_order", merge(input_queued(), total(70000))),
+               "70000 flits for each of the 1", "at most 65535");
+}
+
 TEST(sizes_that_do_not_fit_are_refused) {
   const auto make = [](const Values& router, const Values& sizes) {
     return build(line_of_two(merge(sc19(), router), {"uniform", sizes}));

@@ -104,6 +104,25 @@ TEST(fabric_formats_agree) {
   }
 }
 
+TEST(fabric_csv_in_the_form_of_the_subnet_manager) {
+  const std::string head = "node_a,port_a,node_b,port_b\n";
+  // Nodes are in the order of their numbers, and ports count from 1.
+  CHECK_EQ(text(read(head + "h10,1,s1,1\nh2,1,s1,2\ns0,3,s1,3\nh0,1,s0,1\n", "csv")),
+           "s0 s1 h0* h2* h10*\nh10:0 s1:0\nh2:0 s1:1\ns0:2 s1:2\nh0:0 s0:0");
+  // Other names need a type, and the order is that of the file.
+  CHECK_EQ(text(read("node_b,node_a,a_type,b_type\ns1,core,switch,\ns1,node7,host,\n", "csv")),
+           "core s1 node7*\ncore s1\nnode7 s1");
+  refused(head + "h0,1,s0,1\ncore,1,s0,2\n", "csv", "3", {"is 'core' a host or a switch?", "a_type or b_type"});
+  refused(head + "h0,1,s0,1\nh01,1,s0,2\n", "csv", "3", {"is 'h01' a host or a switch?"});
+  refused(head + "h0,1,s0,0\n", "csv", "2", {"0 is out of range for port_b", "1 .. 512"});
+  refused(head + "h0,1,s0,x\n", "csv", "2", {"'x' is not a number for port_b"});
+  refused(head + "h0,1,s0,1\nh1,1,s0,1\n", "csv", "3", {"port 0 of 's0' already has the cable of line 2"});
+  refused(head + "h0,1,s0,1\nh0,2,s0,2\n", "csv", "3", {"host 'h0' has a second cable", "line 2"});
+  refused(head + "h0,1,h1,1\n", "csv", "2", {"a cable between two hosts"});
+  refused(head + "h0,1,s0\n", "csv", "2", {"has 3 fields", "4 columns"});
+  refused("node_a,a\n", "csv", "1", {"'a'", "twice"});
+}
+
 TEST(fabric_format_by_name) {
   CHECK_EQ(text(read_fabric(File("# edges\na,b\nx,y\n", ".CSV").path.string(), "auto")), "x y\nx y");
   CHECK_EQ(text(read_fabric(File("strict graph{x--y}", ".gv").path.string(), "auto")), "x y\nx y");

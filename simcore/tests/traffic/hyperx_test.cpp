@@ -70,6 +70,10 @@ TEST(patterns_by_their_formulas) {
     const u32 t = terminal_at(a.slot, a.x, a.y, a.z);
     return t * 2 % 4096 + t / 2048;
   });
+  check_everywhere({"bit_rotation", {}}, [](const At& a) {
+    const u32 t = terminal_at(a.slot, a.x, a.y, a.z);
+    return t / 2 + t % 2 * 2048;
+  });
 }
 
 TEST(patterns_by_hand) {
@@ -79,6 +83,7 @@ TEST(patterns_by_hand) {
   CHECK_EQ(to(*network({"swap2", {}}), terminal_at(2, 1, 2, 5)), terminal_at(2, 5, 2, 5));
   CHECK_EQ(to(*network({"swap2", {}}), terminal_at(3, 1, 6, 5)), terminal_at(3, 1, 2, 5));
   CHECK_EQ(to(*network({"shuffle", {}}), 0b100000000101), 0b000000001011u);
+  CHECK_EQ(to(*network({"bit_reversal", {}}), 0b100000001101), 0b101100000001u);
   // Four dimensions, 2x4x4x2: 0 and 3, 1 and 2 are exchanged.
   // (1, 3, 0, 0) = 1 + 2*3 = 7 goes to (1-0, 3-0, 3-3, 1-1) = 1 + 2*3 = 7.
   // (0, 1, 2, 1) = 0 + 2 (1 + 4 (2 + 4 * 1)) = 50 goes to itself.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "support/fabrics.hpp"
 #include "support/scenes.hpp"
 #include "tables/engine.hpp"
 #include "test.hpp"
@@ -98,6 +99,25 @@ TEST(permutation_is_a_single_cycle) {
   }
   CHECK(to(*network({"permutation", {{"permutation_seed", i64{1}}}}), 0) !=
         to(*network({"permutation", {{"permutation_seed", i64{2}}}}), 0));
+}
+
+TEST(permutation_from_a_file) {
+  const auto with = [](const std::string& text) {
+    const fabrics::File file(text);
+    return network({"permutation", {{"file", file.path.string()}}}, {"mesh", {{"sizes", std::vector<double>{2, 2}}}});
+  };
+  const auto net = with("# destinations\n2, 0\r\n\n1 # of terminal 2\n\t3");
+  for (const auto& [from, there] : {std::pair{0u, 2u}, {1u, 0u}, {2u, 1u}, {3u, 3u}})
+    CHECK_EQ(to(*net, from, 5), there);
+  CHECK_THROWS(ConfigError, with("0 1\n2 1\n"),
+               ":2: terminal 1 is the destination of terminal 3 here and of terminal 1 "
+               "on line 1",
+               "0 .. 3");
+  CHECK_THROWS(ConfigError, with("0 1\n2\n"), ":2: the list ends after 3 destinations", "4 terminals");
+  CHECK_THROWS(ConfigError, with("0 1\n2 3 0\n"), ":2: more than 4 destinations");
+  CHECK_THROWS(ConfigError, with("0 1\n2 4\n"), ":2: 4 is out of range for the destination of terminal 3", "0 .. 3");
+  CHECK_THROWS(ConfigError, with("0\n-1\n"), ":2: '-1' is not a number for the destination of terminal 1");
+  CHECK_THROWS(ConfigError, with(""), "the list ends after 0 destinations");
 }
 
 TEST(hotspot_share) {

@@ -5,6 +5,8 @@
 //              requests again in the next cycle. So every head can eventually leave by the escape class (Duato 1993).
 //              VC classes 0 and 1.
 //   distance:  VC class = hops done: 2 L classes.
+#include <algorithm>
+
 #include "routing/hyperx/incremental.hpp"
 #include "simcore/registry.hpp"
 
@@ -41,23 +43,47 @@ struct Dal {
   }
 };
 
-// Does a VC of the class have room for the packet now? With wormhole flow control, room for one flit is enough.
-bool has_room(const Network& net, const State& s, u32 port, u32 vc_class, u32 flits) {
-  const u32 needed = net.router.flow_control == FlowControl::kWormhole ? 1 : flits;
-  for (u32 vc = vc_class; vc < net.vcs; vc += net.routing_facts.classes) {
-    const OutputVc& out = s.output_vcs[net.vc_id(port, vc)];
-    if (out.owner == kNone &&
-        (net.router.output_depth > 0 ? net.router.output_depth - out.count : u32{out.credits}) >= needed)
-      return true;
+// The outputs of a router as its heads see them in a cycle. Waiting heads ask again in every cycle, and most of them
+// are adjacent in the batch by router, so each output is looked at once.
+class Outputs {
+ public:
+  Outputs(const Network& net, const State& s, const CongestionMeasure& measure) : net_(net), s_(s), measure_(measure) {}
+  void at(u32 router) {
+    if (router != router_) visit_++, router_ = router;
   }
-  return false;
-}
+  struct Output {
+    u32 visit = 0;
+    u32 room = 0;        // the most in a VC of class 0 that no packet holds
+    u32 congestion = 0;  // of class 0, if there is room
+  };
+  const Output& of(u32 port) {
+    Output& out = outputs_[port];
+    if (out.visit == visit_) return out;
+    const u32 id = net_.port(router_, port), depth = net_.router.output_depth;
+    out = {visit_, 0, 0};
+    const OutputVc* const own = &s_.output_vcs[net_.vc_id(id, 0)];
+    for (u32 vc = 0; vc < net_.vcs; vc += net_.routing_facts.classes)
+      if (own[vc].owner == kNone)
+        out.room = std::max<u32>(out.room, depth > 0 ? depth - own[vc].count : own[vc].credits);
+    if (out.room > 0) out.congestion = measure_.of(net_, s_, id, 0);
+    return out;
+  }
+
+ private:
+  const Network& net_;
+  const State& s_;
+  const CongestionMeasure& measure_;
+  u32 router_ = kNone, visit_ = 0;
+  Output outputs_[kMaxRadix];
+};
 
 void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
   if (!rule.escape) return weighted_route<Dal>(net, s, b);
+  const bool wormhole = net.router.flow_control == FlowControl::kWormhole;
   Promises promises(net, b, rule);
+  Outputs outputs(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
@@ -68,11 +94,13 @@ void route(const Network& net, State& s, Batch& b) {
     const Where at = where(hx, s, b, i, p, to);
     Best best;
     if (!Dal::on_escape(at, rule)) {
-      const u32 h = at.h;
+      const u32 h = at.h, needed = wormhole ? 1 : p.flits;
+      outputs.at(router);
       offer_reach(at, Dal::reach(at, rule), [&](u32 port, u32 vc_class, bool deroute) {
-        const u32 id = net.port(router, port);
-        if (!has_room(net, s, id, vc_class, p.flits)) return;
-        const double q = promises.ahead(rule.measure, s, id, vc_class);
+        const Outputs::Output& out = outputs.of(port);
+        if (out.room < needed) return;
+        const double q =
+            rule.sequential ? promises.ahead(rule.measure, s, net.port(router, port), vc_class) : out.congestion;
         best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
       });
     }

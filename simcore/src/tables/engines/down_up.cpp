@@ -35,7 +35,7 @@ ForwardingTable make(const Params&, const ChannelGraph& g, const Demand&) {
     by_height.push_back(std::move(rank));
   }
   ForwardingTable table = empty_table(g, "down_up");
-  if (!best_up_down_table(g, by_height, table) && !best_up_down_table(g, by_root, table))
+  if (best_up_down_table(g, by_height, table) == kNone && best_up_down_table(g, by_root, table) == kNone)
     throw ConfigError("engine down_up: the network does not connect all terminals");
   return table;
 }

@@ -45,7 +45,7 @@ class TorusTables {
     ForwardingTable table = empty_table(g_, "torus_2qos");
     std::vector<u32> used(g_.channels, 0);
     Candidates candidates;
-    for (const u32 to : destination_switches(g_)) {
+    for (const u32 to : destination_switches(g_, Ties::kNumber)) {
       candidates.begin();
       worked(g_.switches);
       for (u32 s = 0; s < g_.switches; s++) {

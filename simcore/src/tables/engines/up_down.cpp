@@ -26,7 +26,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand&)
   std::vector<std::vector<u32>> ranks;
   for (const u32 root : likely_roots(g, std::vector<u8>(g.switches, 1))) ranks.push_back(ranks_below(g, {root}));
   table = empty_table(g, "up_down");
-  if (!best_up_down_table(g, ranks, table))
+  if (best_up_down_table(g, ranks, table) == kNone)
     throw ConfigError("engine up_down: the network does not connect all terminals");
   return table;
 }
