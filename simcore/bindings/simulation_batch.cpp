@@ -144,10 +144,7 @@ class SimulationBatch {
     return view(of_slots, {rows(), static_cast<py::ssize_t>(slots_)}, self);
   }
   py::array path_delay(const py::object& self) { return delays(self, path_delay_, path_delays); }
-  py::array tolled_delay(const py::object& self) {
-    for (const Simulation* sim : sims_) learning_block(sim->network());
-    return delays(self, tolled_delay_, tolled_delays);
-  }
+  py::array tolled_delay(const py::object& self) { return delays(self, tolled_delay_, tolled_delays); }
 
   u32 count() const { return count_; }
   u64 most_filed() const { return most_filed_; }
@@ -310,9 +307,8 @@ void bind_simulation_batch(py::module_& m) {
           "Delay of each slot of each decision, [rows, slots] float32: us to the destination if no queue changed.")
       .def(
           "tolled_delay", [](Live<SimulationBatch> w) { return w->tolled_delay(w.owner()); },
-          "Sum of the reward relative_delay up to the delivery, of each slot of each decision, [rows, slots] float32, "
-          "in "
-          "mean hops with the opposite sign: the present queue of the link, and later losses as the next router has "
+          "Sum of the reward relative_delay up to the delivery, of each slot of each decision, with the opposite sign, "
+          "[rows, slots] float32, in mean hops: the present queue of the link, and later losses as the next router has "
           "learned them.")
       .def_property_readonly("count", [](Live<SimulationBatch> w) { return w->count(); })
       .def_property_readonly("most_filed", [](Live<SimulationBatch> w) { return w->most_filed(); })

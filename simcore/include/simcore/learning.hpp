@@ -144,7 +144,6 @@ void path_delays(const Network&, const State&, const Batch&, float* us);
 // The same as the sum of relative_delay up to the delivery, in mean hops: the time lost on the link is the present one,
 // and the time lost later is the one that the next router has learned from feedback. A block with `lost` is needed.
 void tolled_delays(const Network&, const State&, const Batch&, float* hops);
-u32 learning_block(const Network&);  // the block with `lost`; an error if there is none
 
 // ---- src/learning/record.cpp ----
 

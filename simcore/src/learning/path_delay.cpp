@@ -45,8 +45,7 @@ double learned_ns(const Network& net, const State& s, u32 block, const Packet& p
   return least;
 }
 
-}  // namespace
-
+// The block of the observation that learns lost times.
 u32 learning_block(const Network& net) {
   const auto& blocks = net.seam->blocks;
   const auto found = std::find_if(blocks.begin(), blocks.end(), [](const auto* block) { return block->lost; });
@@ -56,6 +55,8 @@ u32 learning_block(const Network& net) {
                                      "relative_lost, relative_lost_by_source or q_values");
   return static_cast<u32>(found - blocks.begin());
 }
+
+}  // namespace
 
 void tolled_delays(const Network& net, const State& s, const Batch& b, float* hops) {
   const Seam& seam = *net.seam;
