@@ -141,8 +141,8 @@ void settle_decisions(const Network&, State&, Batch&);
 // Delay through each slot of each decision, [decisions, slots]: us to the destination if no queue changed; 0 in slots
 // without a candidate.
 void path_delays(const Network&, const State&, const Batch&, float* us);
-// The same as the sum of relative_delay up to the delivery, in mean hops: the time lost on the link is the present one,
-// and the time lost later is the one that the next router has learned from feedback. A block with `lost` is needed.
+// The same as the sum of relative_delay up to the delivery, in mean hops. The time lost on the link is the present one.
+// The time lost later is the one that the next router has learned from feedback, which needs a block with `lost`.
 void tolled_delays(const Network&, const State&, const Batch&, float* hops);
 
 // ---- src/learning/record.cpp ----
