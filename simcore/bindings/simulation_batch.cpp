@@ -308,8 +308,8 @@ void bind_simulation_batch(py::module_& m) {
       .def(
           "tolled_delay", [](Live<SimulationBatch> w) { return w->tolled_delay(w.owner()); },
           "Sum of the reward relative_delay up to the delivery, of each slot of each decision, with the opposite sign, "
-          "[rows, slots] float32, in mean hops: the present queue of the link, and later losses as the next router has "
-          "learned them.")
+          "[rows, slots] float32, in mean hops: the present queue of the link, and the mean of later queues and of the "
+          "losses that the next router has learned.")
       .def_property_readonly("count", [](Live<SimulationBatch> w) { return w->count(); })
       .def_property_readonly("most_filed", [](Live<SimulationBatch> w) { return w->most_filed(); })
       .def_property_readonly("observation", [](Live<SimulationBatch> w) { return w->observation(w.owner()); })

@@ -15,7 +15,8 @@ WORLD = ["topology=hyperx_64", "traffic=bit_complement", "traffic.load=0.4"]
 
 
 def by_hand(batch: PacketBatch, n: int, toll: float) -> NDArray[np.float64]:
-    """Flight, queue of the link and of the buffer behind it, and the learned loss of the next router, in ns."""
+    """Flight, queue of the link and of the buffer behind it, and the mean of later queues and learned loss, in ns."""
+    present = batch._batch.path_delay_us()  # time of flight and of all present queues
     simulation = batch.simulations[0]
     tables, arrays, channels = Tables(simulation), simulation.arrays(), simulation.channels()
     decisions, learned = simulation.decisions(), simulation.memory("relative_lost")
@@ -36,7 +37,8 @@ def by_hand(batch: PacketBatch, n: int, toll: float) -> NDArray[np.float64]:
             closer = [k for k in tables.links[after] if tables.hops[tables.next_router[k], to] < tables.hops[after, to]]
             first = tables.links[after][0]
             if after != to:
-                lost += min(learned[after, to * 2 + 1, k - first] for k in closer)
+                queued = present[row, slot] * 1000 - flight - lost
+                lost += (min(learned[after, to * 2 + 1, k - first] for k in closer) + queued) / 2
             delays[row, slot] = flight + (1 + toll) * lost
     return delays
 

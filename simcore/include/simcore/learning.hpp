@@ -142,7 +142,8 @@ void settle_decisions(const Network&, State&, Batch&);
 // without a candidate.
 void path_delays(const Network&, const State&, const Batch&, float* us);
 // The same as the sum of relative_delay up to the delivery, in mean hops. The time lost on the link is the present one.
-// The time lost later is the one that the next router has learned from feedback, which needs a block with `lost`.
+// The time lost later is the mean of two times: that of the present queues, and the one that the next router has
+// learned from feedback. The second is less noisy, but takes time to learn. It needs a block with `lost`.
 void tolled_delays(const Network&, const State&, const Batch&, float* hops);
 
 // ---- src/learning/record.cpp ----

@@ -45,6 +45,18 @@ double learned_ns(const Network& net, const State& s, u32 block, const Packet& p
   return least;
 }
 
+// The time that the packet loses on the way if every queue keeps its present length.
+double queued_ns(const Network& net, const State& s, const Packet& p, u32 router, u32 to) {
+  const Graph& graph = graph_now(net, s);
+  double lost = 0;
+  while (router != to) {
+    const u32 port = net.port(router, net.topology->minimal_port(net, graph, router, p));
+    lost += queueing_ns(net, s, port);
+    router = net.seam->next_router[port];
+  }
+  return lost;
+}
+
 // The block of the observation that learns lost times.
 u32 learning_block(const Network& net) {
   const auto& blocks = net.seam->blocks;
@@ -74,7 +86,7 @@ void tolled_delays(const Network& net, const State& s, const Batch& b, float* ho
       const u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + k]), next = seam.next_router[port];
       double lost = queueing_ns(net, s, port), way = seam.hop_ns[port];
       if (next != kNone && next != to) {
-        lost += learned_ns(net, s, block, p, next, to);
+        lost += (learned_ns(net, s, block, p, next, to) + queued_ns(net, s, p, next, to)) / 2;
         way += flight(net, graph, next, to);
       }
       out = static_cast<float>((way + (1 + seam.toll) * lost) / seam.hop_scale_ns);
