@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..simcore import NO_DECISION
 from .experience import Asked, Feature, Mixture, Ring, Tables, World, blocks
 from .packet_batch import PacketBatch
-from .packet_options import Choose, PacketOptions
+from .packet_options import TOLLED, Choose, PacketOptions
 from .packet_routing import PacketRoutingEnv
 from .packet_routing_vec import PacketRoutingVecEnv
 from .playing import play
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_DECISION",
     "SANITY",
+    "TOLLED",
     "Asked",
     "Choose",
     "Feature",

@@ -72,7 +72,7 @@ class PacketBatch:
     """
 
     KEYWORDS = (
-        *("world", "overrides", "vary", "slots", "observation", "reward"),
+        *("world", "overrides", "vary", "slots", "observation", "reward", "toll"),
         *("relation", "slots_by", "decisions", "flowlet_gap_ns", "record"),
     )
 

@@ -11,8 +11,8 @@ from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
 from .experience.block_rows import BlockRows
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import episode_cycles, refuse_stuck
-from .packet_options import PacketOptions
+from .experience.world import EPISODE_NS, episode_cycles, refuse_stuck
+from .packet_options import LEARNED_BLOCKS, TOLLED_EPISODE_NS, PacketOptions
 
 # Cycles that a run without decisions may take at once; short enough to notice the end of a workload.
 _STRIDE = 1024
@@ -45,15 +45,16 @@ class PacketNetwork:
             )
         probe = options.world.simulation(options.routing(), 0)
         self.seam = self.parts.seam(probe.seam())
-        if options.control != "all" and options.reward != "hop_delay":
+        rewards = {"decision": ("hop_delay", "relative_delay"), "packet": ("hop_delay",)}.get(options.control)
+        if rewards and options.reward not in rewards:
             raise ConfigError(
-                f"reward: '{options.reward}' with control={options.control}, whose reward is always "
-                + {
-                    "decision": "minus the estimated delay along the chosen path",
-                    "packet": "minus the packet's delay until its next decision",
-                }[options.control]
-                + "; use reward=hop_delay, control=all or PacketBatch"
+                f"reward: '{options.reward}' is not known at the end of a step with control={options.control}; valid: "
+                + ", ".join(rewards)
+                + "; or use control=all or PacketBatch"
             )
+        self._tolled = options.control == "decision" and options.reward == "relative_delay"
+        if self._tolled:
+            self._check_tolled()
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
         self._at = -1  # row of the present decision; -1: none
@@ -61,6 +62,16 @@ class PacketNetwork:
         self._over = True  # the next episode needs a new network
         # Last observation and mask of a packet whose episode was truncated.
         self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = None
+
+    def _check_tolled(self) -> None:
+        learned = {str(feature["name"]).removesuffix(".lost") for feature in self.seam["per_slot"]}
+        if self.options.decisions != "router":
+            raise ConfigError("decisions: reward=relative_delay with control=decision needs decisions=router")
+        if not learned.intersection(LEARNED_BLOCKS):
+            raise ConfigError(
+                "observation: reward=relative_delay with control=decision needs a block that learns the time lost to "
+                f"queueing: {', '.join(LEARNED_BLOCKS)}"
+            )
 
     # ---- Observation ----
 
@@ -149,7 +160,9 @@ class PacketNetwork:
         self._decided = 0
         self.invalid_actions = 0
         warmup = self.simulation.cycles(options.warmup_ns)
-        self._end = warmup + episode_cycles(self.simulation, options.episode_ns)
+        # Neighbours need some time to learn the lost times of which the tolled delay consists.
+        usual_ns = TOLLED_EPISODE_NS if self._tolled else EPISODE_NS
+        self._end = warmup + episode_cycles(self.simulation, options.episode_ns, usual_ns)
         while self._collect(warmup):
             self._background()
             self._apply()
@@ -160,14 +173,18 @@ class PacketNetwork:
     def _look(self) -> None:
         self._batch = SimulationBatch([self.simulation])
         self._rows, self._masks, self._routers = self._batch.observation, self._batch.mask, self._batch.router
-        self._path_us = self._batch.path_delay_us()
+        self._delay = self._delays()
         if self._blocks is not None:
             self._blocks.look(self._batch)
             self._rows = self._blocks.observation
 
+    def _delays(self) -> NDArray[np.float32]:
+        """The delay of each slot, whose negative is the reward of control=decision."""
+        return self._batch.tolled_delay() if self._tolled else self._batch.path_delay_us()
+
     # A copy creates its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
-        views = ("_batch", "_rows", "_masks", "_routers", "_path_us")
+        views = ("_batch", "_rows", "_masks", "_routers", "_delay")
         return {key: value for key, value in self.__dict__.items() if key not in views}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -220,7 +237,11 @@ class PacketNetwork:
             )
 
     def _one(self) -> tuple[bool, float]:
-        reward = -float(self._path_us[self._at, self._actions[self._at]])
+        delay = self._delay[self._at]
+        reward = -float(delay[self._actions[self._at]])
+        if self._tolled:
+            # The mean does not depend on the action. It removes the part of the delay that no choice changes.
+            reward += float(delay[self.mask].mean())
         self._next_row()
         return True, reward
 
@@ -317,7 +338,7 @@ class PacketNetwork:
                 if self._blocks is not None:
                     self._blocks.write(self._count)
                 if self.options.control == "decision":
-                    self._path_us = self._batch.path_delay_us()
+                    self._delay = self._delays()
                 return self._count
         self._count = 0
         return 0

@@ -24,6 +24,8 @@ The arrays are views; copy values to keep them.
 
 OBSERVATION = "progress+router+queues+path+q_values"
 SOURCE_OBSERVATION = "progress+router+queues+returned"
+LEARNED_BLOCKS = ("relative_lost", "relative_lost_by_source", "q_values")  # those with ObservationSpec::lost
+TOLLED_EPISODE_NS = 25_000.0
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
 
 _CONTROLS = ("decision", "all", "packet")
@@ -40,6 +42,7 @@ class PacketKeywords(TypedDict, total=False):
     slots: int
     observation: str
     reward: str
+    toll: float
     relation: str
     decisions: str
     flowlet_gap_ns: float
@@ -51,6 +54,10 @@ class PacketKeywords(TypedDict, total=False):
     episode_ns: float | None
     episode_decisions: int
     warmup_ns: float
+
+
+TOLLED = PacketKeywords(observation="relative+relative_lost", reward="relative_delay", toll=2.0)
+"""The keywords of `flitgym/TolledRouting-v0`, for environments without an id, such as `Sb3PacketRouting`."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ class PacketOptions:
         reward: the core's reward of a transition, in us; `flitgym-simulate --help` lists the choices. `PacketBatch`
             also takes rewards from Python. With control=all, `job_slowdown` charges more for the packets of slower
             jobs. All other rewards charge all packets alike.
+        toll: for relative_delay: extra weight of the time lost to queueing.
         relation: the relation that lists the candidates.
         decisions: `router`: every router of a path decides. `source`: the first router decides for the NIC, and the
             candidates are paths. `both`: the source chooses a path, and later routers choose among its ports.
@@ -75,14 +83,16 @@ class PacketOptions:
             of path and queueing time.
         record: transitions that the core keeps; it must be more than arrive in one step.
         control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
-            and the reward is minus the estimated delay along the chosen path. `all`: all decisions of the network. The
-            reward is minus the delay of all packets that are not yet delivered, also those that wait in their sources.
-            `packet`: the decisions of one packet, from the first one to the delivery. `background` decides for the
-            other packets.
+            and the reward is minus the estimated delay along the chosen path. With reward=relative_delay it is the mean
+            over the candidates of the tolled delay, minus that of the chosen one, in mean hops. `all`: all decisions
+            of the network. The reward is minus the delay of all packets that are not yet delivered, also those that
+            wait in their sources. `packet`: the decisions of one packet, from the first one to the delivery.
+            `background` decides for the other packets.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
-        episode_ns: simulated time of a network, after the warm-up. None: 10,000 for traffic, and no limit for a
-            workload, whose end is then the end of the episode.
+        episode_ns: simulated time of a network, after the warm-up. None: 10,000 for traffic (25,000 with
+            control=decision and reward=relative_delay), and no limit for a workload, whose end is then the end of the
+            episode.
         episode_decisions: a limit on the agent's decisions in a network; 0 = none.
         warmup_ns: simulated time before the first episode of a network, in which `background` decides for all packets.
     """
@@ -91,6 +101,7 @@ class PacketOptions:
     slots: int = 8
     observation: str = OBSERVATION
     reward: str = "hop_delay"
+    toll: float = 1.0
     relation: str = "widest"
     decisions: str = "router"
     flowlet_gap_ns: float = 0.0
@@ -143,7 +154,7 @@ class PacketOptions:
     def routing(self) -> dict[str, Any]:
         """The section `routing` of the simulations, with the core's parts."""
         parts = self.parts()
-        keys = ("slots", "relation", "slots_by", "decisions", "flowlet_gap_ns", "record")
+        keys = ("slots", "toll", "relation", "slots_by", "decisions", "flowlet_gap_ns", "record")
         own = {key: getattr(self, key) for key in keys}
         return {"name": "agent", "observation": parts.core, "reward": parts.core_reward, **own}
 

@@ -4,20 +4,22 @@ from typing import Any
 
 import gymnasium
 
-from .packet_options import SOURCE_OBSERVATION
+from .packet_options import SOURCE_OBSERVATION, TOLLED
 
 
 def register_envs() -> None:
     """Register the ids that are not registered yet.
 
     With each id, `gymnasium.make` makes one network and `gymnasium.make_vec` makes several in one object.
-    `SourceRouting-v0` is `PacketRouting-v1` with other defaults.
+    `SourceRouting-v0` and `TolledRouting-v0` are `PacketRouting-v1` with other defaults.
     """
     source = {"decisions": "source", "observation": SOURCE_OBSERVATION}
+    tolled: dict[str, Any] = {**TOLLED}
     ids: tuple[tuple[str, dict[str, Any]], ...] = (
         ("PacketRouting-v1", {}),
         ("PacketRoutingVec-v1", {}),
         ("SourceRouting-v0", source),
+        ("TolledRouting-v0", tolled),
     )
     for name, keywords in ids:
         if f"flitgym/{name}" not in gymnasium.registry:

@@ -2,8 +2,9 @@
 
     pip install 'flitgym[learn]' stable-baselines3
     python docs/examples/sb3_dqn.py [--decisions 40000] [--seed 1]
+    python docs/examples/sb3_dqn.py --tolled --baseline dim_war --world topology=hyperx_64 traffic=bit_complement
 
-The script prints mean packet latency and accepted load of the learned policy and of UGAL-L in the same networks.
+The script prints mean packet latency and accepted load of the learned policy and of a baseline in the same networks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import gymnasium
 import numpy as np
 import torch
-from flitgym.env import play
+from flitgym.env import TOLLED, play
 from numpy.typing import NDArray
 from stable_baselines3 import DQN
 
@@ -26,10 +27,15 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     parser.add_argument("--decisions", type=int, default=40_000, help="decisions to learn from")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
+    parser.add_argument("--world", nargs="+", default=WORLD, help="as after flitgym-simulate")
+    parser.add_argument("--baseline", default="ugal_l", help="the routing to compare with")
+    parser.add_argument("--tolled", action="store_true", help="the keywords of flitgym/TolledRouting-v0")
     options = parser.parse_args(arguments)
 
+    world, seen = options.world, {"observation": TOLLED["observation"]} if options.tolled else {}
     torch.set_num_threads(1)
-    env = gymnasium.make("flitgym.env:flitgym/PacketRouting-v1", overrides=WORLD)
+    name = "TolledRouting-v0" if options.tolled else "PacketRouting-v1"
+    env = gymnasium.make(f"flitgym.env:flitgym/{name}", overrides=world)
     model = DQN("MlpPolicy", env, seed=options.seed, verbose=1)
     model.learn(options.decisions, log_interval=5_000)
 
@@ -38,11 +44,11 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
 
     seeds = range(101, 101 + options.networks)
     results = {
-        "DQN": play(policy, overrides=WORLD, seeds=seeds),
-        "UGAL-L": play("ugal_l", overrides=WORLD, seeds=seeds),
+        "DQN": play(policy, overrides=world, seeds=seeds, **seen),
+        options.baseline.upper().replace("_", "-"): play(options.baseline, overrides=world, seeds=seeds),
     }
     for name, row in results.items():
-        print(f"{name:8s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
+        print(f"{name:11s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
     return results
 
 

@@ -3,7 +3,7 @@
     pip install 'flitgym[learn]' sb3-contrib
     python docs/examples/sb3_maskable_ppo.py [--decisions 24576] [--seed 1]
 
-The script prints mean packet latency and accepted load of the learned policy and of UGAL-L in the same networks.
+The script prints mean packet latency and accepted load of the learned policy and of a baseline in the same networks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 import torch
-from flitgym.env import play
+from flitgym.env import TOLLED, play
 from flitgym.env.sb3 import Sb3PacketRouting
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
@@ -28,10 +28,14 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     parser.add_argument("--steps", type=int, default=2_048, help="steps per network between updates (SB3's default)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
+    parser.add_argument("--world", nargs="+", default=WORLD, help="as after flitgym-simulate")
+    parser.add_argument("--baseline", default="ugal_l", help="the routing to compare with")
+    parser.add_argument("--tolled", action="store_true", help="the keywords of flitgym/TolledRouting-v0")
     options = parser.parse_args(arguments)
 
+    world, seen = options.world, {"observation": TOLLED["observation"]} if options.tolled else {}
     torch.set_num_threads(1)
-    env = Sb3PacketRouting(options.envs, overrides=WORLD)
+    env = Sb3PacketRouting(options.envs, overrides=world, **(TOLLED if options.tolled else {}))
     model = MaskablePPO("MlpPolicy", env, n_steps=options.steps, seed=options.seed, verbose=1)
     model.learn(options.decisions)
 
@@ -40,11 +44,11 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
 
     seeds = range(101, 101 + options.networks)
     results = {
-        "PPO": play(policy, overrides=WORLD, seeds=seeds),
-        "UGAL-L": play("ugal_l", overrides=WORLD, seeds=seeds),
+        "PPO": play(policy, overrides=world, seeds=seeds, **seen),
+        options.baseline.upper().replace("_", "-"): play(options.baseline, overrides=world, seeds=seeds),
     }
     for name, row in results.items():
-        print(f"{name:8s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
+        print(f"{name:11s} {row['packet_latency_mean_ns']:7.0f} ns, accepted load {row['accepted_load']:.3f}")
     return results
 
 

@@ -122,17 +122,18 @@ class World:
         return bool(drawn) and not fixed
 
 
-def episode_cycles(simulation: Simulation, episode_ns: float | None) -> float:
+def episode_cycles(simulation: Simulation, episode_ns: float | None, usual_ns: float = EPISODE_NS) -> float:
     """The length of an episode in cycles, at least 1.
 
     Args:
         simulation: of the episode.
-        episode_ns: the user's limit. None: `EPISODE_NS` for traffic, and no limit (infinity) for a workload, which ends
+        episode_ns: the user's limit. None: `usual_ns` for traffic, and no limit (infinity) for a workload, which ends
             by itself.
+        usual_ns: the length without a limit of the user.
     """
     if episode_ns is None and simulation.jobs():
         return math.inf
-    return max(simulation.cycles(EPISODE_NS if episode_ns is None else episode_ns), 1)
+    return max(simulation.cycles(usual_ns if episode_ns is None else episode_ns), 1)
 
 
 def refuse_stuck(simulation: Simulation) -> None:

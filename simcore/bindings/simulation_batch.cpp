@@ -130,18 +130,21 @@ class SimulationBatch {
     if (!raised.empty()) throw CoreError(raised);
   }
 
-  // Only the rows of present decisions are written.
-  py::array path_delay(const py::object& self) {
+  // A delay of each slot. Only the rows of present decisions are written.
+  py::array delays(const py::object& self, std::vector<float>& of_slots,
+                   void (*measure)(const Network&, const State&, const Batch&, float*)) {
     const Busy busy(*this);
-    if (path_delay_.empty()) path_delay_.resize(mask_.size());
+    if (of_slots.empty()) of_slots.resize(mask_.size());
     std::size_t at = 0;
     for (u32 k = 0; waiting_ && k < sims_.size(); k++) {
       const Exclusive alone(*sims_[k]);
-      if (counts_[k]) path_delays(sims_[k]->network(), sims_[k]->state(), sims_[k]->batch(), &path_delay_[at * slots_]);
+      if (counts_[k]) measure(sims_[k]->network(), sims_[k]->state(), sims_[k]->batch(), &of_slots[at * slots_]);
       at += counts_[k];
     }
-    return view(path_delay_, {rows(), static_cast<py::ssize_t>(slots_)}, self);
+    return view(of_slots, {rows(), static_cast<py::ssize_t>(slots_)}, self);
   }
+  py::array path_delay(const py::object& self) { return delays(self, path_delay_, path_delays); }
+  py::array tolled_delay(const py::object& self) { return delays(self, tolled_delay_, tolled_delays); }
 
   u32 count() const { return count_; }
   u64 most_filed() const { return most_filed_; }
@@ -268,7 +271,7 @@ class SimulationBatch {
   bool waiting_ = false, busy_ = false;
   u64 cycles_ = 0;
   std::chrono::steady_clock::time_point looked_up_;
-  std::vector<float> observation_, path_delay_;
+  std::vector<float> observation_, path_delay_, tolled_delay_;
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_, counts_;
   std::vector<u64> decision_, filed_;
@@ -302,6 +305,11 @@ void bind_simulation_batch(py::module_& m) {
       .def(
           "path_delay_us", [](Live<SimulationBatch> w) { return w->path_delay(w.owner()); },
           "Delay of each slot of each decision, [rows, slots] float32: us to the destination if no queue changed.")
+      .def(
+          "tolled_delay", [](Live<SimulationBatch> w) { return w->tolled_delay(w.owner()); },
+          "Sum of the reward relative_delay up to the delivery, of each slot of each decision, with the opposite sign, "
+          "[rows, slots] float32, in mean hops: the present queue of the link, and the mean of later queues and of the "
+          "losses that the next router has learned.")
       .def_property_readonly("count", [](Live<SimulationBatch> w) { return w->count(); })
       .def_property_readonly("most_filed", [](Live<SimulationBatch> w) { return w->most_filed(); })
       .def_property_readonly("observation", [](Live<SimulationBatch> w) { return w->observation(w.owner()); })

@@ -46,6 +46,10 @@ struct ObservationSpec {
   // is the result of setup().
   void (*prepare)(const Network&, State&, const Batch&, const ComponentData* own) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;  // feedback from downstream
+  // Of a block that learns lost times: ns that packet `p` loses after `hops` hops if it leaves a router by a local
+  // port.
+  float (*lost)(const Network&, const State&, const ComponentData* own, const Packet& p, u32 hops, u32 router,
+                u32 local_port) = nullptr;
   // Work on learned tables (cost.hpp): of a decision, per candidate, with the report to the previous router; and of an
   // update. The scaling of features is not counted, because hardware can fold it into the first layer.
   Operations per_candidate = {}, update = {};
@@ -137,6 +141,10 @@ void settle_decisions(const Network&, State&, Batch&);
 // Delay through each slot of each decision, [decisions, slots]: us to the destination if no queue changed; 0 in slots
 // without a candidate.
 void path_delays(const Network&, const State&, const Batch&, float* us);
+// The same as the sum of relative_delay up to the delivery, in mean hops. The time lost on the link is the present one.
+// The time lost later is the mean of two times: that of the present queues, and the one that the next router has
+// learned from feedback. The second is less noisy, but takes time to learn. It needs a block with `lost`.
+void tolled_delays(const Network&, const State&, const Batch&, float* hops);
 
 // ---- src/learning/record.cpp ----
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "simcore/error.hpp"
 #include "simcore/learning.hpp"
 #include "topology/graph.hpp"
 
@@ -33,7 +34,65 @@ u32 towards(const Network& net, const Graph& graph, u32 router, u32 to) {
   return fastest;
 }
 
+// The least time that a packet loses on a minimal path from its next router, as learned there.
+double learned_ns(const Network& net, const State& s, u32 block, const Packet& p, u32 router, u32 to) {
+  const Graph& graph = graph_now(net, s);
+  const ComponentData* const own = net.seam->block_data[block].get();
+  float least = std::numeric_limits<float>::max();
+  each_minimal(net, graph, router, to, [&](u32 k) {
+    least = std::min(least, net.seam->blocks[block]->lost(net, s, own, p, p.hops + 1u, router, k));
+  });
+  return least;
+}
+
+// The time that the packet loses on the way if every queue keeps its present length.
+double queued_ns(const Network& net, const State& s, const Packet& p, u32 router, u32 to) {
+  const Graph& graph = graph_now(net, s);
+  double lost = 0;
+  while (router != to) {
+    const u32 port = net.port(router, net.topology->minimal_port(net, graph, router, p));
+    lost += queueing_ns(net, s, port);
+    router = net.seam->next_router[port];
+  }
+  return lost;
+}
+
+// The block of the observation that learns lost times.
+u32 learning_block(const Network& net) {
+  const auto& blocks = net.seam->blocks;
+  const auto found = std::find_if(blocks.begin(), blocks.end(), [](const auto* block) { return block->lost; });
+  if (found == blocks.end() || net.waypoint)
+    throw ConfigError(net.waypoint ? "tolled_delay: routers must decide (decisions=router)"
+                                   : "tolled_delay: no block of the observation learns the time lost to queueing; add "
+                                     "relative_lost, relative_lost_by_source or q_values");
+  return static_cast<u32>(found - blocks.begin());
+}
+
 }  // namespace
+
+void tolled_delays(const Network& net, const State& s, const Batch& b, float* hops) {
+  const Seam& seam = *net.seam;
+  const Graph& graph = graph_now(net, s);
+  const Decisions& d = b.decisions;
+  const u32 block = learning_block(net);
+  for (u32 j = 0; j < d.count; j++) {
+    const u32 i = d.request[j];
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 to = net.terminal_router[p.destination];
+    for (u32 k = 0; k < seam.slots; k++) {
+      float& out = hops[std::size_t{j} * seam.slots + k];
+      out = 0;
+      if (k >= d.slot_count[j]) continue;
+      const u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + k]), next = seam.next_router[port];
+      double lost = queueing_ns(net, s, port), way = seam.hop_ns[port];
+      if (next != kNone && next != to) {
+        lost += (learned_ns(net, s, block, p, next, to) + queued_ns(net, s, p, next, to)) / 2;
+        way += flight(net, graph, next, to);
+      }
+      out = static_cast<float>((way + (1 + seam.toll) * lost) / seam.hop_scale_ns);
+    }
+  }
+}
 
 void path_delays(const Network& net, const State& s, const Batch& b, float* us) {
   const Seam& seam = *net.seam;

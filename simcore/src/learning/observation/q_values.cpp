@@ -72,6 +72,11 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
     slots[0] = std::min(row[asked.ports[k] - first] * 0.001f, 100.0f);
 }
 
+float lost(const Network& net, const State& s, const ComponentData*, const Packet& p, u32, u32 router, u32 local) {
+  const u32 row = row_of(net, net.terminal_router[p.destination]);
+  return net.feedback.row(s, router, row)[local - net.first_link[router]];
+}
+
 const Register<ObservationSpec> entry({
     .name = "q_values",
     .summary = "time that packets through each candidate lose to queueing, as reported by the neighbours",
@@ -80,6 +85,7 @@ const Register<ObservationSpec> entry({
     .setup = setup,
     .prepare = prepare,
     .learn = learn,
+    .lost = lost,
     .per_candidate = kPerCandidate,
     .update = kUpdate,
 });

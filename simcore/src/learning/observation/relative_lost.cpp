@@ -76,6 +76,12 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
   for (u32 k = 0; k < asked.slots; k++, slots += stride) slots[0] = bounded(row[asked.ports[k] - first] * per_ns);
 }
 
+float lost(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops, u32 router,
+           u32 local) {
+  const u32 row = row_of(net, static_cast<const Rows&>(*own), p, net.terminal_router[p.destination], hops);
+  return net.feedback.row(s, router, row)[local - net.first_link[router]];
+}
+
 ObservationSpec block(std::string name, std::string summary, std::shared_ptr<const ComponentData> (*setup)(Network&)) {
   return {
       .name = std::move(name),
@@ -85,6 +91,7 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
       .setup = setup,
       .prepare = prepare,
       .learn = learn,
+      .lost = lost,
       .per_candidate = kPerCandidate,
       .update = kUpdate,
   };

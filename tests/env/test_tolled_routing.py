@@ -1,0 +1,112 @@
+"""The id that charges a packet for the delay it causes others, and the core's tolled delay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from flitgym.env import TOLLED, PacketBatch, PacketRoutingEnv, Tables
+from flitgym.simcore import ConfigError
+from numpy.typing import NDArray
+
+WORLD = ["topology=hyperx_64", "traffic=bit_complement", "traffic.load=0.4"]
+
+
+def by_hand(batch: PacketBatch, n: int, toll: float) -> NDArray[np.float64]:
+    """Flight, queue of the link and of the buffer behind it, and the mean of later queues and learned loss, in ns."""
+    present = batch._batch.path_delay_us()  # time of flight and of all present queues
+    simulation = batch.simulations[0]
+    tables, arrays, channels = Tables(simulation), simulation.arrays(), simulation.channels()
+    decisions, learned = simulation.decisions(), simulation.memory("relative_lost")
+    vcs = int(simulation.facts()["vcs"])
+    peer = np.zeros(len(tables.next_router), int)
+    far = np.maximum(channels["peer_router"], 0)
+    peer[tables.first_port[channels["router"]] + channels["port"]] = tables.first_port[far] + channels["peer_port"]
+    delays = np.zeros((n, batch.options.slots))
+    for row in range(n):
+        to = tables.terminal_router[decisions["destination"][row]]
+        for slot in np.flatnonzero(batch.mask[row]):
+            link = tables.first_port[batch.router[row]] + decisions["port"][row][slot]
+            after = tables.next_router[link]
+            buffered = arrays["input_vcs"]["count"][peer[link] * vcs : (peer[link] + 1) * vcs].sum()
+            lost = (arrays["ports"]["queued"][link] + buffered) * tables.flit_us[link] * 1000
+            # All links of a HyperX have the same length, so the flight is a number of hops.
+            flight = (1 + tables.hops[after, to]) * tables.hop_us[link] * 1000
+            closer = [k for k in tables.links[after] if tables.hops[tables.next_router[k], to] < tables.hops[after, to]]
+            first = tables.links[after][0]
+            if after != to:
+                queued = present[row, slot] * 1000 - flight - lost
+                lost += (min(learned[after, to * 2 + 1, k - first] for k in closer) + queued) / 2
+            delays[row, slot] = flight + (1 + toll) * lost
+    return delays
+
+
+def test_the_tolled_delay_is_the_one_by_hand() -> None:
+    keywords: dict[str, Any] = {**TOLLED, "toll": 3.0}
+    batch = PacketBatch(1, overrides=WORLD, **keywords)
+    batch.reset(seed=1)
+    compared = 0
+    while batch.simulations[0].now < 8_000:
+        n = batch.collect()
+        delay = batch._batch.tolled_delay()[:n]
+        assert (delay[~batch.mask[:n]] == 0).all()
+        if batch.simulations[0].now > 6_000 and batch.simulations[0].now % 4 == 0:
+            expected = by_hand(batch, n, 3.0)
+            channels = batch.simulations[0].channels()
+            links = channels["peer_router"] >= 0
+            unit = (channels["hop_ns"] + channels["flit_time_ns"])[links].mean()  # ns, the mean hop
+            np.testing.assert_allclose(delay, expected / unit, rtol=1e-4, atol=1e-4)
+            compared += n
+        batch.apply(np.where(batch.mask[:n], delay, np.inf).argmin(axis=1))
+    assert compared > 50
+
+
+def test_the_reward_compares_the_slot_with_the_mean_of_the_candidates() -> None:
+    env = gymnasium.make("flitgym/TolledRouting-v0", overrides=WORLD).unwrapped
+    assert isinstance(env, PacketRoutingEnv)
+    _, info = env.reset(seed=1)
+    random = np.random.default_rng(1)
+    differ = 0
+    for _ in range(500):
+        mask, network = info["action_mask"], env._network
+        delay = network._delay[network._at].copy()
+        action = int(random.integers(8))
+        _, reward, terminated, _, _ = env.step(action)
+        assert terminated
+        assert reward == pytest.approx(delay[mask].mean() - delay[action if mask[action] else 0], abs=1e-5)
+        differ += reward != 0
+        _, info = env.reset()
+    assert differ > 100
+
+
+def latency(measure: str, **keywords: Any) -> float:
+    """Mean latency if every packet takes the slot with the least delay."""
+    batch = PacketBatch(1, overrides=WORLD, **keywords)
+    batch.reset(seed=101)
+    simulation = batch.simulations[0]
+    for begin, ns in ((False, 10_000), (True, 10_000)):
+        if begin:
+            simulation.begin_window()
+        until = simulation.now + simulation.cycles(ns)
+        while simulation.now < until:
+            if n := batch.collect(until - simulation.now):
+                delay = getattr(batch._batch, measure)()[:n]
+                batch.apply(np.where(batch.mask[:n], delay, np.inf).argmin(axis=1))
+    return float(simulation.statistics()["packet_latency_mean_ns"])
+
+
+def test_a_toll_makes_selfish_packets_faster() -> None:
+    assert latency("tolled_delay", **TOLLED) < 0.9 * latency("path_delay_us")  # measured: 346 and 415 ns
+
+
+def test_refusals() -> None:
+    with pytest.raises(ConfigError, match=r"needs a block that learns the time lost.*relative_lost"):
+        PacketRoutingEnv(overrides=WORLD, reward="relative_delay", observation="relative")
+    with pytest.raises(ConfigError, match="needs decisions=router"):
+        PacketRoutingEnv(overrides=WORLD, decisions="source", **TOLLED)
+    with pytest.raises(ConfigError, match="toll"):
+        PacketRoutingEnv(overrides=WORLD, toll=2.0)
+    with pytest.raises(ConfigError, match=r"not known at the end of a step.*valid: hop_delay, relative_delay"):
+        PacketRoutingEnv(overrides=WORLD, reward="end_to_end_delay")
