@@ -52,6 +52,8 @@ class PacketNetwork:
                 + ", ".join(rewards)
                 + "; or use control=all or PacketBatch"
             )
+        if options.control == "all" and options.reward == "relative_delay":
+            raise ConfigError("reward: relative_delay needs control=decision; control=all charges the delay itself")
         self._tolled = options.control == "decision" and options.reward == "relative_delay"
         if self._tolled:
             self._check_tolled()

@@ -135,6 +135,11 @@ def _refuse(words: Sequence[str]) -> None:
     for single, several in _LISTS.items():
         if single in given and several in given:
             raise CommandError(f"{given[single]} and {given[several]} set the same list; give one of them")
+    of_run = next(
+        (given[key] for key in ("run", "run.precision", "run.confidence", "run.max_ns") if key in given), None
+    )
+    if of_run is not None:
+        raise ConfigError(f"{of_run}: has no effect here; use precision, confidence and max_ns, without 'run.'")
     if "traffic.load" in given:
         raise ConfigError(f"{given['traffic.load']}: the command searches for the load; leave it out")
 

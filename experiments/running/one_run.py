@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import check_resources, config_hash, core_failures, core_sections, has_workload
+from ...configs import check_resources, config_hash, core_sections, has_workload
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore.plugins import versions
@@ -31,7 +31,6 @@ _COUNTS = {
     "flits_delivered",
     "flit_hops",
 }
-_CHANGING = ("moving_adversary", "phases")  # traffic patterns
 _FIRST_CHUNK = 500  # cycles of the first call into the core; shorter calls would cost too much
 _CHUNK_SECONDS = 0.2  # approximate duration of a call into the core, between two reports of progress
 
@@ -190,14 +189,6 @@ def _check_steady(config: DictConfig, simulation: Simulation) -> None:
     """Refuse a search for the steady state of a network that has none."""
     run = config.run
     check_steady(simulation, run.precision, run.confidence, run.max_ns, run.warmup_ns, run.measure_ns)
-    changing = {
-        "traffic.load_step_times_ns": bool(config.traffic.load_step_times_ns),
-        f"traffic={config.traffic.name}": config.traffic.name in _CHANGING,
-        "failures.events": bool(core_failures(config).get("events")),
-    }
-    for key, changes in changing.items():
-        if changes:
-            raise ConfigError(f"run.precision: a network that changes ({key}) has no steady state; use run=standard")
     if run.series_interval_ns > 0:
         raise ConfigError(
             "run.series_interval_ns: run.precision makes a series with its own interval, run.measure_ns / 400; use 0"

@@ -24,6 +24,7 @@ _QUEUE_SEGMENTS = 10  # of the second half of the run
 _LONG_WAIT = 0.02  # of the simulated time; a longer wait at one source is a sign of saturation
 _SURE = 4.0  # Student's t beyond chance: probability 0.0016 with 9, 0.0001 with 38 degrees of freedom, one-sided
 _MOST_OBSERVATIONS = 10_000_000
+_CHANGING = ("moving_adversary", "phases")  # traffic patterns
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,19 @@ def check_steady(
     """Check the arguments of `measure_steady`, which are also keys of the section `run`.
 
     Raises:
-        ConfigError: names the key, its value and the valid values.
+        ConfigError: names the key, its value and the valid values; or the links, the load or the pattern change
+            during the run.
     """
+    config = simulation.configuration()
+    traffic = config.get("traffic", {})
+    changing = {
+        "traffic.load_step_times_ns": bool(traffic.get("load_step_times_ns")),
+        f"traffic={traffic.get('name')}": traffic.get("name") in _CHANGING,
+        "failures.events": bool(config.get("failures", {}).get("events")),
+    }
+    for key, changes in changing.items():
+        if changes:
+            raise ConfigError(f"run.precision: a network that changes ({key}) has no steady state; use run=standard")
     if not 0 < precision < 1:
         raise ConfigError(
             f"run.precision: {precision:g} is invalid; use a number above 0 and below 1, or 0 for fixed windows"

@@ -44,7 +44,7 @@ def _bound(text: str) -> float | None:
     router = config["router"]
     if len({router[f"link_bandwidth_gb_per_s_{kind}"] for kind in ("host", "local", "global")}) > 1:
         return None
-    if core_failures(config) or config["traffic"].get("load_steps"):
+    if core_failures(config):
         return None
     topology, routing = config["topology"], str(config["routing"]["name"])
     graph, at = ChannelGraph(topology), _coordinates(topology)

@@ -106,6 +106,8 @@ def test_refusals() -> None:
         PacketRoutingEnv(overrides=WORLD, reward="relative_delay", observation="relative")
     with pytest.raises(ConfigError, match="needs decisions=router"):
         PacketRoutingEnv(overrides=WORLD, decisions="source", **TOLLED)
+    with pytest.raises(ConfigError, match="needs control=decision"):
+        PacketRoutingEnv(overrides=WORLD, control="all", **TOLLED)
     with pytest.raises(ConfigError, match="toll"):
         PacketRoutingEnv(overrides=WORLD, toll=2.0)
     with pytest.raises(ConfigError, match=r"not known at the end of a step.*valid: hop_delay, relative_delay"):

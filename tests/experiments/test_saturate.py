@@ -254,6 +254,7 @@ def test_summary_and_figure() -> None:
         (["topology=hyprx_64"], "hyprx_64"),
         (["traffic=unform"], "unform"),
         (["-m", "routing=par"], "-m: this study takes lists"),
+        (["run.precision=0.01"], "run.precision=0.01: has no effect here"),
     ],
 )
 def test_wrong_words_give_one_line(

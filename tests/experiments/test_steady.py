@@ -141,6 +141,12 @@ def test_a_simulation_that_has_begun_is_refused() -> None:
         measure_steady(simulation)
 
 
+def test_a_changing_network_is_refused() -> None:
+    changing = {"name": "moving_adversary", "load": 0.2}
+    with pytest.raises(ConfigError, match="traffic=moving_adversary"):
+        measure_steady(Simulation({"topology": "dragonfly_72", "routing": "par", "traffic": changing}))
+
+
 def test_runs_of_versions_without_the_keys_keep_their_hash() -> None:
     now: Any = OmegaConf.to_container(compose(["run=standard"]), resolve=True)
     run = {key: value for key, value in now["run"].items() if key not in ("precision", "confidence", "max_ns")}

@@ -99,6 +99,13 @@ std::vector<u32> columns_of(const Source& source, u32 line, const std::vector<st
     if (at != kNone) fail(source, line, "column " + shown(header[k]) + " appears twice; expected it once");
     at = k;
   }
+  u32 of_manager = 0, named = 0;
+  for (const Column column : {kA, kB, kAPort, kBPort})
+    if (place[column] != kNone) named++, of_manager += header[place[column]] == kManagerNames[column];
+  if (of_manager != 0 && of_manager != named)
+    fail(source, line,
+         "the columns belong to two forms; expected a,b,a_port,b_port or node_a,port_a,node_b,port_b, or fewer of one "
+         "form");
   for (const Column needed : {kA, kB})
     if (place[needed] == kNone)
       fail(source, line, "column '" + kNames[needed] + "' is missing; expected at least a and b in the first line");

@@ -30,6 +30,7 @@ TEST(fabric_csv_refuses) {
   const auto with = [](const std::string& lines) {
     return "a,b,a_port,b_port,a_type,b_type,latency_ns,bandwidth_gb_per_s,kind,links\n" + lines;
   };
+  refused("a,port_a,node_b,b_port\nh0,1,s0,1\n", "csv", "1", {"belong to two forms", "node_a,port_a,node_b,port_b"});
   refused("s0,s1\ns1,s2\n", "csv", "1", {"unknown column 's0'", "names the columns", "a, b and any of a_port"});
   refused("a,b,latency\n", "csv", "1", {"'latency' (did you mean 'latency_ns'?)"});
   refused("a,kind\n", "csv", "1", {"column 'b' is missing"});

@@ -1,7 +1,7 @@
 // Lost time and price of the path through each candidate. A long queue has two causes. Either a link of the path
 // sends all the time; then a detour around this link helps. Or the links wait for credits, because the destination
 // accepts no more; then every path has the queue, and a detour only fills the buffers of other packets. The utilisation
-// tells the two cases apart. A packet that was hardly delayed so far meets short queues only, which a detour may avoid.
+// tells the two cases apart. A packet at its first router that did not wait meets short queues, and may avoid them.
 //
 // Each router measures the share of time in which its own links send, as a running mean. The utilisation of a path is
 // the largest of its links. Routers learn it from feedback, in a table with the rows of the table of lost time
@@ -19,10 +19,9 @@ namespace flitgym::learning::observation::relative_use {
 
 namespace {
 
-constexpr float kMemory = 3;   // time constant of a link's running mean, in mean hops of the network
-constexpr float kBusy = 0.8f;  // a link above this share is busy
-constexpr float kPrompt =
-    0.5f;  // mean hops; a packet that waited less is in time, and one that waited twice as long is late
+constexpr float kMemory = 3;     // time constant of a link's running mean, in mean hops of the network
+constexpr float kBusy = 0.8f;    // a link above this share is busy
+constexpr float kPrompt = 0.5f;  // mean hops of delay from which a packet begins to be late; it is late from twice this
 
 // write() reads two entries and the use of a link, and computes a price. prepare() reads an entry and computes another
 // price or sum. A price is one product and two additions, behind three comparisons. measure() updates a running mean.
@@ -166,7 +165,7 @@ const Register<ObservationSpec> entry({
     .summary = "as relative_lost_by_source, and a price of the path through each candidate from the use of its links",
     .general = {{"slack", 0, 1,
                  "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w / 0.5 - 1, "
-                 "limited to 0 and 1, for a packet that waited w mean hops since its NIC accepted it"}},
+                 "limited to 0 and 1; w is the age since the NIC accepted the packet, in mean hops, minus the hops"}},
     .per_slot =
         {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
          {"busy", 0, kMostRelative,

@@ -209,9 +209,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
     if (rule->ways.size() == e)
       rule->ways.push_back(std::make_shared<const Ways>(ways_of(net, *net.graphs[e], rule->place[0])));
   }
-  for (u32 a = 0; a < net.terminals; a++)
-    for (u32 b = 0; whole && b < net.terminals; b++) {
-      const u32 hops = rule->ways[0]->any[std::size_t{net.terminal_router[a]} * net.routers + net.terminal_router[b]];
+  std::vector<u32> ends(net.terminal_router.begin(), net.terminal_router.end());  // routers with terminals
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  for (const u32 a : ends)
+    for (std::size_t k = 0; whole && k < ends.size(); k++) {
+      const u32 hops = rule->ways[0]->any[std::size_t{a} * net.routers + ends[k]];
       whole &= hops != kNoPath;
       longest = std::max(longest, hops);
     }
