@@ -227,8 +227,6 @@ TEST(impossible_fat_trees_are_refused) {
   CHECK_THROWS(ConfigError, network({"fat_tree", {{"local_levels", i64{3}}}}), "topology.fat_tree.local_levels", "3",
                "2 levels");
   CHECK_THROWS(ConfigError, network({"fat_tree", {{"childs", std::vector<double>{4}}}}), "did you mean 'children'");
-  CHECK_THROWS(ConfigError, build(config(hyperx_section({4, 4}, 1), input_queued(), {"up_down", {}}, {"uniform", {}})),
-               "routing.up_down", "fat_tree");
   CHECK_THROWS(ConfigError,
                build(config(k_ary_tree(2, 2).section(), input_queued(),
                             {"up_down", {{"ascent", std::string("adaptiv")}}}, {"uniform", {}})),
