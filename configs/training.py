@@ -160,8 +160,13 @@ def training_hash(config: DictConfig) -> str:
         identity["agent"] = _with_base(identity["agent"])
     if identity["agent"].get("dataset"):
         identity["agent"]["dataset"] = file_hash("agent.dataset", identity["agent"]["dataset"])
-    if identity["agent"].get("decisions") == "router":  # early trainings have no such key
-        identity["agent"].pop("decisions")
+    for section, key, default in (
+        ("agent", "decisions", "router"),
+        ("router", "buffer_total", 0),
+        ("traffic", "file", ""),
+    ):
+        if identity[section].get(key) == default:  # early trainings have no such key
+            identity[section].pop(key)
     identity["agent"] = with_old_keys(identity["agent"])
     identity["topology"] = without_later("topology", identity["topology"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
