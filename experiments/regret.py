@@ -25,10 +25,12 @@ from .evaluation.study import (
     OPTIONS,
     WIDTH_OF_FILES,
     Study,
+    as_list,
     check_numbers,
     conclude,
     labelled_rows,
     network_text,
+    refuse_both,
     require_results,
     study_of_app,
     write_study,
@@ -182,31 +184,15 @@ def _groups(
     return groups
 
 
-def _as_list(word: str) -> str:
-    """Turn `routing=par` into `policies=[par]`, and likewise the other keys that are lists here."""
-    key, equals, value = word.partition("=")
-    if not equals or key not in _LISTS:
-        return word
-    return f"{_LISTS[key]}={value if value.startswith('[') else f'[{value}]'}"
-
-
-def _refuse_both(words: Sequence[str]) -> None:
-    """Refuse a key together with its list, such as `routing=par` with `policies=[par]`."""
-    given = {key: word for word in words if (key := word.partition("=")[0]) != word}
-    for single, several in _LISTS.items():
-        if single in given and several in given:
-            raise CommandError(f"{given[single]} and {given[several]} set the same list; give one of them")
-
-
 def main() -> None:
     """Entry point of the command."""
     words = sys.argv[1:]
 
     def command() -> None:
-        _refuse_both(words)
+        refuse_both(words, _LISTS)
         by_hydra(app, COMMAND, "regret", "this study")
 
-    sys.argv[1:] = [_as_list(word) for word in words]
+    sys.argv[1:] = [as_list(word, _LISTS) for word in words]
     sys.exit(run_command(COMMAND, command))
 
 

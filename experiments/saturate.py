@@ -22,10 +22,12 @@ from .evaluation.study import (
     OPTIONS,
     WIDTH_OF_FILES,
     Study,
+    as_list,
     check_numbers,
     conclude,
     labelled_rows,
     network_text,
+    refuse_both,
     require_results,
     study_of_app,
     write_study,
@@ -121,25 +123,13 @@ def _networks(searches: Sequence[Search], results: Mapping[Path, Mapping[str, An
     return f"{'; '.join(f'{name}: {text}' for name, text in texts.items())}. Code {version}."
 
 
-def _as_list(word: str) -> str:
-    """Turn `routing=par,ugal_l` into `policies=[par,ugal_l]`, and likewise the other keys that are lists here."""
-    key, equals, value = word.partition("=")
-    if not equals or key not in _LISTS:
-        return word
-    return f"{_LISTS[key]}={value if value.startswith('[') else f'[{value}]'}"
-
-
 def _refuse(words: Sequence[str]) -> None:
-    """Refuse a key together with its list, and the load, which is the result."""
-    given = {key: word for word in words if (key := word.partition("=")[0]) != word}
-    for single, several in _LISTS.items():
-        if single in given and several in given:
-            raise CommandError(f"{given[single]} and {given[several]} set the same list; give one of them")
-    of_run = next(
-        (given[key] for key in ("run", "run.precision", "run.confidence", "run.max_ns") if key in given), None
-    )
-    if of_run is not None:
-        raise ConfigError(f"{of_run}: has no effect here; use precision, confidence and max_ns, without 'run.'")
+    """Refuse a key together with its list, the load, which is the result, and keys of `run` that have another name."""
+    given = refuse_both(words, _LISTS)
+    of_run = [given[key] for key in ("run.precision", "run.confidence", "run.max_ns") if key in given]
+    of_run += [word for word in words if word == "run=steady"]
+    if of_run:
+        raise ConfigError(f"{of_run[0]}: has no effect here; use precision, confidence and max_ns, without 'run.'")
     if "traffic.load" in given:
         raise ConfigError(f"{given['traffic.load']}: the command searches for the load; leave it out")
 
@@ -152,7 +142,7 @@ def main() -> None:
         _refuse(words)
         by_hydra(app, COMMAND, "saturate", "this study")
 
-    sys.argv[1:] = [_as_list(word) for word in words]
+    sys.argv[1:] = [as_list(word, _LISTS) for word in words]
     sys.exit(run_command(COMMAND, command))
 
 

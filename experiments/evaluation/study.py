@@ -68,6 +68,32 @@ def study_of_app(name: str, config: DictConfig) -> Iterator[Study]:
         yield Study(directory, common, shlex.join([name, *words]))
 
 
+def as_list(word: str, lists: Mapping[str, str]) -> str:
+    """Turn `routing=par` into `policies=[par]`, and likewise the other keys of a single run that are lists here.
+
+    Args:
+        word: A word of the command line.
+        lists: The list that replaces each key of a single run.
+    """
+    key, equals, value = word.partition("=")
+    if not equals or key not in lists:
+        return word
+    return f"{lists[key]}={value if value.startswith('[') else f'[{value}]'}"
+
+
+def refuse_both(words: Sequence[str], lists: Mapping[str, str]) -> dict[str, str]:
+    """Refuse a key together with its list, such as `routing=par` with `policies=[par]`. Returns each word by its key.
+
+    Raises:
+        CommandError: names both words.
+    """
+    given = {key: word for word in words if (key := word.partition("=")[0]) != word}
+    for single, several in lists.items():
+        if single in given and several in given:
+            raise CommandError(f"{given[single]} and {given[several]} set the same list; give one of them")
+    return given
+
+
 def check_numbers(confidence: float, **counts: int | None) -> None:
     """Check a confidence, and counts by their keys.
 

@@ -135,7 +135,7 @@ TEST(the_price_of_later_links_is_learned) {
   CHECK_EQ(used, 1u);
 }
 
-// The counters of flits begin anew with each window, and the utilisation does not.
+// A window resets the counters of flits. The running means of the utilisation must not notice it.
 TEST(windows_do_not_change_the_use_of_links) {
   std::vector<float> first;
   for (const bool windows : {false, true}) {
