@@ -46,7 +46,8 @@ struct ObservationSpec {
   // is the result of setup().
   void (*prepare)(const Network&, State&, const Batch&, const ComponentData* own) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;  // feedback from downstream
-  // Blocks that learn lost times only: ns that packet `p` loses after `hops` hops if it leaves a router by a local port.
+  // Blocks that learn lost times only: ns that packet `p` loses after `hops` hops if it leaves a router by a local
+  // port.
   float (*lost)(const Network&, const State&, const ComponentData* own, const Packet& p, u32 hops, u32 router,
                 u32 local_port) = nullptr;
   // Work on learned tables (cost.hpp): of a decision, per candidate, with the report to the previous router; and of an
