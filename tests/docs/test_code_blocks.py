@@ -19,6 +19,7 @@ from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
 from flitgym.experiments import cost, plot, regret, saturate
+from flitgym.experiments.evaluation.study import as_list
 from flitgym.experiments.record import keys_of
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.words import parse
@@ -154,7 +155,7 @@ def _compose(program: str, arguments: list[str], where: str) -> None:
     several = "-m" in arguments
     for own in (regret, saturate):  # take the keys of a run, too
         if program == own.COMMAND:
-            arguments = [own._as_list(word) for word in arguments]
+            arguments = [as_list(word, own._LISTS) for word in arguments]
     words = []
     for override in OverridesParser.create().parse_overrides([word for word in arguments if word != "-m"]):
         assert several or not override.is_sweep_override(), f"{where}: {override.input_line} is a list, which takes -m"
