@@ -12,7 +12,7 @@ from .experience.block_rows import BlockRows
 from .experience.ring import Ring
 from .experience.seeds import Episodes
 from .experience.world import EPISODE_NS, episode_cycles, refuse_stuck
-from .packet_options import LEARNED_BLOCKS, TOLLED_EPISODE_NS, PacketOptions
+from .packet_options import TOLLED_EPISODE_NS, PacketOptions
 
 # Cycles that a run without decisions may take at once; short enough to notice the end of a workload.
 _STRIDE = 1024
@@ -56,7 +56,7 @@ class PacketNetwork:
             raise ConfigError("reward: relative_delay needs control=decision; control=all charges the delay itself")
         self._tolled = options.control == "decision" and options.reward == "relative_delay"
         if self._tolled:
-            self._check_tolled()
+            SimulationBatch([probe]).tolled_delay()  # raises if `decisions` or `observation` excludes it
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
         self.invalid_actions = 0
         self._at = -1  # row of the present decision; -1: none
@@ -64,16 +64,6 @@ class PacketNetwork:
         self._over = True  # the next episode needs a new network
         # Last observation and mask of a packet whose episode was truncated.
         self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = None
-
-    def _check_tolled(self) -> None:
-        learned = {str(feature["name"]).removesuffix(".lost") for feature in self.seam["per_slot"]}
-        if self.options.decisions != "router":
-            raise ConfigError("decisions: reward=relative_delay with control=decision needs decisions=router")
-        if not learned.intersection(LEARNED_BLOCKS):
-            raise ConfigError(
-                "observation: reward=relative_delay with control=decision needs a block that learns the time lost to "
-                f"queueing: {', '.join(LEARNED_BLOCKS)}"
-            )
 
     # ---- Observation ----
 

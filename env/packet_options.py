@@ -24,7 +24,6 @@ The arrays are views; copy values to keep them.
 
 OBSERVATION = "progress+router+queues+path+q_values"
 SOURCE_OBSERVATION = "progress+router+queues+returned"
-LEARNED_BLOCKS = ("relative_lost", "relative_lost_by_source", "q_values")  # those with ObservationSpec::lost
 TOLLED_EPISODE_NS = 25_000.0
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
 
