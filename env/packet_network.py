@@ -17,6 +17,9 @@ from .packet_options import TOLLED_EPISODE_NS, PacketOptions
 # Cycles that a run without decisions may take at once; short enough to notice the end of a workload.
 _STRIDE = 1024
 _LOOK_EVERY = 16  # cycles with decisions between two checks for a packet's delivery
+# Mean hops per unit of the tolled reward. The Huber loss of DQN is quadratic, and so finds means of the noisy delays,
+# only for errors below 1.
+_TOLLED_UNIT = 10.0
 # Limits of the weight of a job's packets with reward=job_slowdown (simcore/src/learning/reward/job_slowdown.cpp).
 _JOB_WEIGHTS = (0.1, 10.0)
 
@@ -190,7 +193,7 @@ class PacketNetwork:
         """Decide, and run to the agent's next decision.
 
         Returns:
-            The reward in us, whether the episode is terminated (`decision`: always; `packet`: delivered; `all`: the
+            The reward (in us, or in tens of mean hops with reward=relative_delay), whether the episode is terminated (`decision`: always; `packet`: delivered; `all`: the
             workload is done and the network empty), and whether it is truncated.
 
         Raises:
@@ -233,7 +236,7 @@ class PacketNetwork:
         reward = -float(delay[self._actions[self._at]])
         if self._tolled:
             # The mean does not depend on the action. It removes the part of the delay that no choice changes.
-            reward += float(delay[self.mask].mean())
+            reward = (reward + float(delay[self.mask].mean())) / _TOLLED_UNIT
         self._next_row()
         return True, reward
 
