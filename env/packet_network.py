@@ -193,8 +193,9 @@ class PacketNetwork:
         """Decide, and run to the agent's next decision.
 
         Returns:
-            The reward (in us, or in tens of mean hops with reward=relative_delay), whether the episode is terminated (`decision`: always; `packet`: delivered; `all`: the
-            workload is done and the network empty), and whether it is truncated.
+            The reward in us, or in tens of mean hops (reward=relative_delay); whether the episode is terminated
+            (`decision`: always; `packet`: delivered; `all`: the workload is done and the network empty); and whether
+            it is truncated.
 
         Raises:
             ConfigError: see `check`.

@@ -84,8 +84,8 @@ class PacketOptions:
         control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
             and the reward is minus the estimated delay along the chosen path. With reward=relative_delay it is the mean
             over the candidates of the tolled delay, minus that of the chosen one, in tens of mean hops. `all`: all
-            decisions of the network. The reward is minus the delay of all packets that are not yet delivered, also those that
-            wait in their sources. `packet`: the decisions of one packet, from the first one to the delivery.
+            decisions of the network. The reward is minus the delay of all packets that are not yet delivered, also
+            those that wait in their sources. `packet`: the decisions of one packet, from the first one to the delivery.
             `background` decides for the other packets.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
