@@ -24,7 +24,6 @@ The arrays are views; copy values to keep them.
 
 OBSERVATION = "progress+router+queues+path+q_values"
 SOURCE_OBSERVATION = "progress+router+queues+returned"
-LEARNED_BLOCKS = ("relative_lost", "relative_lost_by_source", "q_values")  # those with ObservationSpec::lost
 TOLLED_EPISODE_NS = 25_000.0
 DEFAULT_WORLD = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.3")
 
@@ -84,9 +83,9 @@ class PacketOptions:
         record: transitions that the core keeps; it must be more than arrive in one step.
         control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
             and the reward is minus the estimated delay along the chosen path. With reward=relative_delay it is the mean
-            over the candidates of the tolled delay, minus that of the chosen one, in mean hops. `all`: all decisions
-            of the network. The reward is minus the delay of all packets that are not yet delivered, also those that
-            wait in their sources. `packet`: the decisions of one packet, from the first one to the delivery.
+            over the candidates of the tolled delay, minus that of the chosen one, in tens of mean hops. `all`: all
+            decisions of the network. The reward is minus the delay of all packets that are not yet delivered, also
+            those that wait in their sources. `packet`: the decisions of one packet, from the first one to the delivery.
             `background` decides for the other packets.
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.

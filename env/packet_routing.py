@@ -40,7 +40,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     With reward=relative_delay (`flitgym/TolledRouting-v0`), the estimate is the tolled delay in mean hops: the time of
     flight, and 1 + `toll` times the time lost to queueing. The time lost is that of the present queue of the link, plus
     the later one that the next router has learned from feedback. The reward is the mean over the candidates minus the
-    tolled delay of the chosen one.
+    tolled delay of the chosen one, in tens of mean hops.
 
     `all`: an episode is a network, drawn from (seed, number of the episode). It is truncated after `episode_ns` or
     `episode_decisions`, and terminated when a workload is done and the network is empty. The reward of a step is minus

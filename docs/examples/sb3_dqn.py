@@ -2,7 +2,7 @@
 
     pip install 'flitgym[learn]' stable-baselines3
     python docs/examples/sb3_dqn.py [--decisions 40000] [--seed 1]
-    python docs/examples/sb3_dqn.py --tolled --baseline dim_war --world topology=hyperx_64 traffic=bit_complement
+    python docs/examples/sb3_dqn.py --tolled --baseline q_adaptive --world topology=hyperx_64 traffic=bit_complement
 
 The script prints mean packet latency and accepted load of the learned policy and of a baseline in the same networks.
 """

@@ -144,7 +144,10 @@ class SimulationBatch {
     return view(of_slots, {rows(), static_cast<py::ssize_t>(slots_)}, self);
   }
   py::array path_delay(const py::object& self) { return delays(self, path_delay_, path_delays); }
-  py::array tolled_delay(const py::object& self) { return delays(self, tolled_delay_, tolled_delays); }
+  py::array tolled_delay(const py::object& self) {
+    for (const Simulation* sim : sims_) tolled_block(sim->network());  // without decisions, too
+    return delays(self, tolled_delay_, tolled_delays);
+  }
 
   u32 count() const { return count_; }
   u64 most_filed() const { return most_filed_; }

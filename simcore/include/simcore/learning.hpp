@@ -145,6 +145,9 @@ void path_delays(const Network&, const State&, const Batch&, float* us);
 // The time lost later is the mean of two times: that of the present queues, and the one that the next router has
 // learned from feedback. The second is less noisy, but takes time to learn. It needs a block with `lost`.
 void tolled_delays(const Network&, const State&, const Batch&, float* hops);
+// Number of the block with `lost` that tolled_delays reads. It throws ConfigError if no block has `lost`, or if sources
+// decide.
+u32 tolled_block(const Network&);
 
 // ---- src/learning/record.cpp ----
 

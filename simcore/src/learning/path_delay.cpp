@@ -3,9 +3,11 @@
 // once, while the true delay is known only after thousands of other decisions.
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
+#include "simcore/registry.hpp"
 #include "topology/graph.hpp"
 
 namespace flitgym {
@@ -57,24 +59,24 @@ double queued_ns(const Network& net, const State& s, const Packet& p, u32 router
   return lost;
 }
 
-// The block of the observation that learns lost times.
-u32 learning_block(const Network& net) {
+}  // namespace
+
+u32 tolled_block(const Network& net) {
+  if (net.waypoint) throw ConfigError("decisions: the tolled delay needs decisions=router");
   const auto& blocks = net.seam->blocks;
   const auto found = std::find_if(blocks.begin(), blocks.end(), [](const auto* block) { return block->lost; });
-  if (found == blocks.end() || net.waypoint)
-    throw ConfigError(net.waypoint ? "tolled_delay: routers must decide (decisions=router)"
-                                   : "tolled_delay: no block of the observation learns the time lost to queueing; add "
-                                     "relative_lost, relative_lost_by_source or q_values");
-  return static_cast<u32>(found - blocks.begin());
+  if (found != blocks.end()) return static_cast<u32>(found - blocks.begin());
+  std::string names;
+  for (const auto& [name, spec] : registry<ObservationSpec>())
+    if (spec.lost) names += (names.empty() ? "" : ", ") + name;
+  throw ConfigError("observation: the tolled delay needs a block that learns the time lost to queueing: " + names);
 }
-
-}  // namespace
 
 void tolled_delays(const Network& net, const State& s, const Batch& b, float* hops) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
   const Decisions& d = b.decisions;
-  const u32 block = learning_block(net);
+  const u32 block = tolled_block(net);
   for (u32 j = 0; j < d.count; j++) {
     const u32 i = d.request[j];
     const Packet& p = s.packets[b.packet[i]];

@@ -61,6 +61,13 @@ inline float least_lost(const Network& net, const Graph& graph, const Batch& b, 
   return std::max(least, 0.0f);
 }
 
+// The time that packet `p` loses after `hops` hops if it leaves `router` by a local port.
+inline float learned_loss(const Network& net, const State& s, const ReportRows& rows, const Packet& p, u32 hops,
+                          u32 router, u32 local) {
+  const u32 row = rows.row(net, p, net.terminal_router[p.destination], hops);
+  return net.feedback.row(s, router, row)[local - net.first_link[router]];
+}
+
 // The cell of a report about `port`.
 inline float& report_cell(const Network& net, State& s, u32 port, u32 row) {
   const u32 router = net.router_of_port(port);

@@ -78,8 +78,7 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 
 float lost(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops, u32 router,
            u32 local) {
-  const u32 row = static_cast<const Rows&>(*own).rows.row(net, p, net.terminal_router[p.destination], hops);
-  return net.feedback.row(s, router, row)[local - net.first_link[router]];
+  return learned_loss(net, s, static_cast<const Rows&>(*own).rows, p, hops, router, local);
 }
 
 ObservationSpec block(std::string name, std::string summary, std::shared_ptr<const ComponentData> (*setup)(Network&)) {

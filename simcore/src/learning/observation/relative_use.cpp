@@ -160,6 +160,11 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   general[0] = (1.0f - direct) * std::clamp((waited - kPrompt) / kPrompt, 0.0f, 1.0f);
 }
 
+float lost(const Network& net, const State& s, const ComponentData* own, const Packet& p, u32 hops, u32 router,
+           u32 local) {
+  return learned_loss(net, s, static_cast<const Rule&>(*own).rows, p, hops, router, local);
+}
+
 const Register<ObservationSpec> entry({
     .name = "relative_use",
     .summary = "as relative_lost_by_source, and a price of the path through each candidate from the use of its links",
@@ -174,6 +179,7 @@ const Register<ObservationSpec> entry({
     .setup = setup,
     .prepare = prepare,
     .learn = learn,
+    .lost = lost,
     .per_candidate = kPerCandidate,
     .update = kUpdate,
 });
