@@ -121,7 +121,8 @@ TEST(relative_features_keep_to_their_bounds_on_every_network) {
     for (const auto& [router, learned] : {std::pair{hpdc21(), "relative_lost"},
                                           {merge(input_queued(), {{"input_buffer_flits", i64{16}}}), "relative_lost"},
                                           {sc19(), "relative_lost"},
-                                          {sc19(), "relative_use"}}) {
+                                          {sc19(), "relative_use"},
+                                          {sc19(), "relative_use_trend"}}) {
       Simulation sim(config(topology, router,
                             {"agent", relative_seam({{"observation", std::string("relative+") + learned},
                                                      {"slots", i64{4}},
