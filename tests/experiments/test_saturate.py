@@ -273,6 +273,7 @@ def test_summary_and_figure() -> None:
         (["traffic=unform"], "unform"),
         (["-m", "routing=par"], "-m: this study takes lists"),
         (["run.precision=0.01"], "run.precision=0.01: has no effect here"),
+        (["traffic=matrix", "traffic.file=none.csv"], "traffic.file: No such file or directory: none.csv"),
     ],
 )
 def test_wrong_words_give_one_line(

@@ -77,7 +77,9 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
         polish(ax)
     draw_bars(figure.add_subplot(grid[2, :]), rows)
     marks = {"analytic bound": _BOUND, "from the carried to the refused load": _BRACKET}
-    legend_above(figure, routings(rows), [Line2D([], [], label=text, **look) for text, look in marks.items()], columns=5)
+    legend_above(
+        figure, routings(rows), [Line2D([], [], label=text, **look) for text, look in marks.items()], columns=5
+    )
     return figure
 
 
