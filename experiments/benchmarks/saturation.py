@@ -121,7 +121,7 @@ def main() -> None:
         if not words:
             raise CommandError("name a suite, and tasks if only some are wanted")
         suite = load_suite(words[0])
-        print(record(suite, words[1:] or None, Path("results") / f"saturation_{suite.name}"))
+        print(record(suite, words[1:] or None, Path("results") / "saturation_of_suites"))
 
     sys.exit(run_command(COMMAND, command))
 
