@@ -3,8 +3,9 @@
     python -m flitgym.experiments.benchmarks.saturation quick 'torus_64/*'
 
 The searches equal those of `flitgym-saturate` with the network, the pattern and the first seed of a task, and with the
-windows of `run=auto`. They cover the baselines without neural networks, since these have short searches. Without names
-of tasks, the command searches for all tasks above saturation. The file keeps the records of the other tasks.
+windows of `run=auto`. They cover the baselines that do not learn, since the others need long warm-ups or a neural
+network. Without names of tasks, the command searches for all tasks above saturation. The file keeps the records of the
+other tasks.
 """
 
 import csv
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from ...configs.warmup import learns
 from ...simcore import __version__
 from ..evaluation.plan import plan
 from ..evaluation.play import play
@@ -81,7 +83,7 @@ def searches(suite: Suite, directory: Path) -> list[tuple[Task, Search]]:
         words = [word for word in place.overrides if not word.startswith("run.")]
         common = ["run=auto", *words]
         for trial in plan(place.baselines, [place.scenario], common, [1.0], suite.seeds[:1], directory, composers):
-            if trial.run.plain["routing"]["name"] != "policy":
+            if trial.run.plain["routing"]["name"] != "policy" and not learns(trial.run.plain):
                 found += [(task, search_of(trial, task.network, SETTINGS)) for task in above]
     return found
 

@@ -78,7 +78,13 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         return {**row(result, run.directory), **pairs, **means}
     if run.kind is SATURATIONS:
         probes = {"probe_load": [0.58, 0.62], "probe_accepted": [0.58, 0.6], "probe_latency_ns": [1e3, 9e3]}
-        made = {**probes, "kind": "saturation", "saturation_load": 0.58, "refused_load": 0.62}
+        made = {
+            **probes,
+            "kind": "saturation",
+            "saturation_load": 0.58,
+            "saturation_accepted": 0.58,
+            "refused_load": 0.62,
+        }
         return row({**made, "config": config}, run.directory)
     load = config["traffic"]["load"]
     latency = 600 / (1.01 - min(load / 0.6, 1))

@@ -1,4 +1,4 @@
-"""Draws latency against load and the highest carried load with its bound, and computes the compared numbers."""
+"""Draws latency against load and saturation throughput with its bounds, and computes the compared numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,10 +37,12 @@ _BOUNDS = {
 # Q-adaptive has the paths of DimWAR. A routing without an entry has the bound of any routing.
 _COLUMN = {"dimension_order": 0, "minimal_adaptive": 1, "valiant": 2, "dim_war": 3, "q_adaptive": 3}
 
+# Columns of the searches: the highest carried load, the accepted load there, and the lowest refused load.
+CARRIED, THROUGHPUT, REFUSED = "saturation_load", "saturation_accepted", "refused_load"
 _LATENCY = "packet_latency_mean_ns"
 _SHOWN_NS = (150, 3000)
 _BOUND: dict[str, Any] = {"color": "#CC79A7", "linewidth": 2.5, "solid_capstyle": "butt"}
-_BRACKET: dict[str, Any] = {"color": "#333333", "linewidth": 1.2}
+_REFUSED: dict[str, Any] = {"color": "#333333", "linewidth": 1.2}
 _LABEL_HEIGHT = 0.13  # height of a number above a bar, in units of the axis
 
 
@@ -76,7 +78,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             ax.set_xlim(left=0)
         polish(ax)
     draw_bars(figure.add_subplot(grid[2, :]), rows)
-    marks = {"analytic bound": _BOUND, "from the carried to the refused load": _BRACKET}
+    marks = {"analytic bound": _BOUND, "up to the lowest refused load": _REFUSED}
     legend_above(
         figure, routings(rows), [Line2D([], [], label=text, **look) for text, look in marks.items()], columns=5
     )
@@ -84,19 +86,20 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
-    """Draw the highest carried load per pattern and routing, with the bracket of the search and the bound."""
+    """Draw saturation throughput per pattern and routing, with the lowest refused load and the bound."""
     names = routings(rows)
     width = 0.86 / len(names)
     for group, pattern in enumerate(PATTERNS):
         for k, name in enumerate(names):
-            style, (height, refused), limit = style_of(name), bracket(rows, pattern, name), bound(pattern, name)
+            style, limit = style_of(name), bound(pattern, name)
+            height, refused = found(rows, pattern, name, THROUGHPUT), found(rows, pattern, name, REFUSED)
             x = group + (k - (len(names) - 1) / 2) * width
             # A dotted curve shares its colour with another routing, so its bar is hatched.
             look: dict[str, Any] = {"facecolor": "white", "hatch": "/////"} if style.line == ":" else {}
             ax.bar(x, height, width * 0.9, **{"color": style.color, "edgecolor": style.color, **look})
-            ax.plot([x, x], [height, refused], zorder=4, **_BRACKET)
+            ax.plot([x, x], [height, refused], zorder=4, **_REFUSED)
             ax.plot([x - width * 0.45, x + width * 0.45], [limit, limit], zorder=3, **_BOUND)
-            # The number is drawn above its bracket, or above the mark if it does not fit below the mark.
+            # The number is drawn above its line, or above the mark if it does not fit below the mark.
             foot = refused if not refused <= limit < refused + _LABEL_HEIGHT else limit
             ax.annotate(f"{height:.3f}", (x, foot), xytext=(0, 4), textcoords="offset points",
                         ha="center", va="bottom", rotation=90, fontsize=7, color="#444444")  # fmt: skip
@@ -104,21 +107,21 @@ def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
     ax.tick_params(axis="x", length=0)
     ax.set_xlim(-0.5, len(PATTERNS) - 0.5)
     ax.set_ylim(0, 1.15)
-    ax.set_ylabel("saturation throughput\n(highest carried load)")
+    ax.set_ylabel("saturation throughput\n(accepted at the highest carried load)")
     polish(ax)
     ax.grid(False, axis="x")
 
 
 def points(rows: Sequence[Row]) -> list[Row]:
     """A row per simulated load: the runs, and the loads of the searches, which have no hops."""
-    found: list[Row] = []
+    every: list[Row] = []
     for row in rows:
         if row.get("kind") != KIND:
-            found.append(row)
+            every.append(row)
             continue
         probes = zip(row["probe_load"], row["probe_accepted"], row["probe_latency_ns"], strict=True)
-        found += [{**row, "traffic.load": load, "accepted_load": got, _LATENCY: ns} for load, got, ns in probes]
-    return found
+        every += [{**row, "traffic.load": load, "accepted_load": got, _LATENCY: ns} for load, got, ns in probes]
+    return every
 
 
 def until_refused(rows: Sequence[Row], pattern: str) -> list[Row]:
@@ -129,19 +132,19 @@ def until_refused(rows: Sequence[Row], pattern: str) -> list[Row]:
     Raises:
         ValueError: a routing has no row for the pattern.
     """
-    last = {name: bracket(rows, pattern, name)[1] for name in routings(rows)}
+    last = {name: found(rows, pattern, name, REFUSED) for name in routings(rows)}
     every = points(rows)
     return [row for name in last for row in select(every, pattern, name) if row["traffic.load"] <= last[name]]
 
 
-def bracket(rows: Sequence[Row], pattern: str, routing: str) -> tuple[float, float]:
-    """The highest carried and the lowest refused load, means over the seeds.
+def found(rows: Sequence[Row], pattern: str, routing: str, quantity: str) -> float:
+    """A number of the searches, mean over the seeds.
 
     Raises:
         ValueError: there is no search.
     """
     own = select([row for row in rows if row.get("kind") == KIND], pattern, routing)
-    return float(np.mean([row["saturation_load"] for row in own])), float(np.mean([row["refused_load"] for row in own]))
+    return float(np.mean([row[quantity] or 0.0 for row in own]))
 
 
 def head_latency(rows: Sequence[Row]) -> float:
@@ -157,7 +160,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
     names = routings(rows)
     every, runs = points(rows), [row for row in rows if row.get("kind") != KIND]
-    peaks = {(p, name): bracket(rows, p, name)[0] for p in PATTERNS for name in names}
+    peaks = {(p, name): found(rows, p, name, THROUGHPUT) for p in PATTERNS for name in names}
     urb_y = "uniform_random_bisection_y"
     lowest_hops = {name: float(curve(select(runs, "uniform", name), "hops_mean")[1][0]) for name in names}
     of_dor = [(p, "dimension_order") for p in PATTERNS if p != "uniform"]
@@ -175,12 +178,13 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every curve with its bound."""
-    heads = ("pattern", "routing", "lowest latency, ns", "carried load", "refused load", "bound", "part of the bound")
+    heads = ["pattern", "routing", "lowest latency, ns", "carried load", "refused load", "accepted", "bound"]
+    heads.append("part of the bound")
     every, lines = points(rows), []
     for pattern in PATTERNS:
         for name in routings(rows):
-            (low, high), limit = bracket(rows, pattern, name), bound(pattern, name)
             latency = f"{np.nanmin(curve(select(every, pattern, name), _LATENCY)[1]):,.0f}"
-            numbers = (f"{load:.3f}" for load in (low, high, limit))
-            lines.append([title_of(pattern), style_of(name).label, latency, *numbers, f"{low / limit:.1%}"])
+            loads = [found(rows, pattern, name, key) for key in (CARRIED, REFUSED, THROUGHPUT)] + [bound(pattern, name)]
+            numbers = [*(f"{load:.3f}" for load in loads), f"{loads[-2] / loads[-1]:.1%}"]
+            lines.append([title_of(pattern), style_of(name).label, latency, *numbers])
     return f"## Every curve\n\n{markdown_table(heads, lines, left=heads)}"
