@@ -62,7 +62,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     grid = figure.add_gridspec(3, 3)
     for k, pattern in enumerate(PATTERNS):
         ax = figure.add_subplot(grid[k // 3, k % 3])
-        draw_curves(ax, until_refused(rows, pattern), pattern, _LATENCY)
+        draw_curves(ax, until_saturated(rows, pattern), pattern, _LATENCY)
         ax.set_ylim(*_SHOWN_NS)
         ax.set_title(title_of(pattern), fontweight="bold")
         ax.set_xlabel("offered load")
@@ -124,15 +124,15 @@ def points(rows: Sequence[Row]) -> list[Row]:
     return every
 
 
-def until_refused(rows: Sequence[Row], pattern: str) -> list[Row]:
-    """The points of a pattern, for each routing up to the lowest load that it does not carry.
+def until_saturated(rows: Sequence[Row], pattern: str) -> list[Row]:
+    """The points of a pattern, for each routing up to the highest load that it carries.
 
     Beyond that load, latency reflects only the length of the run.
 
     Raises:
         ValueError: a routing has no row for the pattern.
     """
-    last = {name: found(rows, pattern, name, REFUSED) for name in routings(rows)}
+    last = {name: found(rows, pattern, name, CARRIED) for name in routings(rows)}
     every = points(rows)
     return [row for name in last for row in select(every, pattern, name) if row["traffic.load"] <= last[name]]
 
