@@ -1,4 +1,4 @@
-"""Searches for the saturation loads of the tasks above saturation, and records them beside the suite.
+"""The saturation loads of the tasks above saturation: the command searches for them, and records them beside the suite.
 
     python -m flitgym.experiments.benchmarks.saturation quick 'torus_64/*'
 
