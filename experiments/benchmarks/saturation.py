@@ -68,9 +68,14 @@ def read_carried(suite: Suite) -> list[Carried]:
     if not path.exists():
         return []
     with read_with_care(path), path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-        loads = ("saturation_load", "refused_load")
-        return [Carried(**{**row, "seed": int(row["seed"]), **{key: float(row[key]) for key in loads}}) for row in rows]
+        return [
+            Carried(
+                *(row["task"], row["policy"], int(row["seed"])),
+                *(float(row["saturation_load"]), float(row["refused_load"])),
+                row["version"],
+            )
+            for row in csv.DictReader(file)
+        ]
 
 
 def searches(suite: Suite, directory: Path) -> list[tuple[Task, Search]]:
