@@ -27,6 +27,7 @@ from .results.rows import ROWS_FILE, read_rows, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
 from .running.one_run import prepare
 from .running.sweep import PlannedRun, expand, run_all
+from .saturation.search import SATURATIONS
 from .terminal.commandline import CommandError, run_command
 from .workload.rows import workload_row
 
@@ -168,7 +169,7 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
         one["policy"] = name_given or player_of(one)
     write_rows(directory / ROWS_FILE, rows, "labelled")
     written = _draw_rows(options, directory)
-    done = [(result, run.directory) for run, result in zip(runs, results, strict=True)]
+    done = [(one, run.directory) for run, one in zip(runs, results, strict=True) if run.kind is not SATURATIONS]
     for path in [*written, _write_page(options, directory, done, written)]:
         print(path)
 

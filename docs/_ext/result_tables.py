@@ -27,6 +27,7 @@ from flitgym.configs.policies import shipped_policy
 from flitgym.experiments.benchmark import standing_of
 from flitgym.experiments.benchmarks.measures import SCORED
 from flitgym.experiments.benchmarks.records import Record, read_records
+from flitgym.experiments.benchmarks.saturation import SETTINGS, read_carried
 from flitgym.experiments.benchmarks.scoring import Bootstrap, Summary
 from flitgym.experiments.benchmarks.suite import Kind, Suite, Task, load_suite
 from flitgym.experiments.benchmarks.text import by_kind, by_network, overview
@@ -70,7 +71,7 @@ _SCENES = (
 # Headings of text columns.
 _TEXTS = {"policy", "policies", "suite", "task", "in task", "measure", "network", "best baseline", "core", "scene"}
 _TEXTS |= {"trained on", "command"}
-_TEXTS |= {"per router and packet"}
+_TEXTS |= {"per router and packet", "task carried by"}
 
 Rows = list[list[str]]
 
@@ -189,6 +190,27 @@ def measured(suite: str) -> str:
         heads = ["task", "measure", *(f"`{name}`" for name in names)]
         parts.append(f"### {network}\n\n{markdown(heads, rows)}")
     return "\n".join(parts)
+
+
+def above_saturation(suite: str) -> str:
+    """The highest carried load of the reference and of the best baseline, and the policies that carry the task."""
+    rows = []
+    for place in _suite(suite).places:
+        for task in (task for task in place.tasks.values() if task.kind == "above"):
+            found = {one.policy: one.saturation_load for one in read_carried(_suite(suite)) if one.task == task.id}
+            best = max(found, key=lambda name: found[name]) if found else ""
+            cells = [f"`{name}` {found[name]:.3f}" if found else "-" for name in (place.reference, best)]
+            rows.append([task.name, *cells, ", ".join(f"`{name}`" for name in carrying(suite, task)) or "-"])
+    return markdown(("task", "reference carries", "best baseline carries", "task carried by"), rows)
+
+
+def carrying(suite: str, task: Task) -> list[str]:
+    """The policies that carry the load of a task, by their search or by their recorded accepted load."""
+    load = task.load or 0.0
+    names = [one.policy for one in read_carried(_suite(suite)) if one.task == task.id and one.saturation_load >= load]
+    least = (1 - SETTINGS["precision"]) * load
+    names += [name for (of, name), accepted in _means(suite).items() if of == task.id and accepted >= least]
+    return list(dict.fromkeys(names))
 
 
 def _bold(text: str, bold: bool) -> str:
@@ -424,6 +446,7 @@ MAKERS: dict[str, Callable[..., str]] = {
         networks,
         versions,
         measured,
+        above_saturation,
         scores,
         latencies,
         kinds,

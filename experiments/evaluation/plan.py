@@ -125,8 +125,7 @@ def plan(
 
     Raises:
         ConfigError: an option or a key does not exist, or a value has the wrong type. The message names the policy and
-            the scenario.
-        OSError: a file that a policy or workload names cannot be read.
+            the scenario. A file that a policy, a pattern or a workload names cannot be read.
     """
     trials = []
     composers = composers or Composers()
@@ -143,6 +142,9 @@ def plan(
             runs = expand(words, [block], directory, composers)
         except (HydraException, OmegaConfBaseException, ConfigError) as error:
             raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
+        except OSError as error:  # of an input file
+            where = f"{error.strerror}: {error.filename}"
+            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {where}") from None
         trials += [Trial(policy, scenario, run) for run in runs]
     return trials
 

@@ -1,6 +1,6 @@
 """Markdown tables that several figures share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,19 +10,14 @@ from .drawing import Row, curve, routings, select, style_of
 from .patterns import title_of
 
 
-def every_curve(
-    rows: Sequence[Row], patterns: Sequence[str], bounds: Mapping[str, Mapping[str, float]] | None = None
-) -> str:
+def every_curve(rows: Sequence[Row], patterns: Sequence[str]) -> str:
     """A line per pattern and routing: the lowest latency, the load at saturation and the highest accepted load.
 
     Args:
         rows: Runs of every pattern at several loads.
         patterns: Names of `pattern_of`.
-        bounds: Upper bounds of the accepted load by pattern and routing, for two more columns.
     """
     heads = ["pattern", "routing", "lowest latency, ns", "saturates at", "highest accepted load", "hops there"]
-    if bounds:
-        heads += ["bound", "fraction of the bound"]
     lines = []
     for pattern in patterns:
         for name in routings(rows):
@@ -38,8 +33,5 @@ def every_curve(
                 f"{peak:.3f}",
                 f"{hops[np.argmax(accepted)]:.2f}",
             ]
-            if bounds:
-                bound = bounds[pattern][name]
-                cells += [f"{bound:.3f}", f"{peak / bound:.1%}"]
             lines.append(cells)
     return f"## Every curve\n\n{markdown_table(heads, lines, left=heads)}"

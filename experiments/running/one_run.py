@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import check_resources, config_hash, core_sections, has_workload
+from ...configs.identity import without_later
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore.plugins import versions
@@ -163,6 +164,8 @@ def prepare(config: DictConfig) -> Simulation:
         _check_windows(config.run, simulation)
         if config.run.precision != 0:
             _check_steady(config, simulation)
+        else:
+            _refuse_unused(config.run)
     _check_routing(config, simulation)
     return simulation
 
@@ -193,6 +196,12 @@ def _check_steady(config: DictConfig, simulation: Simulation) -> None:
         raise ConfigError(
             "run.series_interval_ns: run.precision makes a series with its own interval, run.measure_ns / 400; use 0"
         )
+
+
+def _refuse_unused(run: DictConfig) -> None:
+    """Refuse keys that only a run with a precision reads."""
+    for key, value in without_later("run", {key: run[key] for key in ("confidence", "max_ns")}).items():
+        raise ConfigError(f"run.{key}: {value:g} has no effect without run.precision; use run=steady, or leave it out")
 
 
 def _check_routing(config: DictConfig, simulation: Simulation) -> None:

@@ -46,6 +46,7 @@ class Probe:
         steady: Whether the intervals are narrow enough.
         reason: A sentence that explains `steady`.
         simulated_ns: Simulated time.
+        latency_ns: Mean packet latency in the window.
     """
 
     load: float
@@ -56,6 +57,7 @@ class Probe:
     steady: bool
     reason: str
     simulated_ns: float
+    latency_ns: float
 
 
 _COLUMNS = tuple(field.name for field in fields(Probe))
@@ -78,11 +80,17 @@ class Search(Trial):
         return {"network": self.network, **super().labels}
 
 
-def bisect(carried: Callable[[float], bool], high: float, precision: float) -> tuple[float, float]:
+def bisect(
+    carried: Callable[[float], bool], accepted: Callable[[float], float], high: float, precision: float
+) -> tuple[float, float]:
     """Bracket the highest carried load.
+
+    A saturated network often accepts about its saturation load. The search therefore continues near the accepted load
+    at `high`. It doubles its steps until it has both a carried and a refused load there, and then halves the bracket.
 
     Args:
         carried: Whether a load is carried.
+        accepted: The accepted load at a load that was not carried.
         high: Upper end of the search.
         precision: Largest width of the bracket, relative to its upper end.
 
@@ -91,10 +99,20 @@ def bisect(carried: Callable[[float], bool], high: float, precision: float) -> t
     """
     if carried(high):
         return high, high
-    low = 0.0
+    low, refused = 0.0, False
+    load = max(_LEAST_LOAD, min(accepted(high) * (1 + precision / 2), high * (1 - precision)))
+    step = 0.99 * precision * load  # less than `precision`, because loads are rounded
     while high - low > precision * high and high > _LEAST_LOAD:
-        middle = (low + high) / 2
-        low, high = (middle, high) if carried(middle) else (low, middle)
+        if carried(load):
+            low = load
+        else:
+            high, refused = load, True
+        load = middle = (low + high) / 2
+        if not refused:
+            load = min(low + step, middle)
+        elif not low:
+            load = max(high - step, middle)
+        step *= 2
     return low, high
 
 
@@ -129,11 +147,22 @@ def search_of(trial: Trial, network: str, settings: Mapping[str, float]) -> Sear
     Args:
         trial: A pattern at any load.
         network: The name of the network.
+        settings: As in `planned`.
+    """
+    run = planned(trial.run.plain, trial.run.directory.parent, settings)
+    return Search(trial.policy, trial.scenario, run, network)
+
+
+def planned(plain: Mapping[str, Any], directory: Path, settings: Mapping[str, float]) -> PlannedRun:
+    """The search in place of a simulation.
+
+    Args:
+        plain: The configuration of the simulation at any load.
+        directory: The parent of the folder of the search.
         settings: `precision`, `confidence` and `max_ns`.
     """
-    plain = {**trial.run.plain, _SECTION: dict(settings)}
-    run = PlannedRun(plain, trial.run.directory.parent / SATURATIONS.folder(plain), SATURATIONS)
-    return Search(trial.policy, trial.scenario, run, network)
+    plain = {**plain, _SECTION: dict(settings)}
+    return PlannedRun(plain, directory / SATURATIONS.folder(plain), SATURATIONS)
 
 
 def _identity(plain: Mapping[str, Any]) -> str:
@@ -149,7 +178,7 @@ def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
     probes = _known(directory / _PROBES, identity)
     expected = 1 + math.ceil(math.log2(1 / settings["precision"]))
 
-    def carried(load: float) -> bool:
+    def probe(load: float) -> Probe:
         load = round(load, 6)
         done = len(probes)
         if load not in probes:
@@ -157,9 +186,10 @@ def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
                 plain, load, lambda phase, part: report(phase, min(1.0, (done + part) / (expected + 1)))
             )
             write_json(directory / _PROBES, {"search": identity, "probes": [asdict(p) for p in probes.values()]})
-        return probes[load].carried
+        return probes[load]
 
-    low, high = (round(load, 6) for load in bisect(carried, high, settings["precision"]))
+    bracket = bisect(lambda load: probe(load).carried, lambda load: probe(load).accepted, high, settings["precision"])
+    low, high = (round(load, 6) for load in bracket)
     simulation = prepare(OmegaConf.create(plain))
     write_result(
         directory,
@@ -221,4 +251,5 @@ def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     accepted = numbers["accepted_load"]
     low, high = found.accepted_interval or (None, None)
     carried = not found.saturated and accepted >= (1 - settings["precision"]) * numbers["offered_load"]
-    return Probe(load, carried, accepted, low, high, found.steady, found.reason, simulation.time_ns)
+    latency = numbers["packet_latency_mean_ns"]
+    return Probe(load, carried, accepted, low, high, found.steady, found.reason, simulation.time_ns, latency)

@@ -13,6 +13,7 @@ from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.plotting.players import player_of
 from flitgym.experiments.results.rows import ROWS_FILE, row, write_rows
 from flitgym.experiments.running.plan import TABLES, PlannedRun
+from flitgym.experiments.saturation.search import SATURATIONS
 from flitgym.experiments.table_quality.one_table import KIND
 from omegaconf import OmegaConf
 from plans import planned
@@ -75,6 +76,16 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         pairs = {f"messages.{name}.gb_per_s": [[None, 2.0], [4.0, None]] for name in names}
         means = {f"messages.{name}.mean_gb_per_s": 3.0 for name in names}
         return {**row(result, run.directory), **pairs, **means}
+    if run.kind is SATURATIONS:
+        probes = {"probe_load": [0.58, 0.62], "probe_accepted": [0.58, 0.6], "probe_latency_ns": [1e3, 9e3]}
+        made = {
+            **probes,
+            "kind": "saturation",
+            "saturation_load": 0.58,
+            "saturation_accepted": 0.58,
+            "refused_load": 0.62,
+        }
+        return row({**made, "config": config}, run.directory)
     load = config["traffic"]["load"]
     latency = 600 / (1.01 - min(load / 0.6, 1))
     result = {

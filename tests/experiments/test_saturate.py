@@ -112,16 +112,34 @@ def test_other_cases_have_no_bound(words: tuple[str, ...]) -> None:
 # --- The search ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit", [0.9, 0.51, 1 / 3, 1 / 32, 0.01])
-def test_a_bracket_holds_the_limit(limit: float) -> None:
-    low, high = bisect(lambda load: load <= limit, 1.0, 0.02)
+def bisected(limit: float, accepted: Callable[[float], float]) -> tuple[float, float, list[float]]:
+    """The bracket of a network that carries `limit`, and the loads of the search."""
+    loads: list[float] = []
+
+    def carried(load: float) -> bool:
+        loads.append(load)
+        return load <= limit
+
+    return *bisect(carried, accepted, 1.0, 0.02), loads
+
+
+@pytest.mark.parametrize("accepted", [0.0, 0.01, 0.3, 0.5, 1.0])  # at load 1: a good or a bad guess of the limit
+@pytest.mark.parametrize("limit", [0.97, 0.9, 0.51, 1 / 3, 1 / 32, 0.01])
+def test_a_bracket_holds_the_limit(limit: float, accepted: float) -> None:
+    low, high, loads = bisected(limit, lambda load: accepted)
     assert low <= limit < high
     assert high - low <= 0.02 * high
+    assert len(loads) == len(set(loads)) < 25
+
+
+@pytest.mark.parametrize("limit", [0.97, 0.9, 0.51, 1 / 3, 1 / 32, 0.01])
+def test_the_accepted_load_of_a_saturated_network_shortens_the_search(limit: float) -> None:
+    assert len(bisected(limit, lambda load: min(load, limit))[2]) <= 3
 
 
 def test_brackets_at_both_ends() -> None:
-    assert bisect(lambda load: True, 0.5, 0.02) == (0.5, 0.5)
-    low, high = bisect(lambda load: False, 1.0, 0.02)
+    assert bisect(lambda load: True, lambda load: load, 0.5, 0.02) == (0.5, 0.5)
+    low, high = bisect(lambda load: False, lambda load: 0.9 * load, 1.0, 0.02)
     assert low == 0
     assert high <= 1e-3
 
@@ -255,6 +273,7 @@ def test_summary_and_figure() -> None:
         (["traffic=unform"], "unform"),
         (["-m", "routing=par"], "-m: this study takes lists"),
         (["run.precision=0.01"], "run.precision=0.01: has no effect here"),
+        (["traffic=matrix", "traffic.file=none.csv"], "traffic.file: No such file or directory: none.csv"),
     ],
 )
 def test_wrong_words_give_one_line(

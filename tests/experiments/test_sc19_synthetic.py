@@ -10,6 +10,7 @@ from flitgym.experiments.figures.sc19_synthetic import plot
 from flitgym.experiments.plotting.patterns import pattern_of
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
+from flitgym.experiments.saturation.search import KIND, SATURATIONS
 from omegaconf import OmegaConf
 from plans import planned
 
@@ -37,26 +38,32 @@ def ideal_row(run: PlannedRun) -> dict[str, Any]:
     hops = 2.625 * (2 if name == "valiant" else 1)
     # 7.5 flits follow the head on average.
     latency = 10 + 56 * (hops + 1) + 50 * hops + 7.5
-    return {**bare, "accepted_load": min(load, limit), "packet_latency_mean_ns": latency, "hops_mean": hops}
+    if run.kind is not SATURATIONS:
+        return {**bare, "accepted_load": min(load, limit), "packet_latency_mean_ns": latency, "hops_mean": hops}
+    loads = [limit, limit * 1.02]
+    probes = {"probe_load": loads, "probe_accepted": [limit, limit], "probe_latency_ns": [latency, 10 * latency]}
+    searched = {"kind": KIND, plot.CARRIED: limit, plot.THROUGHPUT: limit, plot.REFUSED: loads[-1]}
+    return {**bare, **probes, **searched}
 
 
-@pytest.mark.parametrize("preset", ["quick", "paper"])
-def test_all_routings_have_the_same_loads_for_each_pattern(preset: str) -> None:
+@pytest.mark.parametrize("preset", ["quick", "paper_coarse", "paper"])
+def test_all_routings_have_the_same_loads_and_a_search_for_each_pattern(preset: str) -> None:
     loads: dict[str, dict[str, list[float]]] = {}
+    searches: dict[str, set[str]] = {}
     for run in runs(preset):
-        pattern, name = (
-            pattern_of(row({"config": run.plain}, run.directory)),
-            run.plain["routing"]["name"],
-        )
-        if name in STATIC:
+        pattern = pattern_of(row({"config": run.plain}, run.directory))
+        name = run.plain["routing"]["name"]
+        if run.kind is SATURATIONS:
+            searches.setdefault(pattern, set()).add(name)
+        elif name in STATIC:
             loads.setdefault(pattern, {}).setdefault(name, []).append(run.plain["traffic"]["load"])
-    assert set(loads) == set(plot.PATTERNS)
+    assert set(loads) == set(searches) == set(plot.PATTERNS)
     for pattern, curves in loads.items():
-        assert set(curves) == STATIC
+        assert set(curves) == searches[pattern] - {"q_adaptive"} == STATIC
         (points,) = {tuple(sorted(points)) for points in curves.values()}
-        # The loads range from an idle network to at least the bound of any routing.
+        # The loads begin at an idle network. A search has the bound, so no run does.
         assert points[0] <= 0.05
-        assert points[-1] >= plot.bound(pattern, "omni_war")
+        assert points[-1] < plot.bound(pattern, "omni_war")
 
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
@@ -85,27 +92,35 @@ def test_ideal_rows_meet_every_expected_number() -> None:
 def test_a_curve_above_its_bound_is_noticed() -> None:
     rows = [dict(entry) for entry in ideal_rows()]
     for entry in rows:
-        if (pattern_of(entry), entry["routing.name"]) == ("dimension_complement_reverse", "dim_war"):
-            entry["accepted_load"] = min(entry["traffic.load"], 0.07)
+        which = (pattern_of(entry), entry["routing.name"])
+        if "probe_load" in entry and which == ("dimension_complement_reverse", "dim_war"):
+            entry["probe_accepted"] = [0.0625, 0.07]
     assert plot.measured(rows)["highest_part_of_the_bound"] == pytest.approx(0.07 * 16)
 
 
-def test_a_latency_curve_ends_at_the_first_saturated_load() -> None:
+def test_a_latency_curve_ends_at_the_highest_carried_load() -> None:
     kept = plot.until_saturated(ideal_rows(), "swap2")
-    last = {name: max(entry["traffic.load"] for entry in kept if entry["routing.name"] == name) for name in STATIC}
-    assert last["dimension_order"] == 0.4  # the bound is 0.25
-    assert last["valiant"] == 0.7
-    assert last["omni_war"] == 1.0
+    loads: dict[str, list[float]] = {}
+    for entry in kept:
+        loads.setdefault(entry["routing.name"], []).append(entry["traffic.load"])
+    assert loads["dimension_order"] == pytest.approx([0.05, 0.2, 0.25])
+    assert loads["valiant"] == pytest.approx([0.05, 0.2, 0.5])
+    assert loads["omni_war"] == pytest.approx([0.05, 0.2, 0.6, 1.0])
 
 
-def test_table_of_every_curve_holds_bounds_and_saturation() -> None:
+def test_table_of_every_curve_holds_bounds_and_brackets() -> None:
     lines = plot.summary(ideal_rows()).splitlines()
     assert len([line for line in lines if line.startswith("|")]) == 2 + len(plot.PATTERNS) * len(STATIC)
-    # Loads are 0.05, 0.1 and more; the bound is 1/16.
     (line,) = (line for line in lines if line.startswith("| DCR | DimWAR |"))
-    assert line.endswith("| 0.062 | 2.62 | 0.062 | 100.0% |")
-    (line,) = (line for line in lines if line.startswith("| S2 | OmniWAR |"))
-    assert "| - | 1.000 |" in line  # never saturates
+    assert line.endswith("| 0.062 | 0.064 | 0.062 | 0.062 | 100.0% |")
+    (line,) = (line for line in lines if line.startswith("| URBy | UGAL |"))
+    assert line.endswith("| 0.125 | 0.128 | 0.125 | 0.500 | 25.0% |")
+
+
+def test_a_pattern_without_a_search_is_refused() -> None:
+    rows = [entry for entry in ideal_rows() if "probe_load" not in entry or entry["traffic.name"] != "swap2"]
+    with pytest.raises(ValueError, match="no row for pattern swap2"):
+        plot.summary(rows)
 
 
 def test_bounds_are_ordered() -> None:

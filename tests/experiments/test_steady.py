@@ -127,6 +127,8 @@ def test_fields_of_a_result() -> None:
         (["failures.events=[0.05@30000]"], "failures.events"),
         (["traffic=moving_adversary"], "traffic=moving_adversary"),
         (["workload=pair"], "ends with its jobs"),
+        (["run=standard", "run.max_ns=30000"], "run.max_ns: 30000 has no effect without run.precision; use run=steady"),
+        (["run.precision=0", "run.confidence=0.9"], "run.confidence: 0.9 has no effect without run.precision"),
     ],
 )
 def test_errors(overrides: list[str], words: str) -> None:

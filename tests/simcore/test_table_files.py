@@ -361,3 +361,10 @@ def test_an_invalid_number_is_refused_with_its_line(tmp_path: Path, number: str)
     (tmp_path / "flows.csv").write_text(f"source,destination\n0,{number}\n")
     with pytest.raises(ConfigError, match=r"flows\.csv, line 2: there is no terminal"):
         read_flows(tmp_path / "flows.csv", graph)
+
+
+def test_gaps_in_the_numbers_of_hosts_keep_their_order_and_names(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.csv"
+    path.write_text("node_a,port_a,node_b,port_b\nh0,1,s0,1\nh10,1,s0,2\nh3,1,s7,1\ns0,3,s7,2\n")
+    graph = ChannelGraph({"name": "graph", "file": str(path)})
+    assert (graph.terminal_names, graph.switch_names) == (["h0", "h3", "h10"], ["s0", "s7"])

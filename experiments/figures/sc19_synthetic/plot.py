@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ...metrics import peak_throughput
 from ...plotting.drawing import BANDS, Row, curve, draw_curves, legend_above, polish, routings, select, style_of
-from ...plotting.markdown import every_curve
 from ...plotting.patterns import title_of
+from ...saturation.search import KIND
+from ...terminal.tables import markdown_table
 
 OVER_SEEDS = BANDS
 PATTERNS = (
@@ -24,7 +25,7 @@ PATTERNS = (
 )
 
 # Upper bounds of the accepted load on 8x8x8 routers with 8 terminals each: 1 / load of the busiest channel (README.md).
-# Columns: DOR, any minimal routing, VAL, DimWAR, any routing.
+# Columns: DOR, any minimal routing, VAL, DimWAR, any routing. The searches know only the first, second and last column.
 _BOUNDS = {
     "uniform": (1, 1, 1 / 2, 1, 1),
     "bit_complement": (1 / 8, 1 / 8, 1 / 2, 1 / 2, 1 / 2),
@@ -36,10 +37,12 @@ _BOUNDS = {
 # Q-adaptive has the paths of DimWAR. A routing without an entry has the bound of any routing.
 _COLUMN = {"dimension_order": 0, "minimal_adaptive": 1, "valiant": 2, "dim_war": 3, "q_adaptive": 3}
 
+# Columns of the searches: the highest carried load, the accepted load there, and the lowest refused load.
+CARRIED, THROUGHPUT, REFUSED = "saturation_load", "saturation_accepted", "refused_load"
 _LATENCY = "packet_latency_mean_ns"
 _SHOWN_NS = (150, 3000)
-_TOLERANCE = 0.05  # a network that delivers less than 1 - this fraction of the offered load counts as saturated
 _BOUND: dict[str, Any] = {"color": "#CC79A7", "linewidth": 2.5, "solid_capstyle": "butt"}
+_REFUSED: dict[str, Any] = {"color": "#333333", "linewidth": 1.2}
 _LABEL_HEIGHT = 0.13  # height of a number above a bar, in units of the axis
 
 
@@ -75,56 +78,73 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             ax.set_xlim(left=0)
         polish(ax)
     draw_bars(figure.add_subplot(grid[2, :]), rows)
-    legend_above(figure, routings(rows), [Line2D([], [], label="analytic bound", **_BOUND)], columns=5)
+    marks = {"analytic bound": _BOUND, "up to the lowest refused load": _REFUSED}
+    legend_above(
+        figure, routings(rows), [Line2D([], [], label=text, **look) for text, look in marks.items()], columns=5
+    )
     return figure
 
 
 def draw_bars(ax: Axes, rows: Sequence[Row]) -> None:
-    """Draw saturation throughput per pattern and routing; a mark above each bar is its bound."""
+    """Draw saturation throughput per pattern and routing, with the lowest refused load and the bound."""
     names = routings(rows)
     width = 0.86 / len(names)
     for group, pattern in enumerate(PATTERNS):
         for k, name in enumerate(names):
-            style, height, limit = style_of(name), saturation(rows, pattern, name), bound(pattern, name)
+            style, limit = style_of(name), bound(pattern, name)
+            height, refused = found(rows, pattern, name, THROUGHPUT), found(rows, pattern, name, REFUSED)
             x = group + (k - (len(names) - 1) / 2) * width
             # A dotted curve shares its colour with another routing, so its bar is hatched.
             look: dict[str, Any] = {"facecolor": "white", "hatch": "/////"} if style.line == ":" else {}
             ax.bar(x, height, width * 0.9, **{"color": style.color, "edgecolor": style.color, **look})
+            ax.plot([x, x], [height, refused], zorder=4, **_REFUSED)
             ax.plot([x - width * 0.45, x + width * 0.45], [limit, limit], zorder=3, **_BOUND)
-            # The number is drawn above its bar, or above the mark if it does not fit below the mark.
-            foot = height if not height <= limit < height + _LABEL_HEIGHT else limit
+            # The number is drawn above its line, or above the mark if it does not fit below the mark.
+            foot = refused if not refused <= limit < refused + _LABEL_HEIGHT else limit
             ax.annotate(f"{height:.3f}", (x, foot), xytext=(0, 4), textcoords="offset points",
                         ha="center", va="bottom", rotation=90, fontsize=7, color="#444444")  # fmt: skip
     ax.set_xticks(range(len(PATTERNS)), [title_of(pattern) for pattern in PATTERNS], fontweight="bold")
     ax.tick_params(axis="x", length=0)
     ax.set_xlim(-0.5, len(PATTERNS) - 0.5)
     ax.set_ylim(0, 1.15)
-    ax.set_ylabel("saturation throughput\n(highest accepted load)")
+    ax.set_ylabel("saturation throughput\n(accepted at the highest carried load)")
     polish(ax)
     ax.grid(False, axis="x")
 
 
+def points(rows: Sequence[Row]) -> list[Row]:
+    """A row per simulated load: the runs, and the loads of the searches, which have no hops."""
+    every: list[Row] = []
+    for row in rows:
+        if row.get("kind") != KIND:
+            every.append(row)
+            continue
+        probes = zip(row["probe_load"], row["probe_accepted"], row["probe_latency_ns"], strict=True)
+        every += [{**row, "traffic.load": load, "accepted_load": got, _LATENCY: ns} for load, got, ns in probes]
+    return every
+
+
 def until_saturated(rows: Sequence[Row], pattern: str) -> list[Row]:
-    """The rows of a pattern, for each routing up to the first load that it does not carry.
+    """The points of a pattern, for each routing up to the highest load that it carries.
 
     Beyond that load, latency reflects only the length of the run.
 
     Raises:
         ValueError: a routing has no row for the pattern.
     """
-    kept = []
-    for name in routings(rows):
-        chosen = select(rows, pattern, name)
-        loads, accepted = curve(chosen, "accepted_load")
-        overloaded = loads[accepted < (1 - _TOLERANCE) * loads]
-        last = overloaded[0] if overloaded.size else loads[-1]
-        kept += [row for row in chosen if row["traffic.load"] <= last]
-    return kept
+    last = {name: found(rows, pattern, name, CARRIED) for name in routings(rows)}
+    every = points(rows)
+    return [row for name in last for row in select(every, pattern, name) if row["traffic.load"] <= last[name]]
 
 
-def saturation(rows: Sequence[Row], pattern: str, routing: str) -> float:
-    """The saturation throughput: the highest accepted load over the offered loads."""
-    return peak_throughput(curve(select(rows, pattern, routing), "accepted_load")[1])
+def found(rows: Sequence[Row], pattern: str, routing: str, quantity: str) -> float:
+    """A number of the searches, mean over the seeds.
+
+    Raises:
+        ValueError: there is no search.
+    """
+    own = select([row for row in rows if row.get("kind") == KIND], pattern, routing)
+    return float(np.mean([row[quantity] or 0.0 for row in own]))
 
 
 def head_latency(rows: Sequence[Row]) -> float:
@@ -139,14 +159,16 @@ def head_latency(rows: Sequence[Row]) -> float:
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id."""
     names = routings(rows)
-    peaks = {(p, name): saturation(rows, p, name) for p in PATTERNS for name in names}
+    every, runs = points(rows), [row for row in rows if row.get("kind") != KIND]
+    peaks = {(p, name): found(rows, p, name, THROUGHPUT) for p in PATTERNS for name in names}
     urb_y = "uniform_random_bisection_y"
-    lowest_hops = {name: float(curve(select(rows, "uniform", name), "hops_mean")[1][0]) for name in names}
+    lowest_hops = {name: float(curve(select(runs, "uniform", name), "hops_mean")[1][0]) for name in names}
     of_dor = [(p, "dimension_order") for p in PATTERNS if p != "uniform"]
     of_war = [(p, name) for p in ("bit_complement", urb_y, "swap2") for name in ("dim_war", "omni_war")]
+    accepted = {which: max(curve(select(every, *which), "accepted_load")[1]) for which in peaks}
     return {
-        "highest_part_of_the_bound": max(peak / bound(*which) for which, peak in peaks.items()),
-        "uniform_head_latency_ns": head_latency(select(rows, "uniform", "dimension_order")),
+        "highest_part_of_the_bound": float(max(most / bound(*which) for which, most in accepted.items())),
+        "uniform_head_latency_ns": head_latency(select(runs, "uniform", "dimension_order")),
         "uniform_hops": max(hops for name, hops in lowest_hops.items() if name != "valiant"),
         "lowest_valiant": min(peaks[p, "valiant"] for p in PATTERNS),
         **{f"{p}_{name}": peaks[p, name] for p, name in (*of_dor, *of_war)},
@@ -156,4 +178,13 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def summary(rows: Sequence[Row]) -> str:
     """A Markdown table of every curve with its bound."""
-    return every_curve(rows, PATTERNS, {p: {name: bound(p, name) for name in routings(rows)} for p in PATTERNS})
+    heads = ["pattern", "routing", "lowest latency, ns", "carried load", "refused load", "accepted", "bound"]
+    heads.append("part of the bound")
+    every, lines = points(rows), []
+    for pattern in PATTERNS:
+        for name in routings(rows):
+            latency = f"{np.nanmin(curve(select(every, pattern, name), _LATENCY)[1]):,.0f}"
+            loads = [found(rows, pattern, name, key) for key in (CARRIED, REFUSED, THROUGHPUT)] + [bound(pattern, name)]
+            numbers = [*(f"{load:.3f}" for load in loads), f"{loads[-2] / loads[-1]:.1%}"]
+            lines.append([title_of(pattern), style_of(name).label, latency, *numbers])
+    return f"## Every curve\n\n{markdown_table(heads, lines, left=heads)}"

@@ -1,0 +1,137 @@
+"""The saturation loads of the tasks above saturation: the command searches for them, and records them beside the suite.
+
+    python -m flitgym.experiments.benchmarks.saturation quick 'torus_64/*'
+
+The searches equal those of `flitgym-saturate` with the network, the pattern and the first seed of a task, and with the
+windows of `run=auto`. They cover the baselines that do not learn, since the others need long warm-ups or a neural
+network. Without names of tasks, the command searches for all tasks above saturation. The file keeps the records of the
+other tasks.
+"""
+
+import csv
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from ...configs.warmup import learns
+from ...simcore import __version__
+from ..evaluation.plan import plan
+from ..evaluation.play import play
+from ..results.files import read_with_care
+from ..running.plan import Composers
+from ..saturation.search import Search, search_of
+from ..terminal.commandline import CommandError, run_command
+from ..terminal.tables import write_csv
+from .suite import Suite, Task, chosen, load_suite
+
+COMMAND = "python -m flitgym.experiments.benchmarks.saturation"
+SETTINGS: Mapping[str, float] = {"precision": 0.02, "confidence": 0.95, "max_ns": 200_000.0}
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The result of a search.
+
+    Args:
+        task: Id of the task with its version.
+        policy: The name of the baseline.
+        seed: The seed of the search.
+        saturation_load: The highest carried load.
+        refused_load: The lowest refused load.
+        version: The version of the core.
+    """
+
+    task: str
+    policy: str
+    seed: int
+    saturation_load: float
+    refused_load: float
+    version: str
+
+
+_COLUMNS = tuple(field.name for field in fields(Carried))
+
+
+def file_of(suite: Suite) -> Path:
+    """The file of the records, which need not exist."""
+    return suite.path.with_name(f"{suite.path.stem}_saturation.csv")
+
+
+def read_carried(suite: Suite) -> list[Carried]:
+    """The records of a suite; an empty list without a file.
+
+    Raises:
+        DamagedError: the file cannot be read.
+    """
+    path = file_of(suite)
+    if not path.exists():
+        return []
+    with read_with_care(path), path.open(newline="", encoding="utf-8") as file:
+        return [
+            Carried(
+                *(row["task"], row["policy"], int(row["seed"])),
+                *(float(row["saturation_load"]), float(row["refused_load"])),
+                row["version"],
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def searches(suite: Suite, directory: Path) -> list[tuple[Task, Search]]:
+    """The searches of every task above saturation; tasks that differ only in their load share them."""
+    composers, found = Composers(), []
+    for place in suite.places:
+        above = [task for task in place.tasks.values() if task.kind == "above"]
+        if not above:
+            continue
+        words = [word for word in place.overrides if not word.startswith("run.")]
+        common = ["run=auto", *words]
+        for trial in plan(place.baselines, [place.scenario], common, [1.0], suite.seeds[:1], directory, composers):
+            if trial.run.plain["routing"]["name"] != "policy" and not learns(trial.run.plain):
+                found += [(task, search_of(trial, task.network, SETTINGS)) for task in above]
+    return found
+
+
+def record(suite: Suite, words: Sequence[str] | None, directory: Path) -> Path:
+    """Search what is missing, and write the records.
+
+    Args:
+        suite: The whole suite.
+        words: Names of tasks as in `chosen`.
+        directory: The folder of the searches.
+
+    Raises:
+        CommandError: a search failed.
+    """
+    planned = searches(chosen(suite, words), directory)
+    results, failures = play([search for _, search in planned], COMMAND, suite.id, None)
+    if failures:
+        raise CommandError("\n".join(failures))
+    new = {}
+    for task, search in planned:
+        result, policy = results[search.run.directory], search.policy.name
+        loads = (result["saturation_load"], result["refused_load"])
+        new[task.id, policy] = Carried(task.id, policy, suite.seeds[0], *loads, __version__)
+    kept = {(one.task, one.policy): one for one in read_carried(suite)} | new
+    order = [task.id for task in suite.tasks]
+    rows = sorted((one for one in kept.values() if one.task in order), key=lambda one: order.index(one.task))
+    write_csv(file_of(suite), [asdict(one) for one in rows], _COLUMNS)
+    return file_of(suite)
+
+
+def main() -> None:
+    """Entry point of the command."""
+    words = sys.argv[1:]
+
+    def command() -> None:
+        if not words:
+            raise CommandError("name a suite, and tasks if only some are wanted")
+        suite = load_suite(words[0])
+        print(record(suite, words[1:] or None, Path("results") / "saturation_of_suites"))
+
+    sys.exit(run_command(COMMAND, command))
+
+
+if __name__ == "__main__":
+    main()
