@@ -4,7 +4,7 @@ The colours are safe for colour-blind readers.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -244,7 +244,7 @@ def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, sha
     ax.vlines(x[kept], y[kept, 1], y[kept, 2], color=style.color, linewidth=1.6, zorder=2)
 
 
-def draw_band(ax: Axes, x: NDArray[Any], values: Sequence[ArrayLike], style: Style) -> None:
+def draw_band(ax: Axes, x: NDArray[Any], values: Iterable[ArrayLike], style: Style) -> None:
     """Draw a band along a curve: 95 % bootstrap intervals over the seeds. A curve of a single seed has no band.
 
     Args:
@@ -253,8 +253,9 @@ def draw_band(ax: Axes, x: NDArray[Any], values: Sequence[ArrayLike], style: Sty
         values: [points][seeds]; NaN without a measurement.
         style: The style of the curve.
     """
-    if max(map(np.size, values)) > 1:
-        draw_intervals(ax, x, np.array([bootstrap_mean(at) for at in values]), style, shaded=True)
+    points = list(values)
+    if max(map(np.size, points)) > 1:
+        draw_intervals(ax, x, np.array([bootstrap_mean(at) for at in points]), style, shaded=True)
 
 
 def key_line(style: Style) -> Line2D:

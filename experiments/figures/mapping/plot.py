@@ -68,8 +68,8 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
                 ends = [found[network, a, m, quantity] for a in APPLICATIONS for m in MAPPINGS]
                 ax.set_xlim(0, 1.14 * np.nanmax(ends))
             if (network, quantity) == ("torus", "dilation"):
-                for value in published(expected):
-                    ax.axvline(value, color="#CC79A7", linewidth=1, linestyle=":", zorder=0)
+                for dilation in published(expected):
+                    ax.axvline(dilation, color="#CC79A7", linewidth=1, linestyle=":", zorder=0)
             if ax in panels[-1]:
                 ax.set_xlabel(label)
             polish(ax)

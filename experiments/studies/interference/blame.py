@@ -117,7 +117,7 @@ def _matrix(ax: Axes, delays: NDArray[np.float64], scale: LogNorm, ends: bool = 
             ax.text(x, y - 0.15 * both, _text(value), ha="center", va="center", fontsize=8, color=color)
             if both:
                 small = f"{_text(delays[y, x].min())} to {_text(delays[y, x].max())}"
-                ax.text(x, y + 0.25, small, ha="center", va="center", fontsize=5.5, color=color)
+                ax.text(x, y + 0.25, small, ha="center", va="center", fontsize=6, color=color)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
