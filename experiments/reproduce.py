@@ -258,8 +258,8 @@ def draw(
     expected: Any = OmegaConf.to_container(place.load("expected.yaml"))
     drawn = script.draw(rows, expected)
     figures = drawn if isinstance(drawn, Mapping) else {name: drawn}
-    for one in figures.values():
-        state_seeds(one, rows, getattr(script, "OVER_SEEDS", ""), getattr(script, "INTERVALS", ""))
+    for stem, one in figures.items():
+        state_seeds(one, rows, *(_words(script, key, stem) for key in ("OVER_SEEDS", "INTERVALS", "OF_ONE_SEED")))
     written = [path for stem, one in figures.items() for path in save_figure(one, directory / stem, salt=name)]
     # A preset with `bands` names another preset, whose bands of expected numbers apply to it, too.
     bands = place.load().presets[preset].get("bands", preset)
@@ -268,6 +268,12 @@ def draw(
         compared = differences(name, script.measured(rows), expected["numbers"], bands)
         temporary.write_text(compared + "\n" + script.summary(rows))
     return [*written, table]
+
+
+def _words(script: Any, key: str, figure: str) -> str:
+    """A description that a script has for all its figures, or by figure."""
+    words = getattr(script, key, "")
+    return str(words.get(figure, "") if isinstance(words, Mapping) else words)
 
 
 def differences(

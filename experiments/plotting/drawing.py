@@ -4,7 +4,7 @@ The colours are safe for colour-blind readers.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.typing import ColorType
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...simcore._files import atomic_path
 from ..metrics import bootstrap_mean
@@ -72,7 +72,7 @@ FURTHER_MARKERS = ("h", "d", "p", ">")
 
 _further: dict[str, Style] = {}  # styles assigned by `style_of`, by name
 
-BANDS = "bands: 95 % bootstrap intervals over the seeds"  # of `draw_curves`
+BANDS = "bands: 95 % bootstrap intervals over the seeds"  # of `draw_band`
 
 # A published point: a large hollow star. `Any`, because Matplotlib's keyword arguments have no common type.
 PUBLISHED: dict[str, Any] = {
@@ -162,9 +162,8 @@ def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> N
     for name in routings(rows):
         own, style = select(rows, pattern, name), style_of(name)
         loads, values = curve(own, quantity)
-        if len({row["seed"] for row in own}) > 1:
-            at_load = [[row[quantity] for row in own if row["traffic.load"] == load] for load in loads]
-            draw_intervals(ax, loads, np.array([bootstrap_mean(_numbers(v)) for v in at_load]), style, shaded=True)
+        at_load = [_numbers([row[quantity] for row in own if row["traffic.load"] == load]) for load in loads]
+        draw_band(ax, loads, at_load, style)
         ax.plot(
             loads, values, color=style.color, marker=style.marker, linestyle=style.line, linewidth=style.width,
             markersize=5, zorder=3 if name == "q_adaptive" else 2,
@@ -243,6 +242,20 @@ def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, sha
         return
     kept = np.isfinite(y).all(axis=1)
     ax.vlines(x[kept], y[kept, 1], y[kept, 2], color=style.color, linewidth=1.6, zorder=2)
+
+
+def draw_band(ax: Axes, x: NDArray[Any], values: Iterable[ArrayLike], style: Style) -> None:
+    """Draw a band along a curve: 95 % bootstrap intervals over the seeds. A curve of a single seed has no band.
+
+    Args:
+        ax: Axes to draw into.
+        x: [points].
+        values: [points][seeds]; NaN without a measurement.
+        style: The style of the curve.
+    """
+    points = list(values)
+    if max(map(np.size, points)) > 1:
+        draw_intervals(ax, x, np.array([bootstrap_mean(at) for at in points]), style, shaded=True)
 
 
 def key_line(style: Style) -> Line2D:

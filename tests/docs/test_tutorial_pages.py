@@ -15,7 +15,7 @@ TUTORIALS = REPOSITORY / "docs" / "tutorials"
 SHORT = {
     "train": ["rounds=12", "agent.networks=2", "agent.episode_ns=20000"],
     "evaluate": ["loads=[0.3]", "seeds=[1]", "patterns=[mixed]", "run.warmup_ns=3000", "run.measure_ns=3000"],
-    "reproduce": ["study=neighbours", "workers=1"],
+    "reproduce": ["study=neighbours", "preset=quick", "workers=1"],
 }
 
 

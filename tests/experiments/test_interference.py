@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
+from flitgym.experiments.metrics import bootstrap_mean
 from flitgym.experiments.plotting.drawing import routings, style_of
-from flitgym.experiments.plotting.jobs import BACKGROUNDS, MIXED, TARGETS, backgrounds, targets
+from flitgym.experiments.plotting.jobs import MIXED, TARGETS, backgrounds, targets
 from flitgym.experiments.results.rows import ROWS_FILE, read_rows, row, write_rows
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.studies.interference import mixed_jobs, plot
-from flitgym.experiments.studies.interference.runs import mixed, over_time, pair
+from flitgym.experiments.studies.interference.runs import comm_time, mixed, over_time, pair, slowdown
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row
@@ -52,6 +53,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         "jobs": dict.fromkeys(jobs, job),
         "simulated_ns": 2e6,
         "cpu_seconds": 5.0,
+        "system_throughput_gb_per_ms": 1 / ms,
         **{f"packet_latency_{which}_ns": 3000.0 for which in ("mean", "p95", "p99")},
         "config": config,
     }
@@ -69,12 +71,16 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("preset", ["quick", "paper"])
-def test_plan(preset: str) -> None:
+@pytest.mark.parametrize(
+    ("preset", "count", "placements"),
+    [("quick", 3, (1, 12, 13)), ("one_placement", 6, (1,)), ("paper", 6, (1,)), ("paper_placements", 6, (1, 12, 13))],
+)
+def test_plan(preset: str, count: int, placements: Sequence[int]) -> None:
     runs = planned(preset)
-    # Targets x backgrounds, Halo3D alone, and the mixed workload, each with four routings.
-    assert len(runs) == (len(TARGETS) * len(BACKGROUNDS) + 2) * 4 == 152
+    # Targets x backgrounds, Halo3D alone, and the mixed workload, each with four routings, on every placement.
+    assert len(runs) == (len(TARGETS) * count + 2) * 4 * len(placements)
     assert len({run.directory for run in runs}) == len(runs)
+    assert {run.plain["workload"]["placement_seed"] for run in runs} == set(placements)
 
 
 def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +130,8 @@ def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [path.name for path in paths] == [*names, "differences.md"]
     assert all(path.stat().st_size > 500 for path in paths)
     text = paths[-1].read_text()
-    assert "Q-adaptive is not the fastest in 0 of 36 cases." in text
+    assert "Q-adaptive is not the fastest in 0 of 18 cases." in text
+    assert "1.100 [1.100, 1.100]" in text  # PAR, the same on every placement
     assert "The background ends before its target in 0 runs" not in text
 
 
@@ -140,8 +147,8 @@ def test_every_expected_number_is_measured_and_has_a_source() -> None:
 
 
 def test_a_missing_pair_stops_the_figures() -> None:
-    gone = pair(quick(), "lqcd", "dl", "par")
-    with pytest.raises(ValueError, match="no row for target lqcd, background dl and routing par"):
+    gone = pair(quick(), "lqcd", "dl", "par")[1]
+    with pytest.raises(ValueError, match="no row for target lqcd, background dl and routing par, placement 12"):
         plot.FIGURES["fig04_pair_communication_times"]([r for r in quick() if r is not gone])
 
 
@@ -159,10 +166,31 @@ def test_congestion_index() -> None:
 
 def test_curves_over_time_are_averaged_to_a_readable_number_of_points() -> None:
     long: Mapping[str, Any] = {"time_ns": list(np.arange(1, 1001) * 1e4), "series.a.x": [None, 2.0] * 500}
-    time, values = over_time(long, "a.x")
-    assert time.size == values.size == 250
+    time, values = over_time([long], "a.x")
+    assert (time.size, values.shape) == (250, (3, 250))
     np.testing.assert_allclose(values, 2.0)
     assert time[0] == pytest.approx(0.02)
+
+
+def test_curves_of_several_placements() -> None:
+    short: Mapping[str, Any] = {"time_ns": [1e6, 1.5e6], "series.a.x": [1.0, None], "series.b.x": [1.0, 1.0]}
+    long: Mapping[str, Any] = {"time_ns": [1e6, 2e6, 3e6], "series.a.x": [3.0, 4.0, 5.0], "series.b.x": [1.0, 0, 0]}
+    time, (mean, low, high) = over_time([short, long], "a.x", "b.x")
+    np.testing.assert_allclose(time, [0.5, 1.5, 2.5])
+    np.testing.assert_allclose(mean, [3.0, 4.0, 5.0])  # after its end, a run does not count
+    np.testing.assert_allclose((low, high), [[2.0, 4.0, 5.0], [4.0, 4.0, 5.0]])
+
+
+def test_intervals_are_over_placements() -> None:
+    rows = [dict(row) for row in quick()]
+    for one in rows:
+        one["jobs.lu.comm_time_mean_ns"] = 1e6 * one["workload.placement_seed"]
+    runs = pair(rows, "lu", "dl", "par")
+    assert comm_time(runs, "lu") == bootstrap_mean([1.0, 12.0, 13.0])
+    # Both runs of a ratio have the same placement.
+    assert slowdown(rows, "lu", "dl", "par") == (1.0, 1.0, 1.0)
+    alone = comm_time(runs[:1], "lu")  # one standard deviation over the ranks, 0.1 ms
+    assert alone == pytest.approx((1.0, 0.95, 1.05))
 
 
 def test_row_of_a_run(tmp_path: Path) -> None:
@@ -239,10 +267,10 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("flitgym.experiments.report.write_report", lambda directory, *_, **__: directory)
     reproduce.reproduce(options)
     rows = drawn[0]
-    assert len(rows) == 152 + 2 * 38 == len({run.directory for run in ran})
+    assert len(rows) == 240 + 2 * 60 == len({run.directory for run in ran})
     assert routings(rows) == [*MS, "mine", "slow tables"]
-    assert mixed(rows, "slow tables")["routing.alpha"] == 0.05
-    assert pair(rows, "lu", "halo3d", "mine")["routing.path"] == str(mine)
+    assert mixed(rows, "slow tables")[0]["routing.alpha"] == 0.05
+    assert pair(rows, "lu", "halo3d", "mine")[0]["routing.path"] == str(mine)
     for name in ("fig04_pair_communication_times", "fig08_pair_slowdowns", "fig12_mixed_congestion_index"):
         assert plot.FIGURES[name](rows)
     assert len({style_of(name).color for name in ("mine", "slow tables")}) == 2

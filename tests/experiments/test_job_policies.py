@@ -50,7 +50,8 @@ def rows() -> Sequence[dict[str, Any]]:
 
 def test_the_jobs_are_those_of_the_study() -> None:
     jobs = OmegaConf.to_container(OmegaConf.load(reproduce.FIGURES / "job_policies" / "config.yaml").jobs)
-    study = OmegaConf.to_container(OmegaConf.load(reproduce.STUDIES / "interference" / "config.yaml").presets.quick)
+    presets = OmegaConf.load(reproduce.STUDIES / "interference" / "config.yaml").presets
+    study = OmegaConf.to_container(presets.one_placement)
     assert isinstance(jobs, dict)
     assert isinstance(study, dict)
     assert jobs == {key: study[key] for key in jobs}

@@ -44,7 +44,7 @@ def test_incomplete_rows_are_not_drawn(tmp_path: Path) -> None:
         redraw(figure="first_look")
     assert [path.name for path in folder.iterdir()] == [ROWS_FILE]
     gathered = tmp_path / "interference_quick"
-    write_rows(gathered / ROWS_FILE, [{"routing.name": "par"}] * 152)
+    write_rows(gathered / ROWS_FILE, [{"routing.name": "par"}] * 240)
     with pytest.raises(CommandError, match="gathered"):
         redraw(study="interference")
 

@@ -21,9 +21,9 @@ def row(seed: int, load: float = 0.1, accepted: float = 0.1, placement: int | No
     return {**keys, "workload.placement_seed": placement, "seed": seed, "accepted_load": accepted}
 
 
-def note(rows: list[dict[str, Any]], over_seeds: str = "", other: str = "") -> str:
+def note(rows: list[dict[str, Any]], over_seeds: str = "", other: str = "", of_one_seed: str = "") -> str:
     figure = Figure()
-    state_seeds(figure, rows, over_seeds, other)
+    state_seeds(figure, rows, over_seeds, other, of_one_seed)
     return figure.get_supxlabel()
 
 
@@ -32,6 +32,8 @@ def test_the_note_of_a_figure() -> None:
     assert note([row(1), row(2)], "bands: 95 %") == "means over 2 seeds; bands: 95 %"
     assert note([row(1), row(2)]) == "means over 2 seeds; no intervals"
     assert note([row(1)], other="bars: ranks") == "1 seed; bars: ranks"
+    assert note([row(1)], "over seeds", of_one_seed="over ranks") == "1 seed; over ranks"
+    assert note([row(1), row(2)], "over seeds", of_one_seed="over ranks") == "means over 2 seeds; over seeds"
     placed = [row(1, placement=k) for k in range(3)]
     assert note(placed, "95 % over placements") == "means over 1 seed, 3 placements; 95 % over placements"
     assert note([{"engine.name": "dfsssp"}]) == ""  # a forwarding table has no seed

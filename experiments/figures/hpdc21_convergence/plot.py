@@ -8,18 +8,31 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
+from numpy.typing import NDArray
 
 from ...metrics import running_median, settle_time
-from ...plotting.drawing import Row, label_ends, latency_axis, legend_above, polish, routings, select, style_of
+from ...plotting.drawing import (
+    BANDS,
+    Row,
+    draw_band,
+    label_ends,
+    latency_axis,
+    legend_above,
+    polish,
+    routings,
+    select,
+    style_of,
+)
 from ...plotting.patterns import title_of
 
+OVER_SEEDS = f"{BANDS}; dots: the slowest seed"
 PATTERNS = ("uniform", "adversarial1", "adversarial4")
 _SMOOTHING = 5  # intervals per median; smoothing keeps one noisy interval from moving the settle time
 _BAND = 0.1  # half width of the band, as a fraction of the final level
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
-    """One panel per pattern, one line per routing and load, and a dot where a run has settled.
+    """One panel per pattern, one line per routing and load, and a dot where every seed has settled.
 
     Raises:
         ValueError: a routing has no row for a pattern.
@@ -51,6 +64,8 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float, float, str, ColorType]]:
     """Draw latency over time for one pattern; the higher the load, the stronger the colour.
 
+    Lines are means over the seeds, and bands are their 95 % bootstrap intervals.
+
     Returns:
         The last point of each line, its label (the offered load) and its colour.
     """
@@ -58,16 +73,18 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float,
     ends = []
     for name in routings(rows):
         style = style_of(name)
-        for row in select(rows, pattern, name):
-            time, latency = course(row)
-            alpha = 0.45 + 0.55 * (loads.index(row["traffic.load"]) + 1) / len(loads)
-            ax.plot(time, latency, color=style.color, alpha=alpha, linewidth=style.width * 0.7)
-            ends.append((float(time[-1]), float(latency[-1]), f"{row['traffic.load']:g}", style.color))
-            settled = settled_at(row)
+        for k, load in enumerate(loads):
+            own = of_load(select(rows, pattern, name), load)
+            time, latency = course(own)
+            draw_band(ax, time, latency.T, style)
+            mean, alpha = latency.mean(axis=0), 0.45 + 0.55 * (k + 1) / len(loads)
+            ax.plot(time, mean, color=style.color, alpha=alpha, linewidth=style.width * 0.7)
+            ends.append((float(time[-1]), float(mean[-1]), f"{load:g}", style.color))
+            settled = settled_by(own)
             if settled is not None:
                 ax.plot(
                     settled,
-                    np.interp(settled, time, latency),
+                    np.interp(settled, time, mean),
                     "o",
                     color=style.color,
                     markeredgecolor="black",
@@ -78,36 +95,49 @@ def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float,
     return ends
 
 
-def course(row: Row) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Time in us and smoothed mean latency in ns of one run."""
-    time = np.array(row["series.time_ns"], dtype=float) / 1000
-    return time, running_median(np.array(row["series.latency_mean_ns"], dtype=float), _SMOOTHING)
+def of_load(rows: Sequence[Row], load: float) -> list[Row]:
+    """The rows of one load, one per seed."""
+    return [row for row in rows if row["traffic.load"] == load]
 
 
-def settled_at(row: Row) -> float | None:
-    """The settle time of one run in us; None if the run does not settle."""
-    return settle_time(*course(row), band=_BAND)
+def course(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Time in us, and smoothed mean latency in ns, [seeds, intervals]."""
+    time = np.array(rows[0]["series.time_ns"], dtype=float) / 1000
+    series = [np.array(row["series.latency_mean_ns"], dtype=float)[: time.size] for row in rows]
+    return time, np.array([running_median(one, _SMOOTHING) for one in series])
+
+
+def settle_times(rows: Sequence[Row]) -> list[float | None]:
+    """The settle time of every seed in us; None for a run that does not settle."""
+    time, latency = course(rows)
+    return [settle_time(time, one, band=_BAND) for one in latency]
+
+
+def settled_by(rows: Sequence[Row]) -> float | None:
+    """The longest settle time of these runs in us; None if a run does not settle."""
+    times = settle_times(rows)
+    return None if None in times else max(time for time in times if time is not None)
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry of `expected.yaml`, by its id; None if any run has not settled."""
-    times = [settled_at(row) for pattern in PATTERNS for row in select(rows, pattern, "q_adaptive")]
-    return {"settle_time_us": None if None in times else max(time for time in times if time is not None)}
+    return {"settle_time_us": settled_by([row for p in PATTERNS for row in select(rows, p, "q_adaptive")])}
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """A Markdown table of every run: its settle time and its final latency."""
+    """A Markdown table of every curve: its settle times and its final latency."""
     lines = [
-        "## Every run\n",
-        "| pattern | routing | offered load | settled after, us | final mean latency, ns |",
+        "## Every curve\n",
+        "| pattern | routing | offered load | settled after, us, every seed | final mean latency, ns |",
         "|---|---|---|---|---|",
     ]
     for pattern in PATTERNS:
         for name in routings(rows):
-            for row in select(rows, pattern, name):
-                settled = settled_at(row)
-                shown = "not settled" if settled is None else f"{settled:.0f}"
-                final = course(row)[1][-1]
+            own = select(rows, pattern, name)
+            for load in sorted({row["traffic.load"] for row in own}):
+                times = settle_times(of_load(own, load))
+                shown = ", ".join("not settled" if time is None else f"{time:.0f}" for time in times)
+                final = course(of_load(own, load))[1][:, -1].mean()
                 cells = f"{title_of(pattern)} | {style_of(name).label}"
-                lines.append(f"| {cells} | {row['traffic.load']:g} | {shown} | {final:,.0f} |")
+                lines.append(f"| {cells} | {load:g} | {shown} | {final:,.0f} |")
     return "\n".join(lines) + "\n"

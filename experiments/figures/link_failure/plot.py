@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from ...plotting.drawing import Row, key_line, latency_axis, polish, select, style_of
+from ...plotting.drawing import BANDS, Row, draw_band, key_line, latency_axis, polish, select, style_of
 
+OVER_SEEDS = BANDS
 ROUTINGS = ("ugal", "q_adaptive", "dqn_dragonfly")
 LABELS = {"dqn_dragonfly": "agent (DQN, trained on 72 terminals)"}
 _LEVEL_US = 10.0  # a level is the mean over this time before an event
@@ -52,24 +53,25 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], load: float) -> None:
-    """Draw the latency of every routing at one load, as means over the seeds."""
+    """Draw the latency of every routing at one load, as means over the seeds with 95 % bootstrap intervals."""
     event = event_of(rows[0])
     ax.axvspan(event.down, event.up, color=_DOWN, linewidth=0, zorder=0)
     for name in ROUTINGS:
         time, latency = course(_at(rows, name, load))
         style = _style(name)
-        ax.plot(time, latency, color=style.color, linestyle=style.line, linewidth=style.width * 0.8)
+        draw_band(ax, time, latency.T, style)
+        ax.plot(time, latency.mean(axis=0), color=style.color, linestyle=style.line, linewidth=style.width * 0.8)
     latency_axis(ax)
     ax.set_xlim(0, event.end)
 
 
 def course(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Time in us and latency in ns within the window, as means over rows of several seeds."""
+    """Time in us, and latency in ns within the window, [seeds, intervals]."""
     end = min(event_of(row).end for row in rows)
     time = np.array(rows[0]["series.time_ns"], dtype=float) / 1000
     kept = time <= end
     latency = [np.array(row["series.latency_mean_ns"], dtype=float)[: time.size][kept] for row in rows]
-    return time[kept], np.mean(latency, axis=0)
+    return time[kept], np.array(latency)
 
 
 def event_of(row: Row) -> Event:
@@ -91,7 +93,7 @@ def levels(rows: Sequence[Row]) -> tuple[float, float, float]:
     """Mean latency in ns before links go down, before they come up, and at the end of the window."""
     event, (time, latency) = event_of(rows[0]), course(rows)
     before, during, after = (
-        float(np.mean(latency[(time > until - _LEVEL_US) & (time <= until)]))
+        float(np.mean(latency[:, (time > until - _LEVEL_US) & (time <= until)]))
         for until in (event.down, event.up, event.end)
     )
     return before, during, after

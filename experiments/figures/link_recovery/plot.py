@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from ...benchmarks.measures import recovery
-from ...plotting.drawing import Row, key_line, latency_axis, polish, select, style_of
+from ...plotting.drawing import BANDS, Row, draw_band, key_line, latency_axis, polish, select, style_of
 from ...plotting.patterns import title_of
 
 POLICY = "dqn_priced"
+OVER_SEEDS = f"{BANDS}; marks: means of the times to recover"
 ROUTINGS = ("ugal", "q_adaptive", POLICY)
 LABELS = {POLICY: f"{POLICY}, one policy for all networks"}
 PATTERNS = ("uniform", "adversarial1")
@@ -30,6 +31,7 @@ class Course:
 
     time: NDArray[np.float64]  # since the event
     latency: NDArray[np.float64]  # mean over the seeds; NaN where no packet arrived
+    of_seeds: NDArray[np.float64]  # the same of every seed, [seeds, intervals]
     before: float  # mean of the last `_LEVEL_US`, averaged over the seeds
     after: float  # the new level: median of the last quarter, averaged over the seeds
     peak: float  # highest interval, averaged over the seeds; exceeds the level even without an event
@@ -59,10 +61,15 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
-    """Draw latency for one pattern and event, as means over the seeds. Short marks show when a routing recovers."""
+    """Draw latency for one pattern and event, as means over the seeds with 95 % bootstrap intervals.
+
+    Short marks show when a routing recovers, as means over the seeds.
+    """
     for name in ROUTINGS:
         found = course(_at(rows, pattern, name, event))
         style = _style(name)
+        shown = (found.time >= _SHOWN_US[0]) & (found.time <= _SHOWN_US[1])
+        draw_band(ax, found.time[shown], found.of_seeds.T[shown], style)
         ax.plot(found.time, found.latency, color=style.color, linestyle=style.line, linewidth=style.width * 0.8)
         ax.axvline(float(np.mean(found.recovery)), ymax=0.06, color=style.color, linewidth=style.width)
     ax.axvline(GOAL_US, color="#8a8a8a", linewidth=0.8, linestyle=":")
@@ -81,6 +88,7 @@ def course(rows: Sequence[Row]) -> Course:
     return Course(
         time=since,
         latency=np.array([_of_known(np.mean, values) for values in np.transpose(latency)]),
+        of_seeds=np.array(latency),
         before=_of_known(np.mean, [_of_known(np.mean, one[before]) for one in latency]),
         after=_of_known(np.mean, [_of_known(np.median, one[tail]) for one in latency]),
         peak=_of_known(np.mean, [_of_known(np.max, one[after]) for one in latency]),

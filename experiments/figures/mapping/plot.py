@@ -8,8 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from ...metrics import Interval, bootstrap_mean, bootstrap_ratio
 from ...plotting.drawing import Row, polish
 
+OVER_SEEDS = "thin lines: 95 % bootstrap intervals over the placements"
 APPLICATIONS = {"kkt": ("KKT matrix (as nlpkkt240)", "#0072B2"), "halo": ("faces of a 3-D grid", "#E69F00")}
 NETWORKS = {"torus": "12x12x12 torus", "fat_tree": "fat tree, 1,024", "dragonfly": "Dragonfly, 1,056"}
 MAPPINGS = {
@@ -22,10 +24,11 @@ MAPPINGS = {
     "greedy+": "greedy, refined",
     "recursive+": "recursive, refined",
 }
+_CONGESTION = "mapping.worst_congestion_bytes"
 _SECONDS = ("mapping.mapper_cpu_seconds", "mapping.refine_cpu_seconds")
 
-Cells = dict[tuple[str, str, str, str], float]
-"""Means over the seeds, by (network, application, mapping, quantity)."""
+Cells = dict[tuple[str, str, str, str], Interval]
+"""Means over the placements and their 95 % intervals, by (network, application, mapping, quantity)."""
 
 QUANTITIES = {
     "dilation": "average dilation (hops)",
@@ -37,6 +40,8 @@ QUANTITIES = {
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """A row of panels per network, and a bar per mapping and application.
+
+    A thin line is the 95 % bootstrap interval over the placements, if there are several.
 
     Raises:
         ValueError: a mapping has no row for a network and an application.
@@ -50,18 +55,21 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
             for k, (application, (_, color)) in enumerate(APPLICATIONS.items()):
                 values = [found[network, application, name, quantity] for name in MAPPINGS]
                 at = np.arange(len(MAPPINGS)) + (k - 0.5) * height
-                ax.barh(at, values, height * 0.92, color=color)
+                ax.barh(at, [value.value for value in values], height * 0.92, color=color)
+                ax.hlines(at, [value.low for value in values], [value.high for value in values], "#333333", linewidth=1)
                 for y, value in zip(at, values, strict=True):
-                    ax.annotate(_text(value), (value, y), xytext=(2, 0), textcoords="offset points", va="center",
+                    end = np.fmax(value.value, value.high)  # a single placement has no interval
+                    ax.annotate(_text(value.value), (end, y), xytext=(2, 0), textcoords="offset points", va="center",
                                 fontsize=6.5, color="#444444")  # fmt: skip
             if quantity == "seconds":
                 ax.set_xscale("log")
                 ax.set_xlim(1e-4, 100)
             else:
-                ax.set_xlim(0, 1.14 * max(found[network, a, m, quantity] for a in APPLICATIONS for m in MAPPINGS))
+                ends = [found[network, a, m, quantity] for a in APPLICATIONS for m in MAPPINGS]
+                ax.set_xlim(0, 1.14 * np.nanmax(ends))
             if (network, quantity) == ("torus", "dilation"):
-                for value in published(expected):
-                    ax.axvline(value, color="#CC79A7", linewidth=1, linestyle=":", zorder=0)
+                for dilation in published(expected):
+                    ax.axvline(dilation, color="#CC79A7", linewidth=1, linestyle=":", zorder=0)
             if ax in panels[-1]:
                 ax.set_xlabel(label)
             polish(ax)
@@ -91,23 +99,17 @@ def cells(rows: Sequence[Row]) -> Cells:
     for network in NETWORKS:
         for application in APPLICATIONS:
             own = [row for row in rows if (row["topology.name"], _application(row)) == (network, application)]
+            own.sort(key=lambda row: row["workload.placement_seed"])  # pairs the runs of a placement
             for name in MAPPINGS:
                 chosen = [row for row in own if mapping_of(row) == name]
                 if not chosen:
                     raise ValueError(f"no row for network {network}, application {application} and mapping {name}")
-
-                def mean(*keys: str, of: Sequence[Row] = chosen) -> float:
-                    return float(np.mean([sum(row[key] for key in keys) for row in of]))
-
                 at = (network, application, name)
-                found[*at, "dilation"] = mean("mapping.dilation")
-                found[*at, "congestion"] = mean("mapping.worst_congestion_bytes")
-                found[*at, "time"] = mean(f"jobs.{application}.finish_ns")
-                found[*at, "seconds"] = mean(*_SECONDS)
-            for quantity in ("congestion", "time"):
-                random = found[network, application, "random", quantity]
-                for name in MAPPINGS:
-                    found[network, application, name, quantity] /= random
+                found[*at, "dilation"] = bootstrap_mean([row["mapping.dilation"] for row in chosen])
+                found[*at, "seconds"] = bootstrap_mean([sum(row[key] for key in _SECONDS) for row in chosen])
+                random = [row for row in own if mapping_of(row) == "random"]
+                for quantity, key in (("congestion", _CONGESTION), ("time", f"jobs.{application}.finish_ns")):
+                    found[*at, quantity] = bootstrap_ratio([row[key] for row in chosen], [row[key] for row in random])
     return found
 
 
@@ -132,10 +134,10 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     found = cells(rows)
 
     def at(mapping: str, quantity: str, application: str = "kkt", network: str = "torus") -> float:
-        return found[network, application, mapping, quantity]
+        return found[network, application, mapping, quantity].value
 
     exact = [row for row in rows if row["topology.name"] == "torus" and _application(row) == "halo"]
-    (own,) = {row["mapping.worst_congestion_bytes"] for row in exact if mapping_of(row) == "in_order"}
+    (own,) = {row[_CONGESTION] for row in exact if mapping_of(row) == "in_order"}
     face = next(row["workload.jobs"][0] for row in exact)
     refined = [at(name, "dilation") for name in MAPPINGS if name.endswith("+")]
     ratios = [
@@ -168,7 +170,7 @@ def summary(rows: Sequence[Row]) -> str:
         for application, (label, _) in APPLICATIONS.items():
             lines += [f"\n## {title}, {label}\n", f"| mapping | {' | '.join(QUANTITIES.values())} |", "|---" * 5 + "|"]
             for name, called in MAPPINGS.items():
-                values = (f"{found[network, application, name, quantity]:.3g}" for quantity in QUANTITIES)
+                values = (f"{found[network, application, name, quantity].value:.3g}" for quantity in QUANTITIES)
                 lines.append(f"| {called} | {' | '.join(values)} |")
     lines.append(f"\nAll {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds.")
     return "\n".join(lines) + "\n"

@@ -18,15 +18,20 @@ _COLORS = "YlOrRd"
 _LEAST_NS = 1.0
 
 
-def blame_of(row: Row, victim: str, culprit: str, kind: str) -> float:
-    """The delay by a culprit in ns per packet of the victim; NaN if the victim sent no packet."""
-    jobs = list(row["blame.jobs"])
-    value = row[f"blame.{kind}_ns_per_packet"][jobs.index(victim)][jobs.index(culprit)]
-    return np.nan if value is None else float(value)
+def blame_of(runs: Sequence[Row], victim: str, culprit: str, kind: str) -> list[float]:
+    """The delay by a culprit in ns per packet of the victim, [placements]; NaN if the victim sent no packet."""
+    found = []
+    for run in runs:
+        jobs = list(run["blame.jobs"])
+        value = run[f"blame.{kind}_ns_per_packet"][jobs.index(victim)][jobs.index(culprit)]
+        found.append(np.nan if value is None else float(value))
+    return found
 
 
 def pairs(rows: Sequence[Row]) -> Figure:
     """The delays of each target by each background, and by the target itself in the same runs.
+
+    Small numbers are the lowest and the highest placement.
 
     Raises:
         ValueError: a pair has no row.
@@ -47,7 +52,7 @@ def pairs(rows: Sequence[Row]) -> Figure:
     scale = _scale(list(matrices.values()))
     for (r, c), values in matrices.items():
         ax = axes[r, c]
-        _matrix(ax, values, scale)
+        _matrix(ax, values, scale, ends=True)
         ax.set_xticks(range(len(others)), [job_title(other) for other in others], rotation=40, ha="right")
         ax.set_yticks(range(len(victims)), [job_title(target) for target in victims] if c == 0 else [])
         culprit = "by the background" if c % 2 == 0 else "by the target itself"
@@ -91,22 +96,31 @@ def jobs(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def _of_pair(rows: Sequence[Row], target: str, other: str, name: str, kind: str, of_background: bool) -> float:
+def _of_pair(rows: Sequence[Row], target: str, other: str, name: str, kind: str, of_background: bool) -> list[float]:
     culprit = background_job(target, other) if of_background else target
     return blame_of(pair(rows, target, other, name), target, culprit, kind)
 
 
 def _scale(matrices: Sequence[NDArray[np.float64]]) -> LogNorm:
-    highest = max(float(np.nanmax(values, initial=0)) for values in matrices)
+    highest = max(float(np.nanmax(values.mean(axis=2), initial=0)) for values in matrices)
     return LogNorm(_LEAST_NS, max(highest, 10 * _LEAST_NS), clip=True)
 
 
-def _matrix(ax: Axes, values: NDArray[np.float64], scale: LogNorm) -> None:
+def _matrix(ax: Axes, delays: NDArray[np.float64], scale: LogNorm, ends: bool = False) -> None:
+    """Draw the means of [victims, culprits, placements]; `ends` also writes the lowest and the highest placement."""
+    values = delays.mean(axis=2)
     ax.imshow(values, cmap=_COLORS, norm=scale, aspect="auto")
     for (y, x), value in np.ndenumerate(values):
         if np.isfinite(value):
-            dark = float(scale(max(value, _LEAST_NS))) > 0.6
-            text = f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
-            ax.text(x, y, text, ha="center", va="center", fontsize=8, color="white" if dark else "#222222")
+            color = "white" if float(scale(max(value, _LEAST_NS))) > 0.6 else "#222222"
+            both = ends and delays.shape[2] > 1
+            ax.text(x, y - 0.15 * both, _text(value), ha="center", va="center", fontsize=8, color=color)
+            if both:
+                small = f"{_text(delays[y, x].min())} to {_text(delays[y, x].max())}"
+                ax.text(x, y + 0.25, small, ha="center", va="center", fontsize=6, color=color)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
+
+
+def _text(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"

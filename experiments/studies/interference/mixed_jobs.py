@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ...metrics import bootstrap_mean
 from ...plotting.drawing import Row, polish, routings, style_of
-from ...plotting.jobs import MIXED, comm_ms, job_title
-from .runs import bars, legend, over_time
+from ...plotting.jobs import MIXED, job_title
+from .runs import bars, comm_time, error_lengths, legend, over_time
 from .runs import mixed as of
 
 _NS_PER_MS = 1e6
@@ -21,7 +22,7 @@ _COLORS = "magma_r"
 
 
 def communication_times(rows: Sequence[Row]) -> Figure:
-    """Fig 10: the mean over the ranks of each job. An error bar has a length of one standard deviation.
+    """Fig 10: the mean over ranks and placements of each job, with the intervals of `comm_time`.
 
     Raises:
         ValueError: a routing has no row.
@@ -30,8 +31,7 @@ def communication_times(rows: Sequence[Row]) -> Figure:
     runs = [of(rows, name) for name in names]
     figure = Figure(figsize=(10, 4.4), layout="constrained")
     ax = figure.subplots()
-    heights = [[comm_ms(run, job) for run in runs] for job in MIXED]
-    bars(ax, heights, names, [[comm_ms(run, job, "std") / 2 for run in runs] for job in MIXED])
+    bars(ax, [[comm_time(own, job) for own in runs] for job in MIXED], names)
     ax.set_xticks(range(len(MIXED)), [job_title(job) for job in MIXED])
     ax.set_ylabel("communication time (ms)")
     polish(ax)
@@ -43,20 +43,30 @@ def communication_times(rows: Sequence[Row]) -> Figure:
 def stall_times(rows: Sequence[Row]) -> Figure:
     """Fig 11: the time in which a link had packets but no credits, for the links in each group and each global link.
 
+    Bars have 95 % intervals over the placements.
+
     Raises:
         ValueError: a routing has no row.
     """
     names = routings(rows)
-    local = {name: np.array(of(rows, name)["groups.local_stall_ns"]) / _NS_PER_MS for name in names}
-    between = {name: _matrix(of(rows, name), "global_stall_ns") / _NS_PER_MS for name in names}
+    local = {}
+    for name in names:
+        stalls = np.array([run["groups.local_stall_ns"] for run in of(rows, name)]) / _NS_PER_MS
+        local[name] = np.array([bootstrap_mean(of_group) for of_group in stalls.T])
+    between = {
+        name: np.mean([_matrix(run, "global_stall_ns") for run in of(rows, name)], axis=0) / _NS_PER_MS
+        for name in names
+    }
     figure = Figure(figsize=(13, 5.6), layout="constrained")
     grid = figure.add_gridspec(2, len(names), height_ratios=[1, 1.9])
     highest = max(float(np.nanmax(values)) for values in between.values())
-    tallest = max(float(values.max()) for values in local.values())
+    tallest = max(float(np.nanmax(values)) for values in local.values())
     scale, maps = Normalize(0, highest or 1), []
     for k, name in enumerate(names):
         ax = figure.add_subplot(grid[0, k])
-        ax.bar(range(local[name].size), local[name], color=style_of(name).color)
+        errors = error_lengths(local[name]) if np.isfinite(local[name]).all() else None
+        look = {"elinewidth": 0.8, "ecolor": "#333333"}
+        ax.bar(range(len(local[name])), local[name][:, 0], color=style_of(name).color, yerr=errors, error_kw=look)
         ax.set_ylim(0, tallest * 1.05 or 1)
         ax.set_title(style_of(name).label, fontweight="bold")
         ax.set_xlabel("group")
@@ -80,13 +90,16 @@ def congestion_index(rows: Sequence[Row]) -> Figure:
         ValueError: a routing has no row.
     """
     names = routings(rows)
-    indices = {name: index_of(of(rows, name)) for name in names}
+    of_runs = {name: [index_of(run) for run in of(rows, name)] for name in names}
+    indices = {name: np.mean(own, axis=0) for name, own in of_runs.items()}
     figure = Figure(figsize=(13, 3.9), layout="constrained")
     highest = max(float(np.nanmax(values)) for values in indices.values())
     scale, axes = Normalize(0, highest or 1), list(np.atleast_1d(figure.subplots(1, len(names))))
     for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
         _heat_map(ax, indices[name], scale, first=k == 0)
-        ax.set_title(f"{style_of(name).label}\nmean {np.nanmean(indices[name]):.3f}", fontweight="bold")
+        mean = bootstrap_mean([np.nanmean(own) for own in of_runs[name]])
+        interval = "" if np.isnan(mean.low) else f" [{mean.low:.3f}, {mean.high:.3f}]"
+        ax.set_title(f"{style_of(name).label}\nmean {mean.value:.3f}{interval}", fontweight="bold")
     figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="congestion index", shrink=0.85, pad=0.01)
     return figure
 
@@ -101,17 +114,16 @@ def latency_and_throughput(rows: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(12, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
     which = ("mean", "p95", "p99")
-    heights = [[of(rows, name)[f"packet_latency_{key}_ns"] / 1e3 for name in names] for key in which]
-    bars(left, heights, names)
+    keys = [f"packet_latency_{key}_ns" for key in which]
+    bars(left, [[bootstrap_mean([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys], names)
     left.set_xticks(range(len(which)), which)
     left.set_ylabel("packet latency (µs)")
     polish(left)
     left.grid(False, axis="x")
     for name in names:
-        row = of(rows, name)
-        curves = [over_time(row, f"{job}.gb_per_ms") for job in MIXED]
-        total = np.sum([values for _, values in curves], axis=0)
-        right.plot(curves[0][0], total, color=style_of(name).color, linewidth=1.5)
+        time, (mean, low, high) = over_time(of(rows, name), *(f"{job}.gb_per_ms" for job in MIXED))
+        right.fill_between(time, low, high, color=style_of(name).color, alpha=0.2, linewidth=0)
+        right.plot(time, mean, color=style_of(name).color, linewidth=1.5)
     right.set_xlabel("time (ms)")
     right.set_ylabel("system throughput (GB/ms)")
     right.set_xlim(left=0)

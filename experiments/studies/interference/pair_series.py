@@ -1,4 +1,7 @@
-"""Figs 5, 6, 7 and 9: two jobs over time, alone (dotted) and together."""
+"""Figs 5, 6, 7 and 9: two jobs over time, alone (dotted) and together.
+
+Lines are means over the placements, and bands reach from the lowest to the highest.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -68,6 +71,7 @@ def _draw(rows: Sequence[Row], target: str, background: str, names: Sequence[str
     return figure
 
 
-def _line(ax: Axes, row: Row, quantity: str, name: str, look: dict[str, Any]) -> None:
-    time, values = over_time(row, quantity)
-    ax.plot(time, values, color=style_of(name).color, zorder=3 if name == "q_adaptive" else 2, **look)
+def _line(ax: Axes, runs: Sequence[Row], quantity: str, name: str, look: dict[str, Any]) -> None:
+    time, (mean, low, high) = over_time(runs, quantity)
+    ax.fill_between(time, low, high, color=style_of(name).color, alpha=0.2, linewidth=0, zorder=1.5)
+    ax.plot(time, mean, color=style_of(name).color, zorder=3 if name == "q_adaptive" else 2, **look)

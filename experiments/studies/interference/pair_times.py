@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...plotting.drawing import Row, polish, routings
-from ...plotting.jobs import backgrounds, comm_ms, job_title, targets
-from .runs import bars, legend, pair, slowdown
+from ...plotting.jobs import backgrounds, job_title, targets
+from .runs import bars, comm_time, legend, pair, slowdown
 
 
 def draw_times(rows: Sequence[Row]) -> Figure:
-    """The mean over the ranks. An error bar has a length of one standard deviation, with half of it on each side.
+    """The mean over ranks and placements, with the intervals of `comm_time`.
 
     Raises:
         ValueError: a pair has no row.
@@ -19,10 +20,7 @@ def draw_times(rows: Sequence[Row]) -> Figure:
     names, columns = routings(rows), backgrounds(rows)
     figure, axes = _panels(len(targets(rows)))
     for ax, target in zip(axes, targets(rows), strict=True):
-        runs = [[pair(rows, target, background, name) for name in names] for background in columns]
-        heights = [[comm_ms(run, target) for run in group] for group in runs]
-        errors = [[comm_ms(run, target, "std") / 2 for run in group] for group in runs]
-        bars(ax, heights, names, errors)
+        bars(ax, [[comm_time(pair(rows, target, other, name), target) for name in names] for other in columns], names)
         ax.set_title(job_title(target), fontweight="bold")
         ax.set_ylabel("communication time (ms)")
         ax.set_xticks(range(len(columns)), [job_title(background) for background in columns])
@@ -44,7 +42,7 @@ def draw_slowdowns(rows: Sequence[Row]) -> Figure:
         target: [[slowdown(rows, target, background, name) for name in names] for background in others]
         for target in targets(rows)
     }
-    highest = max(height for groups in heights.values() for group in groups for height in group)
+    highest = np.nanmax([height for groups in heights.values() for group in groups for height in group])
     for ax, target in zip(axes, targets(rows), strict=True):
         bars(ax, heights[target], names)
         ax.axhline(1, color="#333333", linewidth=1)

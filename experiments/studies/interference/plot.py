@@ -1,16 +1,17 @@
 """The figures of the study by file name, the compared numbers, and the Markdown tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from ...metrics import Interval, bootstrap_mean
 from ...plotting.drawing import Row, routings, style_of
 from ...plotting.jobs import MIXED, backgrounds, comm_ms, job_title, targets
 from . import blame, mixed_jobs, pair_series, pair_times
-from .runs import background_job, mixed, pair, slowdown
+from .runs import PLACEMENT, background_job, comm_time, mixed, pair, placements, slowdown, times
 
 FIGURES = {
     "fig04_pair_communication_times": pair_times.draw_times,
@@ -27,9 +28,32 @@ FIGURES = {
     "blame_mixed": blame.jobs,
 }
 
+_BARS = "bars: 95 % bootstrap intervals over the placements"
+_BANDS = "bands: lowest and highest placement"
+OVER_SEEDS = {
+    "fig04_pair_communication_times": _BARS,
+    "fig05_fft3d_halo3d_throughput": _BANDS,
+    "fig06_lu_halo3d_latency": _BANDS,
+    "fig07_lu_halo3d_throughput": _BANDS,
+    "fig08_pair_slowdowns": _BARS,
+    "fig09_cosmoflow_halo3d_throughput": _BANDS,
+    "fig10_mixed_communication_times": _BARS,
+    "fig11_mixed_stall_times": _BARS,
+    "fig12_mixed_congestion_index": "brackets: 95 % bootstrap intervals over the placements",
+    "fig13_mixed_latency_throughput": f"{_BARS}; {_BANDS}",
+    "blame_pairs": "small numbers: lowest and highest placement",
+}
+_RANKS = "bars: one standard deviation over the ranks"
+_SPREADS = {True: "[95 % bootstrap interval over the placements]", False: "± standard deviation over the ranks"}
+OF_ONE_SEED = {"fig04_pair_communication_times": _RANKS, "fig10_mixed_communication_times": _RANKS}
+
 Q = "q_adaptive"
 # The routings of the published study. Rows may have further policies.
 RIVALS = ("ugal_group", "ugal_router", "par")
+
+
+Cases = dict[str, dict[str, NDArray[np.float64]]]
+"""A number of every case and routing, [placements]."""
 
 
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
@@ -44,16 +68,17 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> dict[str, Figure]:
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     """The measured number of every entry in `expected.yaml`."""
     halo = {name: halo3d_alone(rows, name) for name in (Q, "par")}
-    cosmoflow = {name: slowdown(rows, "cosmoflow", "halo3d", name) for name in (Q, "par")}
+    alone = {name: comm_time(pair(rows, "cosmoflow", "none", name), "cosmoflow").value for name in (Q, "par")}
+    cosmoflow = {name: slowdown(rows, "cosmoflow", "halo3d", name).value for name in (Q, "par")}
     rivals = [name for name in routings(rows) if name in RIVALS]
-    cases = interfered(rows)
-    ratios = np.array([[times[Q] / times[name] for name in rivals] for times in cases.values()])
+    cases = means_of(interfered(rows))
+    ratios = np.array([[case[Q] / case[name] for name in rivals] for case in cases.values()])
     return {
         "halo3d_alone_q_adaptive": halo[Q],
         "halo3d_alone_par": halo["par"],
         "halo3d_alone_ratio": halo[Q] / halo["par"],
-        "cosmoflow_alone_q_adaptive": comm_ms(pair(rows, "cosmoflow", "none", Q), "cosmoflow"),
-        "cosmoflow_alone_par": comm_ms(pair(rows, "cosmoflow", "none", "par"), "cosmoflow"),
+        "cosmoflow_alone_q_adaptive": alone[Q],
+        "cosmoflow_alone_par": alone["par"],
         "cosmoflow_halo3d_q_adaptive": cosmoflow[Q],
         "cosmoflow_halo3d_par": cosmoflow["par"],
         "cosmoflow_halo3d_ratio": cosmoflow["par"] / cosmoflow[Q],
@@ -66,22 +91,40 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def halo3d_alone(rows: Sequence[Row], routing: str) -> float:
     """The injection rate of Halo3D alone, in GB/ms."""
-    return float(pair(rows, "halo3d", "none", routing)["jobs.halo3d.injection_rate_gb_per_s"]) / 1e3
+    runs = pair(rows, "halo3d", "none", routing)
+    return float(np.mean([run["jobs.halo3d.injection_rate_gb_per_s"] for run in runs])) / 1e3
 
 
-def interfered(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Communication times in ms by case and routing, for targets with their backgrounds and for the mixed jobs."""
+def interfered(rows: Sequence[Row]) -> Cases:
+    """Communication times in ms for targets with their backgrounds and for the mixed jobs."""
     names = routings(rows)
     cases = {
         f"{job_title(target)} with {job_title(other)}": {
-            name: comm_ms(pair(rows, target, other, name), target) for name in names
+            name: times(pair(rows, target, other, name), target) for name in names
         }
         for target in targets(rows)
         for other in backgrounds(rows)[1:]
     }
     return cases | {
-        f"{job_title(job)} (mixed)": {name: comm_ms(mixed(rows, name), job) for name in names} for job in MIXED
+        f"{job_title(job)} (mixed)": {name: times(mixed(rows, name), job) for name in names} for job in MIXED
     }
+
+
+def means_of(cases: Cases) -> dict[str, dict[str, float]]:
+    """The means over the placements."""
+    return {case: {name: float(np.mean(ms)) for name, ms in of.items()} for case, of in cases.items()}
+
+
+def relative(cases: Iterable[Mapping[str, NDArray[np.float64]]], routing: str) -> Interval:
+    """Times relative to Q-adaptive: the geometric mean over cases and placements, with its interval."""
+    mean = bootstrap_mean(np.mean([np.log(case[routing] / case[Q]) for case in cases], axis=0))
+    return Interval(*map(float, np.exp(mean)))
+
+
+def throughput(rows: Sequence[Row], routing: str) -> NDArray[np.float64]:
+    """Throughput of all jobs in GB/ms in the runs with several jobs, [runs, placements]."""
+    cases = [pair(rows, target, other, routing) for target in targets(rows) for other in backgrounds(rows)[1:]]
+    return np.array([[run["system_throughput_gb_per_ms"] for run in case] for case in [*cases, mixed(rows, routing)]])
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -90,23 +133,30 @@ def summary(rows: Sequence[Row]) -> str:
     labels = [style_of(name).label for name in names]
     cases = interfered(rows)
     alone = {
-        target: {name: comm_ms(pair(rows, target, "none", name), target) for name in names} for target in targets(rows)
+        target: {name: times(pair(rows, target, "none", name), target) for name in names} for target in targets(rows)
     }
+    several = len(placements(rows)) > 1
     lines = [
         "## Order of the routings\n",
-        f"Geometric means of communication times, relative to {style_of(Q).label}.\n",
+        f"Geometric means of communication times, relative to {style_of(Q).label}"
+        + f", with 95 % bootstrap intervals over {len(placements(rows))} placements" * several
+        + ".\n",
         f"| | {' | '.join(labels)} |",
         "|---" * (len(names) + 1) + "|",
     ]
     groups = {"targets alone": alone, "with a background, and mixed": cases} | {
-        f"with {job_title(other)}": {k: times for k, times in cases.items() if k.endswith(f"with {job_title(other)}")}
+        f"with {job_title(other)}": {k: case for k, case in cases.items() if k.endswith(f"with {job_title(other)}")}
         for other in backgrounds(rows)[1:]
     }
+    groups["mixed"] = {k: case for k, case in cases.items() if k.endswith("(mixed)")}
     for title, group in groups.items():
-        means = [_geometric_mean([times[name] / times[Q] for times in group.values()]) for name in names]
-        lines.append(f"| {title} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
+        lines.append(f"| {title} | {' | '.join(_text(relative(group.values(), name)) for name in names)} |")
+    gbs = {name: throughput(rows, name) for name in names}
+    shared = [{name: of[k] for name, of in gbs.items()} for k in range(len(gbs[Q]))]
+    cells = [_text(relative(shared, name)) for name in names]
+    lines.append(f"| throughput of all jobs, runs with several jobs | {' | '.join(cells)} |")
     worst = [
-        max(slowdown(rows, target, other, name) for target in targets(rows) for other in backgrounds(rows)[1:])
+        max(slowdown(rows, target, other, name).value for target in targets(rows) for other in backgrounds(rows)[1:])
         for name in names
     ]
     lines += [
@@ -116,9 +166,7 @@ def summary(rows: Sequence[Row]) -> str:
         + ".",
     ]
 
-    worse = {
-        case: times[Q] / min(times.values()) - 1 for case, times in cases.items() if times[Q] > min(times.values())
-    }
+    worse = {case: of[Q] / min(of.values()) - 1 for case, of in means_of(cases).items() if of[Q] > min(of.values())}
     listed = ", ".join(
         f"{case} (+{excess:.1%})" for case, excess in sorted(worse.items(), key=lambda item: item[1], reverse=True)
     )
@@ -134,17 +182,16 @@ def summary(rows: Sequence[Row]) -> str:
     ]
     lines += [
         "\n## Every pair\n",
-        "Communication time in ms, as mean ± standard deviation over the ranks, and relative to the target alone.\n",
+        f"Communication time in ms, as mean {_SPREADS[several]}, and relative to the target alone.\n",
         f"| target | background | {' | '.join(labels)} |",
         "|---" * (len(names) + 2) + "|",
     ]
     for target in targets(rows):
         for other in backgrounds(rows):
             cells = [
-                f"{comm_ms(run, target):.3f} ± {comm_ms(run, target, 'std'):.3f} "
-                f"({slowdown(rows, target, other, name):.2f})"
+                f"{_time_text(pair(rows, target, other, name), target)} ({ratio.value:.2f})"
                 for name in names
-                for run in [pair(rows, target, other, name)]
+                for ratio in [slowdown(rows, target, other, name)]
             ]
             lines.append(f"| {job_title(target)} | {job_title(other)} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -152,18 +199,32 @@ def summary(rows: Sequence[Row]) -> str:
 
 def _ended(rows: Sequence[Row]) -> list[str]:
     # After the end of its background, a target runs alone.
+    several = len(placements(rows)) > 1
     early = [
-        f"{job_title(target)} with {job_title(other)} ({style_of(name).label})"
+        f"{job_title(target)} with {job_title(other)} ({style_of(name).label}"
+        + f", placement {run[PLACEMENT]}" * several
+        + ")"
         for target in targets(rows)
         for other in backgrounds(rows)[1:]
         for name in routings(rows)
-        for run in [pair(rows, target, other, name)]
+        for run in pair(rows, target, other, name)
         if (finish := run.get(f"jobs.{background_job(target, other)}.finish_ns")) is not None
         and finish < run[f"jobs.{target}.finish_ns"]
     ]
     if not early:
         return ["Every background outlasts its target."]
     return [f"The background ends before its target in {len(early)} runs: {', '.join(early)}."]
+
+
+def _time_text(runs: Sequence[Row], job: str) -> str:
+    mean = comm_time(runs, job)
+    if len(runs) == 1:
+        return f"{mean.value:.3f} ± {comm_ms(runs[0], job, 'std'):.3f}"
+    return f"{mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
+
+
+def _text(mean: Interval) -> str:
+    return f"{mean.value:.3f}" + f" [{mean.low:.3f}, {mean.high:.3f}]" * bool(np.isfinite(mean.low))
 
 
 def _geometric_mean(values: ArrayLike) -> float:
