@@ -26,8 +26,8 @@ from .results.files import require_writable
 from .results.rows import ROWS_FILE, read_rows, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
 from .running.one_run import prepare
-from .running.sweep import PlannedRun, expand, run_all
-from .saturation.search import SATURATIONS
+from .running.sweep import PlannedRun, run_all
+from .saturation.search import SATURATIONS, expand_with_searches
 from .terminal.commandline import CommandError, run_command
 from .workload.rows import workload_row
 
@@ -114,7 +114,7 @@ def available(folder: Path = FIGURES) -> dict[str, list[str]]:
 def plan(name: str, preset: str, directory: Path, folder: Path = FIGURES) -> list[PlannedRun]:
     """The runs of a figure or study, from its `config.yaml`."""
     common, blocks = _sweep(places(folder)[name], preset)
-    return expand(common, blocks, directory)
+    return expand_with_searches(common, blocks, directory)
 
 
 def plan_of(policy: Policy, name: str, preset: str, directory: Path, folder: Path = STUDIES) -> list[PlannedRun]:
@@ -129,7 +129,7 @@ def plan_of(policy: Policy, name: str, preset: str, directory: Path, folder: Pat
         for block in blocks
         if "routing" in block["sweep"]
     ]
-    return expand(common, played, directory)
+    return expand_with_searches(common, played, directory)
 
 
 def _sweep(place: Place, preset: str) -> tuple[list[str], list[dict[str, Any]]]:

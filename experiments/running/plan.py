@@ -216,8 +216,7 @@ def expand(
         common: Hydra overrides of every run.
         blocks: Each block has further `overrides`, and `sweep`, a mapping from a key to its values. Each combination of
             values is a run. Keys that change together are in `together`, a list of axes; a value of such an axis maps
-            keys to their values. Blocks with `command: route` make forwarding tables and ignore `common`. Blocks with
-            `command: saturate` search for the highest carried load, with the settings in `search`.
+            keys to their values. Blocks with `command: route` make forwarding tables and ignore `common`.
         directory: The parent of the folders of the runs.
         composers: Composers that several calls share.
 
@@ -247,12 +246,7 @@ def _of_block(
         plain = composer.resolved((*first, *options), own)
         if kind is SIMULATIONS:
             check_resources(plain)
-        if block.get("command") == "saturate":
-            from ..saturation.search import planned  # which imports this module
-
-            yield planned(plain, directory, block["search"])
-        else:
-            yield PlannedRun(plain, directory / kind.folder(plain), kind)
+        yield PlannedRun(plain, directory / kind.folder(plain), kind)
 
 
 def _product(axes: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

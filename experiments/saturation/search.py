@@ -5,7 +5,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ...simcore.plugins import versions
 from ..evaluation.plan import Trial
 from ..results.files import DamagedError, finished, read_with_care, require_writable, write_json, write_result
 from ..running.one_run import prepare
-from ..running.plan import PlannedRun, SimulationKind
+from ..running.plan import Composers, PlannedRun, SimulationKind, expand
 from ..running.steady import measure_steady
 from ..terminal.progress import Report
 from .bounds import bound_of
@@ -163,6 +163,25 @@ def planned(plain: Mapping[str, Any], directory: Path, settings: Mapping[str, fl
     """
     plain = {**plain, _SECTION: dict(settings)}
     return PlannedRun(plain, directory / SATURATIONS.folder(plain), SATURATIONS)
+
+
+def expand_with_searches(
+    common: Sequence[str], blocks: Iterable[Mapping[str, Any]], directory: Path
+) -> list[PlannedRun]:
+    """Every run of a sweep, as `expand` gives them. Blocks with `command: saturate` are searches.
+
+    Args:
+        common: Hydra overrides of every run.
+        blocks: As in `expand`. A block of searches has their settings in `search`.
+        directory: The parent of the folders of the runs.
+    """
+    composers, found = Composers(), []
+    for block in blocks:
+        runs = expand(common, [block], directory, composers)
+        if block.get("command") == "saturate":
+            runs = [planned(run.plain, directory, block["search"]) for run in runs]
+        found += runs
+    return found
 
 
 def _identity(plain: Mapping[str, Any]) -> str:

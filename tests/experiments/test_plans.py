@@ -25,7 +25,7 @@ class ByHydra(Composer):
 def sweep_of(name: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Sequence[str], Sequence[Block], Path]:
     """The arguments of `expand` for the quick preset of a figure."""
     with monkeypatch.context() as patch:
-        patch.setattr(reproduce, "expand", lambda *asked: asked)
+        patch.setattr(reproduce, "expand_with_searches", lambda *asked: asked)
         asked: Any = reproduce.plan(name, "quick", Path("results"), FOLDERS[name])
     return asked
 
