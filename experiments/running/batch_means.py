@@ -62,7 +62,7 @@ def mser5(values: Floats) -> int:
     """The number of values that MSER-5 removes from the beginning of a series.
 
     MSER-5 removes the values whose removal makes the estimated standard error of the mean smallest. It looks at means
-    of five values. If it removes more than half of a series, the series has not reached its steady state.
+    of five values. A series has not reached its steady state if the rule removes more than half of it.
 
     Args:
         values: [n] the series.
