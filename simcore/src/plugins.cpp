@@ -151,7 +151,7 @@ void check_taken(const std::string& where, const Spec& spec, const std::vector<S
   }
 }
 
-// Relations share their names with routings that list candidates, and relation=widest selects among all of them.
+// Relations share their names with routings that list candidates, and relation=widest and =preferred select among them.
 template <class Spec, class Other>
 void check_relation(const std::string& where, const Spec& spec) {
   const auto [first, last] = registry<Other>().equal_range(spec.name);
@@ -159,9 +159,13 @@ void check_relation(const std::string& where, const Spec& spec) {
     if (at->second.plugin != spec.plugin && !for_own_topologies(spec))
       throw ConfigError(where + ": the name is taken by a " + kKind<Other> + " of " + owner(at->second.plugin) +
                         "; choose another name");
-  if (spec.widest && !for_own_topologies(spec))
-    throw ConfigError(
-        where + ": widest = true would change routing.relation=widest on topologies that do not belong to the plugin");
+  const auto own_only = [&](bool flag, const std::string& name) {
+    if (flag && !for_own_topologies(spec))
+      throw ConfigError(where + ": " + name + " = true would change routing.relation=" + name +
+                        " on topologies that do not belong to the plugin");
+  };
+  own_only(spec.widest, "widest");
+  if constexpr (requires { spec.preferred; }) own_only(spec.preferred, "preferred");
 }
 
 void check_params(const std::string& where, const tables::EngineSpec& spec) {

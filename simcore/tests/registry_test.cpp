@@ -105,7 +105,7 @@ TEST(every_routing_runs_on_every_topology_that_it_accepts) {
 // `external` and `random` choose any candidate of each relation.
 TEST(every_relation_serves_agents) {
   for (const Section& topology : small_topologies()) {
-    std::set<std::string> relations = {"widest"};
+    std::set<std::string> relations = {"widest", "preferred"};
     for (const auto& [name, spec] : registry<RelationSpec>())
       if (spec.topologies.empty() || std::ranges::count(spec.topologies, topology.name)) relations.insert(name);
     for (const auto& [name, spec] : registry<RoutingSpec>())

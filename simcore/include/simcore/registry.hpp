@@ -94,6 +94,7 @@ struct RelationSpec {
   void (*delivered)(const Network&, State&, u32 packet) = nullptr;
   u32 (*waypoint)(const Network&, const State&, u32 packet, u32 router, u32 port) = nullptr;
   bool widest = false;      // relation=widest selects it on these topologies
+  bool preferred = false;   // relation=preferred selects it on these topologies, instead of the widest
   bool graph = false;       // as in RoutingSpec
   std::string plugin = {};  // plugin that registers it; empty: built in
 };

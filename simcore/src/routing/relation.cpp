@@ -35,6 +35,12 @@ std::string widest(const Network& net) {
   return own.empty() ? any : own;
 }
 
+std::string preferred(const Network& net) {
+  for (const auto& [name, spec] : registry<RelationSpec>())
+    if (spec.preferred && runs_on(spec, net)) return name;
+  return widest(net);
+}
+
 // The relations that run on a network, by name. A relation for this topology hides a relation of the same name for any
 // topology.
 std::map<std::string, Found> relations(const Network& net) {
@@ -65,7 +71,8 @@ std::vector<ParamSpec> relation_params() {
   return {
       choice("relation", "widest", {},
              "relation that lists the candidates: the name of a relation or routing of this topology; widest = the "
-             "relation with the most candidates"),
+             "relation with the most candidates; preferred = up_down_by_destination on fat trees without failures, "
+             "widest elsewhere"),
       integer("deroutes", -1, -1, kMaxVcs, "per packet",
               "most hops that lead no nearer, for a relation that bounds them; -1 = the relation's default"),
       integer("max_hops", 2, 1, 16, "hops",
@@ -86,10 +93,14 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   const std::string key = "routing." + net.routing_name, given = params.text("relation");
   const std::map<std::string, Found> all = relations(net);
   const bool at_source = params.text("decisions") != "router";
-  const std::string name = given != "widest" ? given : at_source ? "source_paths" : widest(net);
+  const bool automatic = given == "widest" || given == "preferred";
+  const std::string name = !automatic              ? given
+                           : at_source             ? "source_paths"
+                           : given == "preferred" ? preferred(net)
+                                                   : widest(net);
   const auto found = all.find(name);
   if (found == all.end()) {
-    std::vector<std::string> valid = {"widest"};
+    std::vector<std::string> valid = {"widest", "preferred"};
     for (const auto& [known, relation] : all) valid.push_back(known);
     throw ConfigError(key + ".relation: unknown value '" + given + "'" + did_you_mean(given, valid) +
                       "; on topology '" + net.topology_name + "'" + (net.damaged ? " with failed links" : "") +

@@ -2,6 +2,13 @@
 // leads to a common ancestor. From there a single child leads down, by any of its parallel cables. `ascent` selects the
 // port. One VC class is enough. Packets take upward channels by rising level and then downward channels, so there is no
 // dependency cycle.
+//
+// With more classes, the destination of a packet selects its class. If a terminal accepts too little, the packets that
+// wait for it then delay only the packets of one class.
+//
+// Sources of the classes by destination: Nachiondo, Flich, Duato, "Buffer Management Strategies to Reduce HoL Blocking",
+// IEEE TPDS 21(6), 2010; Guay, Bogdanski, Reinemo, Lysne, Skeie, "vFtree - A Fat-Tree Routing Algorithm Using Virtual
+// Lanes to Alleviate Congestion", IPDPS 2011.
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"
 #include "routing/relation.hpp"
@@ -22,30 +29,35 @@ struct Rule : ComponentData {
 // The least congested port. The search begins at a port that rotates by packet and differs between routers; a tie goes
 // to the first port found.
 u32 least_congested(const Network& net, const State& s, const CongestionMeasure& measure, const Packet& p, u32 router,
-                    const FatTree::Ports& ports) {
+                    const FatTree::Ports& ports, u32 vc_class) {
   const u32 turn = (p.source + p.sequence + router) % ports.count;
-  u32 best = ports[turn], least = measure.of(net, s, net.port(router, best), 0);
+  u32 best = ports[turn], least = measure.of(net, s, net.port(router, best), vc_class);
   for (u32 k = 1; k < ports.count && least > 0; k++) {
     const u32 port = ports[turn + k < ports.count ? turn + k : turn + k - ports.count],
-              flits = measure.of(net, s, net.port(router, port), 0);
+              flits = measure.of(net, s, net.port(router, port), vc_class);
     if (flits < least) least = flits, best = port;
   }
   return best;
 }
 
+// Destinations at regular distances, as in a shuffle, take all classes.
+u32 class_of(const Network& net, const Packet& p) {
+  const u32 classes = net.routing_facts.classes;
+  return (p.destination + p.destination / classes) % classes;
+}
+
 u32 pick(const Network& net, const State& s, const Rule& rule, const FatTree& tree, const Packet& p, u32 router,
-         u32 to) {
+         u32 to, u32 vc_class) {
   const FatTree::Ports ports = tree.towards(router, to);
   if (ports.count == 1) return ports[0];
   switch (rule.ascent) {
-    case Ascent::kAdaptive: return least_congested(net, s, rule.measure, p, router, ports);
+    case Ascent::kAdaptive: return least_congested(net, s, rule.measure, p, router, ports, vc_class);
     case Ascent::kRandom: return ports[below(route_draw(net, p, 0), ports.count)];
     case Ascent::kTwoRandom: {
       const u32 one = ports[below(route_draw(net, p, 0), ports.count)],
                 other = ports[below(route_draw(net, p, 1), ports.count)];
-      return rule.measure.of(net, s, net.port(router, one), 0) > rule.measure.of(net, s, net.port(router, other), 0)
-                 ? other
-                 : one;
+      const u32 queue = rule.measure.of(net, s, net.port(router, one), vc_class);
+      return queue > rule.measure.of(net, s, net.port(router, other), vc_class) ? other : one;
     }
     case Ascent::kDModK: break;
   }
@@ -58,7 +70,8 @@ void route(const Network& net, State& s, Batch& b) {
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    choose(b, i, router == to ? ejection(net, p) : Hop{pick(net, s, rule, tree, p, router, to), 0});
+    const u32 vc_class = class_of(net, p);
+    choose(b, i, router == to ? ejection(net, p) : Hop{pick(net, s, rule, tree, p, router, to, vc_class), vc_class});
   }
 }
 
@@ -72,8 +85,14 @@ void candidates(const Network& net, State& s, Batch& b) {
       return;
     }
     const FatTree::Ports ports = tree.towards(router, to);
-    for (u32 k = 0; k < ports.count; k++) offer(ports[k], 0);
+    for (u32 k = 0; k < ports.count; k++) offer(ports[k], class_of(net, p));
   });
+}
+
+RoutingFacts facts_of(const Network& net, u32 classes) {
+  RoutingFacts facts{classes, net.topology->diameter};
+  facts.minimal = true;
+  return facts;
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
@@ -85,25 +104,45 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
                                           : Ascent::kDModK;
   rule->measure = measure_of(params, net);
   data = rule;
-  RoutingFacts facts{1, net.topology->diameter};
-  facts.minimal = true;
-  return facts;
+  return facts_of(net, params.count("vc_classes"));
 }
+
+// As many classes as the relation `detours` needs, so both have the same buffers.
+RoutingFacts setup_by_destination(const Params&, Network& net, std::shared_ptr<const ComponentData>&) {
+  return facts_of(net, net.topology->diameter + 2);
+}
+
+const std::vector<std::string> kTrees = {"fat_tree", "rail_optimised", "multi_plane_fat_tree"};
 
 const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "up_down",
       .summary = "up to the nearest common ancestor, by the least congested port or another rule, then down",
-      .topologies = {"fat_tree", "rail_optimised", "multi_plane_fat_tree"},
+      .topologies = kTrees,
       .params =
           {choice("ascent", "adaptive", {"adaptive", "random", "two_random", "d_mod_k"},
                   "choice of the up port (and of parallel cables down): adaptive = the least congested; random = a "
                   "random one; two_random = the less congested of two random ones; d_mod_k = fixed by the destination"),
-           congestion_param("both"), congestion_scope_param("port")},
+           congestion_param("both"), congestion_scope_param("port"),
+           integer("vc_classes", 1, 1, kMaxVcs, "",
+                   "VC classes; the destination of a packet selects its class, so packets for a terminal that accepts "
+                   "too little delay one class only")},
       .setup = setup,
       .route = route,
   };
   spec.candidates = candidates;
+  return spec;
+}());
+
+const Register<RelationSpec> by_destination([] {
+  RelationSpec spec{
+      .name = "up_down_by_destination",
+      .summary = "all paths of up_down; the destination selects one of as many VC classes as `detours` has",
+      .topologies = kTrees,
+      .setup = setup_by_destination,
+      .candidates = candidates,
+  };
+  spec.preferred = true;
   return spec;
 }());
 

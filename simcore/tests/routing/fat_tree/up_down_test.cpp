@@ -64,6 +64,51 @@ TEST(up_down_lists_every_minimal_port) {
   }
 }
 
+// The class depends on the destination alone, so the network behaves like one tree per class, each free of deadlock.
+TEST(classes_by_destination) {
+  const Xgft tree = k_ary_tree(3, 3);
+  for (const Section& routing :
+       {Section{"up_down", {{"vc_classes", i64{6}}}}, {"agent", {{"relation", std::string("up_down_by_destination")}}}}) {
+    Lone x = lone(tree, routing);
+    CHECK_EQ(x.net.routing_facts.classes, 6u);
+    CHECK_EQ(x.net.vcs, 6u);
+    for (u32 source = 0; source < x.net.terminals; source++)
+      for (u32 to = 0; to < x.net.terminals; to++) {
+        Place at = x.send(source, to);
+        std::set<u32> listed;
+        for (const Step& step : x.candidates(at)) {
+          if (!x.ejects(at.router, step)) CHECK_EQ(step.vc_class, (to + to / 6) % 6);
+          listed.insert(step.port);
+        }
+        if (routing.name == "agent") continue;
+        x.walk(source, to, source * to, [&](u32 router, const Step& step) {
+          if (router == at.router) CHECK(listed.contains(step.port));
+          CHECK_EQ(step.vc_class, (to + to / 6) % 6);
+        });
+      }
+  }
+}
+
+// Three sources send to terminal 4, one of them through the only link between the leaves. In one class, the flow from 1
+// to 5 waits behind its packets, so both have a third of the rate of a link. In another class, the link never waits, and
+// its two VCs take turns.
+TEST(an_overloaded_terminal_delays_its_own_class_only) {
+  constexpr u32 kFlits = 200, kFlitCycles = 20;
+  for (const auto& [classes, per_flit] : {std::pair{1u, 3.0}, {2u, 2.0}}) {
+    std::vector<Planned> plan;
+    for (const u32 source : {0u, 6u, 7u}) plan.insert(plan.end(), 3 * kFlits, {source, 4});
+    plan.insert(plan.end(), kFlits, {1, 5});
+    Simulation sim(config(Xgft{{4, 2}, {1, 1}, {1, 1}}.section(),
+                          merge(hpdc21(), {{"source_backlog", std::string("kept")}}),
+                          {"up_down", {{"vc_classes", i64{classes}}}}, planned(std::move(plan))));
+    const Network& net = sim.network();
+    const Port& last = sim.state().ports[net.port(net.terminal_router[5], net.terminal_port[5])];
+    u32 cycles = 0;
+    while (last.flits < kFlits && cycles < 20'000) sim.run(1), cycles++;
+    CHECK_NEAR(cycles / static_cast<double>(kFlits * kFlitCycles), per_flit, 0.05);
+  }
+}
+
 // The relation contains every choice of every ascent (choices_of_every_ascent_are_listed), so one graph proves all of
 // them. By hand: a switch from level 2 on has D ports down, U up and p cables to each child. A channel from below may
 // lead to any port up, D U, and to the ports of other children, D (D - p). A channel from above may lead to any port
