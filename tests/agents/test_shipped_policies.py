@@ -147,3 +147,10 @@ def test_one_policy_for_jobs_and_for_adversarial_traffic():
     own, par = (measured(name, *adversarial, "traffic.load=0.4", warmup_ns=60_000) for name in ("flitgym", "par"))
     assert own["accepted_load"] == pytest.approx(0.4, rel=0.03)
     assert own["generation_latency_mean_ns"] < par["generation_latency_mean_ns"]
+
+
+# The destination selects the VC class, so the flood of Halo3D delays other packets less than under Q-adaptive.
+def test_one_policy_for_jobs_on_a_fat_tree():
+    lu = ("workload.target=lu", "workload.target_params={nz:40,iterations:1}", "workload.placement_seed=7")
+    times = {name: communication_ns(name, "topology=fat_tree_64", *lu) for name in ("flitgym", "q_adaptive")}
+    assert times["flitgym"] < 0.95 * times["q_adaptive"]

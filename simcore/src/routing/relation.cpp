@@ -94,10 +94,10 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   const std::map<std::string, Found> all = relations(net);
   const bool at_source = params.text("decisions") != "router";
   const bool automatic = given == "widest" || given == "preferred";
-  const std::string name = !automatic              ? given
-                           : at_source             ? "source_paths"
+  const std::string name = !automatic             ? given
+                           : at_source            ? "source_paths"
                            : given == "preferred" ? preferred(net)
-                                                   : widest(net);
+                                                  : widest(net);
   const auto found = all.find(name);
   if (found == all.end()) {
     std::vector<std::string> valid = {"widest", "preferred"};

@@ -78,6 +78,18 @@ TEST(price_and_slack_by_hand) {
   }
 }
 
+// A packet of 14 flits needs 280 cycles on a link, about two mean hops. It begins to be late after three times this time.
+TEST(a_long_packet_is_late_after_longer_waits) {
+  Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", kSeam}, {"uniform", {}})));
+  for (const auto& [cycles, lateness] : {std::pair{800u, 0.0}, {840u, 0.0}, {1260u, 0.5}, {1680u, 1.0}, {2000u, 1.0}}) {
+    const Place at = x.send(2, 10);
+    x.packet().flits = 14;
+    x.state.part.totals.now = 10'000;
+    x.packet().injected = 10'000 - cycles;
+    CHECK_NEAR(show(x, at).general.at("slack"), lateness, 1e-5);  // no link is used
+  }
+}
+
 // A packet with an even number reports lost time, with an odd one the price of the best path.
 TEST(packets_report_lost_time_and_price_in_turn) {
   Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", kSeam}, {"uniform", {}})));

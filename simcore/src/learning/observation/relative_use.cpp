@@ -183,7 +183,8 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   const float age = static_cast<float>(s.part.totals.now - asked.packet.injected) * static_cast<float>(net.cycle_ns);
   const float waited = age * per_ns - static_cast<float>(asked.packet.hops);
   const u32 own = asked.packet.flits * net.channels[net.port(asked.router, asked.ports[0])].flit_cycles;  // cycles
-  const float prompt = std::max(kPrompt, kPackets * static_cast<float>(own) * static_cast<float>(net.cycle_ns) * per_ns);
+  const float prompt =
+      std::max(kPrompt, kPackets * static_cast<float>(own) * static_cast<float>(net.cycle_ns) * per_ns);
   general[0] = (1.0f - direct) * std::clamp((waited - prompt) / prompt, 0.0f, 1.0f);
 }
 
@@ -199,7 +200,8 @@ ObservationSpec block(std::string name, std::string summary) {
       .summary = std::move(summary),
       .general = {{"slack", 0, 1,
                    "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w / 0.5 - 1, "
-                   "limited to 0 and 1; w is the age since the NIC accepted the packet, in mean hops, minus the hops; the 0.5 grows "
+                   "limited to 0 and 1; w is the age since the NIC accepted the packet, in mean hops, minus the hops; "
+                   "the 0.5 grows "
                    "to three times the time of the packet on a link"}},
       .per_slot =
           {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},

@@ -6,9 +6,9 @@
 // With more classes, the destination of a packet selects its class. If a terminal accepts too little, the packets that
 // wait for it then delay only the packets of one class.
 //
-// Sources of the classes by destination: Nachiondo, Flich, Duato, "Buffer Management Strategies to Reduce HoL Blocking",
-// IEEE TPDS 21(6), 2010; Guay, Bogdanski, Reinemo, Lysne, Skeie, "vFtree - A Fat-Tree Routing Algorithm Using Virtual
-// Lanes to Alleviate Congestion", IPDPS 2011.
+// Sources of the classes by destination: Nachiondo, Flich, Duato, "Buffer Management Strategies to Reduce HoL
+// Blocking", IEEE TPDS 21(6), 2010; Guay, Bogdanski, Reinemo, Lysne, Skeie, "vFtree - A Fat-Tree Routing Algorithm
+// Using Virtual Lanes to Alleviate Congestion", IPDPS 2011.
 #include "routing/choice.hpp"
 #include "routing/congestion.hpp"
 #include "routing/relation.hpp"
@@ -46,8 +46,8 @@ u32 class_of(const Network& net, const Packet& p) {
   return (p.destination + p.destination / classes) % classes;
 }
 
-u32 pick(const Network& net, const State& s, const Rule& rule, const FatTree& tree, const Packet& p, u32 router,
-         u32 to, u32 vc_class) {
+u32 pick(const Network& net, const State& s, const Rule& rule, const FatTree& tree, const Packet& p, u32 router, u32 to,
+         u32 vc_class) {
   const FatTree::Ports ports = tree.towards(router, to);
   if (ports.count == 1) return ports[0];
   switch (rule.ascent) {

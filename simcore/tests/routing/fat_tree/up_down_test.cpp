@@ -67,8 +67,8 @@ TEST(up_down_lists_every_minimal_port) {
 // The class depends on the destination alone, so the network behaves like one tree per class, each free of deadlock.
 TEST(classes_by_destination) {
   const Xgft tree = k_ary_tree(3, 3);
-  for (const Section& routing :
-       {Section{"up_down", {{"vc_classes", i64{6}}}}, {"agent", {{"relation", std::string("up_down_by_destination")}}}}) {
+  for (const Section& routing : {Section{"up_down", {{"vc_classes", i64{6}}}},
+                                 {"agent", {{"relation", std::string("up_down_by_destination")}}}}) {
     Lone x = lone(tree, routing);
     CHECK_EQ(x.net.routing_facts.classes, 6u);
     CHECK_EQ(x.net.vcs, 6u);
@@ -89,9 +89,26 @@ TEST(classes_by_destination) {
   }
 }
 
+// A fat tree without failures has a preferred relation, with the VCs of the widest. Elsewhere both are the same.
+TEST(preferred_relation) {
+  const auto agent = [](const Section& topology, const std::string& relation, bool damaged) {
+    Config wanted = config(topology, hpdc21(), {"agent", {{"relation", relation}}}, {"uniform", {}});
+    if (damaged) wanted.failures = {{"events", std::string("0-2@500000")}};
+    return build(wanted);
+  };
+  const Section tree = Xgft{{2, 2}, {1, 2}, {1, 1}}.section();
+  const Section ring{"torus", {{"sizes", std::vector<double>{4}}, {"terminals_per_router", i64{1}}}};
+  const auto preferred = agent(tree, "preferred", false), widest = agent(tree, "widest", false);
+  CHECK(preferred->candidates == agent(tree, "up_down_by_destination", false)->candidates);
+  CHECK(preferred->candidates != widest->candidates);
+  CHECK_EQ(preferred->vcs, widest->vcs);
+  CHECK(agent(tree, "preferred", true)->candidates == widest->candidates);
+  CHECK(agent(ring, "preferred", false)->candidates == widest->candidates);
+}
+
 // Three sources send to terminal 4, one of them through the only link between the leaves. In one class, the flow from 1
-// to 5 waits behind its packets, so both have a third of the rate of a link. In another class, the link never waits, and
-// its two VCs take turns.
+// to 5 waits behind its packets, so both have a third of the rate of a link. In another class, the link never waits,
+// and its two VCs take turns.
 TEST(an_overloaded_terminal_delays_its_own_class_only) {
   constexpr u32 kFlits = 200, kFlitCycles = 20;
   for (const auto& [classes, per_flit] : {std::pair{1u, 3.0}, {2u, 2.0}}) {
