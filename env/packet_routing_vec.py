@@ -203,9 +203,9 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             observations[k] = self._observation[k].copy()
         info: dict[str, Any] = {}
         for name, values in self._info.items():
-            info[name] = values.copy()
-            info[name][~ended] = 0
-            info[f"_{name}"] = ended
+            info[name], info[f"_{name}"] = values.copy(), ended
+            if not ended.all():
+                info[name][~ended] = 0
         return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
     def _reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
