@@ -174,6 +174,7 @@ bench-build: ## build the benchmark of the core for this machine
 bench: venv bench-build ## measure the core and compare it with its goals: SCENES="..." for some scenes, SAVE=NAME keeps the results
 	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
+	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/environments.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/commands.py
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ class PacketNetwork:
     Attributes:
         simulation: the present network.
         seam: `Simulation.seam()`; the same for all networks.
+        observation: of the present decision, float32 [width], a view; zeros without a decision. If the episode of a
+            packet was truncated, this is the packet's last observation. Its value can replace the rest of the return.
+        mask: true for slots with a candidate, bool [slots], a view; only slot 0 without a decision.
+        router: the router of the decision; -1 without one.
+        time_ns: simulated time.
         invalid_actions: the number of actions of this network that slot 0 has replaced.
     """
 
@@ -61,38 +67,30 @@ class PacketNetwork:
         if self._tolled:
             SimulationBatch([probe]).tolled_delay()  # raises if `decisions` or `observation` excludes it
         self.slots, self.width = int(self.seam["slots"]), int(self.seam["width"])
-        self.invalid_actions = 0
-        self._at = -1  # row of the present decision; -1: none
+        self.time_ns, self.invalid_actions = 0.0, 0
+        self._control, self._strict = options.control, options.invalid == "error"
+        self._by_job = options.reward == "job_slowdown"
+        self._decisions = options.episode_decisions or math.inf
         self._episodes = Episodes()
         self._over = True  # the next episode needs a new network
-        # Last observation and mask of a packet whose episode was truncated.
-        self._cut: tuple[NDArray[np.float32], NDArray[np.bool_]] | None = None
+        self._show(-1)
 
     # ---- Observation ----
 
-    @property
-    def observation(self) -> NDArray[np.float32]:
-        """The observation of the present decision [width], a view; zeros without a decision.
-
-        If the episode of a packet was truncated, this is the packet's last observation. Its value can replace the rest
-        of the return.
-        """
-        if self._cut is not None:
-            return self._cut[0]
-        return self._nothing if self._at < 0 else self._rows[self._at]
-
-    @property
-    def mask(self) -> NDArray[np.bool_]:
-        """True for slots with a candidate [slots], a view; only slot 0 without a decision."""
-        if self._cut is not None:
-            return self._cut[1]
-        mask: NDArray[np.bool_] = self._only_first if self._at < 0 else self._masks[self._at]
-        return mask
+    def _show(self, at: int) -> None:
+        """Present the decision of row `at`; -1: none."""
+        self._at = at
+        if at >= 0:
+            self.observation, self.mask = self._rows[at], self._masks[at]
+            self.router = self._routers.item(at)
+        else:
+            self.observation, self.mask = np.zeros(self.width, np.float32), np.arange(self.slots) == 0
+            self.router = -1
 
     @property
-    def router(self) -> int:
-        """The router of the decision; -1 without one."""
-        return -1 if self._at < 0 else int(self._routers[self._at])
+    def seeded(self) -> bool:
+        """Whether a sequence of networks was begun."""
+        return self._episodes.seed is not None
 
     def describe(self) -> str:
         """The present decision as text."""
@@ -122,10 +120,9 @@ class PacketNetwork:
             fallback: the seed if none was ever given.
         """
         self._over |= self._episodes.begin(seed, fallback)
-        self._cut = None
-        if self.options.control == "decision" and not self._over and self._at >= 0:
+        if self._control == "decision" and not self._over and self._at >= 0:
             return  # the network continues with its next decision
-        if self._over or self.options.control != "packet":
+        if self._over or self._control != "packet":
             # An agent cannot use a network that ends in the warm-up or has no decision.
             for _ in range(16):
                 self._draw()
@@ -147,10 +144,9 @@ class PacketNetwork:
         self._blocks = BlockRows(self.parts, [self.simulation]) if self.parts.observations else None
         self._look()
         self._actions = np.zeros(len(self._rows), np.int64)
-        self._nothing = np.zeros(self.width, np.float32)
-        self._only_first = np.arange(self.slots) == 0
         self._ring = Ring(self.simulation)
-        self._count, self._at = 0, -1
+        self._has_jobs, self._cycle_ns = bool(self.simulation.jobs()), self.simulation.cycle_ns
+        self._count = 0
         self._over = False
         self._decided = 0
         self.invalid_actions = 0
@@ -186,11 +182,16 @@ class PacketNetwork:
         self.__dict__.update(state)
         if "simulation" in state:
             self._look()
+        if self._at >= 0:
+            self._show(self._at)
 
     # ---- Steps ----
 
     def step(self, action: int) -> tuple[float, bool, bool]:
         """Decide, and run to the agent's next decision.
+
+        Args:
+            action: accepted by `check`.
 
         Returns:
             The reward in us, or in tens of mean hops (reward=relative_delay); whether the episode is terminated
@@ -198,18 +199,18 @@ class PacketNetwork:
             it is truncated.
 
         Raises:
-            ConfigError: see `check`.
-            CoreError: see `check`; also if the ranks of a workload wait for ever.
+            CoreError: the ranks of a workload wait for ever.
         """
-        self.check(action)
         if not self.mask[action]:
             self.invalid_actions += 1
             action = 0
         self._actions[self._at] = action
         self._decided += 1
-        done, reward = {"decision": self._one, "all": self._all, "packet": self._packet}[self.options.control]()
-        limit = self.options.episode_decisions
-        if self.simulation.now >= self._end or 0 < limit <= self._decided or self._finished():
+        if self._control == "decision":
+            done, reward = self._one(action)
+        else:
+            done, reward = self._all() if self._control == "all" else self._packet()
+        if self._ended or self._decided >= self._decisions:
             self._over = True
         return reward, done, not done and (self._over or self._at < 0)
 
@@ -225,46 +226,42 @@ class PacketNetwork:
             raise CoreError("step() without a decision; call reset() first")
         if not 0 <= action < self.slots:
             raise ConfigError(f"action: {action} is not a slot; slots are 0 .. {self.slots - 1}")
-        if not self.mask[action] and self.options.invalid == "error":
+        if self._strict and not self.mask[action]:
             valid = ", ".join(str(slot) for slot in np.flatnonzero(self.mask))
             raise ConfigError(
                 f"action: slot {action} has no candidate; valid here: {valid} (info['action_mask'], or "
                 "invalid='minimal' replaces such actions with slot 0)"
             )
 
-    def _one(self) -> tuple[bool, float]:
-        delay = self._delay[self._at]
-        reward = -float(delay[self._actions[self._at]])
+    def _one(self, action: int) -> tuple[bool, float]:
+        reward = -self._delay.item(self._at, action)
         if self._tolled:
             # The mean does not depend on the action. It removes the part of the delay that no choice changes.
-            reward = (reward + float(delay[self.mask].mean())) / _TOLLED_UNIT
+            reward = (reward + float(self._delay[self._at][self.mask].mean())) / _TOLLED_UNIT
         self._next_row()
         return True, reward
 
     def _all(self) -> tuple[bool, float]:
         found = self._next_row()
         before, self._charged = self._charged, self._accrued()
-        paid = float(((before - self._charged) * self._weights()).sum())
-        return not found and self._finished(), paid
+        paid = before - self._charged
+        return not found and self._finished(), float((paid * self._weights()).sum()) if self._by_job else paid
 
     def _next_row(self) -> bool:
         """Run to the next decision of the network; false if its time is over before."""
         if self._at + 1 < self._count:
-            self._at += 1
+            self._show(self._at + 1)
             return True
         self._apply()
-        self._at = 0 if self._collect(self._end + (_STRIDE if self.options.control == "all" else 0)) else -1
-        return self._at == 0
+        found = self._collect(self._end + (_STRIDE if self._control == "all" else 0)) > 0
+        self._show(0 if found else -1)
+        return found
 
-    def _accrued(self) -> NDArray[np.float64]:
+    def _accrued(self) -> Any:
         """Delay so far in packet-us, in total or, if jobs have weights, per job."""
-        if self.options.reward == "job_slowdown":
-            return self.simulation.accrued_delay_by_job_us()
-        return np.array([self.simulation.accrued_delay_us()])
+        return self.simulation.accrued_delay_by_job_us() if self._by_job else self.simulation.accrued_delay_us()
 
     def _weights(self) -> NDArray[np.float64]:
-        if self.options.reward != "job_slowdown":
-            return np.ones(1)
         slowdown = self.simulation.memory("job_slowdown")
         return np.asarray(np.clip(slowdown / slowdown.mean(), *_JOB_WEIGHTS))
 
@@ -273,7 +270,7 @@ class PacketNetwork:
         seen = self.observation.copy(), self.mask.copy()
         number = self.simulation.decision_count + self._at
         self._apply()
-        self._at = -1
+        self._show(-1)
         source, sequence = self._followed
         batches = 0
         while self._collect(self._end):
@@ -281,7 +278,7 @@ class PacketNetwork:
             here = (decisions["source"] == source) & (decisions["sequence"] == sequence)
             if here.any():
                 self._background()
-                self._at = int(here.argmax())
+                self._show(int(here.argmax()))
                 return False, self._since(decided)
             # An occasional check is enough, since the transition holds the time of delivery.
             batches += 1
@@ -292,11 +289,11 @@ class PacketNetwork:
         if (paid := self._delivered(number)) is not None:
             return True, paid
         # The episode is truncated: the reward is the delay up to now, and the last observation stays.
-        self._cut, self._over = seen, True
+        (self.observation, self.mask), self._over = seen, True
         return False, self._since(decided)
 
     def _since(self, decided: int) -> float:
-        return -(self.simulation.now - decided) * self.simulation.cycle_ns * 1e-3
+        return -(self.simulation.now - decided) * self._cycle_ns * 1e-3
 
     def _delivered(self, number: int) -> float | None:
         for rows in self._ring.new():
@@ -309,17 +306,17 @@ class PacketNetwork:
 
     def _next_start(self) -> bool:
         """Run to the first decision of an episode; false if the network's time is over before."""
-        self._at = -1
+        self._show(-1)
         while self._count or self._collect(self._end):
-            if self.options.control != "packet":
-                self._at = 0
+            if self._control != "packet":
+                self._show(0)
                 return True
             # The agent gets a random packet of the cycle that is at its first decision.
             decisions = self.simulation.decisions()
             self._background()
             starts = np.flatnonzero(decisions["hops"] == 0)
             if len(starts):
-                self._at = int(starts[self._random.integers(len(starts))])
+                self._show(int(starts[self._random.integers(len(starts))]))
                 self._ring.skip()
                 self._followed = (int(decisions["source"][self._at]), int(decisions["sequence"][self._at]))
                 return True
@@ -328,20 +325,21 @@ class PacketNetwork:
 
     def _collect(self, end: float) -> int:
         """Run to the next cycle with decisions, before cycle `end`; returns their number."""
-        while self.simulation.now < end and not self._finished():
-            self._count = self._batch.collect(int(min(_STRIDE, end - self.simulation.now)))
-            if self._count:
-                if self._blocks is not None:
-                    self._blocks.write(self._count)
-                if self.options.control == "decision":
-                    self._delay = self._delays()
-                return self._count
-        self._count = 0
-        return 0
+        self._count, now = 0, self.simulation.now
+        while not self._count and now < end and not self._finished():
+            self._count = self._batch.collect(int(min(_STRIDE, end - now)))
+            now = self.simulation.now
+        self._ended = now >= self._end or self._finished()
+        self.time_ns = now * self._cycle_ns
+        if self._count and self._blocks is not None:
+            self._blocks.write(self._count)
+        if self._count and self._control == "decision":
+            self._delay = self._delays()
+        return self._count
 
     def _apply(self) -> None:
         self._batch.apply(self._actions[: self._count])
-        self._count = 0
+        self._count, self._at = 0, -1
 
     def _background(self) -> None:
         """Decide for all rows of the cycle; the agent's action then replaces its row."""
@@ -356,6 +354,8 @@ class PacketNetwork:
 
     def _finished(self) -> bool:
         """Whether the workload is done, the network empty, and every transition recorded."""
+        if not self._has_jobs:
+            return False
         simulation = self.simulation
         refuse_stuck(simulation)
         return (

@@ -110,8 +110,9 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         check_options(options)
         super().reset(seed=seed)
-        self._network.reset(seed, fallback=int(self.np_random.integers(2**31)))
-        return self._network.observation.copy(), self._info()
+        network = self._network
+        network.reset(seed, fallback=0 if network.seeded else int(self.np_random.integers(2**31)))
+        return network.observation.copy(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Decide.
@@ -123,8 +124,10 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate.
             CoreError: `reset()` was not called, or the ranks of a workload wait for ever.
         """
-        reward, terminated, truncated = self._network.step(whole(action))
-        return self._network.observation.copy(), reward, terminated, truncated, self._info()
+        slot, network = whole(action), self._network
+        network.check(slot)
+        reward, terminated, truncated = network.step(slot)
+        return network.observation.copy(), reward, terminated, truncated, self._info()
 
     def render(self) -> str | None:  # type: ignore[override]
         """The present decision as text."""
@@ -133,8 +136,8 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def _info(self) -> dict[str, Any]:
         network = self._network
         return {
-            "action_mask": self.action_masks(),
+            "action_mask": network.mask.copy(),
             "router": network.router,
-            "time_ns": network.simulation.time_ns,
+            "time_ns": network.time_ns,
             "invalid_actions": network.invalid_actions,
         }

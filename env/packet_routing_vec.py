@@ -108,7 +108,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
     def action_masks(self) -> NDArray[np.bool_]:
         """True for slots with a candidate, [K, slots]."""
-        return self._info["action_mask"].copy()
+        return np.array([network.mask for network in self._networks])
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -144,47 +144,56 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             ConfigError: as `PacketRoutingEnv.step`; then no network has made the step.
             CoreError: with `autoreset_mode` Disabled, an episode is over and was not reset.
         """
+        results = self._decide(actions)
+        self._reward[:], self._terminated[:], self._truncated[:] = zip(*results, strict=True)
+        final: dict[str, Any] = {}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            ended = self._terminated | self._truncated
+            if ended.any():
+                final = self._final(ended)
+                for done in np.flatnonzero(ended):
+                    self._networks[done].reset(None, fallback=0)
+        self._look()
+        out, infos = self._out, {**self._infos(), **final}
+        return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), infos
+
+    def _decide(self, actions: ArrayLike) -> list[tuple[float, bool, bool]]:
+        """Decide in every network; returns reward, terminated and truncated of each. See `step`."""
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ConfigError(
                 f"actions: {chosen.dtype} of shape {chosen.shape}; give whole numbers of shape ({self.num_envs},)"
             )
         mode = self.autoreset_mode
-        over = self._terminated | self._truncated if mode is not AutoresetMode.SAME_STEP else ~self._all
+        over = ~self._all if mode is AutoresetMode.SAME_STEP else self._terminated | self._truncated
         if mode is AutoresetMode.DISABLED and over.any():
             numbers = ", ".join(map(str, np.flatnonzero(over)))
             raise CoreError(f"step(): episodes {numbers} are over; call reset(options={{'reset_mask': ...}}) first")
+        steps = list(zip(self._networks, chosen.tolist(), over.tolist(), strict=True))
         # All actions are checked first, so that a refused step changes no network.
-        for k, network in enumerate(self._networks):
-            if not over[k]:
-                network.check(int(chosen[k]))
-        for k, network in enumerate(self._networks):
-            if over[k]:
+        for network, slot, begins in steps:
+            if not begins:
+                network.check(slot)
+        results = []
+        for network, slot, begins in steps:
+            if begins:
                 network.reset(None, fallback=0)
-                self._reward[k], self._terminated[k], self._truncated[k] = 0.0, False, False
+                results.append((0.0, False, False))
             else:
-                self._reward[k], self._terminated[k], self._truncated[k] = network.step(int(chosen[k]))
-        ended = self._terminated | self._truncated
-        final: dict[str, Any] = {}
-        if mode is AutoresetMode.SAME_STEP and ended.any():
-            final = self._final(ended)
-            for done in np.flatnonzero(ended):
-                self._networks[done].reset(None, fallback=0)
-        self._look()
-        out, infos = self._out, {**self._infos(), **final}
-        return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), infos
+                results.append(network.step(slot))
+        return results
 
     def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The present decisions as text, one per network."""
         return tuple(network.describe() for network in self._networks) if self.render_mode == "ansi" else None
 
     def _look(self) -> None:
-        for k, network in enumerate(self._networks):
-            self._observation[k] = network.observation
-            self._info["action_mask"][k] = network.mask
-            self._info["router"][k] = network.router
-            self._info["time_ns"][k] = network.simulation.time_ns
-            self._info["invalid_actions"][k] = network.invalid_actions
+        networks, info = self._networks, self._info
+        np.concatenate([network.observation for network in networks], out=self._observation.reshape(-1))
+        np.concatenate([network.mask for network in networks], out=info["action_mask"].reshape(-1))
+        info["router"][:] = [network.router for network in networks]
+        info["time_ns"][:] = [network.time_ns for network in networks]
+        info["invalid_actions"][:] = [network.invalid_actions for network in networks]
 
     def _final(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """The last observations and infos of the ended episodes."""
@@ -194,8 +203,9 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             observations[k] = self._observation[k].copy()
         info: dict[str, Any] = {}
         for name, values in self._info.items():
-            info[name] = np.where(ended.reshape(-1, *[1] * (values.ndim - 1)), values, np.zeros_like(values))
-            info[f"_{name}"] = ended
+            info[name], info[f"_{name}"] = values.copy(), ended
+            if not ended.all():
+                info[name][~ended] = 0
         return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended}
 
     def _reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:

@@ -39,7 +39,7 @@ class Sb3PacketRouting(VecEnv):
         self.render_mode = None
         super().__init__(num_envs, self.networks.single_observation_space, self.networks.single_action_space)
         self._actions = np.zeros(num_envs, np.int64)
-        self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, np.int64)
+        self._return, self._length = [0.0] * num_envs, [0] * num_envs
 
     def reset(self) -> NDArray[np.float32]:
         """Begin an episode in every network, with the seeds of `seed()`."""
@@ -48,7 +48,7 @@ class Sb3PacketRouting(VecEnv):
         self._reset_options()
         observation, info = self.networks.reset(seed=seeds if any(seed is not None for seed in seeds) else None)
         self.reset_infos = [{"action_mask": mask} for mask in info["action_mask"]]
-        self._return[:], self._length[:] = 0, 0
+        self._return, self._length = [0.0] * self.num_envs, [0] * self.num_envs
         return observation
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
@@ -57,17 +57,23 @@ class Sb3PacketRouting(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Decide in every network."""
-        observation, reward, terminated, truncated, info = self.networks.step(self._actions)
-        done = terminated | truncated
-        self._return += reward
-        self._length += 1
-        infos: list[dict[str, Any]] = [{"action_mask": mask} for mask in info["action_mask"]]
-        for k in np.flatnonzero(done):
-            infos[k]["terminal_observation"] = info["final_obs"][k]
-            infos[k]["TimeLimit.truncated"] = bool(truncated[k] and not terminated[k])
-            infos[k]["episode"] = {"r": float(self._return[k]), "l": int(self._length[k]), "t": 0.0}
-        self._return[done], self._length[done] = 0, 0
-        return observation, reward.astype(np.float32), done, infos
+        networks = self.networks._networks
+        rewards, done, infos = [], [], []
+        for k, (reward, terminated, truncated) in enumerate(self.networks._decide(self._actions)):
+            self._return[k] += reward
+            self._length[k] += 1
+            end: dict[str, Any] = {}
+            if terminated or truncated:
+                end["terminal_observation"] = networks[k].observation.copy()
+                end["TimeLimit.truncated"] = truncated and not terminated
+                end["episode"] = {"r": self._return[k], "l": self._length[k], "t": 0.0}
+                self._return[k], self._length[k] = 0.0, 0
+                networks[k].reset(None, fallback=0)
+            rewards.append(reward)
+            done.append(terminated or truncated)
+            infos.append({"action_mask": networks[k].mask.copy(), **end})
+        observation = np.array([network.observation for network in networks])
+        return observation, np.array(rewards, np.float32), np.array(done), infos
 
     def action_masks(self) -> NDArray[np.bool_]:
         """True for slots with a candidate, [K, slots]."""

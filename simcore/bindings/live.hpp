@@ -13,6 +13,10 @@ inline bool is_built(const pybind11::handle& object) {
   return instance->get_value_and_holder().holder_constructed();
 }
 
+inline flitgym::CoreError never_built(const std::string& where) {
+  return flitgym::CoreError(where + ": this object was never initialised (__new__ without __init__)");
+}
+
 // The C++ object of a Python object. `where` names it in messages.
 template <class T>
 T& built(const pybind11::handle& item, const std::string& where) {
@@ -23,8 +27,7 @@ T& built(const pybind11::handle& item, const std::string& where) {
     throw flitgym::ConfigError(where + ": " + shown + " is of type " + type + ", not " +
                                pybind11::type::of<T>().attr("__name__").template cast<std::string>());
   }
-  if (!is_built(item))
-    throw flitgym::CoreError(where + ": this object was never initialised (__new__ without __init__)");
+  if (!is_built(item)) throw never_built(where);
   return item.cast<T&>();
 }
 
@@ -44,8 +47,8 @@ struct type_caster<Live<T>> {
   PYBIND11_TYPE_CASTER(Live<T>, make_caster<T>::name);
   bool load(handle source, bool) {
     if (!isinstance<T>(source)) return false;
-    const std::string type = pybind11::str(pybind11::type::of(source).attr("__name__"));
-    value = {&built<T>(source, type), source};
+    if (!is_built(source)) throw never_built(pybind11::str(pybind11::type::of(source).attr("__name__")));
+    value = {&source.cast<T&>(), source};
     return true;
   }
 };

@@ -69,18 +69,26 @@ def test_batch_copies_nothing() -> None:
     assert (rings[0]["reward"][: batch.filed(0)] < 0).all()
 
 
-def test_batch_is_the_same_network_as_the_environment() -> None:
-    batch = PacketBatch(2, world=TRIANGLE)
+@pytest.mark.parametrize("keywords", [{"world": TRIANGLE}, {"overrides": ["topology=dragonfly_72", "traffic=mixed"]}])
+def test_batch_is_the_same_network_as_the_environment(keywords: Any) -> None:
+    batch = PacketBatch(2, **keywords)
     batch.reset(seed=3)
-    env = PacketRoutingEnv(world=TRIANGLE)
-    observation, info = env.reset(seed=4)
+    env = PacketRoutingEnv(**keywords)
+    shown = env.reset(seed=4)
     for step in range(50):
         n = batch.collect()
-        rows = np.flatnonzero(batch.network[:n] == 1)
-        for row in rows:
-            np.testing.assert_array_equal(batch.observation[row], observation)
-            observation, _, _, _, info = env.step(int(choose(info["action_mask"], step)))
-        batch.apply(choose(batch.mask[:n], step))
+        actions, delays = choose(batch.mask[:n], step), batch._built().path_delay_us()
+        for row in np.flatnonzero(batch.network[:n] == 1):
+            for observation, info in (shown, env.reset()):
+                np.testing.assert_array_equal(batch.observation[row], observation)
+                np.testing.assert_array_equal(batch.mask[row], info["action_mask"])
+                assert (info["router"], info["time_ns"]) == (batch.router[row], batch.time_ns[1])
+                # The environment returns copies, so the caller may write to them.
+                observation[:], info["action_mask"][:] = -1, False
+            observation, reward, terminated, truncated, info = env.step(int(actions[row]))
+            assert (reward, terminated, truncated) == (-delays[row, actions[row]], True, False)
+            shown = observation, info
+        batch.apply(actions)
     assert batch.time_ns.shape == (2,)
     assert batch.seam["slots"] == 8
 

@@ -38,6 +38,11 @@ def test_it_is_what_sb3_makes_of_single_environments(control: str) -> None:
                 np.testing.assert_array_equal(one[3][k][key], other[3][k][key])
             assert one[3][k]["episode"]["r"] == pytest.approx(other[3][k]["episode"]["r"], abs=1e-5)
             assert one[3][k]["episode"]["l"] == other[3][k]["episode"]["l"]
+            one[3][k]["terminal_observation"][:] = -1
+        for info, mask in zip(one[3], ours.action_masks(), strict=True):
+            np.testing.assert_array_equal(info["action_mask"], mask)
+            info["action_mask"][:] = False
+        one[0][:] = -1  # the environment returns copies, so the caller may write to them
     assert ends >= (1 if control == "all" else 4)
 
 
