@@ -173,7 +173,7 @@ def test_next_observations_of_another_length(tmp_path: Path, of_par: Dataset) ->
     place = table.schema.get_field_index("next_observation")
     wrong = table.set_column(place, table.schema.field(place), pa.array(lists, table.schema.field(place).type))
     pq.write_table(wrong, path)
-    with pytest.raises(ConfigError, match="column 'next_observation' holds .*, not lists of"):
+    with pytest.raises(ConfigError, match=r"column 'next_observation' holds .*, not lists of"):
         Dataset.load(path)
 
 
