@@ -66,15 +66,15 @@ class Dataset:
             OSError: the file cannot be written; nothing is left behind.
         """
         import pyarrow as pa
+        import pyarrow.compute as pc
         import pyarrow.parquet as pq
 
         columns = {name: _arrow(self.rows[name]) for name in COLUMNS}
-        # Parquet has no column for rows that have no next decision, so these rows hold null instead of zeros.
+        # Rows without a next decision hold null instead of zeros. The type of these lists has no fixed length, because
+        # pyarrow before version 26 cannot read null in a list of fixed length (Arrow's issue 35692).
         final = pa.array(~self.rows["next_mask"].any(axis=1))
         for name in ("next_observation", "next_mask"):
-            columns[name] = pa.FixedSizeListArray.from_arrays(
-                columns[name].values, columns[name].type.list_size, mask=final
-            )
+            columns[name] = pc.if_else(final, None, columns[name].cast(pa.list_(columns[name].type.value_type)))
         table = pa.table(columns)
         about = json.dumps({"format": FORMAT, **self.about}, sort_keys=True).encode()
         with atomic_path(path) as temporary:
@@ -159,6 +159,7 @@ def _arrow(values: NDArray[Any]) -> Any:
 
 def _numpy(column: Any, name: str, about: Mapping[str, Any]) -> NDArray[Any]:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if name in _SCALARS:
         values = column.to_numpy()
@@ -166,7 +167,8 @@ def _numpy(column: Any, name: str, about: Mapping[str, Any]) -> NDArray[Any]:
             raise ValueError(f"column '{name}' holds {values.dtype}, not {np.dtype(_SCALARS[name])}")
         return np.array(values)
     size, kind = about[_LISTS[name][0]], _LISTS[name][1]
-    if not pa.types.is_fixed_size_list(column.type) or column.type.list_size != size:
+    lists = pa.types.is_fixed_size_list(column.type) or pa.types.is_list(column.type)
+    if not lists or not (pc.list_value_length(column).drop_null().to_numpy() == size).all():
         raise ValueError(f"column '{name}' holds {column.type}, not lists of {size}")
     whole = np.zeros((len(column), size), kind)
     known = column.is_valid().to_numpy()

@@ -7,7 +7,9 @@ sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same laun
 import itertools
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -185,6 +187,14 @@ def _words(override: Override) -> list[str]:
 def register(sweep: Sweep) -> None:
     """Register the plugins with Hydra, and connect them to the sweep of this command."""
     _current[:] = [sweep]
-    sys.modules[PACKAGE] = sys.modules[__name__]  # Hydra finds the classes of plugins by importing their module
+    Plugins.instance()  # loads the installed plugins of Hydra
+    # Hydra finds the classes of plugins by importing their module, and before it the package. Installed plugins share
+    # this package, and without any it does not exist.
+    package = PACKAGE.partition(".")[0]
+    try:
+        import_module(package)
+    except ModuleNotFoundError:
+        sys.modules[package] = ModuleType(package)
+    sys.modules[PACKAGE] = sys.modules[__name__]
     for plugin in (GridSweeper, LocalLauncher, RayLauncher, SubmititLocalLauncher, SubmititSlurmLauncher):
         Plugins.instance().register(plugin)

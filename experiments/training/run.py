@@ -176,7 +176,7 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
     try:
         agent = agent_class(settings, world, rounds=config.rounds, seed=config.seed, device=device)
     except (RuntimeError, AssertionError) as error:
-        if device == "cpu":
+        if device == "cpu" or isinstance(error, CoreError):
             raise
         why = str(error).strip().splitlines()[0]
         raise ConfigError(f"device: torch cannot use '{device}' ({why}); auto = a GPU if there is one") from error

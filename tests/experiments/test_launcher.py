@@ -2,6 +2,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,3 +67,17 @@ def test_a_node_without_access_to_the_results_is_reported(tmp_path: Path, here: 
     for folder, mark in ((here, tmp_path / "results" / ".shared-1"), (tmp_path / "gone", tmp_path / "results" / "x")):
         error, value = _run(pow, (2, 3), str(folder), str(mark), 1.0, None, 0)
         assert (str(error), value) == (unseen, None)
+
+
+def test_a_sweep_needs_no_other_plugin_of_hydra(tmp_path: Path) -> None:
+    words = ["-m", "topology=dragonfly_72", "routing=minimal,par", "run.warmup_ns=200", "run.measure_ns=300"]
+    program = f"""
+import sys
+sys.modules["hydra_plugins"] = None  # an import of it fails, as if no plugin were installed
+sys.argv = ["flitgym-simulate", *{words}]
+from flitgym.experiments.entry import simulate
+simulate()
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("results/default/*/result.json"))) == 2

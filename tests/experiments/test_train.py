@@ -183,6 +183,15 @@ def test_wrong_arguments_stop_before_the_first_round(tmp_path: Path, words: list
     assert not (tmp_path / "run" / "policy.safetensors").exists()
 
 
+def test_an_error_of_the_core_is_not_an_error_of_the_device(tmp_path: Path, monkeypatch):
+    def broken(*_: Any, **__: Any) -> None:
+        raise CoreError("a broken invariant")
+
+    monkeypatch.setattr(dqn.Agent, "__init__", broken)
+    with pytest.raises(CoreError, match="a broken invariant"):
+        compose_and_train([*SMALL, *OWN["dqn"], "rounds=2", "device=cuda"], tmp_path / "run", [])
+
+
 def test_wrong_argument_on_the_command_line(tmp_path: Path):
     done = train(tmp_path, *SMALL, "rounds=2", "agent=dqqn")
     assert done.returncode == 2
