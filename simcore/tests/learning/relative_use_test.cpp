@@ -78,7 +78,7 @@ TEST(price_and_slack_by_hand) {
   }
 }
 
-// A packet of 14 flits needs 280 cycles on a link, about two mean hops. It begins to be late after three times this time.
+// A packet of 14 flits needs 280 cycles on a link, about two mean hops. It begins to be late after three times this.
 TEST(a_long_packet_is_late_after_longer_waits) {
   Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", kSeam}, {"uniform", {}})));
   for (const auto& [cycles, lateness] : {std::pair{800u, 0.0}, {840u, 0.0}, {1260u, 0.5}, {1680u, 1.0}, {2000u, 1.0}}) {
