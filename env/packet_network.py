@@ -80,6 +80,8 @@ class PacketNetwork:
     def _show(self, at: int) -> None:
         """Present the decision of row `at`; -1: none."""
         self._at = at
+        self.observation: NDArray[np.float32]
+        self.mask: NDArray[np.bool_]
         if at >= 0:
             self.observation, self.mask = self._rows[at], self._masks[at]
             self.router = self._routers.item(at)
