@@ -33,7 +33,7 @@ namespace flitgym {
 namespace {
 
 // Parameters of another topology's component of the same name are accepted if they have the default value.
-Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const std::string& topology) {
+Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, const Network& net) {
   Values own = given;
   const auto has = [](const RoutingSpec& s, const std::string& key) {
     const auto own_params = params_of(s);
@@ -46,7 +46,9 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, 
       if (found == given.end() || has(spec, p.key)) continue;
       if (to_string(found->second) != to_string(p.fallback))
         throw ConfigError("routing." + spec.name + "." + p.key + ": " + to_string(found->second) +
-                          " has no effect on topology '" + topology + "'; it is for " + join(at->second.topologies));
+                          " has no effect on topology '" + net.topology_name + "'" +
+                          (net.damaged ? " with failed links" : "") + "; it is for " + join(at->second.topologies) +
+                          (net.damaged ? " without failures" : ""));
       own.erase(p.key);
     }
   return own;
@@ -99,7 +101,7 @@ std::vector<Outage> wire(const Config& config, Network& net) {
 void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, params_of(spec),
-                      without_defaults_of_others(spec, config.routing.values, net.topology_name));
+                      without_defaults_of_others(spec, config.routing.values, net));
   net.routing_name = spec.name;
   net.config.routing = {spec.name, params.values()};
   net.given_table = config.table;

@@ -104,6 +104,10 @@ TEST(preferred_relation) {
   CHECK_EQ(preferred->vcs, widest->vcs);
   CHECK(agent(tree, "preferred", true)->candidates == widest->candidates);
   CHECK(agent(ring, "preferred", false)->candidates == widest->candidates);
+  // The variant of up_down for failed links has no such classes.
+  Config wanted = config(tree, hpdc21(), {"up_down", {{"vc_classes", i64{6}}}}, {"uniform", {}});
+  wanted.failures = {{"events", std::string("0-2@500000")}};
+  CHECK_THROWS(ConfigError, build(wanted), "routing.up_down.vc_classes", "with failed links", "without failures");
 }
 
 // Three sources send to terminal 4, one of them through the only link between the leaves. In one class, the flow from 1
