@@ -3,10 +3,10 @@
 // accepts no more; then every path has the queue, and a detour only fills the buffers of other packets. The utilisation
 // tells the two cases apart. A packet at its first router that did not wait meets short queues, and may avoid them.
 //
-// Each router measures the share of time in which its own links send, as a running mean. The utilisation of a path is
-// the largest of its links. Routers learn it from feedback, in a table with the rows of the table of lost time
-// (relative_lost_by_source). A packet carries one number back: packets with an even sequence number report the lost
-// time, those with an odd one the utilisation. So the feedback has the size that it has without this block.
+// Each router measures the share of time in which its own links send, as a running mean. price() combines the
+// utilisations of a path. Routers learn the price of the later links from feedback, in a table with the rows of the
+// table of lost time (relative_lost_by_source). A packet carries one number back: packets with an even sequence number
+// report the lost time, those with an odd one the price.
 //
 // relative_use_trend keeps a second running mean of the lost time, which follows reports faster. While it is above the
 // slow mean, the congestion of a path grows, for example because the traffic has changed.
@@ -199,10 +199,9 @@ ObservationSpec block(std::string name, std::string summary) {
       .name = std::move(name),
       .summary = std::move(summary),
       .general = {{"slack", 0, 1,
-                   "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w / 0.5 - 1, "
+                   "1 - the lowest price of a path through a slot that is a hop closer, at least 0; times w / d - 1, "
                    "limited to 0 and 1; w is the age since the NIC accepted the packet, in mean hops, minus the hops; "
-                   "the 0.5 grows "
-                   "to three times the time of the packet on a link"}},
+                   "d is 0.5, or three times the time of the packet on a link if that is longer"}},
       .per_slot =
           {{"lost", 0, kMostRelative, "time lost to queueing, running mean / mean hop"},
            {"busy", 0, kMostRelative,

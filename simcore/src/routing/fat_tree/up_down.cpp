@@ -40,7 +40,8 @@ u32 least_congested(const Network& net, const State& s, const CongestionMeasure&
   return best;
 }
 
-// Destinations at regular distances, as in a shuffle, take all classes.
+// The second term separates destinations at distances that are multiples of `classes`, as in a shuffle. Distances that
+// are multiples of its square still have a common class.
 u32 class_of(const Network& net, const Packet& p) {
   const u32 classes = net.routing_facts.classes;
   return (p.destination + p.destination / classes) % classes;
