@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,8 @@ class PacketBatch:
 
     Args:
         num_envs: K.
+        threads: number of threads that share the networks; 0 = one per core. The results do not depend on it. Threads
+            help from about 500 decisions per step on.
         **keywords: `world`, `overrides`, `vary`, `slots`, `observation`, `reward`, `relation`, `slots_by`,
             `decisions`, `flowlet_gap_ns` and `record` of `PacketOptions`. A ring holds `record` transitions, which must
             be at least the number recorded between two calls of `take()`. The other options of `PacketOptions` concern
@@ -82,13 +85,15 @@ class PacketBatch:
     router: NDArray[np.uint32]
     decision: NDArray[np.uint64]
 
-    def __init__(self, num_envs: int = 1, **keywords: Any) -> None:
+    def __init__(self, num_envs: int = 1, threads: int = 1, **keywords: Any) -> None:
         for key in keywords:
             if key not in self.KEYWORDS:
                 raise ConfigError(unknown(type(self).__name__, key, self.KEYWORDS, "keyword"))
         if num_envs < 1:
             raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
-        self.num_envs = num_envs
+        if threads < 0:
+            raise ConfigError(f"threads: {threads}; it is 0 (one per core) or more")
+        self.num_envs, self.threads = num_envs, threads
         self.options = PacketOptions.read(keywords, type(self).__name__)
         self._parts = self.options.parts()
         self.simulations: list[Simulation] = []
@@ -247,7 +252,7 @@ class PacketBatch:
         return self._batch
 
     def _look(self) -> None:
-        self._batch = batch = SimulationBatch(list(self.simulations))
+        self._batch = batch = SimulationBatch(list(self.simulations), self.threads or os.cpu_count() or 1)
         self.observation, self.mask, self.decision = batch.observation, batch.mask, batch.decision
         self.network, self.router = batch.network, batch.router
         if self._blocks is not None:

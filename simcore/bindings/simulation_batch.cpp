@@ -2,14 +2,19 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <exception>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "exclusive.hpp"
 #include "learning.hpp"
 #include "live.hpp"
 #include "simcore/registry.hpp"
+#include "team.hpp"
 #include "views.hpp"
 
 namespace py = pybind11;
@@ -18,11 +23,11 @@ using namespace flitgym;
 namespace {
 
 // Several networks whose decisions form one batch. Each network advances to its next cycle with a decision, so the
-// networks may be at different cycles.
+// networks may be at different cycles. With several threads, each advances the networks of its share.
 class SimulationBatch {
  public:
   // The caller may change its list later, so the simulations are held one by one.
-  explicit SimulationBatch(const py::list& simulations) {
+  SimulationBatch(const py::list& simulations, u32 threads) : threads_(threads) {
     if (simulations.empty()) throw ConfigError("SimulationBatch(): the list of simulations is empty");
     std::size_t most = 0;
     for (const py::handle& item : simulations) {
@@ -48,6 +53,8 @@ class SimulationBatch {
     for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
     decision_.resize(most);
     counts_.assign(sims_.size(), 0);
+    first_.assign(sims_.size(), 0);
+    raised_.resize(sims_.size());
     for (const Simulation* sim : sims_) filed_.push_back(sim->state().part.learning.transitions);
     for (u32 k = 0; k < sims_.size(); k++) take_over(k);
     waiting_ = count_ > 0;
@@ -68,12 +75,19 @@ class SimulationBatch {
     most_filed_ = 0;
     std::vector<std::unique_ptr<Exclusive>> held = hold();
     const py::gil_scoped_release release;
-    // Rows of pending decisions may lie where other rows will be written, so they are moved out first.
+    stopped_ = false;
+    // Rows of pending decisions may lie where other rows will be written, so they are moved out first. Several threads
+    // write all rows elsewhere, because the place of a network's rows depends on the networks before it.
+    const bool together = gather_threads() > 1;
     for (Simulation* sim : sims_)
-      if (sim->state().part.totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
+      if (together || (sim->state().part.totals.collected && is_ours(*sim))) own_rows(sim->network(), sim->batch());
+    if (together) on_all_threads([&](u32 k, bool looks) { advance(k, most_cycles, looks); });
     for (u32 k = 0; k < sims_.size(); k++) {
       try {
-        advance(k, most_cycles);
+        if (together && raised_[k]) std::rethrow_exception(raised_[k]);
+        place_rows(k);
+        if (!together) advance(k, most_cycles, true);
+        add_rows(k);
       } catch (const CoreError& error) {
         count_ = 0;
         throw CoreError("SimulationBatch: network " + std::to_string(k) + ": " + error.what());
@@ -114,20 +128,22 @@ class SimulationBatch {
     if (logs) check_log_probabilities(*log_probability);
     const py::gil_scoped_release release;
     // All networks are applied even if one raises. The others can continue after the next collect().
-    std::string raised;
-    u32 at = 0;
-    for (u32 k = 0; k < sims_.size(); k++) {
-      if (counts_[k] == 0) continue;
-      try {
-        sims_[k]->apply(&actions_[at], counts_[k], logs ? logs + at : nullptr);
-      } catch (const CoreError& error) {
-        raised +=
-            (raised.empty() ? "" : "\n") + ("SimulationBatch: network " + std::to_string(k) + ": ") + error.what();
-      }
-      at += counts_[k];
-    }
+    const auto apply_to = [&](u32 k, bool) {
+      if (counts_[k] > 0) sims_[k]->apply(&actions_[first_[k]], counts_[k], logs ? logs + first_[k] : nullptr);
+    };
+    on_all_threads(apply_to);
     waiting_ = false;
-    if (!raised.empty()) throw CoreError(raised);
+    std::string messages;
+    for (u32 k = 0; k < sims_.size(); k++) {
+      if (!raised_[k]) continue;
+      try {
+        std::rethrow_exception(std::exchange(raised_[k], nullptr));
+      } catch (const CoreError& error) {
+        messages +=
+            (messages.empty() ? "" : "\n") + ("SimulationBatch: network " + std::to_string(k) + ": ") + error.what();
+      }
+    }
+    if (!messages.empty()) throw CoreError(messages);
   }
 
   // A delay of each slot. Only the rows of present decisions are written.
@@ -186,28 +202,54 @@ class SimulationBatch {
     return at >= observation_.data() && at < observation_.data() + observation_.size();
   }
 
-  // Advances network k to its next decisions unless it has pending ones, and appends their rows.
-  void advance(u32 k, u64 most_cycles) {
+  // The number of threads that share the networks.
+  u32 gather_threads() {
+    const u32 wanted = std::min<u32>(threads_, static_cast<u32>(sims_.size()));
+    if (wanted > 1 && (!team_ || !team_->here())) team_ = std::make_unique<Team>(wanted);
+    return team_ ? team_->size() : 1;
+  }
+  // Calls work(k, whether this is the caller's thread) for every network k. An exception is kept in raised_[k].
+  template <class Work>
+  void on_all_threads(Work&& work) {
+    const u32 size = gather_threads();
+    const auto work_share = [&](u32 i) {
+      for (std::size_t k = sims_.size() * i / size; k < sims_.size() * (i + 1) / size; k++) {
+        raised_[k] = nullptr;
+        try {
+          work(static_cast<u32>(k), i == 0);
+        } catch (...) {
+          raised_[k] = std::current_exception();
+        }
+      }
+    };
+    if (size > 1) team_->run(work_share);
+    else work_share(0);
+  }
+
+  // Advances network k to its next decisions unless it has pending ones. `looks`: checks for Ctrl-C.
+  void advance(u32 k, u64 most_cycles, bool looks) {
     Simulation& sim = *sims_[k];
-    Batch& b = sim.batch();
     const bool stands = sim.state().part.totals.collected;
-    if (stands && b.decisions.count > 0) {
-      std::copy_n(b.decisions.observation, std::size_t{b.decisions.count} * width_,
-                  observation_.data() + std::size_t{count_} * width_);
-      std::copy_n(b.decisions.mask, std::size_t{b.decisions.count} * slots_,
-                  mask_.data() + std::size_t{count_} * slots_);
-    }
-    b.decisions.observation = observation_.data() + std::size_t{count_} * width_;
-    b.decisions.mask = mask_.data() + std::size_t{count_} * slots_;
-    counts_[k] = stands ? b.decisions.count : 0;
+    counts_[k] = stands ? sim.batch().decisions.count : 0;
     if (stands && counts_[k] == 0) sim.apply(nullptr, 0);
-    for (u64 cycle = 0; counts_[k] == 0 && cycle < most_cycles; cycle++) {
+    for (u64 cycle = 0; counts_[k] == 0 && cycle < most_cycles && !stopped_; cycle++) {
       counts_[k] = sim.collect();
       if (counts_[k] > 0) break;
       sim.apply(nullptr, 0);
-      look_up();
+      if (looks) look_up();
     }
-    add_rows(k);
+  }
+  // Moves the pending rows of network k behind those of the networks before it. Later decisions are written there, too.
+  void place_rows(u32 k) {
+    Decisions& d = sims_[k]->batch().decisions;
+    float* const rows = observation_.data() + std::size_t{count_} * width_;
+    u8* const mask = mask_.data() + std::size_t{count_} * slots_;
+    if (sims_[k]->state().part.totals.collected && d.count > 0) {
+      std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
+      std::copy_n(d.mask, std::size_t{d.count} * slots_, mask);
+    }
+    d.observation = rows;
+    d.mask = mask;
   }
 
   // Checks for Ctrl-C about 20 times per second, however long a cycle takes.
@@ -217,7 +259,9 @@ class SimulationBatch {
     if (now - looked_up_ < std::chrono::milliseconds(50)) return;
     looked_up_ = now;
     const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (PyErr_CheckSignals() == 0) return;
+    stopped_ = true;
+    throw py::error_already_set();
   }
 
   // Another caller may have advanced a simulation, or restored another state.
@@ -235,6 +279,7 @@ class SimulationBatch {
     Simulation& sim = *sims_[k];
     const Batch& b = sim.batch();
     const u64 first = sim.state().part.learning.decisions;
+    first_[k] = count_;
     for (u32 j = 0; j < counts_[k]; j++) {
       network_[count_ + j] = k;
       router_[count_ + j] = b.router[b.decisions.request[j]];
@@ -246,15 +291,10 @@ class SimulationBatch {
   void take_over(u32 k) {
     Simulation& sim = *sims_[k];
     if (!sim.state().part.totals.collected) return;
-    Decisions& d = sim.batch().decisions;
-    if (d.count == 0) return;  // collect() continues from there
-    float* const rows = observation_.data() + std::size_t{count_} * width_;
-    u8* const mask = mask_.data() + std::size_t{count_} * slots_;
-    std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
-    std::copy_n(d.mask, std::size_t{d.count} * slots_, mask);
-    d.observation = rows;
-    d.mask = mask;
-    counts_[k] = d.count;
+    const u32 count = sim.batch().decisions.count;
+    if (count == 0) return;  // collect() continues from there
+    place_rows(k);
+    counts_[k] = count;
     add_rows(k);
   }
   void check_log_probabilities(const LogProbabilities& given) const {
@@ -270,13 +310,18 @@ class SimulationBatch {
 
   py::list held_;
   std::vector<Simulation*> sims_;
+  const u32 threads_;
+  std::unique_ptr<Team> team_;        // made when it is first needed
+  std::atomic<bool> stopped_{false};  // by Ctrl-C, between two cycles
   u32 slots_ = 0, width_ = 0, count_ = 0;
   bool waiting_ = false, busy_ = false;
   u64 cycles_ = 0;
   std::chrono::steady_clock::time_point looked_up_;
   std::vector<float> observation_, path_delay_, tolled_delay_;
   std::vector<u8> mask_;
-  std::vector<u32> network_, router_, actions_, counts_;
+  std::vector<u32> network_, router_, actions_;
+  std::vector<u32> counts_, first_;  // rows of each network, and its first row
+  std::vector<std::exception_ptr> raised_;
   std::vector<u64> decision_, filed_;
   u64 most_filed_ = 0;  // most transitions that a network filed between the last two collect()
 };
@@ -289,7 +334,7 @@ using Logs = std::optional<SimulationBatch::LogProbabilities>;
 
 void bind_simulation_batch(py::module_& m) {
   py::class_<SimulationBatch>(m, "SimulationBatch")
-      .def(py::init<const py::list&>(), py::arg("simulations"))
+      .def(py::init<const py::list&, u32>(), py::arg("simulations"), py::arg("threads") = 1)
       .def(
           "collect", [](Live<SimulationBatch> w, u64 most_cycles) { return w->collect(most_cycles); },
           py::arg("max_cycles"))

@@ -1,5 +1,6 @@
 """`PacketBatch`: no copies, numbered decisions, and transitions with the caller's columns."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,46 @@ def test_batch_says_what_is_wrong() -> None:
         PacketBatch(2, slot=3)
     with pytest.raises(ConfigError, match="unknown keyword 'episode_ns'"):
         PacketBatch(2, episode_ns=3)
+
+
+@pytest.mark.parametrize("observation", ["progress+path+queues", "relative+relative_lost"])
+def test_threads_change_nothing(observation: str) -> None:
+    played: list[list[Any]] = []
+    for threads in (1, 2, 3, 0):
+        batch = PacketBatch(K, threads=threads, overrides=DRAGONFLY, observation=observation)
+        batch.reset(seed=1)
+        seen: list[Any] = []
+        for step in range(200):
+            if step == 100:
+                batch = copy.deepcopy(batch)
+            n = batch.collect(max_cycles=1)  # some networks have no decision in this time
+            seen += [batch.network[:n].copy(), batch.decision[:n].copy(), batch.observation[:n].copy()]
+            if n:
+                batch.apply(choose(batch.mask[:n], step))
+        assert len({len(np.unique(networks)) for networks in seen[::3]}) > 1
+        taken = batch.take()
+        played.append([*seen, *(taken[name] for name in sorted(taken))])
+        assert batch.threads == threads
+    for other in played[1:]:
+        for one, two in zip(played[0], other, strict=True):
+            np.testing.assert_array_equal(one, two)
+    with pytest.raises(ConfigError, match="threads: -1"):
+        PacketBatch(2, threads=-1)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_names_its_network_and_the_others_continue(threads: int) -> None:
+    simulations = [PacketBatch(1, world=TRIANGLE).options.world.simulation("agent", seed) for seed in range(K)]
+    batch = SimulationBatch(simulations, threads)
+    n = batch.collect(1000)
+    own = batch.network[:n] == 1
+    simulations[1].apply(np.zeros(own.sum(), np.uint32))
+    with pytest.raises(CoreError, match="network 1 was advanced or restored"):
+        batch.apply(np.zeros(n, np.int64))
+    kept = batch.decision[:n][~own].copy()
+    n = batch.collect(1000)
+    np.testing.assert_array_equal(batch.decision[:n][batch.network[:n] != 1], kept)
+    assert 1 in batch.network[:n]
 
 
 # ---- Transitions ----
