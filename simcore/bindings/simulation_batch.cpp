@@ -2,13 +2,12 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <utility>
 
 #include "exclusive.hpp"
 #include "learning.hpp"
@@ -54,7 +53,6 @@ class SimulationBatch {
     decision_.resize(most);
     counts_.assign(sims_.size(), 0);
     first_.assign(sims_.size(), 0);
-    raised_.resize(sims_.size());
     for (const Simulation* sim : sims_) filed_.push_back(sim->state().part.learning.transitions);
     for (u32 k = 0; k < sims_.size(); k++) take_over(k);
     waiting_ = count_ > 0;
@@ -67,7 +65,7 @@ class SimulationBatch {
   SimulationBatch(const SimulationBatch&) = delete;
   SimulationBatch& operator=(const SimulationBatch&) = delete;
 
-  // After an error or Ctrl-C in one network, the others keep their decisions, and the next call returns these.
+  // After an error or Ctrl-C, the networks keep the decisions that they have reached. The next call returns these.
   u32 collect(u64 most_cycles) {
     const Busy busy(*this);
     if (waiting_) throw CoreError("SimulationBatch.collect() was called twice without apply()");
@@ -75,26 +73,25 @@ class SimulationBatch {
     most_filed_ = 0;
     std::vector<std::unique_ptr<Exclusive>> held = hold();
     const py::gil_scoped_release release;
-    stopped_ = false;
-    // Rows of pending decisions may lie where other rows will be written, so they are moved out first. Several threads
-    // write all rows elsewhere, because the place of a network's rows depends on the networks before it.
-    const bool together = gather_threads() > 1;
-    for (Simulation* sim : sims_)
-      if (together || (sim->state().part.totals.collected && is_ours(*sim))) own_rows(sim->network(), sim->batch());
-    if (together) on_all_threads([&](u32 k, bool looks) { advance(k, most_cycles, looks); });
+    const bool together = team_size() > 1;
+    if (together) {
+      advance_together(most_cycles);
+    } else {
+      // Rows of pending decisions may lie where other rows will be written, so they are moved out first.
+      for (Simulation* sim : sims_)
+        if (sim->state().part.totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
+    }
     for (u32 k = 0; k < sims_.size(); k++) {
-      try {
-        if (together && raised_[k]) std::rethrow_exception(raised_[k]);
-        place_rows(k);
-        if (!together) advance(k, most_cycles, true);
-        add_rows(k);
-      } catch (const CoreError& error) {
-        count_ = 0;
-        throw CoreError("SimulationBatch: network " + std::to_string(k) + ": " + error.what());
-      } catch (...) {
-        count_ = 0;
-        throw;
+      place_rows(k);
+      if (!together) {
+        try {
+          advance(k, most_cycles, [&] { look_up(); });
+        } catch (...) {
+          count_ = 0;
+          rethrow_named(k, std::current_exception());
+        }
       }
+      add_rows(k);
       // A simulation may have been restored to an earlier state.
       const u64 filed = sims_[k]->state().part.learning.transitions;
       most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
@@ -128,19 +125,17 @@ class SimulationBatch {
     if (logs) check_log_probabilities(*log_probability);
     const py::gil_scoped_release release;
     // All networks are applied even if one raises. The others can continue after the next collect().
-    const auto apply_to = [&](u32 k, bool) {
+    const Errors raised = on_all_threads([&](u32 k) {
       if (counts_[k] > 0) sims_[k]->apply(&actions_[first_[k]], counts_[k], logs ? logs + first_[k] : nullptr);
-    };
-    on_all_threads(apply_to);
+    });
     waiting_ = false;
     std::string messages;
-    for (u32 k = 0; k < sims_.size(); k++) {
-      if (!raised_[k]) continue;
+    for (u32 k = 0; k < raised.size(); k++) {
+      if (!raised[k]) continue;
       try {
-        std::rethrow_exception(std::exchange(raised_[k], nullptr));
+        rethrow_named(k, raised[k]);
       } catch (const CoreError& error) {
-        messages +=
-            (messages.empty() ? "" : "\n") + ("SimulationBatch: network " + std::to_string(k) + ": ") + error.what();
+        messages += (messages.empty() ? "" : "\n") + std::string(error.what());
       }
     }
     if (!messages.empty()) throw CoreError(messages);
@@ -181,6 +176,9 @@ class SimulationBatch {
   py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
+  // Cycles of a network without a decision between two checks for Ctrl-C. Such cycles take microseconds.
+  static constexpr u64 kRound = 1024;
+
   struct Busy {
     explicit Busy(SimulationBatch& batch) : busy(batch.busy_) {
       if (busy) throw CoreError("this SimulationBatch is busy in another thread; wait until it is done");
@@ -202,41 +200,75 @@ class SimulationBatch {
     return at >= observation_.data() && at < observation_.data() + observation_.size();
   }
 
-  // The number of threads that share the networks.
-  u32 gather_threads() {
+  using Errors = std::vector<std::exception_ptr>;  // by network, null without an error; empty if there is none
+
+  // The number of threads that share the networks. Starts them if they do not exist yet.
+  u32 team_size() {
     const u32 wanted = std::min<u32>(threads_, static_cast<u32>(sims_.size()));
     if (wanted > 1 && (!team_ || !team_->here())) team_ = std::make_unique<Team>(wanted);
     return team_ ? team_->size() : 1;
   }
-  // Calls work(k, whether this is the caller's thread) for every network k. An exception is kept in raised_[k].
+  // Calls work(k) for every network k, also after an error of another network.
   template <class Work>
-  void on_all_threads(Work&& work) {
-    const u32 size = gather_threads();
+  Errors on_all_threads(const Work& work) {
+    Errors raised;
+    std::mutex mutex;
+    const u32 size = team_size();
     const auto work_share = [&](u32 i) {
       for (std::size_t k = sims_.size() * i / size; k < sims_.size() * (i + 1) / size; k++) {
-        raised_[k] = nullptr;
         try {
-          work(static_cast<u32>(k), i == 0);
+          work(static_cast<u32>(k));
         } catch (...) {
-          raised_[k] = std::current_exception();
+          const std::lock_guard lock(mutex);
+          raised.resize(sims_.size());
+          raised[k] = std::current_exception();
         }
       }
     };
     if (size > 1) team_->run(work_share);
     else work_share(0);
+    return raised;
+  }
+  [[noreturn]] static void rethrow_named(u32 k, const std::exception_ptr& raised) {
+    try {
+      std::rethrow_exception(raised);
+    } catch (const CoreError& error) {
+      throw CoreError("SimulationBatch: network " + std::to_string(k) + ": " + error.what());
+    }
   }
 
-  // Advances network k to its next decisions unless it has pending ones. `looks`: checks for Ctrl-C.
-  void advance(u32 k, u64 most_cycles, bool looks) {
+  // Advances network k to its next decisions unless it has pending ones. Calls `check` after each cycle without one.
+  template <class Check>
+  void advance(u32 k, u64 most_cycles, const Check& check) {
     Simulation& sim = *sims_[k];
     const bool stands = sim.state().part.totals.collected;
     counts_[k] = stands ? sim.batch().decisions.count : 0;
     if (stands && counts_[k] == 0) sim.apply(nullptr, 0);
-    for (u64 cycle = 0; counts_[k] == 0 && cycle < most_cycles && !stopped_; cycle++) {
+    for (u64 cycle = 0; counts_[k] == 0 && cycle < most_cycles; cycle++) {
       counts_[k] = sim.collect();
       if (counts_[k] > 0) break;
       sim.apply(nullptr, 0);
-      if (looks) look_up();
+      check();
+    }
+  }
+  // The same for all networks, on all threads. The place of a network's rows depends on the networks before it, so each
+  // network first writes its rows into its own memory. The threads work in rounds, and Ctrl-C ends a round.
+  void advance_together(u64 most_cycles) {
+    for (Simulation* sim : sims_) {
+      if (!sim->state().part.totals.collected) sim->batch().decisions.count = 0;  // old rows need not move
+      own_rows(sim->network(), sim->batch());
+    }
+    counts_.assign(sims_.size(), 0);
+    for (u64 done = 0;;) {
+      const u64 cycles = std::min<u64>(kRound, most_cycles - done);
+      const Errors raised = on_all_threads([&](u32 k) {
+        if (counts_[k] == 0) advance(k, cycles, [] {});
+      });
+      for (u32 k = 0; k < raised.size(); k++)
+        if (raised[k]) rethrow_named(k, raised[k]);
+      done += cycles;
+      if (done >= most_cycles || std::find(counts_.begin(), counts_.end(), 0u) == counts_.end()) return;
+      check_signals();
     }
   }
   // Moves the pending rows of network k behind those of the networks before it. Later decisions are written there, too.
@@ -258,10 +290,11 @@ class SimulationBatch {
     const auto now = std::chrono::steady_clock::now();
     if (now - looked_up_ < std::chrono::milliseconds(50)) return;
     looked_up_ = now;
+    check_signals();
+  }
+  static void check_signals() {
     const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() == 0) return;
-    stopped_ = true;
-    throw py::error_already_set();
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
 
   // Another caller may have advanced a simulation, or restored another state.
@@ -311,8 +344,7 @@ class SimulationBatch {
   py::list held_;
   std::vector<Simulation*> sims_;
   const u32 threads_;
-  std::unique_ptr<Team> team_;        // made when it is first needed
-  std::atomic<bool> stopped_{false};  // by Ctrl-C, between two cycles
+  std::unique_ptr<Team> team_;  // made when it is first needed
   u32 slots_ = 0, width_ = 0, count_ = 0;
   bool waiting_ = false, busy_ = false;
   u64 cycles_ = 0;
@@ -321,7 +353,6 @@ class SimulationBatch {
   std::vector<u8> mask_;
   std::vector<u32> network_, router_, actions_;
   std::vector<u32> counts_, first_;  // rows of each network, and its first row
-  std::vector<std::exception_ptr> raised_;
   std::vector<u64> decision_, filed_;
   u64 most_filed_ = 0;  // most transitions that a network filed between the last two collect()
 };

@@ -133,33 +133,22 @@ def test_threads_change_nothing(observation: str) -> None:
             if step == 100:
                 batch = copy.deepcopy(batch)
             n = batch.collect(max_cycles=1)  # some networks have no decision in this time
-            seen += [batch.network[:n].copy(), batch.decision[:n].copy(), batch.observation[:n].copy()]
+            seen += [batch.network[:n].copy(), batch.decision[:n].copy(), batch.router[:n].copy()]
+            seen += [batch.observation[:n].copy(), batch.mask[:n].copy()]
             if n:
-                batch.apply(choose(batch.mask[:n], step))
-        assert len({len(np.unique(networks)) for networks in seen[::3]}) > 1
+                batch.apply(choose(batch.mask[:n], step), log_probability=-np.arange(n) / 8)
+        assert len({len(np.unique(networks)) for networks in seen[::5]}) > 1
         taken = batch.take()
-        played.append([*seen, *(taken[name] for name in sorted(taken))])
-        assert batch.threads == threads
+        hashes = [simulation.state_hash() for simulation in batch.simulations]
+        played.append([*seen, *(taken[name] for name in sorted(taken)), hashes])
     for other in played[1:]:
         for one, two in zip(played[0], other, strict=True):
             np.testing.assert_array_equal(one, two)
+
+
+def test_the_number_of_threads_is_checked() -> None:
     with pytest.raises(ConfigError, match="threads: -1"):
         PacketBatch(2, threads=-1)
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_an_error_names_its_network_and_the_others_continue(threads: int) -> None:
-    simulations = [PacketBatch(1, world=TRIANGLE).options.world.simulation("agent", seed) for seed in range(K)]
-    batch = SimulationBatch(simulations, threads)
-    n = batch.collect(1000)
-    own = batch.network[:n] == 1
-    simulations[1].apply(np.zeros(own.sum(), np.uint32))
-    with pytest.raises(CoreError, match="network 1 was advanced or restored"):
-        batch.apply(np.zeros(n, np.int64))
-    kept = batch.decision[:n][~own].copy()
-    n = batch.collect(1000)
-    np.testing.assert_array_equal(batch.decision[:n][batch.network[:n] != 1], kept)
-    assert 1 in batch.network[:n]
 
 
 # ---- Transitions ----

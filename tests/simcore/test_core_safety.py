@@ -309,8 +309,10 @@ def test_a_process_forked_while_a_thread_runs() -> None:
 # ---- SimulationBatch ----
 
 
-def test_ctrl_c_ends_a_collect_that_finds_nothing() -> None:
-    batch = SimulationBatch([agent(0.9), agent(0.0)])
+# The first simulation has decisions, so the calling thread waits for the other one.
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_a_collect_that_finds_nothing(threads: int) -> None:
+    batch = SimulationBatch([agent(0.9), agent(0.0)], threads)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     begin = time.monotonic()
@@ -326,9 +328,10 @@ def test_ctrl_c_ends_a_collect_that_finds_nothing() -> None:
     first.check_conservation()
 
 
-def test_a_batch_continues_after_an_error_of_a_member() -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_batch_continues_after_an_error_of_a_member(threads: int) -> None:
     sims = [agent(seed=k) for k in range(3)]
-    batch = SimulationBatch(sims)
+    batch = SimulationBatch(sims, threads)
     for _ in range(20):
         batch.apply(np.zeros(batch.collect(1000), np.int64))
     kept = sims[1].snapshot()
@@ -345,6 +348,29 @@ def test_a_batch_continues_after_an_error_of_a_member() -> None:
         batch.apply(np.zeros(count, np.int64))
     for sim in sims:
         sim.check_conservation()
+
+
+def test_threads_of_a_batch_in_a_forked_process() -> None:
+    batch, alone = (SimulationBatch([agent(seed=k) for k in range(3)], threads) for threads in (2, 1))
+
+    def play() -> bool:
+        for each in (batch, alone):
+            for _ in range(20):
+                each.apply(np.zeros(each.collect(1000), np.int64))
+        pairs = zip(batch.simulations, alone.simulations, strict=True)
+        return all(one.state_hash() == two.state_hash() for one, two in pairs)
+
+    assert play()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork with threads
+        child = os.fork()
+    if child == 0:
+        status = 1
+        with contextlib.suppress(BaseException):
+            status = 0 if play() else 2
+        os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert play()
 
 
 def test_a_busy_member_leaves_the_others_unchanged() -> None:
