@@ -176,7 +176,7 @@ class SimulationBatch {
   py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
 
  private:
-  // Cycles of a network without a decision between two checks for Ctrl-C. Such cycles take microseconds.
+  // Cycles of a network without a decision between two checks for Ctrl-C.
   static constexpr u64 kRound = 1024;
 
   struct Busy {

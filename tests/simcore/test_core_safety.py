@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -350,6 +350,19 @@ def test_a_batch_continues_after_an_error_of_a_member(threads: int) -> None:
         sim.check_conservation()
 
 
+def holds_in_a_child(check: Callable[[], bool]) -> bool:
+    """Whether `check` returns true in a forked process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork with threads
+        child = os.fork()
+    if child == 0:
+        status = 1
+        with contextlib.suppress(BaseException):
+            status = 0 if check() else 2
+        os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_threads_of_a_batch_in_a_forked_process() -> None:
     batch, alone = (SimulationBatch([agent(seed=k) for k in range(3)], threads) for threads in (2, 1))
 
@@ -361,15 +374,7 @@ def test_threads_of_a_batch_in_a_forked_process() -> None:
         return all(one.state_hash() == two.state_hash() for one, two in pairs)
 
     assert play()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork with threads
-        child = os.fork()
-    if child == 0:
-        status = 1
-        with contextlib.suppress(BaseException):
-            status = 0 if play() else 2
-        os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert holds_in_a_child(play)
     assert play()
 
 
@@ -464,25 +469,16 @@ def test_threads_give_the_same_state_also_in_a_forked_process() -> None:
     one, two = Simulation(LARGE), Simulation(LARGE)
     two.threads = 2
     assert one.facts()["partitions"] > 1
-    for simulation in (one, two):
-        simulation.run(300)
-    assert two.state_hash() == one.state_hash()
+
+    def play() -> bool:
+        for simulation in (two, one):
+            simulation.run(300)
+        return two.state_hash() == one.state_hash()
+
+    assert play()
     # The threads stay in the parent. The child starts its own threads, and ends without waiting for the parent's.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # about a fork with threads
-        child = os.fork()
-    if child == 0:
-        status = 1
-        with contextlib.suppress(BaseException):
-            two.run(300)
-            one.run(300)
-            status = 0 if two.state_hash() == one.state_hash() else 2
-            del two
-        os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    for simulation in (one, two):
-        simulation.run(300)
-    assert two.state_hash() == one.state_hash()
+    assert holds_in_a_child(play)
+    assert play()
     assert two.fork().threads == 2
 
 
