@@ -21,7 +21,7 @@ constexpr u32 kShortestWindow = 4;
 u64 bytes_of_router(const Network& net) {
   const u64 ports = u64{1} << net.radix_shift, vcs = u64{1} << net.vc_shift;
   return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) +
-                  vcs * (sizeof(InputVc) + sizeof(OutputVc)));
+                  vcs * (sizeof(InputVc) + sizeof(OutputVc) + 2 * sizeof(u32)));  // with `served` and `owners`
 }
 
 // The network may be cut after each multiple of this number of routers: the size of its groups if they are consecutive

@@ -17,8 +17,12 @@ namespace {
 
 // Gives every array with a known size that size.
 void shape(const Network& net, State& s, Shaper& make) {
-  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
-  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
+  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, kNoVc});
+  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, kNoVc});
+  make(s.served, net.input_vc_count(), 0u);
+  make(s.park_next, net.input_vc_count(), kNotParked);
+  make(s.owners, net.input_vc_count(), kNone);
+  make(s.owned_since, net.router.separate_vc_allocation ? net.input_vc_count() : 0, 0u);
   make(s.ports, net.port_count, Port{});
   make(s.terminals, net.terminals, Terminal{});
   make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
@@ -102,8 +106,8 @@ void initialise(const Network& net, State& s) {
     for (u32 vc = 0; vc < net.vcs; vc++)
       s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
-  for (u32 v = 0; v < s.input_vcs.size(); v++)
-    s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
+  for (u32 v = 0; v < s.served.size(); v++)
+    s.served[v] = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
   for (u32 k = 0; k < net.partitions(); k++) {
     Partition& part = partition(s, k);

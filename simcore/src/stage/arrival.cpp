@@ -95,7 +95,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (!kPlain && sensed && port < router_ports)
       sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
     if (!kOutputBuffers && port < router_ports) {
-      if (out.parked == kNone) continue;
+      if (out.parked == kNoVc) continue;
       if (o.stalled) end_stall(f, o);
       wake_parked(f, out);
       continue;

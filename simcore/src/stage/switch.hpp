@@ -32,7 +32,7 @@ struct Fabric {
   explicit Fabric(Frame& frame)
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
         ports(s.ports.data()), channels(net.channels.data()), requests(s.requests.data()),
-        asked(s.outputs_asked.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()),
+        asked(s.outputs_asked.data()), served(s.served.data()), owners(s.owners.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()),
         credit_lines(f.part.credit_lines.lines.data()), flit_lines(f.part.flit_lines.lines.data()),
         vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words),
         depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
@@ -46,6 +46,8 @@ struct Fabric {
   const Channel* const channels;
   u64* const requests;
   u64* const asked;
+  u32* const served;
+  u32* const owners;
   u32* const stamps;
   Flit* const next;
   Packet* const packets;
@@ -138,6 +140,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   const u32 out_port = request.out_port, bit = request.bit, v = at.first_vc | bit;
   InputVc& in = *request.in;
   OutputVc& out = *request.out;
+  const u32 output_vc = at.first_vc | out_port << x.vc_shift | in.out_vc;
   const u32 room = kShape.output_buffers ? x.depth - out.count : out.credits;
   bool owned = false;
   if constexpr (kShape.single_flit) {
@@ -150,17 +153,18 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
       return room >= slots_needed(x.f, in);
     };
     if (x.net.router.separate_vc_allocation && in.sent == 0) {
-      if (x.net.router.parallel_vc_allocation && out.owner != v) return false;  // allocate_vcs() considers it again
+      u32& owner = x.owners[output_vc];
+      if (x.net.router.parallel_vc_allocation && owner != v) return false;  // allocate_vcs() considers it again
       // A head that wins the output VC requests the switch from the next cycle on. A packet that may not enter its ring
       // yet must not block the packets in the ring, so it does not win the VC.
-      if (out.owner == kNone && (!kShape.bubble || fits())) {
-        out.owner = v;
-        out.owned_since = x.now;
+      if (owner == kNone && (!kShape.bubble || fits())) {
+        owner = v;
+        x.s.owned_since[output_vc] = x.now;
       }
-      if (out.owner == v && out.owned_since == x.now) return false;
-      owned = out.owner != v && (!kShape.bubble || out.owner != kNone);
+      if (owner == v && x.s.owned_since[output_vc] == x.now) return false;
+      owned = owner != v && (!kShape.bubble || owner != kNone);
     } else {
-      owned = in.sent == 0 && out.owner != kNone;
+      owned = in.sent == 0 && x.owners[output_vc] != kNone;
     }
     if (!owned && fits()) [[likely]]
       return true;
@@ -168,7 +172,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   at.clear_request(out_port, bit);
   // The head chooses its output again, so it does not wait for this one.
   if (!kShape.plain && x.net.routing_facts.reroutes && in.sent == 0) {
-    in.routed = 0;
+    in.out_vc = kNoVc;
     if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, at.first_port | out_port);
     x.f.part.route_list.push_back(v);
     return false;
@@ -187,6 +191,8 @@ inline void allocate_vcs(const Router<kShape>& at) {
   const u32 words = at.words();
   at.each_asked(0, [&](u32 out_port) {
     OutputVc* const own = &at.outputs[out_port << x.vc_shift];
+    const u32 first_vc = at.first_vc | out_port << x.vc_shift;
+    u32* const owners = &x.owners[first_vc];
     const u32 from = at.ports[out_port].next_request,
               step = at.channels[out_port].kind == PortKind::kTerminal ? 1 : x.net.routing_facts.classes;
     const u64 later = ~u64{0} << (from % 64);
@@ -195,16 +201,16 @@ inline void allocate_vcs(const Router<kShape>& at) {
       for (u64 m = at.mask(out_port)[word] & (k == 0 ? later : k == words ? ~later : ~u64{0}); m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m)), v = at.first_vc | bit;
         InputVc& in = at.inputs[bit];
-        if (in.sent > 0 || own[in.out_vc].owner == v) continue;
+        if (in.sent > 0 || owners[in.out_vc] == v) continue;
         u32 best = kNone;
         for (u32 vc = in.out_vc % step; vc < x.net.vcs; vc += step)
-          if (own[vc].owner == kNone &&
+          if (owners[vc] == kNone &&
               (best == kNone || own[vc].credits - own[vc].count > own[best].credits - own[best].count))
             best = vc;
         if (best == kNone) continue;
         in.out_vc = static_cast<u16>(best);
-        own[best].owner = v;
-        own[best].owned_since = x.now;
+        owners[best] = v;
+        x.s.owned_since[first_vc | best] = x.now;
       }
     }
   });
@@ -229,7 +235,7 @@ inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at
   if (packet & kWatched) [[unlikely]]
     watch(x.f, packet | kHead, "wins the switch to", output, vc);
   x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
-  in.routed = 0;
+  in.out_vc = kNoVc;
   if (net.accounted_jobs) workload::account_left(x.f, v, output, id);
   at.clear_request(out_port, bit);
   if (x.learns) answer(x.f, back, id);
@@ -237,8 +243,8 @@ inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at
     __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
     request_next_route(x.f, v);
   }
-  if (net.router.separate_vc_allocation) out.owner = kNone;
-  if (out.parked != kNone && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
+  if (net.router.separate_vc_allocation) x.owners[output << x.vc_shift | vc] = kNone;
+  if (out.parked != kNoVc && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
   x.f.part.totals.moves += flits;
 
   // The crossbar's ports stay with the packet until its tail has passed. Without output buffers they drive the channel.
@@ -295,7 +301,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
 
   if (head && x.learns) answer(x.f, back, packet_of(flit));
   if (tail) {
-    in.routed = 0;
+    in.out_vc = kNoVc;
     if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
     at.clear_request(out_port, bit);
     if (in.count > 0) {
@@ -304,13 +310,13 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     }
     if (!kShape.single_flit) {
       const bool owned = !head || net.router.separate_vc_allocation;
-      if (owned) out.owner = kNone;
+      if (owned) x.owners[output << x.vc_shift | vc] = kNone;
       // The age arbiter wakes one request at a time, and there may be room for the next request.
-      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
+      if (out.parked != kNoVc && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
     }
   } else {
     if (in.count == 0) at.clear_request(out_port, bit);
-    out.owner = v;
+    x.owners[output << x.vc_shift | vc] = v;
   }
 
   x.f.part.totals.moves++;
