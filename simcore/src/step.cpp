@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "failures.hpp"
+#include "learning/demand.hpp"
 #include "partition.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
@@ -106,8 +107,7 @@ void initialise(const Network& net, State& s) {
     for (u32 vc = 0; vc < net.vcs; vc++)
       s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
-  for (u32 v = 0; v < s.served.size(); v++)
-    s.served[v] = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
+  for (u32 v = 0; v < s.served.size(); v++) s.served[v] = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
   for (u32 k = 0; k < net.partitions(); k++) {
     Partition& part = partition(s, k);
@@ -254,6 +254,7 @@ void apply(const Network& net, State& s, Workspace& w) {
     hand_over(net, s, now, now + 1, 0, net.partitions());
     forget_sent(net, s);
     workload::settle_outstanding(s);
+    learning::settle_deliveries(s);
   }
 }
 

@@ -75,7 +75,7 @@ struct OutputVc {
   u16 count;
   u16 sent;
   u16 credits;  // free downstream slots, in flits
-  u16 parked;   // first input VC in the list of input VCs that wait for room here, by its number in the router, or kNoVc
+  u16 parked;  // first input VC in the list of input VCs that wait for room here, by its number in the router, or kNoVc
 };
 static_assert(sizeof(OutputVc) == 16);
 
@@ -166,6 +166,14 @@ struct Delivered {
   double most_due = std::numeric_limits<double>::infinity();
 };
 
+// With several partitions: packets delivered within a partition window.
+struct Delivery {
+  double packets;
+  u32 terminal;  // source
+  Cycle cycle;
+};
+static_assert(sizeof(Delivery) == 16);
+
 // A decision without a transition yet: its reward is not known, or the feedback is still on its way to the router.
 struct OpenDecision {
   u64 number;          // number of decisions before it in this network, recorded or not
@@ -205,6 +213,7 @@ static_assert(sizeof(OpenDecision) == 48);
   X(Wheel<u32>, routes_due)                    /* heads inside the router pipeline */                                 \
   X(std::vector<FeedbackEvent>, heard)         /* feedback of this cycle, for an agent outside (routing=external) */  \
   X(std::vector<u32>, free_decisions)          /* entries of the pool of open decisions not in use */                 \
+  X(std::vector<Delivery>, deliveries)         /* since the present partition window began; with a learning seam */   \
   X(Wheel<u32>, news) /* decisions with known reward, by the cycle in which the feedback reaches their router */
 
 #define FLITGYM_PARTITION(X) FLITGYM_PARTITION_FIXED(X) FLITGYM_PARTITION_GROWING(X)
@@ -252,11 +261,11 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<OutputVc>, output_vcs) /* [port_count << vc_shift] */                                                 \
   X(std::vector<u32>, served) /* [input VCs] key of the arbiter; the smallest is served first. Least recently served: \
                                  stamp of the last grant. Age: time at which the front packet was generated. */       \
-  X(std::vector<u16>, park_next) /* [input VCs] next input VC in the list of the same output VC, by its number in the  \
+  X(std::vector<u16>, park_next) /* [input VCs] next input VC in the list of the same output VC, by its number in the \
                                     router; kNoVc: the last one, kNotParked: in no list */                            \
-  X(std::vector<u32>, owners)    /* [input_vcs.size()] input VC whose packet holds this output VC of a router, kNone */ \
-  X(std::vector<Cycle>, owned_since) /* [as owners] cycle in which the owner won this VC; only with separate VC       \
-                                        allocation */                                                                 \
+  X(std::vector<u32>, owners) /* [input_vcs.size()] input VC whose packet holds this output VC of a router, kNone */  \
+  X(std::vector<Cycle>, owned_since)   /* [as owners] cycle in which the owner won this VC; only with separate VC     \
+                                          allocation */                                                               \
   X(std::vector<Port>, ports)          /* [port_count] */                                                             \
   X(std::vector<u64>, requests)        /* [router_ports, request_words] bit per input VC that requests this output */ \
   X(std::vector<u64>, outputs_asked)   /* [routers, asked_words] bit per output with a request */                     \

@@ -32,11 +32,12 @@ struct Fabric {
   explicit Fabric(Frame& frame)
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
         ports(s.ports.data()), channels(net.channels.data()), requests(s.requests.data()),
-        asked(s.outputs_asked.data()), served(s.served.data()), owners(s.owners.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()),
-        credit_lines(f.part.credit_lines.lines.data()), flit_lines(f.part.flit_lines.lines.data()),
-        vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words),
-        depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
-        by_age(net.router.arbiter == Arbiter::kAge), learns(net.learns), multi_cycle(net.router.multi_cycle_switch) {}
+        asked(s.outputs_asked.data()), served(s.served.data()), owners(s.owners.data()), stamps(s.stamps.data()),
+        next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
+        flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift),
+        words(net.request_words), asked_words(net.asked_words), depth(net.router.output_depth),
+        crossbar_cycles(net.router.crossbar_cycles), now(frame.now), by_age(net.router.arbiter == Arbiter::kAge),
+        learns(net.learns), multi_cycle(net.router.multi_cycle_switch) {}
   Frame& f;
   const Network& net;
   State& s;

@@ -334,7 +334,8 @@ TEST(the_oldest_packet_that_waits_for_room_is_woken_first) {
           sent.push_back(in.sent);
           parked += sim.state().park_next[&in - sim.state().input_vcs.data()] != kNotParked;
           held |= in.sent > 0;
-          if (in.count > 0 && in.routed()) oldest = std::min(oldest, sim.state().packets[packet_of(in.front)].generated);
+          if (in.count > 0 && in.routed())
+            oldest = std::min(oldest, sim.state().packets[packet_of(in.front)].generated);
         }
         const auto packets = sim.state().packets;
         sim.run(1);
