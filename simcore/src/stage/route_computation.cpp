@@ -17,14 +17,14 @@ namespace flitgym {
 namespace {
 
 // Returns the VC with the most room among the VCs `first`, first + step, ... of an output.
-u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step) {
+u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step, bool never_held) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(output, 0)];
   const u32* const owners = &s.owners[net.vc_id(output, 0)];
   u32 best = first;
   int most = -1;
   for (u32 vc = first; vc < net.vcs; vc += step) {
     const OutputVc& out = own[vc];
-    const int room = owners[vc] == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
+    const int room = never_held || owners[vc] == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
     if (room > most) {
       most = room;
       best = vc;
@@ -236,8 +236,9 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
   State& s = f.s;
   const Batch& b = f.w.batch;
-  const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
-  const u16* const filled = never_held && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
+  const bool never_held = (net.most_packet_flits == 1 || net.whole_packets) && !net.router.separate_vc_allocation;
+  const u16* const filled =
+      never_held && net.most_packet_flits == 1 && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
   const u32 vcs = net.vcs, classes = net.routing_facts.classes;
   const u32 radix_shift = net.radix_shift, vc_shift = net.vc_shift, shift = radix_shift + vc_shift,
             words = kOneWord ? 1 : net.request_words, asked_words = kOneWord ? 1 : net.asked_words;
@@ -261,7 +262,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
     const u32 first = any ? 0 : out_classes[i], step = any ? 1 : classes;
     in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has only this VC
                                  : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
-                                                     : roomiest(net, s, output, first, step));
+                                                     : roomiest(net, s, output, first, step, never_held));
     if (!kPlain && withheld) {
       const OutputVc& out = output_vcs[net.vc_id(output, in.out_vc)];
       const u32 room = depth > 0 ? depth - out.count : u32{out.credits};

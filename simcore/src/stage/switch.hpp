@@ -164,7 +164,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
       }
       if (owner == v && x.s.owned_since[output_vc] == x.now) return false;
       owned = owner != v && (!kShape.bubble || owner != kNone);
-    } else {
+    } else if (!kShape.whole_packets) {  // a packet that keeps together never holds a VC from one cycle to the next
       owned = in.sent == 0 && x.owners[output_vc] != kNone;
     }
     if (!owned && fits()) [[likely]]
