@@ -42,10 +42,9 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
 
     if (kSingleFlit || (e.flit & kHead)) {
       const u32 id = packet_of(e.flit);
-      if (channels[e.vc >> vc_shift].kind != PortKind::kTerminal) {
-        if (!kPlain && net.accounted_jobs) workload::account_queued(f, e.vc, id);
-        packets[id].hops++;
-      }
+      const bool over_link = channels[e.vc >> vc_shift].kind != PortKind::kTerminal;
+      packets[id].hops = static_cast<u8>(packets[id].hops + over_link);
+      if (!kPlain && over_link && net.accounted_jobs) workload::account_queued(f, e.vc, id);
       if (kLearns) {
         PacketDetail& d = details[id];
         d.reward = f.now - d.arrived;

@@ -180,8 +180,7 @@ inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
   if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
-  if (vc.front == kNone) vc.front = packet;
-  else next[packet_of(vc.back)] = packet;
+  *(vc.front == kNone ? &vc.front : &next[packet_of(vc.back)]) = packet;
   vc.back = packet;
 }
 
@@ -198,7 +197,8 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
   }
   if (flit & kTail) {
     if (!kSingleFlit) vc.sent = 0;
-    vc.front = vc.front == vc.back ? kNone : next[packet_of(flit)];
+    const Flit behind = next[packet_of(flit)];
+    vc.front = vc.front == vc.back ? kNone : behind;
   }
   return flit;
 }

@@ -103,7 +103,8 @@ struct Router {
     u64* const own = mask(out_port);
     // With one word of input VCs, there are at most 64 ports. So the mask of ports has one word, too.
     if constexpr (kShape.mask_words == 1) {
-      if (!(own[0] &= ~(u64{1} << bit))) *asked &= ~(u64{1} << out_port);
+      const u64 left = own[0] &= ~(u64{1} << bit);
+      *asked &= ~(u64{left == 0} << out_port);  // without a branch, which would often be mispredicted
     } else {
       u64 left = own[bit / 64] &= ~(u64{1} << (bit % 64));
       for (u32 k = 0; k < words(); k++) left |= own[k];
@@ -331,11 +332,10 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     if (!kShape.plain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
-    if (channel.kind != PortKind::kTerminal) {
-      out.credits--;
-      o.load++;
-      if (!kShape.plain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
-    }
+    const u16 slots = channel.kind != PortKind::kTerminal;
+    out.credits = static_cast<u16>(out.credits - slots);
+    o.load += slots;
+    if (!kShape.plain && slots && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
     put_on_channel<kShape.plain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
   }
 }
