@@ -132,6 +132,7 @@ void prepare(const Network& net, Workspace& w) {
     Shaper make(false);
     shape(net, b, make);
   }
+  w.again.resize(most);
   if (net.decider != Decider::kCandidates && !net.seam) return;
   b.offsets.reserve(most + 1);
   b.candidate_port.reserve(most * net.radix);

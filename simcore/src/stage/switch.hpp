@@ -37,7 +37,8 @@ struct Fabric {
         flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift),
         words(net.request_words), asked_words(net.asked_words), depth(net.router.output_depth),
         crossbar_cycles(net.router.crossbar_cycles), now(frame.now), by_age(net.router.arbiter == Arbiter::kAge),
-        learns(net.learns), multi_cycle(net.router.multi_cycle_switch) {}
+        learns(net.learns), multi_cycle(net.router.multi_cycle_switch),
+        again(net.router.pipeline_cycles == 0 ? f.w.again.data() : nullptr) {}
   Frame& f;
   const Network& net;
   State& s;
@@ -57,6 +58,9 @@ struct Fabric {
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
   const bool by_age, learns, multi_cycle;
+  // Heads that request a route in the next cycle, written without branches; null if the router has a pipeline.
+  u32* const again;
+  mutable u32 again_count = 0;
 };
 
 // A router's part of these arrays. `bit` is the number of an input VC in the router, as in the request masks.
@@ -306,7 +310,11 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     in.out_vc = kNoVc;
     if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
     at.clear_request(out_port, bit);
-    if (in.count > 0) {
+    if (kShape.single_flit && kShape.plain && x.again) {
+      __builtin_prefetch(&s.packets[packet_of(in.front)], 1);  // harmless for an empty queue
+      x.again[x.again_count] = v;
+      x.again_count += in.count > 0;
+    } else if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
       request_next_route(x.f, v);
     }

@@ -176,6 +176,7 @@ void allocate_all(Frame& f) {
       else by_priority(at);
       if (!at.any_asked()) active[word] &= ~(bits & -bits);
     }
+  f.part.route_list.insert(f.part.route_list.end(), f.w.again.begin(), f.w.again.begin() + x.again_count);
 }
 
 template <Shape kShape>
