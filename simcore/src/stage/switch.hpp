@@ -311,7 +311,8 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
     at.clear_request(out_port, bit);
     if (kShape.single_flit && kShape.plain && x.again) {
-      __builtin_prefetch(&s.packets[packet_of(in.front)], 1);  // harmless for an empty queue
+      // Prefetching an address without memory takes as long as a search of the page tables.
+      __builtin_prefetch(&s.packets[packet_of(in.front == kNone ? flit : in.front)], 1);
       x.again[x.again_count] = v;
       x.again_count += in.count > 0;
     } else if (in.count > 0) {
