@@ -134,8 +134,8 @@ PYBIND11_MODULE(_core, m) {
       py::arg("topology"), py::arg("failures"), py::arg("ranks_per_node"), py::arg("nics_per_node"),
       py::arg("node_terminals"));
 
-  PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc, routed, parked, park_next, served);
-  PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, owner, owned_since, parked);
+  PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc);
+  PYBIND11_NUMPY_DTYPE(OutputVc, front, back, count, sent, credits, parked);
   PYBIND11_NUMPY_DTYPE(Port, flits, window_flits, stall, busy_until, waiting_vcs, queued, load, stalled_since,
                        input_busy_until, output_busy_until, next_vc, awake, stalled, next_request);
   PYBIND11_NUMPY_DTYPE(Rank, block, started, finished, calc, calc_since, bytes_sent, bytes_received, calculating, ops,

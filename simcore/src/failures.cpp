@@ -386,8 +386,8 @@ namespace {
 
 // Revokes the route of a head that was bound for this output.
 void ask_again(Frame& f, u32 v, u32 output) {
-  InputVc& in = f.s.input_vcs[v];
-  in.routed = in.parked = 0;
+  f.s.input_vcs[v].out_vc = kNoVc;
+  f.s.park_next[v] = kNotParked;
   if (f.net.accounted_jobs) workload::account_unrouted(f, v, output);
   f.part.route_list.push_back(v);
 }
@@ -413,17 +413,17 @@ void leave_port(Frame& f, u32 output) {
   // Heads that wait for room.
   bool waiting = false;
   for (u32 vc = 0; vc < net.vcs; vc++) {
-    OutputVc& out = s.output_vcs[net.vc_id(output, vc)];
-    if (out.owner != kNone && s.input_vcs[out.owner].sent == 0) out.owner = kNone;  // VC allocated before the switch
-    u32* link = &out.parked;
-    while (*link != kNone) {
-      const u32 v = *link;
+    u32& owner = s.owners[net.vc_id(output, vc)];
+    if (owner != kNone && s.input_vcs[owner].sent == 0) owner = kNone;  // VC allocated before the switch
+    u16* link = &s.output_vcs[net.vc_id(output, vc)].parked;
+    while (*link != kNoVc) {
+      const u32 v = router << shift | *link;
       if (s.input_vcs[v].sent > 0) {
-        link = &s.input_vcs[v].park_next;
+        link = &s.park_next[v];
         waiting = true;
         continue;
       }
-      *link = s.input_vcs[v].park_next;
+      *link = s.park_next[v];
       ask_again(f, v, output);
     }
   }

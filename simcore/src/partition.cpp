@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/workload.hpp"
 #include "workload/host.hpp"
@@ -21,7 +22,7 @@ constexpr u32 kShortestWindow = 4;
 u64 bytes_of_router(const Network& net) {
   const u64 ports = u64{1} << net.radix_shift, vcs = u64{1} << net.vc_shift;
   return ports * (sizeof(Port) + sizeof(Channel) + net.request_words * sizeof(u64) +
-                  vcs * (sizeof(InputVc) + sizeof(OutputVc)));
+                  vcs * (sizeof(InputVc) + sizeof(OutputVc) + 2 * sizeof(u32)));  // with `served` and `owners`
 }
 
 // The network may be cut after each multiple of this number of routers: the size of its groups if they are consecutive
@@ -44,6 +45,15 @@ bool one_heap_of_events(const Workload& w) {
   return !w.host.network || workload::send_work(w.host, 0) + workload::nic_work(w.host, 0) == 0;
 }
 
+// Whether a policy in the core decides with the data of the router that decides. Records of decisions have one order,
+// and packets that return to their source may come from any partition.
+bool decides_locally(const Network& net) {
+  const Seam& seam = *net.seam;
+  return net.decider == Decider::kRouting && seam.capacity == 0 && !seam.witness && !net.delivered &&
+         !seam.reward->delivered &&
+         std::all_of(seam.blocks.begin(), seam.blocks.end(), [](const ObservationSpec* block) { return block->local; });
+}
+
 // Whether the network must stay in one piece. The decisions of an agent form one batch. A routing with remote knowledge
 // sees all queues. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions.
 // flit_by_flit serves only tests, so it is not cut.
@@ -51,7 +61,8 @@ bool whole(const Network& net) {
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(),
                                   [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
   if (net.workload && one_heap_of_events(*net.workload)) return true;
-  return net.decider != Decider::kRouting || net.seam || net.routing_facts.remote || net.router.flit_by_flit || shared;
+  return net.decider != Decider::kRouting || (net.seam && !decides_locally(net)) || net.routing_facts.remote ||
+         net.router.flit_by_flit || shared;
 }
 
 // Whether no node has terminals at routers of two units. The intra-node link has no least latency, so a node must be in

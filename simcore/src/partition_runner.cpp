@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "idle.hpp"
+#include "learning/demand.hpp"
 #include "partition.hpp"
 #include "simcore/limits.hpp"
 #include "workload/engine.hpp"
@@ -60,6 +61,7 @@ void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u3
       on_all_threads([&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
       forget_sent(net, s);
       workload::settle_outstanding(s);
+      learning::settle_deliveries(s);
     }
     if (net.workload) skip_idle(net, s, until);
     worked((end - from) * (32 + totals(s).flits_in_network) / 4);

@@ -11,7 +11,7 @@ namespace flitgym {
 
 namespace {
 
-constexpr u64 kMagic = 0x34796d6774696c66ull;  // "flitgym4"
+constexpr u64 kMagic = 0x35796d6774696c66ull;  // "flitgym5"
 
 template <class Visitor, class Part>
 void visit_partition(Visitor& v, Part& part) {

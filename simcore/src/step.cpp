@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "failures.hpp"
+#include "learning/demand.hpp"
 #include "partition.hpp"
 #include "simcore/learning.hpp"
 #include "simcore/stats.hpp"
@@ -17,8 +18,12 @@ namespace {
 
 // Gives every array with a known size that size.
 void shape(const Network& net, State& s, Shaper& make) {
-  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, 0, 0, 0, kNone, 0});
-  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, 0, kNone, 0, kNone});
+  make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, kNoVc});
+  make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, kNoVc});
+  make(s.served, net.input_vc_count(), 0u);
+  make(s.park_next, net.input_vc_count(), kNotParked);
+  make(s.owners, net.input_vc_count(), kNone);
+  make(s.owned_since, net.router.separate_vc_allocation ? net.input_vc_count() : 0, 0u);
   make(s.ports, net.port_count, Port{});
   make(s.terminals, net.terminals, Terminal{});
   make(s.stamps, net.routers, 1u << (net.radix_shift + net.vc_shift));
@@ -52,6 +57,7 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   const std::size_t most = net.vc_id(net.router_ports, 0);
   for (auto* ids : {&b.input_vc, &b.packet, &b.router}) make(*ids, most, 0u);
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) make(*numbers, most, u16{0});
+  if (make.only_counts()) make.count(most * sizeof(u32));  // Workspace::again
   b.scratch.resize(net.scratch.size());
   for (std::size_t k = 0; k < net.scratch.size(); k++) make(b.scratch[k], memory_bytes(net, net.scratch[k]), u8{0});
   if (net.seam && make.only_counts()) {  // make_decisions() gives these arrays their size at the first decision
@@ -102,8 +108,7 @@ void initialise(const Network& net, State& s) {
     for (u32 vc = 0; vc < net.vcs; vc++)
       s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
   }
-  for (u32 v = 0; v < s.input_vcs.size(); v++)
-    s.input_vcs[v].served = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
+  for (u32 v = 0; v < s.served.size(); v++) s.served[v] = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
   for (u32 k = 0; k < net.partitions(); k++) {
     Partition& part = partition(s, k);
@@ -128,6 +133,7 @@ void prepare(const Network& net, Workspace& w) {
     Shaper make(false);
     shape(net, b, make);
   }
+  w.again.resize(most);
   if (net.decider != Decider::kCandidates && !net.seam) return;
   b.offsets.reserve(most + 1);
   b.candidate_port.reserve(most * net.radix);
@@ -250,6 +256,7 @@ void apply(const Network& net, State& s, Workspace& w) {
     hand_over(net, s, now, now + 1, 0, net.partitions());
     forget_sent(net, s);
     workload::settle_outstanding(s);
+    learning::settle_deliveries(s);
   }
 }
 

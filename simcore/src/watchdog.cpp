@@ -34,7 +34,7 @@ std::string deadlock_report(const Network& net, const State& s) {
                      ", " + std::to_string(net.vcs) + " VCs). Input VCs that wait for each other:";
   u32 start = kNone;
   for (u32 v = 0; v < s.input_vcs.size() && start == kNone; v++)
-    if (s.input_vcs[v].count > 0 && s.input_vcs[v].routed) start = v;
+    if (s.input_vcs[v].count > 0 && s.input_vcs[v].routed()) start = v;
   std::vector<u32> seen;
   for (u32 v = start; v != kNone && seen.size() < 64;) {
     const InputVc& in = s.input_vcs[v];
@@ -47,7 +47,7 @@ std::string deadlock_report(const Network& net, const State& s) {
     text += "\n  " + name(v) + " (" + std::to_string(in.count) + " flits) waits for port " +
             std::to_string(in.out_port) + " vc " + std::to_string(in.out_vc) + ", " +
             std::to_string(s.output_vcs[net.vc_id(out, in.out_vc)].credits) + " credits";
-    if (net.is_nic(peer) || !in.routed || in.count == 0) break;
+    if (net.is_nic(peer) || !in.routed() || in.count == 0) break;
     v = net.vc_id(peer, in.out_vc);
   }
   return text;

@@ -155,7 +155,7 @@ TEST(example_trend_sees_a_queue_that_grows) {
     const Place at = x.send(0, 70);
     for (const Step& step : x.candidates(at)) congest(x, at.router, step.port, 0, 0, 12);
     x.request(0, at);
-    x.state.part.totals.now = wait;
+    x.batch.now = x.state.part.totals.now = wait;
     make_decisions(x.net, x.state, x.batch);
     CHECK(x.batch.decisions.count == 1 && x.batch.decisions.slot_count[0] > 1);
     for (u32 k = 0; k < x.batch.decisions.slot_count[0]; k++) {

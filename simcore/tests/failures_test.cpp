@@ -168,7 +168,7 @@ TEST(nothing_is_lost_when_a_link_goes_down) {
           if (during.down[p])
             for (u32 vc = 0; vc < net.vcs; vc++) {
               const OutputVc& out = s.state().output_vcs[net.vc_id(p, vc)];
-              if (out.count > 0 || out.owner != kNone) return true;
+              if (out.count > 0 || s.state().owners[net.vc_id(p, vc)] != kNone) return true;
             }
         return false;
       };

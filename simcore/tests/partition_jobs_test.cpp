@@ -75,6 +75,9 @@ std::vector<Case> cases() {
       {everyone(24), motif("halo3d", late)});
   add("par packet crossbar all kinds of receives", packet_crossbar(sc22()), "par",
       {{"header_bytes_rendezvous", i64{600}}}, {everyone(31), motif("lu", waves)});
+  Config decided = all.front().config;
+  decided.routing = {"policy", {{"observation", std::string("relative_use+path")}, {"temperature", 1.0}}};
+  all.push_back({"policy sc22 fft3d and halo3d", decided});
   return all;
 }
 

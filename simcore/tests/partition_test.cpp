@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "simcore/registry.hpp"
+#include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
 #include "support/crafted.hpp"
 #include "team.hpp"
@@ -42,6 +43,12 @@ std::vector<Case> cases() {
   for (const char* topology : {"torus", "mesh", "fat_tree", "slim_fly", "random_regular"})
     for (const char* routing : {"minimal", "ugal"})
       add(std::string(topology) + ' ' + routing, config(small(topology), input_queued(), {routing, {}}, mixed_sizes));
+  for (const char* observation : {"relative_use+path", "relative+relative_lost", "progress+q_values+router+queues"})
+    add(std::string("dragonfly policy ") + observation,
+        config(small_network(), hpdc21(),
+               {"policy",
+                {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", std::string(observation)}}},
+               uniform));
   Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
   failing.failures = {{"events", std::string("0.05@1000-2500,0.05@1801")}};
   add("dragonfly with links that go down and up", failing);
@@ -60,13 +67,21 @@ std::vector<double> numbers(Simulation& sim) {
     if (sim.network().channels[p].peer != kNone)
       all.push_back(static_cast<double>(sim.state().ports[p].flits)),
           all.push_back(static_cast<double>(sim.state().ports[p].stall));
+  if (sim.network().seam)
+    for (const double delay : sim.accrued_delay()) all.push_back(delay);
   for (const SeriesPoint& x : series_sums(sim.state())) all.push_back(static_cast<double>(x.packets + x.latency));
   return all;
 }
 
 constexpr u32 kCycles = 2000;
 
+void set_weights(Simulation& sim) {  // of a policy
+  AlignedFloats& weights = sim.state().weights;
+  for (std::size_t k = 0; k < weights.size(); k++) weights[k] = static_cast<float>(unit(mix64(k + 1)) - 0.5);
+}
+
 void go(Simulation& sim) {
+  set_weights(sim);
   sim.set_series_interval(500);
   sim.run(kCycles / 4 + 13);
   sim.begin_window();
@@ -106,6 +121,7 @@ TEST(threads_and_pieces_end_in_the_same_state) {
     }
     Simulation pieces(cut(x.config, 4));
     pieces.set_threads(2);
+    set_weights(pieces);
     pieces.set_series_interval(500);
     pieces.run(1);
     for (u32 left = kCycles / 4 + 12, some = 3; left > 0; left -= std::min(left, some), some = some * 7 % 61 + 1)
@@ -150,6 +166,9 @@ TEST(routings_that_see_the_whole_network_are_not_cut) {
   CHECK_EQ(parts({"ugal_global", {}}), 1u);
   CHECK_EQ(parts({"external", {}}), 1u);
   CHECK_EQ(parts({"agent", {}}), 1u);
+  CHECK_EQ(parts({"policy", {{"observation", std::string("relative_use+path")}}}), 4u);
+  CHECK_EQ(parts({"policy", {{"observation", std::string("remote_queues")}}}), 1u);
+  CHECK_EQ(parts({"policy", {{"record", i64{64}}}}), 1u);
   CHECK_EQ(parts({"q_adaptive", {}}), 4u);
   CHECK_EQ(parts({"q_adaptive", {}}, 4), 4u);
 }

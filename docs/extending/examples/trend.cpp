@@ -41,10 +41,10 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   for (u32 i = 0; i < b.count; i++)
     each_link(net, graph, b.router[i], [&](u32 k) {
       const u32 port = net.port(b.router[i], k);
-      const double past = (s.part.totals.now - seen[port]) * net.cycle_ns;
+      const double past = (b.now - seen[port]) * net.cycle_ns;
       mean[port] +=
           static_cast<float>((s.ports[port].load - mean[port]) * past / (past + kMemoryNs));
-      seen[port] = s.part.totals.now;
+      seen[port] = b.now;
     });
 }
 
@@ -62,16 +62,16 @@ void write(const Network& net, const State& s, const Asked& asked, float*, float
 }
 
 const Register<ObservationSpec> entry({
-    "trend",
-    "the change of each link's load",
-    {},
-    {{"mean", 0, 32,
-      "running mean of the flits queued for the link or not yet credited / flits of one VC's "
-      "buffers"},
-     {"rise", -32, 32, "current flits minus the mean, in the same unit"}},
-    write,
-    setup,
-    prepare,
+    .name = "trend",
+    .summary = "the change of each link's load",
+    .per_slot = {{"mean", 0, 32,
+                  "running mean of the flits queued for the link or not yet credited / "
+                  "flits of one VC's buffers"},
+                 {"rise", -32, 32, "current flits minus the mean, in the same unit"}},
+    .write = write,
+    .setup = setup,
+    .prepare = prepare,
+    .local = true,  // reads only the router that decides
 });
 
 }  // namespace

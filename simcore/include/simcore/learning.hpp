@@ -30,6 +30,7 @@ struct Asked {
   const u16* classes;
   u32 slots;
   const ComponentData* own;  // result of the block's setup()
+  Cycle now;
 };
 
 // A block of features; one file in src/learning/observation.
@@ -53,6 +54,8 @@ struct ObservationSpec {
   // Work on learned tables (cost.hpp): of a decision, per candidate, with the report to the previous router; and of an
   // update. The scaling of features is not counted, because hardware can fold it into the first layer.
   Operations per_candidate = {}, update = {};
+  // Whether the block reads only the packet and the router that decides. Then partitions run on several threads.
+  bool local = false;
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 

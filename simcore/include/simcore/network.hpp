@@ -340,6 +340,7 @@ struct Network {
   u32 port_of_vc(u32 v) const { return v >> vc_shift; }
   u32 input_vc_count() const { return router_ports << vc_shift; }  // ids from here on are VCs of terminals
   u32 vc_of(u32 v) const { return v & ((1u << vc_shift) - 1); }
+  u32 vc_mask() const { return (1u << (radix_shift + vc_shift)) - 1; }  // the bits of a VC id within its router
   u32 hop_cycles(u32 p) const { return delays[channels[p].line]; }
   double link_ns(u32 p) const {
     return own_latency_ns.empty() ? link_latency_ns[static_cast<u32>(channels[p].kind)] : own_latency_ns[p];

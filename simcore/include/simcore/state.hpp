@@ -52,34 +52,32 @@ struct PacketDetail {  // 16 bytes that only learning routings touch
 };
 static_assert(sizeof(PacketDetail) == 16);
 
+// Values of 16-bit numbers of VCs.
+inline constexpr u16 kNoVc = 0xffff, kNotParked = 0xfffe;
+
 // A buffer is a queue of packets that counts flits. The flits of a packet pass through it in order, so single flits are
 // not stored. `next` links the packets. A packet may extend over several buffers. Other packets can queue behind it
 // only where its tail is, in the buffer farthest upstream. One link per packet is therefore enough.
+//
+// Four records of a VC fill a cache line. Data that few hops touch have arrays of their own (served, owners).
 struct InputVc {
-  Flit front, back;      // first and last packet (id and watched flag), kNone if empty
-  u16 count;             // flits in this buffer
-  u16 sent;              // flits of the front packet that have left
-  u16 out_port, out_vc;  // route of the front packet, router-local port; valid while routed
-  u16 routed;            // 1: the front packet has a route
-  u16 parked;            // 1: the front packet waits in the list of its output VC
-  u32 park_next;         // next input VC in that list
-  // Key of the arbiter; the smallest key is served first. Least recently served: stamp of the last grant. Age: time at
-  // which the front packet was generated.
-  u32 served;
+  Flit front, back;  // first and last packet (id and watched flag), kNone if empty
+  u16 count;         // flits in this buffer
+  u16 sent;          // flits of the front packet that have left
+  u16 out_port;      // router-local output port of the front packet, valid while routed
+  u16 out_vc;        // its output VC, kNoVc while it has no route
+  bool routed() const { return out_vc != kNoVc; }
 };
-static_assert(sizeof(InputVc) == 28);
+static_assert(sizeof(InputVc) == 16);
 
 struct OutputVc {
   Flit front, back;  // queue of packets (routers with output buffers, NICs), as in InputVc
   u16 count;
   u16 sent;
   u16 credits;  // free downstream slots, in flits
-  u16 reserved;
-  u32 owner;          // input VC whose packet holds this VC, kNone
-  Cycle owned_since;  // cycle in which the owner won this VC; only with router.vc_allocation=before_switch
-  u32 parked;         // first input VC in the list of input VCs that wait for room here, kNone
+  u16 parked;  // first input VC in the list of input VCs that wait for room here, by its number in the router, or kNoVc
 };
-static_assert(sizeof(OutputVc) == 28);
+static_assert(sizeof(OutputVc) == 16);
 
 // One cache line with all data of a port that a passing flit touches, as output and as crossbar input.
 struct alignas(64) Port {
@@ -168,6 +166,14 @@ struct Delivered {
   double most_due = std::numeric_limits<double>::infinity();
 };
 
+// With several partitions: packets delivered within a partition window.
+struct Delivery {
+  double packets;
+  u32 terminal;  // source
+  Cycle cycle;
+};
+static_assert(sizeof(Delivery) == 16);
+
 // A decision without a transition yet: its reward is not known, or the feedback is still on its way to the router.
 struct OpenDecision {
   u64 number;          // number of decisions before it in this network, recorded or not
@@ -207,6 +213,7 @@ static_assert(sizeof(OpenDecision) == 48);
   X(Wheel<u32>, routes_due)                    /* heads inside the router pipeline */                                 \
   X(std::vector<FeedbackEvent>, heard)         /* feedback of this cycle, for an agent outside (routing=external) */  \
   X(std::vector<u32>, free_decisions)          /* entries of the pool of open decisions not in use */                 \
+  X(std::vector<Delivery>, deliveries)         /* since the present partition window began; with a learning seam */   \
   X(Wheel<u32>, news) /* decisions with known reward, by the cycle in which the feedback reaches their router */
 
 #define FLITGYM_PARTITION(X) FLITGYM_PARTITION_FIXED(X) FLITGYM_PARTITION_GROWING(X)
@@ -252,6 +259,13 @@ using Memories = std::vector<AlignedBytes>;
 #define FLITGYM_STATE_FIXED(X)                                                                                        \
   X(std::vector<InputVc>, input_vcs)   /* [router_ports << vc_shift] */                                               \
   X(std::vector<OutputVc>, output_vcs) /* [port_count << vc_shift] */                                                 \
+  X(std::vector<u32>, served) /* [input VCs] key of the arbiter; the smallest is served first. Least recently served: \
+                                 stamp of the last grant. Age: time at which the front packet was generated. */       \
+  X(std::vector<u16>, park_next) /* [input VCs] next input VC in the list of the same output VC, by its number in the \
+                                    router; kNoVc: the last one, kNotParked: in no list */                            \
+  X(std::vector<u32>, owners) /* [input_vcs.size()] input VC whose packet holds this output VC of a router, kNone */  \
+  X(std::vector<Cycle>, owned_since)   /* [as owners] cycle in which the owner won this VC; only with separate VC     \
+                                          allocation */                                                               \
   X(std::vector<Port>, ports)          /* [port_count] */                                                             \
   X(std::vector<u64>, requests)        /* [router_ports, request_words] bit per input VC that requests this output */ \
   X(std::vector<u64>, outputs_asked)   /* [routers, asked_words] bit per output with a request */                     \
@@ -412,6 +426,7 @@ struct Workspace {
   Block block;  // block that a rank enters
   std::vector<u32> degrees;
   std::vector<u32> ids, routes;
+  std::vector<u32> again;  // [input VCs] heads that come to the front in this cycle
   std::vector<FlitEvent> tails;
   std::string log;    // text about watched packets
   bool wary = false;  // the state or a table came from a user, so every choice is verified before it is applied

@@ -104,6 +104,8 @@ void Branches::take(Branch& x, u32 router) {
     for (u32 vc = 0; vc < net_.vcs; vc++) {
       const u32 v = net_.vc_id(p, vc);
       s.output_vcs[v] = t.output_vcs[v];
+      if (v < t.owners.size()) s.owners[v] = t.owners[v];
+      if (v < t.owned_since.size()) s.owned_since[v] = t.owned_since[v];
       queue(s.output_vcs[v], t.output_vcs[v]);
     }
   };
@@ -112,10 +114,10 @@ void Branches::take(Branch& x, u32 router) {
     if (net_.channels[p].peer == kNone) continue;
     output(p);
     for (u32 vc = 0; vc < net_.vcs; vc++) {
-      const u32 v = net_.vc_id(p, vc),
-                order = slept ? served(x, v, router, t.input_vcs[v].served) : t.input_vcs[v].served;
+      const u32 v = net_.vc_id(p, vc);
       s.input_vcs[v] = t.input_vcs[v];
-      s.input_vcs[v].served = order;
+      s.park_next[v] = t.park_next[v];
+      s.served[v] = slept ? served(x, v, router, t.served[v]) : t.served[v];
       queue(s.input_vcs[v], t.input_vcs[v]);
     }
   }
@@ -203,7 +205,7 @@ void Branches::give_back(Branch& x, u32 router) {
 // trunk has served since the router fell asleep come after all others, in the order of the trunk.
 u32 Branches::served(const Branch& x, u32 v, u32 router, u32 of_run) const {
   const u32 asleep_at = x.run_stamp[router];
-  return of_run >= asleep_at ? of_run - asleep_at + x.s.stamps[router] : x.s.input_vcs[v].served;
+  return of_run >= asleep_at ? of_run - asleep_at + x.s.stamps[router] : x.s.served[v];
 }
 
 bool Branches::same_order(const Branch& x, u32 router) {
@@ -212,7 +214,7 @@ bool Branches::same_order(const Branch& x, u32 router) {
     const u32 p = net_.port(router, k);
     if (net_.channels[p].peer == kNone) continue;
     for (u32 vc = 0; vc < net_.vcs; vc++) {
-      const u32 v = net_.vc_id(p, vc), of_run = begin_.input_vcs[v].served;
+      const u32 v = net_.vc_id(p, vc), of_run = begin_.served[v];
       due_a_.push_back(u64{of_run} << 32 | served(x, v, router, of_run));
     }
   }
@@ -279,12 +281,14 @@ bool Branches::same(const Branch& x, u32 router) {
   const auto output = [&](u32 p) {
     if (!port(p)) return false;
     for (u32 vc = 0; vc < net_.vcs; vc++) {
-      const OutputVc &a = s.output_vcs[net_.vc_id(p, vc)], &b = t.output_vcs[net_.vc_id(p, vc)];
-      if (a.credits != b.credits || a.owner != b.owner || (a.owner != kNone && a.owned_since != b.owned_since) ||
-          !same_queue(x, a, b))
-        return false;
+      const u32 id = net_.vc_id(p, vc), first_vc = net_.vc_id(first, 0);
+      const OutputVc &a = s.output_vcs[id], &b = t.output_vcs[id];
+      if (a.credits != b.credits || !same_queue(x, a, b)) return false;
+      if (net_.is_nic(p)) continue;
+      if (s.owners[id] != t.owners[id]) return false;
+      if (s.owners[id] != kNone && !s.owned_since.empty() && s.owned_since[id] != t.owned_since[id]) return false;
       u32 v = a.parked, w = b.parked;
-      for (; v == w && v != kNone; v = s.input_vcs[v].park_next) w = t.input_vcs[w].park_next;
+      for (; v == w && v != kNoVc; v = s.park_next[first_vc | v]) w = t.park_next[first_vc | w];
       if (v != w) return false;
     }
     return true;
@@ -294,11 +298,13 @@ bool Branches::same(const Branch& x, u32 router) {
     if (net_.channels[p].peer == kNone) continue;
     if (!output(p)) return false;
     for (u32 vc = 0; vc < net_.vcs; vc++) {
-      const InputVc &a = s.input_vcs[net_.vc_id(p, vc)], &b = t.input_vcs[net_.vc_id(p, vc)];
-      if (a.routed != b.routed || a.parked != b.parked || !same_queue(x, a, b)) return false;
-      if (!a.routed) continue;
-      if (a.out_port != b.out_port || a.out_vc != b.out_vc) return false;
-      if (net_.router.arbiter == Arbiter::kAge && a.served != b.served) return false;
+      const u32 v = net_.vc_id(p, vc);
+      const InputVc &a = s.input_vcs[v], &b = t.input_vcs[v];
+      if (a.out_vc != b.out_vc || !same_queue(x, a, b)) return false;
+      if ((s.park_next[v] == kNotParked) != (t.park_next[v] == kNotParked)) return false;
+      if (!a.routed()) continue;
+      if (a.out_port != b.out_port) return false;
+      if (net_.router.arbiter == Arbiter::kAge && s.served[v] != t.served[v]) return false;
     }
   }
   const u32 masks = net_.request_words << net_.radix_shift;

@@ -172,7 +172,7 @@ void Branches::log_meetings() {
     const auto add = [&](u32 v) {
       if (m.count < std::size(m.vcs)) {
         m.vcs[m.count] = v;
-        m.served[m.count] = trunk_.input_vcs[v].served;
+        m.served[m.count] = trunk_.served[v];
       }
       m.count++;
     };
@@ -241,6 +241,10 @@ void Branches::start(Branch& x, Attempt& attempt, u32 router) {
   const State& t = begin_;
   s.input_vcs.resize(t.input_vcs.size());
   s.output_vcs.resize(t.output_vcs.size());
+  s.served.resize(t.served.size());
+  s.park_next.resize(t.park_next.size());
+  s.owners.resize(t.owners.size());
+  s.owned_since.resize(t.owned_since.size());
   s.ports.resize(t.ports.size());
   s.requests.resize(t.requests.size());
   s.outputs_asked.resize(t.outputs_asked.size());

@@ -62,8 +62,16 @@ void DemandArea::stop(const Network& net, State& s) {
   accrued(net, s);
   for (u32 t = 0; t < net.terminals; t++) {
     const double waiting = due_[t].packets - s.terminals[t].sequence;
-    count_delivered(s, t, waiting);
+    add(s.delivered_from[t], waiting, s.part.totals.now);
     s.delivered_from[t].most_due = due_[t].packets;
+  }
+}
+
+void settle_deliveries(State& s) {
+  for (u32 k = 0; k <= s.further.size(); k++) {
+    std::vector<Delivery>& all = partition(s, k).deliveries;
+    for (const Delivery& d : all) add(s.delivered_from[d.terminal], d.packets, d.cycle);
+    all.clear();
   }
 }
 

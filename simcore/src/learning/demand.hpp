@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "simcore/state.hpp"
+#include "stage/stage.hpp"
 
 namespace flitgym::learning {
 
@@ -36,12 +36,17 @@ class DemandArea {
   std::vector<double> accrued_;
 };
 
-// `amount` packets from a terminal have reached their destination.
-inline void count_delivered(State& s, u32 terminal, double amount) {
-  if (s.delivered_from.empty()) return;
-  Delivered& d = s.delivered_from[terminal];
-  d.packets += amount;
-  d.moment += amount * s.part.totals.now;
+inline void add(Delivered& d, double packets, Cycle cycle) {
+  d.packets += packets;
+  d.moment += packets * cycle;
 }
+
+// `packets` from a terminal have reached their destination in the partition of the frame.
+inline void count_delivered(Frame& f, u32 terminal, double packets) {
+  if (f.s.delivered_from.empty()) return;
+  if (f.s.further.empty()) add(f.s.delivered_from[terminal], packets, f.now);
+  else f.part.deliveries.push_back({packets, terminal, f.now});
+}
+void settle_deliveries(State& s);  // call at the end of a partition window
 
 }  // namespace flitgym::learning

@@ -89,20 +89,22 @@ class Future {
     for (u32 vc = 0; vc < net_.vcs; vc++) {
       const OutputVc& out = s_.output_vcs[net_.vc_id(p, vc)];
       queue(out);
-      m_.add(u64{out.credits} << 32 | out.owner);
-      m_.add(out.owner == kNone ? 0 : out.owned_since);
-      for (u32 v = out.parked; v != kNone; v = s_.input_vcs[v].park_next) m_.add(v);
+      const u32 v = net_.vc_id(p, vc), owner = net_.is_nic(p) ? kNone : s_.owners[v];
+      m_.add(u64{out.credits} << 32 | owner);
+      m_.add(owner == kNone || s_.owned_since.empty() ? 0 : s_.owned_since[v]);
+      for (u32 k = out.parked; k != kNoVc; k = s_.park_next[(v & ~net_.vc_mask()) | k]) m_.add(k);
     }
   }
 
   void inputs(u32 p) {
     for (u32 vc = 0; vc < net_.vcs; vc++) {
-      const InputVc& in = s_.input_vcs[net_.vc_id(p, vc)];
+      const u32 v = net_.vc_id(p, vc);
+      const InputVc& in = s_.input_vcs[v];
       queue(in);
-      m_.add(u64{in.routed} << 16 | in.parked);
-      if (!in.routed) continue;
+      m_.add(u64{in.routed()} << 16 | (s_.park_next[v] != kNotParked));
+      if (!in.routed()) continue;
       m_.add(u64{in.out_port} << 16 | in.out_vc);
-      if (net_.router.arbiter == Arbiter::kAge) m_.add(in.served);
+      if (net_.router.arbiter == Arbiter::kAge) m_.add(s_.served[v]);
     }
   }
 
@@ -113,7 +115,7 @@ class Future {
       if (net_.channels[net_.port(router, k)].peer == kNone) continue;
       for (u32 vc = 0; vc < net_.vcs; vc++) {
         const u32 v = net_.vc_id(net_.port(router, k), vc);
-        order_.push_back(u64{s_.input_vcs[v].served} << 32 | v);
+        order_.push_back(u64{s_.served[v]} << 32 | v);
       }
     }
     std::sort(order_.begin(), order_.end());

@@ -221,7 +221,8 @@ void observe(const Network& net, const State& s, Batch& b, u32 j) {
               &d.ports[std::size_t{j} * seam.slots],
               &d.classes[std::size_t{j} * seam.slots],
               count,
-              nullptr};
+              nullptr,
+              b.now};
   for (std::size_t k = 0; k < seam.blocks.size(); k++) {
     const ObservationSpec& block = *seam.blocks[k];
     asked.own = seam.block_data[k].get();
@@ -296,7 +297,10 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
     b.out_class[i] = d.classes[k];
     if (seam.capacity) open_record(net, s, b, j);
   }
-  s.part.learning.decisions += d.count;
+  if (s.further.empty()) s.part.learning.decisions += d.count;
+  else  // collect() puts the requests of all partitions into one batch
+    for (u32 j = 0; j < d.count; j++)
+      partition(s, net.partition_of(b.router[d.request[j]])).learning.decisions++;
   for (u32 i = 0; net.chosen && i < b.count; i++) net.chosen(net, s, b, i);  // including those with a single candidate
 }
 

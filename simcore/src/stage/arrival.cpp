@@ -23,6 +23,13 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
   const bool still_requests = net.router.crossbar_per_vc;  // a packet requests its output until its tail has gone
+  // Whether a flit reaches an empty buffer cannot be predicted, so the list of requests is written without a branch.
+  const u32 pipeline = net.router.pipeline_cycles;
+  std::vector<u32>& asking = pipeline == 0 ? f.w.routes : f.part.route_list;
+  const bool listed = kSingleFlit && pipeline <= 1;
+  std::size_t asked = asking.size();
+  if (listed) asking.resize(asked + (due - line.first));
+  u32* const list = asking.data();
 
   for (u32 n = line.first; n != due; n++) {
     // After the last event, `ahead` is an older event. Prefetching its data is harmless.
@@ -42,22 +49,27 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
 
     if (kSingleFlit || (e.flit & kHead)) {
       const u32 id = packet_of(e.flit);
-      if (channels[e.vc >> vc_shift].kind != PortKind::kTerminal) {
-        if (!kPlain && net.accounted_jobs) workload::account_queued(f, e.vc, id);
-        packets[id].hops++;
-      }
+      const bool over_link = channels[e.vc >> vc_shift].kind != PortKind::kTerminal;
+      packets[id].hops = static_cast<u8>(packets[id].hops + over_link);
+      if (!kPlain && over_link && net.accounted_jobs) workload::account_queued(f, e.vc, id);
       if (kLearns) {
         PacketDetail& d = details[id];
         d.reward = f.now - d.arrived;
         d.arrived = f.now;
       }
-      if (in.count == 1) request_route(f, e.vc, f.now);
+      if (listed) {
+        list[asked] = e.vc;
+        asked += in.count == 1;
+      } else if (in.count == 1) {
+        request_route(f, e.vc, f.now);
+      }
       if (!kPlain && (e.flit & kWatched))
         watch(f, e.flit, "arrives in the input buffer of", net.port_of_vc(e.vc), net.vc_of(e.vc));
     } else if (in.count == 1 && !still_requests) {
       set_request(f, e.vc, in.out_port);  // the flits before this one have already left
     }
   }
+  if (listed) asking.resize(asked);
   line.first = due;
 }
 
@@ -95,7 +107,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     if (!kPlain && sensed && port < router_ports)
       sensed[net.sensed.at(port, net.vc_of(e.vc))] -= static_cast<u16>(e.flits * net.sensed.slots());
     if (!kOutputBuffers && port < router_ports) {
-      if (out.parked == kNone) continue;
+      if (out.parked == kNoVc) continue;
       if (o.stalled) end_stall(f, o);
       wake_parked(f, out);
       continue;

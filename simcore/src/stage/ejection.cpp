@@ -42,7 +42,7 @@ void eject(Frame& f, u32 terminal, Flit flit) {
   }
   if (flit & kWatched) watch(f, flit, "is delivered to", f.net.nic(terminal), 0);
   if (f.net.workload) workload::packet_delivered(f, id);
-  else learning::count_delivered(s, p.source, 1);
+  else learning::count_delivered(f, p.source, 1);
   if (f.net.delivered) f.net.delivered(f.net, s, id);
   if (f.net.seam && f.net.seam->capacity) close_on_delivery(f.net, s, id);
   f.part.totals.packets_in_network--;

@@ -17,12 +17,14 @@ namespace flitgym {
 namespace {
 
 // Returns the VC with the most room among the VCs `first`, first + step, ... of an output.
-u32 roomiest(const Network& net, const OutputVc* own, u32 first, u32 step) {
+u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step, bool never_held) {
+  const OutputVc* const own = &s.output_vcs[net.vc_id(output, 0)];
+  const u32* const owners = &s.owners[net.vc_id(output, 0)];
   u32 best = first;
   int most = -1;
   for (u32 vc = first; vc < net.vcs; vc += step) {
     const OutputVc& out = own[vc];
-    const int room = out.owner == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
+    const int room = never_held || owners[vc] == kNone ? int{out.credits} - int{out.count} + 65536 : 0;
     if (room > most) {
       most = room;
       best = vc;
@@ -113,7 +115,7 @@ void check_choices(const Network& net, const Batch& b, const u32* choices, std::
 void check_asking(const Network& net, const State& s, const std::vector<u32>& asking) {
   std::vector<bool> seen(s.input_vcs.size());
   for (const u32 v : asking) {
-    if (v >= seen.size() || seen[v] || s.input_vcs[v].front == kNone || s.input_vcs[v].routed)
+    if (v >= seen.size() || seen[v] || s.input_vcs[v].front == kNone || s.input_vcs[v].routed())
       throw ConfigError("resume(): input VC " + std::to_string(v) + " has no packet that needs a route");
     seen[v] = true;
   }
@@ -234,8 +236,9 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   const Network& net = f.net;
   State& s = f.s;
   const Batch& b = f.w.batch;
-  const bool never_held = net.most_packet_flits == 1 && !net.router.separate_vc_allocation;
-  const u16* const filled = never_held && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
+  const bool never_held = (net.most_packet_flits == 1 || net.whole_packets) && !net.router.separate_vc_allocation;
+  const u16* const filled =
+      never_held && net.most_packet_flits == 1 && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
   const u32 vcs = net.vcs, classes = net.routing_facts.classes;
   const u32 radix_shift = net.radix_shift, vc_shift = net.vc_shift, shift = radix_shift + vc_shift,
             words = kOneWord ? 1 : net.request_words, asked_words = kOneWord ? 1 : net.asked_words;
@@ -259,16 +262,16 @@ void apply_all(Frame& f, u32 begin, u32 end) {
     const u32 first = any ? 0 : out_classes[i], step = any ? 1 : classes;
     in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has only this VC
                                  : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
-                                                     : roomiest(net, &s.output_vcs[net.vc_id(output, 0)], first, step));
+                                                     : roomiest(net, s, output, first, step, never_held));
     if (!kPlain && withheld) {
       const OutputVc& out = output_vcs[net.vc_id(output, in.out_vc)];
       const u32 room = depth > 0 ? depth - out.count : u32{out.credits};
-      if (out.owner != kNone || room < slots_needed(f, in)) {
+      if (s.owners[net.vc_id(output, in.out_vc)] != kNone || room < slots_needed(f, in)) {
+        in.out_vc = kNoVc;
         f.part.route_list.push_back(v);
         continue;
       }
     }
-    in.routed = 1;
     if (!kPlain && net.accounted_jobs) workload::account_routed(f, v, output);
     // Switch allocation comes next and reads both ports and the output VC.
     if (kBusyPorts) {
@@ -286,7 +289,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
       watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }
   if (net.router.arbiter == Arbiter::kAge)
-    for (u32 i = begin; i < end; i++) input_vcs[ids[i]].served = s.packets[b.packet[i]].generated;
+    for (u32 i = begin; i < end; i++) s.served[ids[i]] = s.packets[b.packet[i]].generated;
 }
 
 }  // namespace

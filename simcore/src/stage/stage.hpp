@@ -79,7 +79,7 @@ inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   const Network& net = f.net;
   State& s = f.s;
-  const u32 shift = net.radix_shift + net.vc_shift, router = input_vc >> shift, bit = input_vc & ((1u << shift) - 1);
+  const u32 router = input_vc >> (net.radix_shift + net.vc_shift), bit = input_vc & net.vc_mask();
   const u32 asked = net.request_port(out_port);
   s.requests[std::size_t{net.port(router, asked)} * net.request_words + bit / 64] |= u64{1} << (bit % 64);
   s.outputs_asked[router * net.asked_words + asked / 64] |= u64{1} << (asked % 64);
@@ -92,14 +92,14 @@ inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
 inline void park(const Frame& f, OutputVc& out, u32 input_vc) {
   const Network& net = f.net;
   State& s = f.s;
-  InputVc& in = s.input_vcs[input_vc];
-  in.parked = 1;
-  u32* link = &out.parked;
-  if (net.router.arbiter == Arbiter::kAge && out.owner != input_vc)
-    while (*link != kNone && (out.owner == *link || s.input_vcs[*link].served <= in.served))
-      link = &s.input_vcs[*link].park_next;
-  in.park_next = *link;
-  *link = input_vc;
+  const u32 first = input_vc & ~net.vc_mask();
+  u16* link = &out.parked;
+  if (net.router.arbiter == Arbiter::kAge)
+    if (const u32 owner = s.owners[&out - s.output_vcs.data()]; owner != input_vc)
+      while (*link != kNoVc && (owner == (first | *link) || s.served[first | *link] <= s.served[input_vc]))
+        link = &s.park_next[first | *link];
+  s.park_next[input_vc] = *link;
+  *link = static_cast<u16>(input_vc & net.vc_mask());
 }
 
 // An output VC has room again, so the requests in its list are made again. With the age arbiter, only the first request
@@ -109,11 +109,12 @@ inline void wake_parked(const Frame& f, OutputVc& out) {
   const Network& net = f.net;
   State& s = f.s;
   const bool one = net.router.arbiter == Arbiter::kAge && !net.routing_facts.bubble;
-  for (u32 v = out.parked; v != kNone;) {
-    InputVc& in = s.input_vcs[v];
-    in.parked = 0;
-    set_request(f, v, in.out_port);
-    out.parked = v = in.park_next;
+  const u32 first = static_cast<u32>(&out - s.output_vcs.data()) & ~net.vc_mask();
+  while (out.parked != kNoVc) {
+    const u32 v = first | out.parked;
+    set_request(f, v, s.input_vcs[v].out_port);
+    out.parked = s.park_next[v];
+    s.park_next[v] = kNotParked;
     if (one) return;
   }
 }
@@ -179,8 +180,7 @@ inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
   if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
-  if (vc.front == kNone) vc.front = packet;
-  else next[packet_of(vc.back)] = packet;
+  *(vc.front == kNone ? &vc.front : &next[packet_of(vc.back)]) = packet;
   vc.back = packet;
 }
 
@@ -197,7 +197,8 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
   }
   if (flit & kTail) {
     if (!kSingleFlit) vc.sent = 0;
-    vc.front = vc.front == vc.back ? kNone : next[packet_of(flit)];
+    const Flit behind = next[packet_of(flit)];
+    vc.front = vc.front == vc.back ? kNone : behind;
   }
   return flit;
 }

@@ -32,11 +32,13 @@ struct Fabric {
   explicit Fabric(Frame& frame)
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
         ports(s.ports.data()), channels(net.channels.data()), requests(s.requests.data()),
-        asked(s.outputs_asked.data()), stamps(s.stamps.data()), next(s.next.data()), packets(s.packets.data()),
-        credit_lines(f.part.credit_lines.lines.data()), flit_lines(f.part.flit_lines.lines.data()),
-        vc_shift(net.vc_shift), radix_shift(net.radix_shift), words(net.request_words), asked_words(net.asked_words),
-        depth(net.router.output_depth), crossbar_cycles(net.router.crossbar_cycles), now(frame.now),
-        by_age(net.router.arbiter == Arbiter::kAge), learns(net.learns), multi_cycle(net.router.multi_cycle_switch) {}
+        asked(s.outputs_asked.data()), served(s.served.data()), owners(s.owners.data()), stamps(s.stamps.data()),
+        next(s.next.data()), packets(s.packets.data()), credit_lines(f.part.credit_lines.lines.data()),
+        flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift),
+        words(net.request_words), asked_words(net.asked_words), depth(net.router.output_depth),
+        crossbar_cycles(net.router.crossbar_cycles), now(frame.now), by_age(net.router.arbiter == Arbiter::kAge),
+        learns(net.learns), multi_cycle(net.router.multi_cycle_switch),
+        again(net.router.pipeline_cycles == 0 ? f.w.again.data() : nullptr) {}
   Frame& f;
   const Network& net;
   State& s;
@@ -46,6 +48,8 @@ struct Fabric {
   const Channel* const channels;
   u64* const requests;
   u64* const asked;
+  u32* const served;
+  u32* const owners;
   u32* const stamps;
   Flit* const next;
   Packet* const packets;
@@ -54,6 +58,9 @@ struct Fabric {
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
   const bool by_age, learns, multi_cycle;
+  // Heads that request a route in the next cycle, written without branches; null if the router has a pipeline.
+  u32* const again;
+  mutable u32 again_count = 0;
 };
 
 // A router's part of these arrays. `bit` is the number of an input VC in the router, as in the request masks.
@@ -100,7 +107,8 @@ struct Router {
     u64* const own = mask(out_port);
     // With one word of input VCs, there are at most 64 ports. So the mask of ports has one word, too.
     if constexpr (kShape.mask_words == 1) {
-      if (!(own[0] &= ~(u64{1} << bit))) *asked &= ~(u64{1} << out_port);
+      const u64 left = own[0] &= ~(u64{1} << bit);
+      *asked &= ~(u64{left == 0} << out_port);  // without a branch, which would often be mispredicted
     } else {
       u64 left = own[bit / 64] &= ~(u64{1} << (bit % 64));
       for (u32 k = 0; k < words(); k++) left |= own[k];
@@ -138,6 +146,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   const u32 out_port = request.out_port, bit = request.bit, v = at.first_vc | bit;
   InputVc& in = *request.in;
   OutputVc& out = *request.out;
+  const u32 output_vc = at.first_vc | out_port << x.vc_shift | in.out_vc;
   const u32 room = kShape.output_buffers ? x.depth - out.count : out.credits;
   bool owned = false;
   if constexpr (kShape.single_flit) {
@@ -150,17 +159,18 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
       return room >= slots_needed(x.f, in);
     };
     if (x.net.router.separate_vc_allocation && in.sent == 0) {
-      if (x.net.router.parallel_vc_allocation && out.owner != v) return false;  // allocate_vcs() considers it again
+      u32& owner = x.owners[output_vc];
+      if (x.net.router.parallel_vc_allocation && owner != v) return false;  // allocate_vcs() considers it again
       // A head that wins the output VC requests the switch from the next cycle on. A packet that may not enter its ring
       // yet must not block the packets in the ring, so it does not win the VC.
-      if (out.owner == kNone && (!kShape.bubble || fits())) {
-        out.owner = v;
-        out.owned_since = x.now;
+      if (owner == kNone && (!kShape.bubble || fits())) {
+        owner = v;
+        x.s.owned_since[output_vc] = x.now;
       }
-      if (out.owner == v && out.owned_since == x.now) return false;
-      owned = out.owner != v && (!kShape.bubble || out.owner != kNone);
-    } else {
-      owned = in.sent == 0 && out.owner != kNone;
+      if (owner == v && x.s.owned_since[output_vc] == x.now) return false;
+      owned = owner != v && (!kShape.bubble || owner != kNone);
+    } else if (!kShape.whole_packets) {  // a packet that keeps together never holds a VC from one cycle to the next
+      owned = in.sent == 0 && x.owners[output_vc] != kNone;
     }
     if (!owned && fits()) [[likely]]
       return true;
@@ -168,7 +178,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   at.clear_request(out_port, bit);
   // The head chooses its output again, so it does not wait for this one.
   if (!kShape.plain && x.net.routing_facts.reroutes && in.sent == 0) {
-    in.routed = 0;
+    in.out_vc = kNoVc;
     if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, at.first_port | out_port);
     x.f.part.route_list.push_back(v);
     return false;
@@ -187,6 +197,8 @@ inline void allocate_vcs(const Router<kShape>& at) {
   const u32 words = at.words();
   at.each_asked(0, [&](u32 out_port) {
     OutputVc* const own = &at.outputs[out_port << x.vc_shift];
+    const u32 first_vc = at.first_vc | out_port << x.vc_shift;
+    u32* const owners = &x.owners[first_vc];
     const u32 from = at.ports[out_port].next_request,
               step = at.channels[out_port].kind == PortKind::kTerminal ? 1 : x.net.routing_facts.classes;
     const u64 later = ~u64{0} << (from % 64);
@@ -195,16 +207,16 @@ inline void allocate_vcs(const Router<kShape>& at) {
       for (u64 m = at.mask(out_port)[word] & (k == 0 ? later : k == words ? ~later : ~u64{0}); m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m)), v = at.first_vc | bit;
         InputVc& in = at.inputs[bit];
-        if (in.sent > 0 || own[in.out_vc].owner == v) continue;
+        if (in.sent > 0 || owners[in.out_vc] == v) continue;
         u32 best = kNone;
         for (u32 vc = in.out_vc % step; vc < x.net.vcs; vc += step)
-          if (own[vc].owner == kNone &&
+          if (owners[vc] == kNone &&
               (best == kNone || own[vc].credits - own[vc].count > own[best].credits - own[best].count))
             best = vc;
         if (best == kNone) continue;
         in.out_vc = static_cast<u16>(best);
-        own[best].owner = v;
-        own[best].owned_since = x.now;
+        owners[best] = v;
+        x.s.owned_since[first_vc | best] = x.now;
       }
     }
   });
@@ -229,7 +241,7 @@ inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at
   if (packet & kWatched) [[unlikely]]
     watch(x.f, packet | kHead, "wins the switch to", output, vc);
   x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, static_cast<u16>(flits), p.job});
-  in.routed = 0;
+  in.out_vc = kNoVc;
   if (net.accounted_jobs) workload::account_left(x.f, v, output, id);
   at.clear_request(out_port, bit);
   if (x.learns) answer(x.f, back, id);
@@ -237,8 +249,8 @@ inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at
     __builtin_prefetch(&x.packets[packet_of(in.front)], 1);
     request_next_route(x.f, v);
   }
-  if (net.router.separate_vc_allocation) out.owner = kNone;
-  if (out.parked != kNone && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
+  if (net.router.separate_vc_allocation) x.owners[output << x.vc_shift | vc] = kNone;
+  if (out.parked != kNoVc && (net.router.separate_vc_allocation || x.by_age)) wake_parked(x.f, out);
   x.f.part.totals.moves += flits;
 
   // The crossbar's ports stay with the packet until its tail has passed. Without output buffers they drive the channel.
@@ -295,22 +307,27 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
 
   if (head && x.learns) answer(x.f, back, packet_of(flit));
   if (tail) {
-    in.routed = 0;
+    in.out_vc = kNoVc;
     if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
     at.clear_request(out_port, bit);
-    if (in.count > 0) {
+    if (kShape.single_flit && kShape.plain && x.again) {
+      // Prefetching an address without memory takes as long as a search of the page tables.
+      __builtin_prefetch(&s.packets[packet_of(in.front == kNone ? flit : in.front)], 1);
+      x.again[x.again_count] = v;
+      x.again_count += in.count > 0;
+    } else if (in.count > 0) {
       __builtin_prefetch(&s.packets[packet_of(in.front)], 1);
       request_next_route(x.f, v);
     }
     if (!kShape.single_flit) {
       const bool owned = !head || net.router.separate_vc_allocation;
-      if (owned) out.owner = kNone;
+      if (owned) x.owners[output << x.vc_shift | vc] = kNone;
       // The age arbiter wakes one request at a time, and there may be room for the next request.
-      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
+      if (out.parked != kNoVc && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(x.f, out);
     }
   } else {
     if (in.count == 0) at.clear_request(out_port, bit);
-    out.owner = v;
+    x.owners[output << x.vc_shift | vc] = v;
   }
 
   x.f.part.totals.moves++;
@@ -324,11 +341,10 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     if (!kShape.plain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
-    if (channel.kind != PortKind::kTerminal) {
-      out.credits--;
-      o.load++;
-      if (!kShape.plain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
-    }
+    const u16 slots = channel.kind != PortKind::kTerminal;
+    out.credits = static_cast<u16>(out.credits - slots);
+    o.load += slots;
+    if (!kShape.plain && slots && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();
     put_on_channel<kShape.plain>(x.f, x.flit_lines, channel, channel.peer << x.vc_shift | vc, o, output, vc, flit);
   }
 }

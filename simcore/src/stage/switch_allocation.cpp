@@ -113,7 +113,7 @@ inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>&
         const Request request(at, out_port, bit);
         if (!has_room(at, request)) continue;
         // Insertion keeps the few keys sorted.
-        const u64 key = u64{request.in->served} << 32 | bit << kPortBits | out_port;
+        const u64 key = u64{x.served[at.first_vc | bit]} << 32 | bit << kPortBits | out_port;
         u32 k = n++;
         for (; k > 0 && keys[k - 1] > key; k--) keys[k] = keys[k - 1];
         keys[k] = key;
@@ -160,7 +160,7 @@ inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at)
   if (x.by_age) return;
   u32 stamp = x.stamps[at.id] + n;
   x.stamps[at.id] = stamp;
-  for (u32 k = 0; k < n; k++) at.inputs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
+  for (u32 k = 0; k < n; k++) x.served[at.first_vc | static_cast<u32>(keys[k]) >> kPortBits] = --stamp;
 }
 
 template <Shape kShape, bool kRoundRobin>
@@ -176,6 +176,7 @@ void allocate_all(Frame& f) {
       else by_priority(at);
       if (!at.any_asked()) active[word] &= ~(bits & -bits);
     }
+  f.part.route_list.insert(f.part.route_list.end(), f.w.again.begin(), f.w.again.begin() + x.again_count);
 }
 
 template <Shape kShape>

@@ -45,7 +45,7 @@ void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
   InputVc& in = x.input_vcs[v];
   x.mask(router)[bit / 64] &= ~(u64{1} << (bit % 64));
   if (!x.net.routing_facts.reroutes || in.sent > 0) return park(x.f, out, v);
-  in.routed = 0;
+  in.out_vc = kNoVc;
   if (x.net.accounted_jobs) workload::account_unrouted(x.f, v, x.net.port(router, in.out_port));
   x.f.part.route_list.push_back(v);
 }
@@ -54,6 +54,8 @@ void put_off(const Crossbar& x, u32 router, u32 bit, OutputVc& out) {
 // request is put off: it waits at its output VC, or its head is routed again.
 bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, OutputVc& out) {
   const Network& net = x.net;
+  const auto output_vc = static_cast<std::size_t>(&out - x.output_vcs);
+  u32& owner = x.f.s.owners[output_vc];
   const u32 v = x.first_vc(router) | bit;
   const auto fits = [&] {
     u32 needed = slots_needed(x.f, in);
@@ -66,14 +68,15 @@ bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, Outp
   };
   if (net.router.separate_vc_allocation) {
     // A head that wins the output VC can request the switch from the next cycle on.
-    if (out.owner == kNone && (!net.routing_facts.bubble || fits())) {
-      out.owner = v;
-      out.owned_since = x.f.now;
+    Cycle& since = x.f.s.owned_since[output_vc];
+    if (owner == kNone && (!net.routing_facts.bubble || fits())) {
+      owner = v;
+      since = x.f.now;
     }
-    if (out.owner == v && out.owned_since == x.f.now) return false;
-    const bool owned = out.owner != v && (!net.routing_facts.bubble || out.owner != kNone);
+    if (owner == v && since == x.f.now) return false;
+    const bool owned = owner != v && (!net.routing_facts.bubble || owner != kNone);
     if (!owned && fits()) return true;
-  } else if (out.owner == kNone && fits()) {
+  } else if (owner == kNone && fits()) {
     return true;
   }
   put_off(x, router, bit, out);
@@ -88,6 +91,7 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
   InputVc& in = x.input_vcs[v];
   const u32 output = router << x.radix_shift | in.out_port, vc = in.out_vc;
   OutputVc& out = x.output_vcs[output << x.vc_shift | vc];
+  u32& owner = f.s.owners[output << x.vc_shift | vc];
   const Channel& back = x.channels[input];
 
   const Flit flit = pop_flit<kSingleFlit>(in, x.next, x.packets);
@@ -104,7 +108,7 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
 
   if (head && net.learns) answer(f, back, packet);
   if (tail) {
-    in.routed = 0;
+    in.out_vc = kNoVc;
     if (net.accounted_jobs) workload::account_left(f, v, output, packet);
     x.mask(router)[bit / 64] &= ~(u64{1} << (bit % 64));
     if (in.count > 0) {
@@ -113,12 +117,12 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
     }
     if (!kSingleFlit) {
       const bool owned = !head || net.router.separate_vc_allocation;
-      if (owned) out.owner = kNone;
+      if (owned) owner = kNone;
       // The age arbiter wakes one request at a time, and there may be room for the next request.
-      if (out.parked != kNone && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(f, out);
+      if (out.parked != kNoVc && (owned || net.router.arbiter == Arbiter::kAge)) wake_parked(f, out);
     }
   } else if (head) {
-    out.owner = v;
+    owner = v;
   }
   enqueue_output(f, x.ports[output], out, x.next, output, vc, flit, 1);
   if (f.sensed) f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
@@ -128,6 +132,7 @@ template <bool kSingleFlit>
 void allocate(const Crossbar& x, u32 router) {
   InputVc* const input_vcs = &x.input_vcs[x.first_vc(router)];
   OutputVc* const output_vcs = &x.output_vcs[x.first_vc(router)];
+  u32* const served = &x.f.s.served[x.first_vc(router)];
   const u64* const mask = x.mask(router);
   const std::size_t rerouted = x.f.part.route_list.size();
   u64 keys[kMaxRadix * kMaxVcs];            // the best request with room for each output VC
@@ -142,7 +147,7 @@ void allocate(const Crossbar& x, u32 router) {
       InputVc& in = input_vcs[bit];
       const u32 at = u32{in.out_port} << x.vc_shift | in.out_vc;
       OutputVc& out = output_vcs[at];
-      const u64 key = u64{in.served} << 32 | bit << kPortBits | in.out_port;
+      const u64 key = u64{served[bit]} << 32 | bit << kPortBits | in.out_port;
       if constexpr (kSingleFlit) {
         if (out.count >= x.depth) [[unlikely]] {
           put_off(x, router, bit, out);
@@ -176,7 +181,7 @@ void allocate(const Crossbar& x, u32 router) {
   x.f.part.totals.moves += moves;
   if (x.net.router.arbiter != Arbiter::kLeastRecentlyServed) return;
   u32 stamp = x.s.stamps[router] += n;  // served VCs move to the end of the list, in reverse order
-  for (u32 k = 0; k < n; k++) input_vcs[static_cast<u32>(keys[k]) >> kPortBits].served = --stamp;
+  for (u32 k = 0; k < n; k++) served[static_cast<u32>(keys[k]) >> kPortBits] = --stamp;
 }
 
 template <bool kSingleFlit>

@@ -87,7 +87,7 @@ void send(Frame& f, u32 port) {
   if (o.waiting_vcs) schedule_when_free(f, o, port);
   f.part.totals.moves += flits;
 
-  if (out.parked != kNone) wake_parked(f, out);
+  if (out.parked != kNoVc) wake_parked(f, out);
   const u32 terminal = port - net.router_ports;
   if (net.is_nic(port) && f.part.totals.backlogged && s.terminals[terminal].left > 0) fill_nic(f, terminal, true);
 }

@@ -66,7 +66,7 @@ void send_all(Frame& f) {
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);
     put_on_channel<kPlain>(f, lines, channel, channel.peer << vc_shift | vc, o, port, vc, flit);
 
-    if (out.parked != kNone) wake_parked(f, out);
+    if (out.parked != kNoVc) wake_parked(f, out);
     if (port >= router_ports && f.part.totals.backlogged && s.terminals[port - router_ports].left > 0) {
       fill_nic(f, port - router_ports, true);
       next = s.next.data(), packets = s.packets.data();  // the pool may have grown

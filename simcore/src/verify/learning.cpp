@@ -26,6 +26,11 @@ void verify_learning(const Network& net, const State& s, const std::vector<u8>& 
   for (const Delivered& d : s.delivered_from)
     hold(std::isfinite(d.packets) && std::isfinite(d.moment), "the account of what was delivered");
 
+  for (const Partition& part : s.further)
+    hold(part.free_decisions.empty() && part.news.empty(), "a partition has records of decisions");
+  for (u32 k = 0; k <= s.further.size(); k++)
+    hold(partition(s, k).deliveries.empty(), "deliveries that have not been counted");
+
   // A decision that is not free belongs to a packet under way, or its feedback is on its way.
   std::vector<u8> placed = marked_free(s.part.free_decisions, n, "the list of free decisions");
   const auto place = [&](u32 id) {

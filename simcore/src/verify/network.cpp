@@ -48,6 +48,7 @@ class NetworkCheck {
  private:
   bool queued_at_output(u32 port) const { return net_.is_nic(port) || net_.router.output_depth > 0; }
   bool has_vc(u32 v) const { return net_.vc_of(v) < net_.vcs && net_.channels[net_.port_of_vc(v)].peer != kNone; }
+  bool parked(u32 v) const { return s_.park_next[v] != kNotParked; }
   u32 router_of_vc(u32 v) const { return v >> (net_.radix_shift + net_.vc_shift); }
   u32 jobs() const { return net_.workload ? net_.workload->job_count() : 1; }
   u32 output_of(u32 input_vc) const {
@@ -183,17 +184,16 @@ class NetworkCheck {
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];
       if (!has_vc(v)) {
-        hold(in.front == kNone && in.count == 0 && in.sent == 0 && !in.routed && !in.parked && !pending_[v],
+        hold(in.front == kNone && in.count == 0 && in.sent == 0 && !in.routed() && !parked(v) && !pending_[v],
              "a channel that does not exist holds flits");
         continue;
       }
       streams_[v] = queue(in);
-      hold(in.routed <= 1 && in.parked <= 1, "the flags of an input VC");
-      hold(pending_[v] == (in.front != kNone && !in.routed), "a head asks for its route twice or never");
+      hold(pending_[v] == (in.front != kNone && !in.routed()), "a head asks for its route twice or never");
       if (in.front == kNone) {
-        hold(!in.routed && !in.parked, "an empty input VC has a route");
-      } else if (!in.routed) {
-        hold(in.sent == 0 && in.count > 0 && !in.parked, "flits have left without a route");
+        hold(!in.routed() && !parked(v), "an empty input VC has a route");
+      } else if (!in.routed()) {
+        hold(in.sent == 0 && in.count > 0 && !parked(v), "flits have left without a route");
       } else {
         hold(in.out_port < net_.radix && in.out_vc < net_.vcs && has_vc(output_of(v)), "a route leads nowhere");
         if (in.sent == 0) continue;
@@ -222,12 +222,13 @@ class NetworkCheck {
       if (!has_vc(u)) continue;
       const bool to_terminal = !net_.is_nic(port) && net_.channels[port].kind == PortKind::kTerminal;
       hold(!to_terminal || out.credits == 65535, "the credits of a terminal");
-      hold(holder_[u] == kNone || out.owner == holder_[u],
+      const u32 owner = net_.is_nic(port) ? kNone : s_.owners[u];
+      hold(holder_[u] == kNone || owner == holder_[u],
            "an output VC does not belong to the packet that goes through it");
-      if (out.owner == kNone) continue;
-      hold(out.owner < router_vcs_ && !net_.is_nic(port) && router_of_vc(out.owner) == net_.router_of_port(port),
+      if (owner == kNone) continue;
+      hold(owner < router_vcs_ && router_of_vc(owner) == net_.router_of_port(port),
            "an output VC belongs to another router's packet");
-      hold(s_.input_vcs[out.owner].routed && output_of(out.owner) == u,
+      hold(s_.input_vcs[owner].routed() && output_of(owner) == u,
            "an output VC belongs to a packet that goes elsewhere");
     }
   }
@@ -331,13 +332,15 @@ class NetworkCheck {
     const char* const broken = "a list of input VCs that wait for an output VC is broken";
     std::vector<u8> listed(router_vcs_, 0);
     for (u32 u = 0; u < all_vcs_; u++)
-      for (u32 v = s_.output_vcs[u].parked; v != kNone; v = s_.input_vcs[v].park_next) {
-        hold(v < router_vcs_ && !listed[v] && u < router_vcs_, broken);
+      for (u32 k = s_.output_vcs[u].parked; k != kNoVc;) {
+        hold(u < router_vcs_ && k <= net_.vc_mask(), broken);
+        const u32 v = (u & ~net_.vc_mask()) | k;
         const InputVc& in = s_.input_vcs[v];
-        hold(in.parked && in.routed && in.count > 0 && output_of(v) == u, broken);
+        hold(!listed[v] && parked(v) && in.routed() && in.count > 0 && output_of(v) == u, broken);
         listed[v] = 1;
+        k = s_.park_next[v];
       }
-    for (u32 v = 0; v < router_vcs_; v++) hold(listed[v] == s_.input_vcs[v].parked, broken);
+    for (u32 v = 0; v < router_vcs_; v++) hold(listed[v] == parked(v), broken);
   }
 
   void requests() const {
@@ -346,7 +349,7 @@ class NetworkCheck {
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];
       const bool goes_on = net_.router.crossbar_per_vc && in.sent > 0;
-      if (!in.routed || in.parked || (in.count == 0 && !goes_on)) continue;
+      if (!in.routed() || parked(v) || (in.count == 0 && !goes_on)) continue;
       const u32 router = v >> shift, bit = v & ((1u << shift) - 1);
       const u32 asks = net_.request_port(in.out_port);
       asked[std::size_t{net_.port(router, asks)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);

@@ -72,7 +72,7 @@ void workload::account_queued(Frame& f, u32 input_vc, u32 packet) {
   const u32 job = s.packets[packet].job;
   s.job_queued[std::size_t{input_vc} * f.net.accounted_jobs + job]++;
   const InputVc& in = s.input_vcs[input_vc];
-  if (!in.routed) return;
+  if (!in.routed()) return;
   const u32 output = f.net.port(f.net.router_of_port(f.net.port_of_vc(input_vc)), in.out_port);
   if (s.ports[output].stalled) workload::account_stall(f, output);
   begin_waiting(f, output, job, 1);

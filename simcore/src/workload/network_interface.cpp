@@ -56,7 +56,7 @@ void hand_on(Frame& f, u32 id, u64 when, bool by_packet) {
     hosts.message_histogram[std::size_t{j} * kHistogramBins + bin]++;
     f.s.ranks[m.destination].bytes_received += m.bytes;
     if (w.matrix.ranks) message_complete(w, f.s, m, when);
-    learning::count_delivered(f.s, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
+    learning::count_delivered(f, w.rank_terminal[m.source], static_cast<double>(m.bytes) / w.packet_bytes);
   }
   push_event(hosts, when + w.host.nic_receive, HostAction::kArrive, id);
 }

@@ -63,7 +63,7 @@ TEST(price_and_slack_by_hand) {
                                                         {0.4f, 1.5f, 2, 0, 0.5},
                                                         {0.9f, 1.5f, 2, 0, 1}}) {
     const Place at = x.send(2, 10);
-    x.state.part.totals.now = 10'000;
+    x.batch.now = x.state.part.totals.now = 10'000;
     x.packet().injected = 10'000 - static_cast<Cycle>(std::lround(waited * x.net.seam->hop_scale_ns / x.net.cycle_ns));
     for (u32 local = 3; local < 7; local++) use[x.net.port(1, local)] = 0.95f;
     use[x.net.port(1, 2)] = own;
@@ -84,7 +84,7 @@ TEST(a_long_packet_is_late_after_longer_waits) {
   for (const auto& [cycles, lateness] : {std::pair{800u, 0.0}, {840u, 0.0}, {1260u, 0.5}, {1680u, 1.0}, {2000u, 1.0}}) {
     const Place at = x.send(2, 10);
     x.packet().flits = 14;
-    x.state.part.totals.now = 10'000;
+    x.batch.now = x.state.part.totals.now = 10'000;
     x.packet().injected = 10'000 - cycles;
     CHECK_NEAR(show(x, at).general.at("slack"), lateness, 1e-5);  // no link is used
   }

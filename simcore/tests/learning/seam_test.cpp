@@ -132,7 +132,7 @@ TEST(observation_by_hand) {
   const Place at = x.send(2, 10);
   x.packet().injected = 100;
   x.packet().flits = 4;
-  x.state.part.totals.now = 500;
+  x.batch.now = x.state.part.totals.now = 500;
   congest(x, 1, 3, 0, 0, 64);  // class 0, the packet's class
   congest(x, 1, 3, 2, 0, 96);  // another class
   congest(x, 1, 6, 0, 0, 256);

@@ -294,7 +294,7 @@ TEST(the_oldest_is_served_first) {
       for (u32 port = 0; port < net.radix; port++)
         for (u32 vc = 0; vc < net.vcs; vc++) {
           const InputVc& in = s.input_vcs[net.vc_id(net.port(router_of_hot, port), vc)];
-          if (in.count > 0 && in.routed && in.out_port == net.terminal_port[hot])
+          if (in.count > 0 && in.routed() && in.out_port == net.terminal_port[hot])
             oldest = std::min(oldest, s.packets[packet_of(in.front)].generated);
         }
       for (std::size_t k = 0; k < ends.size(); k++)
@@ -332,9 +332,10 @@ TEST(the_oldest_packet_that_waits_for_room_is_woken_first) {
           const InputVc& in = sim.state().input_vcs[net.vc_id(net.port(0, port), 0)];
           fronts.push_back(in.front);
           sent.push_back(in.sent);
-          parked += in.parked;
+          parked += sim.state().park_next[&in - sim.state().input_vcs.data()] != kNotParked;
           held |= in.sent > 0;
-          if (in.count > 0 && in.routed) oldest = std::min(oldest, sim.state().packets[packet_of(in.front)].generated);
+          if (in.count > 0 && in.routed())
+            oldest = std::min(oldest, sim.state().packets[packet_of(in.front)].generated);
         }
         const auto packets = sim.state().packets;
         sim.run(1);

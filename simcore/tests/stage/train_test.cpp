@@ -62,8 +62,8 @@ void check_same(const Simulation& train, const Simulation& flits, const std::str
     CHECK_FOR(a.output_vcs[v].count == b.output_vcs[v].count && a.output_vcs[v].credits == b.output_vcs[v].credits,
               name);
   for (u32 v = 0; v < a.input_vcs.size(); v++)
-    CHECK_FOR(a.input_vcs[v].count == b.input_vcs[v].count && a.input_vcs[v].routed == b.input_vcs[v].routed &&
-                  a.input_vcs[v].parked == b.input_vcs[v].parked,
+    CHECK_FOR(a.input_vcs[v].count == b.input_vcs[v].count && a.input_vcs[v].routed() == b.input_vcs[v].routed() &&
+                  (a.park_next[v] == kNotParked) == (b.park_next[v] == kNotParked),
               name);
   Window x = window_sums(a), y = window_sums(b);
   // Not a whole number, so the order of additions matters.

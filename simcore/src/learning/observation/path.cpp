@@ -36,6 +36,7 @@ const Register<ObservationSpec> entry({
                  {"minimal", 0, 1, "1: the candidate of the minimal path"}},
     .write = write,
     .setup = setup_hops,
+    .local = true,
 });
 
 }  // namespace

@@ -88,6 +88,7 @@ const Register<ObservationSpec> entry({
     .lost = lost,
     .per_candidate = kPerCandidate,
     .update = kUpdate,
+    .local = true,
 });
 
 }  // namespace

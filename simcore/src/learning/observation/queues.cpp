@@ -33,6 +33,7 @@ const Register<ObservationSpec> entry({
                   "flits queued for the link or without returned credit, all VCs / buffer size of one VC in flits"},
                  {"class", 0, 1, "the same for the emptiest VC of the packet's class"}},
     .write = write,
+    .local = true,
 });
 
 }  // namespace

@@ -42,7 +42,7 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
   const u32 in_port = net.port(asked.router, asked.in_port);
   const InputVc& in = s.input_vcs[net.vc_id(in_port, asked.in_vc)];
   const u32 size = p.flits * channels[asked.ports[0]].flit_cycles;
-  const float age = static_cast<float>(s.part.totals.now - p.injected) * per_cycle;
+  const float age = static_cast<float>(asked.now - p.injected) * per_cycle;
   general[0] = std::min(static_cast<float>(hops) * 0.125f, 4.0f);
   general[1] = bounded(direct * per_ns);
   general[2] = std::min(static_cast<float>(p.hops) * 0.125f, 4.0f);
@@ -104,6 +104,7 @@ const Register<ObservationSpec> entry({
                  {"hop_time", 0, kMostRelative, "time of the hop itself / mean hop"}},
     .write = write,
     .setup = setup_hops,
+    .local = true,
 });
 
 }  // namespace

@@ -93,6 +93,7 @@ ObservationSpec block(std::string name, std::string summary, std::shared_ptr<con
       .lost = lost,
       .per_candidate = kPerCandidate,
       .update = kUpdate,
+      .local = true,
   };
 }
 

@@ -180,7 +180,7 @@ void write(const Network& net, const State& s, const Asked& asked, float* genera
       slots[2] = bounded(std::max(fast - lost[local - first], 0.0f) * per_ns);
     }
   }
-  const float age = static_cast<float>(s.part.totals.now - asked.packet.injected) * static_cast<float>(net.cycle_ns);
+  const float age = static_cast<float>(asked.now - asked.packet.injected) * static_cast<float>(net.cycle_ns);
   const float waited = age * per_ns - static_cast<float>(asked.packet.hops);
   const u32 own = asked.packet.flits * net.channels[net.port(asked.router, asked.ports[0])].flit_cycles;  // cycles
   const float prompt =
@@ -213,6 +213,7 @@ ObservationSpec block(std::string name, std::string summary) {
       .lost = lost,
       .per_candidate = kPerCandidate,
       .update = kUpdate,
+      .local = true,
   };
   if (kTrend) {
     spec.per_slot.push_back({"rising", 0, kMostRelative,

@@ -33,6 +33,7 @@ const Register<ObservationSpec> entry({
          {"load_max", 0, 32, "the same for the fullest link"},
          {"queue", 0, 1, "flits in the packet's input buffer / depth of the buffer"}},
     .write = write,
+    .local = true,
 });
 
 }  // namespace
