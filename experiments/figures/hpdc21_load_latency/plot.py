@@ -107,6 +107,7 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
     peaks = {(p, name): peak_throughput(accepted(p, name)) for p in PATTERNS for name in routings(rows)}
     adversarial_hops = curve(select(rows, "adversarial1", "q_adaptive"), "hops_mean")[1]
     best_adaptive = {p: np.min([latency(p, name) for name in _ADAPTIVE], axis=0) for p in PATTERNS}
+    most_accepted = {p: np.max([accepted(p, name) for name in _ADAPTIVE], axis=0) for p in PATTERNS}
     return {
         "uniform_q_adaptive_throughput": peaks["uniform", "q_adaptive"],
         "uniform_q_adaptive_latency_ns": _latency_before_saturation(select(rows, "uniform", "q_adaptive")),
@@ -120,9 +121,13 @@ def measured(rows: Sequence[Row]) -> dict[str, float | None]:
         "best_throughput_over_adaptive": max(
             peaks[p, "q_adaptive"] / max(peaks[p, name] for name in _ADAPTIVE) for p in PATTERNS
         ),
+        "best_throughput_over_adaptive_at_equal_load": float(
+            max(np.max(accepted(p, "q_adaptive") / most_accepted[p]) for p in PATTERNS)
+        ),
         "best_latency_over_adaptive": float(
             max(np.nanmax(best_adaptive[p] / latency(p, "q_adaptive")) for p in PATTERNS)
         ),
+        "uniform_latency_over_par": float(np.nanmax(latency("uniform", "par") / latency("uniform", "q_adaptive"))),
         "adversarial1_minimal_throughput": peaks["adversarial1", "minimal"],
         "adversarial4_ugal_group_throughput": peaks["adversarial4", "ugal_group"],
     }
