@@ -299,8 +299,7 @@ void settle_decisions(const Network& net, State& s, Batch& b) {
   }
   if (s.further.empty()) s.part.learning.decisions += d.count;
   else  // collect() puts the requests of all partitions into one batch
-    for (u32 j = 0; j < d.count; j++)
-      partition(s, net.partition_of(b.router[d.request[j]])).learning.decisions++;
+    for (u32 j = 0; j < d.count; j++) partition(s, net.partition_of(b.router[d.request[j]])).learning.decisions++;
   for (u32 i = 0; net.chosen && i < b.count; i++) net.chosen(net, s, b, i);  // including those with a single candidate
 }
 

@@ -23,6 +23,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   const Channel* const channels = net.channels.data();
   PacketDetail* const details = s.details.data();
   const bool still_requests = net.router.crossbar_per_vc;  // a packet requests its output until its tail has gone
+
   // Whether a flit reaches an empty buffer cannot be predicted, so the list of requests is written without a branch.
   const u32 pipeline = net.router.pipeline_cycles;
   std::vector<u32>& asking = pipeline == 0 ? f.w.routes : f.part.route_list;
