@@ -105,8 +105,10 @@ std::vector<u32> ring_representatives(const ChannelGraph& g, const ForwardingTab
 
 class Search {
  public:
-  Search(const ChannelGraph& g, const Waits& waits, std::vector<u32> whole, u32 lanes)
-      : g_(g), waits_(waits), whole_(std::move(whole)), lanes_(lanes), seen_(std::size_t{g.channels} * lanes, 0) {
+  Search(const ChannelGraph& g, const Waits& waits, std::vector<u32> whole, u32 lanes, std::vector<u32>* place)
+      : g_(g), waits_(waits), whole_(std::move(whole)), lanes_(lanes), seen_(std::size_t{g.channels} * lanes, 0),
+        place_(place), left_(g.channels * lanes) {
+    if (place) place->assign(seen_.size(), 0);
     for (u32 c = 0; c < g.channels; c++)
       if (whole_[c] != c) members_.push_back(c);
     std::stable_sort(members_.begin(), members_.end(), [&](u32 a, u32 b) { return whole_[a] < whole_[b]; });
@@ -145,6 +147,7 @@ class Search {
       u32 next, lane;
       if (!advance(at, next, lane)) {
         seen_[node(at.channel, at.lane)] = 2;
+        if (place_) (*place_)[node(at.channel, at.lane)] = left_--;  // all nodes that it waits for have higher places
         stack_.pop_back();
         continue;
       }
@@ -200,6 +203,8 @@ class Search {
   const std::vector<u32> whole_;
   const u32 lanes_;
   std::vector<u8> seen_;
+  std::vector<u32>* const place_;
+  u32 left_;                  // nodes that are not finished
   std::vector<u32> members_;  // channels of rings without the representatives, ring by ring
   std::vector<Level> stack_;
   bool fresh_ = false;  // the top of the stack has just moved to another channel
@@ -207,7 +212,7 @@ class Search {
 
 }  // namespace
 
-std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table) {
+std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table, std::vector<u32>* place) {
   const u32 lanes = table.classes();
   Waits waits(g, lanes, table.lanes > 0);
   if (table.source_routed() || table.lanes) {
@@ -217,7 +222,7 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
     std::vector<u64> passing(g.switches);
     for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
   }
-  return Search(g, waits, ring_representatives(g, table), lanes).cycle();
+  return Search(g, waits, ring_representatives(g, table), lanes, place).cycle();
 }
 
 std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle) {
