@@ -20,6 +20,10 @@ Section tree() { return k_ary_tree(3, 3).section(); }
 
 struct Case {
   Section topology, routing;
+  std::string events = "";
+  Values failures(u32 count) const {
+    return events.empty() ? many_failures(topology, count) : Values{{"events", events}};
+  }
   std::string name() const { return topology.name + " " + to_string(routing.values.at("engine")); }
 };
 
@@ -31,7 +35,7 @@ std::vector<Case> cases() {
           {tree(), table("ftree")},
           {tree(), table("up_down")},
           {torus({4, 4}), table("lash")},
-          {torus({5, 5}), table("torus_2qos")},
+          {torus({5, 5}), table("torus_2qos"), "0-1@200-500/400*3, 7-12@250-600"},  // needs a path within each ring
           {torus({5, 5}), table("dfsssp")}};
 }
 
@@ -52,7 +56,7 @@ Values missing(const Network& net, u32 epoch) {
 TEST(packets_follow_the_table_of_the_present_links) {
   for (const Case& c : cases()) {
     if (c.routing.values.at("engine") == Value{std::string("parx")}) continue;  // draws an address per packet
-    const auto net = build(failing(c.topology, many_failures(c.topology, 6), c.routing));
+    const auto net = build(failing(c.topology, c.failures(6), c.routing));
     Lone x(net);
     u32 most = 0, longest = 0;
     for (u32 epoch = 0; epoch < net->graphs.size(); epoch++) {
@@ -88,7 +92,7 @@ TEST(tables_that_change_are_free_of_deadlock) {
   u32 cycles_of_all = 0;
   u64 kept = 0, escapes = 0;
   for (const Case& c : cases()) {
-    const auto net = build(failing(c.topology, many_failures(c.topology, 8), c.routing));
+    const auto net = build(failing(c.topology, c.failures(8), c.routing));
     const u32 last = net->routing_facts.classes - 1;
     const bool lanes = c.routing.values.at("engine") == Value{std::string("torus_2qos")};
     Lone x(net);
@@ -96,26 +100,30 @@ TEST(tables_that_change_are_free_of_deadlock) {
     for (u32 epoch = 0; epoch < net->graphs.size(); epoch++) {
       x.state.part.totals.epoch = epoch;
       Edges edges;
-      for (u32 to = 0; to < net->terminals; to++)
-        for (u32 from = lanes ? 0 : to; from < (lanes ? net->terminals : to + 1); from++)
-          for (u32 port = 0; port < net->router_ports; port++) {
-            const u32 router = net->router_of_port(port);
-            if (!net->is_link(port) || router == net->terminal_router[to]) continue;
-            for (u32 vc_class = 0; vc_class <= last; vc_class++)
-              for (const u32 hops : {1u, net->routing_facts.max_hops - 1}) {
-                x.send(from, to);
-                x.packet().hops = static_cast<u8>(hops);
-                const Place at{router, net->local_port(port), vc_class};
-                // In the escape class, only channels that packets of the class reach.
-                if (vc_class == last && !net->graphs[epoch]->usable(port)) continue;
-                const Step step = x.ask(at);
-                CHECK(net->graphs[epoch]->usable(net->port(router, step.port)));
-                CHECK(step.vc_class == last || (vc_class != last && hops == 1));
-                add(edges, *net, router, at.in_port, vc_class, step.port, step.vc_class);
-                add(all, *net, router, at.in_port, vc_class, step.port, step.vc_class);
-                if (vc_class != last) (step.vc_class == last ? escapes : kept)++;
-              }
+      for (u32 to = 0; to < net->terminals; to++) {
+        std::vector<Place> escaped;
+        std::set<std::pair<u32, u32>> seen;
+        const auto request = [&](u32 from, const Place& at, u32 hops) {
+          if (at.router == net->terminal_router[to]) return;
+          x.send(from, to);
+          x.packet().hops = static_cast<u8>(hops);
+          const Step step = x.ask(at);
+          const Place next = x.behind(at.router, step);
+          CHECK(net->graphs[epoch]->usable(net->port(at.router, step.port)));
+          for (Edges* set : {&edges, &all})
+            add(*set, *net, at.router, at.in_port, at.in_class, step.port, step.vc_class);
+          CHECK(step.vc_class == last || (at.in_class != last && hops == 1));
+          if (step.vc_class == last && seen.insert({next.router, next.in_port}).second) escaped.push_back(next);
+          if (at.in_class != last) (step.vc_class == last ? escapes : kept)++;
+        };
+        for (u32 port = 0; port < net->router_ports; port++)
+          for (u32 vc_class = 0; net->is_link(port) && vc_class < last; vc_class++) {
+            const Place at{net->router_of_port(port), net->local_port(port), vc_class};
+            for (u32 from = 0; from < (lanes ? net->terminals : 1); from++) request(from, at, 1);
+            request(0, at, net->routing_facts.max_hops - 1);
           }
+        for (std::size_t k = 0; k < escaped.size(); k++) request(0, Place(escaped[k]), 2);
+      }
       CHECK_FOR(acyclic(edges), c.name());
     }
     cycles_of_all += !acyclic(all);
@@ -169,8 +177,9 @@ TEST(vc_classes_of_a_table_do_not_grow_with_the_number_of_changes) {
 TEST(tables_deliver_while_links_fail) {
   u64 escaped = 0;
   for (const Case& c : cases())
-    for (const Values& failures : {many_failures(c.topology, 20), {{"events", std::string("0.07@200-300/200*3")}}}) {
-      const Config config = failing(c.topology, failures, c.routing, 0.6);
+    for (const u64 seed : {1, 2}) {
+      Config config = failing(c.topology, c.failures(20), c.routing, 0.6);
+      config.seed = seed;
       Simulation sim(config), again(config);
       const Network& net = sim.network();
       for (u32 k = 0; k < 800; k++) {
@@ -196,12 +205,13 @@ TEST(tables_that_cannot_follow_failures_are_refused) {
   CHECK_THROWS(ConfigError, build(given), "routing.table", "failures.events", "routing.engine");
   CHECK_THROWS(ConfigError, build(failing(torus({4, 4}), events, table("angara_bfs"))), "angara_bfs", "failures.events",
                "dfsssp");
-  // The engine refuses, or its table can deadlock, only while the link is down.
+  // The engine refuses, or its table can deadlock, while links are down.
   CHECK_THROWS(ConfigError,
-               build(failing(tree(), {{"events", std::string("0-9@100, 0-10@100, 0-11@100-200")}}, table("ftree"))),
-               "no path");
-  CHECK_THROWS(ConfigError, build(failing(torus({3, 3}), {{"events", std::string("0-1@100")}}, table("dor"))), "dor",
-               "from 100 ns on", "failures.events");
+               build(failing(torus({5, 5}), {{"events", std::string("0-1@100, 2-3@200")}}, table("torus_2qos"))),
+               "torus_2qos", "split", "from 200 ns on", "failures.events");
+  const std::string all_but_a_ring = "0-2@100, 1-3@100, 2-4@100, 0-3@100, 1-4@100";
+  CHECK_THROWS(ConfigError, build(failing(hyperx_section({5}, 1), {{"events", all_but_a_ring}}, table("min_hop"))),
+               "can deadlock", "from 100 ns on");
   // Router 2 loses both of its links, one after the other.
   const Section triangle = {"graph",
                             {{"links", std::vector<double>{0, 1, 1, 2, 2, 0}}, {"terminals_per_router", i64{1}}}};
