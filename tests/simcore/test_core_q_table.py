@@ -104,3 +104,41 @@ def test_frozen_table_is_used_and_not_changed() -> None:
     sim.q_frozen = False
     sim.run(4000)
     assert (sim.q_table != before).any()
+
+
+def test_a_table_of_the_intact_network_outlives_failures(tmp_path: Path) -> None:
+    """A loaded table is only updated by feedback when links fail and recover, and failed ports keep their entries."""
+    path, torus = tmp_path / "table.npz", {"name": "torus", "sizes": [4.0, 4.0]}
+    intact = Simulation(config("q_routing", traffic("uniform", 0.3), topology=torus))
+    intact.run(3000)
+    intact.save_q_table(path)
+    sim = Simulation(
+        config("q_routing", traffic("uniform", 0.3), topology=torus, failures={"events": "0-1@500-900", "seed": 7})
+    )
+    sim.load_q_table(path)
+    np.testing.assert_array_equal(sim.q_table, intact.q_table)
+    for change in (500, 900):
+        sim.run(change - sim.now)
+        before = sim.q_table.copy()
+        sim.run(1)
+        changed = (sim.q_table != before).mean()
+        assert changed < 0.05
+        if change == 500:
+            sim.run(200)  # the last feedback over the link has come back
+            column = np.array(sim.q_table[0])
+            sim.run(150)
+            still = (sim.q_table[0] == column).all(axis=0)
+            assert still.any() and not still.all()  # the port of the failed link, and the ports in use
+    assert (sim.q_table != intact.q_table).any()
+
+
+def test_another_routing_for_failures_is_named(tmp_path: Path) -> None:
+    learned().save_q_table(tmp_path / "table.npz")
+    other = Simulation(config("q_adaptive", BUSY, failures={"events": "0-1@500"}))
+    with pytest.raises(ConfigError, match=r"links fail, so the routing for any graph replaces that of dragonfly"):
+        other.load_q_table(tmp_path / "table.npz")
+    # A run whose link fails after the end learns a table for the routing with failures.
+    early = learned(failures={"events": "0-1@500000"})
+    early.save_q_table(tmp_path / "early.npz")
+    other.load_q_table(tmp_path / "early.npz")
+    np.testing.assert_array_equal(other.q_table, early.q_table)

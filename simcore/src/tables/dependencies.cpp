@@ -105,10 +105,8 @@ std::vector<u32> ring_representatives(const ChannelGraph& g, const ForwardingTab
 
 class Search {
  public:
-  Search(const ChannelGraph& g, const Waits& waits, std::vector<u32> whole, u32 lanes, std::vector<u32>* place)
-      : g_(g), waits_(waits), whole_(std::move(whole)), lanes_(lanes), seen_(std::size_t{g.channels} * lanes, 0),
-        place_(place), left_(g.channels * lanes) {
-    if (place) place->assign(seen_.size(), 0);
+  Search(const ChannelGraph& g, const Waits& waits, std::vector<u32> whole, u32 lanes)
+      : g_(g), waits_(waits), whole_(std::move(whole)), lanes_(lanes), seen_(std::size_t{g.channels} * lanes, 0) {
     for (u32 c = 0; c < g.channels; c++)
       if (whole_[c] != c) members_.push_back(c);
     std::stable_sort(members_.begin(), members_.end(), [&](u32 a, u32 b) { return whole_[a] < whole_[b]; });
@@ -147,7 +145,6 @@ class Search {
       u32 next, lane;
       if (!advance(at, next, lane)) {
         seen_[node(at.channel, at.lane)] = 2;
-        if (place_) (*place_)[node(at.channel, at.lane)] = left_--;  // all nodes that it waits for have higher places
         stack_.pop_back();
         continue;
       }
@@ -203,12 +200,36 @@ class Search {
   const std::vector<u32> whole_;
   const u32 lanes_;
   std::vector<u8> seen_;
-  std::vector<u32>* const place_;
-  u32 left_;                  // nodes that are not finished
   std::vector<u32> members_;  // channels of rings without the representatives, ring by ring
   std::vector<Level> stack_;
   bool fresh_ = false;  // the top of the stack has just moved to another channel
 };
+
+// Places by Kahn's algorithm, lane by lane. Within a lane, the places follow the longest chain of dependencies that
+// leads to a node. So the channels of first hops come before those of last hops.
+std::vector<u32> places_of(const ChannelGraph& g, const Waits& waits, u32 lanes) {
+  std::vector<u32> before(std::size_t{g.channels} * lanes, 0), place(before.size(), 0), queue;
+  const auto each_next = [&](u32 node, auto&& visit) {
+    const u32 first = g.first[g.to[node / lanes]], end = g.first[g.to[node / lanes] + 1];
+    worked();
+    for (u32 c = first; c < end; c++)
+      for (u64 left = waits.waits(node / lanes, c - first, node % lanes); left; left &= left - 1)
+        visit(c * lanes + static_cast<u32>(__builtin_ctzll(left)));
+  };
+  for (u32 node = 0; node < before.size(); node++) each_next(node, [&](u32 next) { before[next]++; });
+  u32 at = 0;
+  for (u32 lane = 0; lane < lanes; lane++) {
+    for (u32 node = lane; node < before.size(); node += lanes)
+      if (before[node] == 0 && place[node] == 0) queue.push_back(node);
+    for (; at < queue.size(); at++) {
+      place[queue[at]] = at + 1;
+      each_next(queue[at], [&](u32 next) {
+        if (--before[next] == 0) queue.push_back(next);
+      });
+    }
+  }
+  return place;
+}
 
 }  // namespace
 
@@ -222,7 +243,9 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
     std::vector<u64> passing(g.switches);
     for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
   }
-  return Search(g, waits, ring_representatives(g, table), lanes, place).cycle();
+  auto cycle = Search(g, waits, ring_representatives(g, table), lanes).cycle();
+  if (place && cycle.empty()) *place = places_of(g, waits, lanes);
+  return cycle;
 }
 
 std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle) {

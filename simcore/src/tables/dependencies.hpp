@@ -18,7 +18,8 @@ struct LaneChannel {
 // is allowed, but a cycle through several rings is not. Only layers that routes between terminals use are considered.
 //
 // If there is no cycle, `place` receives the position of each lane of each channel, [channels, lanes], in an order from
-// 1 on. Every lane comes before the lanes for which its packets wait. The table must not rely on bubble flow control.
+// 1 on. Every lane comes before the lanes for which its packets wait. If packets do not change lanes, all channels of a
+// lane come before those of the next lane. The table must not rely on bubble flow control.
 std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table,
                                     std::vector<u32>* place = nullptr);
 

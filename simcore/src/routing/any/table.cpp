@@ -5,9 +5,10 @@
 // Links that fail or recover during the run (failures.events): the engine computes a table for each state of the links,
 // and all switches change to it at once. Packets of earlier tables remain in the network, and the dependencies of two
 // tables together may have a cycle. Therefore each table has an order of its channels and layers that its dependencies
-// follow. A packet takes the present table's next hop in its own layer if this hop follows the present order. Otherwise
-// it escapes to one more VC class, of up*/down* paths along links that never fail (routing/graph/escape.hpp), and stays
-// there. A packet also escapes after as many hops as the longest route of any table has.
+// follow, layer by layer. A packet takes the present table's next hop in its own layer if this hop follows the present
+// order, or else in the next layer. After the last layer it escapes to one more VC class, of up*/down* paths along
+// links that never fail (routing/graph/escape.hpp), and stays there. A packet also escapes after as many hops as the
+// longest route of any table has.
 //
 // This is free of deadlock for any number of changes. After each change, all heads that have not begun to leave are
 // routed again (RoutingFacts::asks_again). So each head waits for the escape class, or for a channel that comes later
@@ -99,12 +100,18 @@ u32 port_of(const tables::ForwardingTable& table, u32 source, u32 router, u32 d,
   return first[0] + hops < first[1] ? table.route_port[first[0] + hops] : 0;
 }
 
-// Whether a packet may take this hop of the present table, by the argument at the top of this file.
-bool keeps_order(const Network& net, const Rule& rule, const Sweep& sweep, const Packet& p, u32 input, u32 in_class,
-                 u32 output, u32 vc_class) {
-  if (!net.is_link(input)) return true;
-  if (p.hops >= rule.longest) return false;
-  return sweep.place.empty() || sweep.place_of(net.channels[input].peer, in_class) < sweep.place_of(output, vc_class);
+// The first class from `vc_class` on in which a hop of the present table follows the order of this table. kNone: the
+// packet must escape.
+u32 class_in_order(const Network& net, const Rule& rule, const Sweep& sweep, const Packet& p, u32 input, u32 in_class,
+                   u32 output, u32 vc_class) {
+  if (!net.is_link(input)) return vc_class;
+  if (p.hops >= rule.longest) return kNone;
+  if (sweep.place.empty()) return vc_class;
+  const u32 place = sweep.place_of(net.channels[input].peer, in_class);
+  do
+    if (place < sweep.place_of(output, vc_class)) return vc_class;
+  while (++vc_class < sweep.table->classes());
+  return kNone;
 }
 
 Hop escape(const Network& net, const Rule& rule, const Packet& p, u32 router, u32 input, bool escaped) {
@@ -160,9 +167,8 @@ void route(const Network& net, State& s, Batch& b) {
           table
               .lane[((std::size_t{router} * table.lane_ports + b.in_port[i]) * table.lane_ports + port) * table.layers +
                     vc_class];
-    if (escapes && !keeps_order(net, rule, sweep, p, input, in_class, net.port(router, port), vc_class))
-      choose(b, i, escape(net, rule, p, router, input, false));
-    else choose(b, i, {port, vc_class});
+    if (escapes) vc_class = class_in_order(net, rule, sweep, p, input, in_class, net.port(router, port), vc_class);
+    choose(b, i, vc_class == kNone ? escape(net, rule, p, router, input, false) : Hop{port, vc_class});
   }
 }
 
