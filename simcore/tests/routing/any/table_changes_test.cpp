@@ -133,9 +133,11 @@ TEST(tables_that_change_are_free_of_deadlock) {
 
 // After a change, no head still waits for the hop of an earlier table.
 TEST(heads_that_wait_are_routed_again_when_the_table_changes) {
-  for (const std::string allocation : {"with_switch", "before_switch"}) {
+  const Values flits = merge(input_queued(), {{"input_buffer_flits", i64{8}}});
+  for (const Values& router :
+       {flits, merge(flits, {{"vc_allocation", std::string("before_switch")}}), packet_crossbar(sc22())}) {
     Config c = failing(torus({5, 5}), many_failures(torus({5, 5}), 12), table("dfsssp"), 0.9);
-    c.router.values["vc_allocation"] = allocation;
+    c.router.values = router;
     Simulation sim(c);
     const Network& net = sim.network();
     Lone x(build(c));
