@@ -73,7 +73,7 @@ def check_route(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     if config["dump"] not in DUMPS:
         raise ConfigError(f"dump: '{config['dump']}' is not one of {', '.join(DUMPS)}")
     if config["failures"]["events"] is not None:
-        raise ConfigError("failures.events: a table cannot change in a run; failures.links are down from the start")
+        raise ConfigError("failures.events: a table is for links that do not change; name the links in failures.links")
 
 
 TABLE = Root("route", ("topology", "engine"), check_route)

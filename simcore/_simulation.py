@@ -149,7 +149,15 @@ class Simulation(_core.Simulation):
         own, facts = self._table, self.facts()
         if own is None:
             raise ConfigError(f"load_q_table(): routing.{facts['routing']} has no Q-table")
-        table = _q_table.read(path, own.shape, facts["table_layout"], facts["fingerprint"])
+        try:
+            table = _q_table.read(path, own.shape, facts["table_layout"], facts["fingerprint"])
+        except ConfigError as error:
+            if not facts["routing_replaced"]:
+                raise
+            raise ConfigError(
+                f"{error}; links fail, so the routing for any graph replaces that of {facts['topology']}, whose tables "
+                "do not fit; a run with failures.events after its end learns a table for it"
+            ) from error
         try:
             # Entries that no packet can use stay infinite.
             self._set_table(np.where(np.isposinf(own), own, table))

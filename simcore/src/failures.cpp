@@ -437,9 +437,10 @@ void change_graph(Frame& f) {
   Totals& t = f.part.totals;
   while (t.epoch + 1 < net.graphs.size() && passed(net.graphs[t.epoch + 1]->from, f.now)) t.epoch++;
   const Graph& graph = *net.graphs[t.epoch];
-  if (graph.down.empty()) return;
+  const bool all = net.routing_facts.asks_again;
+  if (graph.down.empty() && !all) return;
   for (u32 p = net.port(f.range.first_router, 0); p < net.port(f.range.end_router, 0); p++)
-    if (graph.down[p]) leave_port(f, p);
+    if (all ? net.is_link(p) : !graph.usable(p)) leave_port(f, p);
 }
 
 }  // namespace flitgym

@@ -30,7 +30,8 @@ u32 count_terminals(const Config& config);  // terminals left in the section `to
 void make_graphs(const std::vector<Outage>& outages, Network& net);
 
 // Switches to the graph of this cycle, at its start. Heads that have not begun to leave for a link that is now down ask
-// for a route again. Flits that have passed the switch are still sent.
+// for a route again, and with RoutingFacts::asks_again the heads for all links. Flits that have passed the switch are
+// still sent.
 void change_graph(Frame& f);
 
 }  // namespace flitgym

@@ -146,8 +146,9 @@ TEST(nothing_is_lost_when_a_link_goes_down) {
        merge(input_queued(), {{"vc_allocation", std::string("before_switch")}, {"arbiter", std::string("age")}}), 4}};
   u32 turn = 0;
   for (const Router& router : routers)
-    for (const std::string routing : {"minimal", "ugal", "q_routing", "q_adaptive", "random"}) {
-      const Section topology = turn++ % 2 ? small_network() : hyperx_section({4, 3}, 2);
+    for (const std::string routing : {"minimal", "ugal", "q_routing", "q_adaptive", "random", "table"}) {
+      const Section topology = (turn / 6 + turn % 6) % 2 ? small_network() : hyperx_section({4, 3}, 2);
+      turn++;
       Values values = router.values;
       values.erase("vcs");
       const std::string name = topology.name + " " + router.name + " " + routing;

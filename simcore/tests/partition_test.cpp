@@ -52,6 +52,8 @@ std::vector<Case> cases() {
   Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
   failing.failures = {{"events", std::string("0.05@1000-2500,0.05@1801")}};
   add("dragonfly with links that go down and up", failing);
+  failing.routing = {"table", {}};
+  add("a table on a dragonfly with links that go down and up", failing);
   return all;
 }
 

@@ -104,3 +104,40 @@ def test_frozen_table_is_used_and_not_changed() -> None:
     sim.q_frozen = False
     sim.run(4000)
     assert (sim.q_table != before).any()
+
+
+def test_a_table_of_the_intact_network_outlives_failures(tmp_path: Path) -> None:
+    """A loaded table is only updated by feedback when links fail and recover, and failed ports keep their entries."""
+    path, torus = tmp_path / "table.npz", {"name": "torus", "sizes": [4.0, 4.0]}
+    intact = Simulation(config("q_routing", traffic("uniform", 0.3), topology=torus))
+    intact.run(3000)
+    intact.save_q_table(path)
+    events = {"events": "0-1@1000-9000", "seed": 7}
+    sim = Simulation(config("q_routing", traffic("uniform", 0.3), topology=torus, failures=events))
+    sim.load_q_table(path)
+    np.testing.assert_array_equal(sim.q_table, intact.q_table)
+
+    def changed_until(ns: float) -> np.ndarray:
+        """[columns] whether an entry of router 0 has changed; column 0 is the port to router 1."""
+        before = sim.q_table.copy()
+        sim.run(sim.cycles(ns) - sim.now)
+        return (sim.q_table != before)[0].any(axis=0)
+
+    changed_until(999)
+    assert not changed_until(1003).all(), "the table starts again when the link fails"
+    changed_until(1600)  # the last packets on the link
+    assert list(changed_until(8999)) == [False, True, True, True]
+    assert not changed_until(9003).all(), "the table starts again when the link recovers"
+    assert changed_until(16_000).all()
+
+
+def test_another_routing_for_failures_is_named(tmp_path: Path) -> None:
+    learned().save_q_table(tmp_path / "table.npz")
+    other = Simulation(config("q_adaptive", BUSY, failures={"events": "0-1@500"}))
+    with pytest.raises(ConfigError, match=r"links fail, so the routing for any graph replaces that of dragonfly"):
+        other.load_q_table(tmp_path / "table.npz")
+    # A run whose link fails after the end learns a table for the routing with failures.
+    early = learned(failures={"events": "0-1@500000"})
+    early.save_q_table(tmp_path / "early.npz")
+    other.load_q_table(tmp_path / "early.npz")
+    np.testing.assert_array_equal(other.q_table, early.q_table)

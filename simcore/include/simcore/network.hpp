@@ -121,6 +121,9 @@ struct RoutingFacts {
   bool marks = false;     // it sets Packet::nonminimal itself
   bool remote = false;    // it reads the queues of other routers
   bool escapes = false;   // packets that lose their path to a failure escape by themselves; else the core leads them
+  // After each change of the links, every head that has not begun to leave is routed again. Otherwise only heads that
+  // wait for a failed link are.
+  bool asks_again = false;
   // Bubble flow control: a packet enters a ring of channels only if another packet would still fit after it
   // (Network::ring_of_output).
   bool bubble = false;

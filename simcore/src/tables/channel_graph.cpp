@@ -20,7 +20,7 @@ void find_rings(const Torus& t, ChannelGraph& g) {
 
 }  // namespace
 
-ChannelGraph channel_graph(const Network& net) {
+ChannelGraph channel_graph(const Network& net, const Graph& present) {
   ChannelGraph g;
   g.switches = net.routers;
   g.terminals = net.terminals;
@@ -30,7 +30,7 @@ ChannelGraph channel_graph(const Network& net) {
   g.fingerprint = net.fingerprint;
   g.switch_names = net.router_names;
   g.terminal_names = net.terminal_names;
-  g.damaged = net.damaged;
+  g.damaged = !net.failed_links.empty() || !present.down.empty();
   claim_memory(u64{net.routers} * net.radix * 22, "topology." + net.topology_name,
                "the channels of " + std::to_string(net.routers) + " switches");
   g.first.assign(1, 0);
@@ -39,7 +39,7 @@ ChannelGraph channel_graph(const Network& net) {
     worked(net.radix);
     for (u32 k = 0; k < net.radix; k++) {
       const u32 p = net.port(s, k);
-      if (!net.is_link(p) || net.channels[p].peer == kNone) continue;
+      if (!net.is_link(p) || net.channels[p].peer == kNone || !present.usable(p)) continue;
       g.channel_at[std::size_t{s} * net.radix + k] = static_cast<u32>(g.from.size());
       g.from.push_back(s);
       g.to.push_back(net.next_router(p));

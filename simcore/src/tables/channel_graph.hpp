@@ -44,7 +44,7 @@ struct ChannelGraph {
   }
 };
 
-ChannelGraph channel_graph(const Network& net);  // of the links that exist at time zero
+ChannelGraph channel_graph(const Network& net, const Graph& present = {});  // of the links that are not down
 // From the sections `topology` and `failures` alone (src/build.cpp). Throws ConfigError.
 ChannelGraph channel_graph(const Config& config);
 

@@ -205,9 +205,37 @@ class Search {
   bool fresh_ = false;  // the top of the stack has just moved to another channel
 };
 
+// Places by the longest chain of dependencies from a node on, within each lane if packets do not change lanes. So
+// channels of first hops come before those of last hops. A channel that no route uses in a lane comes last.
+std::vector<u32> places_of(const ChannelGraph& g, const Waits& waits, u32 lanes, bool change) {
+  std::vector<u32> before(std::size_t{g.channels} * lanes, 0), chain = before, place = before, order;
+  const auto each_next = [&](u32 node, auto&& visit) {
+    const u32 first = g.first[g.to[node / lanes]], end = g.first[g.to[node / lanes] + 1];
+    worked();
+    for (u32 c = first; c < end; c++)
+      for (u64 left = waits.waits(node / lanes, c - first, node % lanes); left; left &= left - 1)
+        visit(c * lanes + static_cast<u32>(__builtin_ctzll(left)));
+  };
+  for (u32 node = 0; node < before.size(); node++) each_next(node, [&](u32 next) { before[next]++; });
+  for (u32 node = 0; node < before.size(); node++)
+    if (before[node] == 0) order.push_back(node);
+  for (u32 at = 0; at < order.size(); at++)
+    each_next(order[at], [&](u32 next) {
+      if (--before[next] == 0) order.push_back(next);
+    });
+  for (std::size_t at = order.size(); at-- > 0;)
+    each_next(order[at], [&](u32 next) { chain[order[at]] = std::max(chain[order[at]], chain[next] + 1); });
+  std::stable_sort(order.begin(), order.end(), [&](u32 a, u32 b) {
+    if (!change && a % lanes != b % lanes) return a % lanes < b % lanes;
+    return chain[a] > chain[b];
+  });
+  for (u32 at = 0; at < order.size(); at++) place[order[at]] = at + 1;
+  return place;
+}
+
 }  // namespace
 
-std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table) {
+std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable& table, std::vector<u32>* place) {
   const u32 lanes = table.classes();
   Waits waits(g, lanes, table.lanes > 0);
   if (table.source_routed() || table.lanes) {
@@ -217,7 +245,9 @@ std::vector<LaneChannel> find_cycle(const ChannelGraph& g, const ForwardingTable
     std::vector<u64> passing(g.switches);
     for (u32 d = 0; d < table.destinations(); d++) note_tree(g, table, tree, passing, d, waits);
   }
-  return Search(g, waits, ring_representatives(g, table), lanes).cycle();
+  auto cycle = Search(g, waits, ring_representatives(g, table), lanes).cycle();
+  if (place && cycle.empty()) *place = places_of(g, waits, lanes, table.lanes > 0);
+  return cycle;
 }
 
 std::string cycle_name(const ChannelGraph& g, const std::vector<LaneChannel>& cycle) {

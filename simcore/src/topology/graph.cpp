@@ -160,18 +160,11 @@ constexpr u32 kTableRouters = 2048;
 
 template <class Make>
 void remake(Network& net, Make make) {
-  for (std::size_t e = 0; e < net.graphs.size(); e++) {
-    bool made = false;
-    for (std::size_t k = 0; k < e && !made; k++)  // the same links are down, as after a repair
-      if (net.graphs[k]->down == net.graphs[e]->down) {
-        auto same = std::make_shared<Graph>(*net.graphs[k]);
-        same->from = net.graphs[e]->from;
-        net.graphs[e] = same;
-        made = true;
-      }
-    if (made) continue;
-    auto graph = std::make_shared<Graph>(*net.graphs[e]);
-    make(*graph);
+  for (u32 e = 0; e < net.graphs.size(); e++) {
+    const u32 same = first_alike(net, e);
+    auto graph = std::make_shared<Graph>(*net.graphs[same]);
+    graph->from = net.graphs[e]->from;
+    if (same == e) make(*graph);
     net.graphs[e] = graph;
   }
   if (!net.lasting) return;

@@ -13,6 +13,13 @@ inline const Graph& graph_now(const Network& net, const State& s) {
   return *net.graphs[net.graphs.size() == 1 ? 0 : s.part.totals.epoch];
 }
 
+// The first epoch with the same links as epoch e, as before a failure and after its repair.
+inline u32 first_alike(const Network& net, u32 e) {
+  u32 k = 0;
+  while (net.graphs[k]->down != net.graphs[e]->down) k++;
+  return k;
+}
+
 // Router-to-router hops of a minimal path.
 inline u32 distance(const Network& net, const Graph& g, u32 from, u32 to) {
   return g.hops.empty() ? net.topology->hops_between(net, from, to) : g.hops[std::size_t{to} * net.routers + from];

@@ -3,6 +3,7 @@
 #include "simcore/simulation.hpp"
 #include "support/crafted.hpp"
 #include "support/dependencies.hpp"
+#include "support/failing.hpp"
 #include "support/fat_tree.hpp"
 #include "topology/fat_tree.hpp"
 #include "topology/graph.hpp"
@@ -11,28 +12,8 @@ using namespace scenes;
 
 namespace {
 
-Config scene(const Section& topology, const Values& failures, const Section& routing = {"up_down", {}},
-             double load = 0.4) {
-  Config c = config(topology, merge(input_queued(), {{"link_latency_ns_global", 20.0}, {"input_buffer_flits", i64{8}}}),
-                    routing, {"uniform", {{"load", load}, {"packet_flits_max", i64{4}}}});
-  c.failures = failures;
-  return c;
-}
-
-// `count` failures that begin 20 ns apart and last 150 ns, so that several links are down at a time. Every sixth link
-// fails, again and again.
-Values many_failures(const Section& topology, u32 count) {
-  const auto net = build(scene(topology, {}));
-  std::vector<std::string> links;
-  u32 turn = 0;
-  for (u32 p = 0; p < net->router_ports; p++)
-    if (net->is_link(p) && net->channels[p].peer > p && turn++ % 6 == 0)
-      links.push_back(std::to_string(net->router_of_port(p)) + ":" + std::to_string(net->local_port(p)));
-  std::string events;
-  for (u32 k = 0; k < count; k++)
-    events += (k ? ", " : "") + links[k % links.size()] + "@" + std::to_string(200 + 20 * k) + "-" +
-              std::to_string(350 + 20 * k);
-  return {{"events", events}};
+Config scene(const Section& topology, const Values& failures, const Section& routing = {"up_down", {}}) {
+  return failing(topology, failures, routing);
 }
 
 const std::vector<Section> kNetworks = {small_network(),
