@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from core_scenes import SMALL, config, dragonfly, traffic
+from core_scenes import SMALL, SYSTEM, config, measure, traffic
 from flitgym.simcore import Simulation
 
 AUTHORS = {"name": "q_adaptive", "generator": "xorshift"}
@@ -41,10 +41,20 @@ def updated(routing: str | dict, topology: dict) -> list[bool]:
     return found
 
 
-@pytest.mark.parametrize("topology", [SMALL, dragonfly(4, 8, 4, 33)], ids=["72", "1056"])
+@pytest.mark.parametrize("topology", [SMALL, SYSTEM], ids=["72", "1056"])
 def test_the_first_two_packets_of_each_router_explore(topology: dict) -> None:
     assert all(updated(AUTHORS, topology))
     assert np.mean(updated("q_adaptive", topology)) < 0.6
+
+
+# From an event-by-event replica of the authors' sources (SPEAR-IIT/sst-elements 0adf1a9c6: merlin), means of 3 and 4
+# seeds of the destinations. With other random numbers, flitgym's accepted load is 0.0471 and 0.0881.
+@pytest.mark.parametrize(("interval_ns", "accepted", "hops"), [(320, 0.0415, 3.631), (107, 0.0703, 3.437)])
+def test_cold_start_of_the_authors_simulator(interval_ns: int, accepted: float, hops: float) -> None:
+    load = traffic("adversarial", 32 / interval_ns, injection="fixed_interval")  # a flit takes 32 ns
+    result = measure(Simulation(config(AUTHORS, load, topology=SYSTEM)), 80000, 20000)
+    assert result["accepted_load"] == pytest.approx(accepted, rel=0.09)
+    assert result["hops_mean"] == pytest.approx(hops, rel=0.01)
 
 
 def test_threads_and_snapshots_keep_the_generators() -> None:
