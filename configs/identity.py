@@ -24,7 +24,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
     "routing": {
         **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
         **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0, "legal_ports": "queue"},
-        "vc_classes": 1,
+        **{"vc_classes": 1, "generator": "counter"},
     },
     "run": {"precision": 0.0, "confidence": 0.95, "max_ns": 2_000_000.0},
     "traffic": {"file": ""},

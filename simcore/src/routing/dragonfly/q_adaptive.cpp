@@ -8,8 +8,10 @@
 //   value   estimated time in ns from this input buffer to arrival in the destination group
 // VC class = router-to-router hops done.
 #include <algorithm>
+#include <numeric>
 
 #include "routing/q_table.hpp"
+#include "simcore/error.hpp"
 #include "topology/dragonfly.hpp"
 
 namespace flitgym::routing::dragonfly::q_adaptive {
@@ -21,29 +23,65 @@ u32 row_of(const Network& net, const Dragonfly& df, const Packet& p, u32 own_gro
   return d * df.p + net.terminal_port[p.source];
 }
 
+// The generator of the authors' simulator (sst-core, rng/xorshift.cc). With a small seed and three words of 0, its
+// first numbers are so small that they are below epsilon.
+struct XorShift {
+  u32* const word;  // [4] x, y, z, w
+  u32 next() const {
+    const u32 t = word[0] ^ word[0] << 11, w = word[3];
+    std::copy(word + 1, word + 4, word);
+    return word[3] = w ^ w >> 19 ^ t ^ t >> 8;
+  }
+  double uniform() const { return next() / 4294967295.0; }
+};
+
+struct Rule : QRule {
+  Kept<u32> generators;  // [routers, 4] if the authors' generator is used
+  bool authors() const { return generators.memory != kNone; }
+  XorShift generator(State& s, u32 router) const { return {generators.of(s) + std::size_t{4} * router}; }
+};
+
+// The chosen port, or with probability epsilon a random port.
+u32 explore(const Network& net, State& s, const Rule& rule, const Packet& p, u32 router, u32 port) {
+  if (!(rule.epsilon > 0) || s.part.totals.frozen) return port;
+  if (!rule.authors()) {
+    if (unit(route_draw(net, p, 0)) < rule.epsilon) port = random_port(net, rule, router, route_draw(net, p, 1));
+  } else if (const XorShift generator = rule.generator(s, router); generator.uniform() < rule.epsilon) {
+    const u32 column = generator.next() % rule.port_count[router];
+    port = net.first_link[router] + rule.ports[std::size_t{router} * rule.table.columns + column];
+  }
+  return port;
+}
+
+// Local port to a random other router of the group.
+u32 random_local_port(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p,
+                      u32 router) {
+  if (!rule.authors()) return df.p + below(route_draw(net, p, 2), df.a - 1);
+  const u32 own = router % df.a;
+  for (u32 draws = 0; draws < 1000; draws++)
+    if (const u32 to = rule.generator(s, router).next() % df.a; to != own) return df.p + to - (to > own);
+  throw CoreError("routing.q_adaptive: the memory 'xorshift' of router " + std::to_string(router) + " is damaged");
+}
+
 // Decision at the source router: the best port if it beats the minimal port by at least q_thld1 (relative).
-u32 from_source(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router,
+u32 from_source(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
                 const float* row, float least, u32 k_min) {
   const float q_min_port = row[k_min - df.p];
   u32 port = k_min;
   if (q_min_port > least && !((q_min_port - least) / q_min_port < rule.q_thld1))
     port = df.p + q_argmin(row, rule.table.stride, least);
-  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
-    port = random_port(net, rule, router, route_draw(net, p, 1));
-  return port;
+  return explore(net, s, rule, p, router, port);
 }
 
 // Decision at the first router of an intermediate group: a random local port if it beats the minimal port by at least
 // q_thld2 (relative).
-u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Packet& p, u32 router,
+u32 from_intermediate(const Network& net, State& s, const Dragonfly& df, const Rule& rule, const Packet& p, u32 router,
                       const float* row, u32 k_min) {
   if (df.is_global(k_min) || df.a < 2) return k_min;
-  const u32 k_random = df.p + below(route_draw(net, p, 2), df.a - 1);
+  const u32 k_random = random_local_port(net, s, df, rule, p, router);
   const float q_min_port = row[k_min - df.p], q_random = row[k_random - df.p];
-  u32 port = (q_min_port - q_random) / q_min_port < rule.q_thld2 ? k_min : k_random;
-  if (rule.epsilon > 0 && !s.part.totals.frozen && unit(route_draw(net, p, 0)) < rule.epsilon)
-    port = random_port(net, rule, router, route_draw(net, p, 1));
-  return port;
+  const u32 port = (q_min_port - q_random) / q_min_port < rule.q_thld2 ? k_min : k_random;
+  return explore(net, s, rule, p, router, port);
 }
 
 // The destination of a request, and its row of the table (null in the destination group).
@@ -54,9 +92,8 @@ struct Lookup {
 constexpr u32 kBlock = 16;  // requests
 
 // The table exceeds the inner caches. So the rows of a block of requests are prefetched before the first row is read.
-u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first,
-            Lookup* lookup) {
-  const u32 count = std::min(kBlock, b.count - first);
+void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule, const Batch& b, u32 first, u32 count,
+             Lookup* lookup) {
   const u32 *const ids = b.packet.data() + first, *const routers = b.router.data() + first;
   const float* const table = rule.table.row(s, 0, 0);
   const Packet* const packets = s.packets.data();
@@ -71,10 +108,9 @@ u32 look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rule
     }
     lookup[i] = {to, group, destination_group, row};
   }
-  return count;
 }
 
-void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Batch& b, u32 i,
+void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b, u32 i,
             const Lookup& lookup) {
   const u32 router = b.router[i];
   Packet& p = s.packets[b.packet[i]];
@@ -109,12 +145,26 @@ void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule
   b.out_class[i] = router == lookup.to ? static_cast<u16>(p.hops > 0 ? p.hops - 1 : 0) : p.hops;
 }
 
+// The order of a router's decisions affects its generator, so it must not depend on the order of events.
+void route_in_order(const Network& net, State& s, const Dragonfly& df, const Rule& rule, Batch& b) {
+  std::vector<u32> order(b.count);
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](u32 i, u32 k) { return b.input_vc[i] < b.input_vc[k]; });
+  for (const u32 i : order) {
+    Lookup lookup;
+    look_up(net, s, df, rule, b, i, 1, &lookup);
+    decide(net, s, df, rule, b, i, lookup);
+  }
+}
+
 void route(const Network& net, State& s, Batch& b) {
   const Dragonfly& df = as_dragonfly(net);
-  const auto& rule = static_cast<const QRule&>(*net.routing);
+  const auto& rule = static_cast<const Rule&>(*net.routing);
+  if (rule.authors()) return route_in_order(net, s, df, rule, b);
   Lookup lookup[kBlock];
   for (u32 first = 0; first < b.count; first += kBlock) {
-    const u32 count = look_up(net, s, df, rule, b, first, lookup);
+    const u32 count = std::min(kBlock, b.count - first);
+    look_up(net, s, df, rule, b, first, count, lookup);
     for (u32 k = 0; k < count; k++) decide(net, s, df, rule, b, first + k, lookup[k]);
   }
 }
@@ -130,12 +180,30 @@ void initialise(const Network& net, State& s) {
   });
 }
 
+Kept<u32> declare_generators(Network& net) {
+  MemoryShape shape;
+  shape.name = "xorshift";
+  shape.meaning = "words x, y, z and w of each router's random number generator";
+  shape.per = Per::kRouter;
+  shape.columns = 4;
+  shape.initialise = [](const Network& network, State& s) {
+    const auto& rule = static_cast<const Rule&>(*network.routing);
+    for (u32 r = 0; r < network.routers; r++) {
+      const XorShift generator = rule.generator(s, r);
+      std::fill_n(generator.word, 4, 0u);
+      generator.word[0] = r + 1;
+    }
+  };
+  return declare<u32>(net, shape);
+}
+
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  auto rule = std::make_shared<QRule>();
+  auto rule = std::make_shared<Rule>();
   read_rates(params, *rule);
   rule->q_thld2 = params.real("q_thld2");
   shape_table(net, *rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
+  if (params.text("generator") == "xorshift") rule->generators = declare_generators(net);
   data = rule;
   RoutingFacts facts{5, 5};
   facts.marks = true;
@@ -147,6 +215,10 @@ std::vector<ParamSpec> params() {
   specs.push_back(real("q_thld2", 0.35, -1e9, 1e9, "",
                        "relative gain of a random local port below which the first router of an intermediate group "
                        "keeps the minimal port; large = always"));
+  specs.push_back(
+      choice("generator", "counter", {"counter", "xorshift"},
+             "random numbers: counter = draws of the seed and the packet; xorshift = a generator per "
+             "router, seeded as in the authors' code, with which a router explores in the first decisions"));
   return specs;
 }
 
