@@ -51,8 +51,10 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
     """
     from matplotlib.figure import Figure
 
+    from .plotting.buffers import buffers_text
     from .plotting.drawing import save_figure
     from .plotting.lines import across_of
+    from .plotting.seeds import write_note
     from .plotting.sweeps import curves, sweep_figure
     from .plotting.swept import column_of, named, swept
 
@@ -70,6 +72,7 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
             y = column_of(known, given.get("y", _Y), "y")
             figure = Figure(figsize=_SIZE, layout="constrained")
             curves(known, x, y, given["by"].split(",") if given.get("by") else None, figure.subplots())
+            write_note(figure, buffers_text(known))
             stem = directory / f"{y}_against_{x}"
         else:
             try:

@@ -10,9 +10,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
+from .buffers import buffers_text
 from .drawing import key_line, latency_axis, polish
 from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
-from .seeds import count_text
+from .seeds import count_text, write_note
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 
@@ -104,6 +105,7 @@ def _layout(blocks: Sequence[Block]) -> Figure:
     if handles:
         figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 3 * columns), frameon=False,
                       fontsize=9)  # fmt: skip
+    write_note(figure, buffers_text([row for block in blocks for row in block.rows]))
     return figure
 
 

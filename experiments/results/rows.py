@@ -25,6 +25,7 @@ Kind = Literal["gathered", "labelled"]
 _VERSION_KEY, _KIND_KEY = b"flitgym.rows.version", b"flitgym.rows.kind"
 # Parts of a result that become no columns: lists, free-form facts, and the core's copy of the configuration.
 _NOT_COLUMNS = {"facts", "rounding", "files", "blame", "checksum", "checksums", "core_config"}
+PORT_BUFFER = "port_input_buffer_flits"  # a column: flits of all input buffers of a port
 _NOT_OF_RUN = "plot"  # the section of a configuration that does not affect the run
 
 
@@ -33,7 +34,8 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
 
     The numbers of a job become columns such as `jobs.<name>.comm_time_mean_ns`, those of a mapping columns such as
     `mapping.dilation`. A time series becomes columns of lists, such as `series.time_ns`, and so do the random
-    bisections of a forwarding table. A matrix of messages becomes the columns of `pair_columns`.
+    bisections of a forwarding table. A matrix of messages becomes the columns of `pair_columns`. The column
+    `port_input_buffer_flits` is derived from the number of VCs in `facts`.
 
     Args:
         result: The content of `result.json`.
@@ -63,7 +65,17 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
             columns.update(_flatten(value or {}, f"{key}."))
         elif key not in _NOT_COLUMNS:
             columns[key] = value
+    if (vcs := (result.get("facts") or {}).get("vcs")) and "router.input_buffer_flits" in columns:
+        columns[PORT_BUFFER] = _port_buffer(columns, vcs)
     return columns
+
+
+def _port_buffer(columns: Mapping[str, Any], vcs: int) -> int:
+    """Flits of all input buffers of a port. `router.buffer_total` is divided as in simcore/src/router_setup.cpp."""
+    depth, output = columns["router.input_buffer_flits"], columns["router.output_buffer_flits"]
+    if total := columns.get("router.buffer_total"):
+        depth = total // vcs * depth // (depth + output)
+    return int(vcs * depth)
 
 
 def gather(directory: Path) -> tuple[int, list[DamagedError]]:

@@ -29,6 +29,7 @@ OF_JOBS = {
     "speed_race",
 }  # all other figures use traffic patterns with loads
 OF_TABLES = {"effective_bisection"}
+OF_ONE_ROUTING = {"mapping", "speed_race"}  # on each network
 
 
 def takes_policies(figure: str) -> bool:
@@ -62,6 +63,7 @@ def quick(figure: str) -> Sequence[dict[str, Any]]:
 def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     """A row in the form of a run's, for a network that carries 60 % and settles after 100 us."""
     config: Any = run.plain
+    common = {"config": config, "facts": {"vcs": 4}}
     if run.kind is TABLES:
         made = {**TABLE, "kind": KIND, "routed": True, "table": config["engine"]["name"], "terminals": 64, "files": {}}
         return {**row({**made, "config": config}, run.directory), "patterns.bandwidth": list(np.linspace(0.6, 0.8, 10))}
@@ -69,7 +71,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         names = [job["name"] for job in core_sections(config)["workload"]["jobs"]]
         job = {"comm_time_mean_ns": 20e3, "comm_time_std_ns": 1e3, "finish_ns": 25e3}
         job |= {"message_latency_mean_ns": 30e3, "message_latency_p99_ns": 60e3}
-        result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, "config": config}
+        result = {"jobs": dict.fromkeys(names, job), "mapping": MAPPING, "cpu_seconds": 1.0, **common}
         result["system_throughput_gb_per_ms"] = 2.0
         result |= {"wall_seconds": 2.0, "flit_hops": 1e6, "packets_delivered": 1e5, "simulated_ns": 1e6}
         result["workload_finished"] = True
@@ -85,7 +87,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
             "saturation_accepted": 0.58,
             "refused_load": 0.62,
         }
-        return row({**made, "config": config}, run.directory)
+        return row({**made, **common}, run.directory)
     load = config["traffic"]["load"]
     latency = 600 / (1.01 - min(load / 0.6, 1))
     result = {
@@ -97,7 +99,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
         "packets_generated": 1000,
         "packets_injected": 1000,
         "generations_missed": 0,
-        "config": config,
+        **common,
     }
     time = np.arange(1, 101) * config["run"]["measure_ns"] / 100
     return {
@@ -123,6 +125,8 @@ def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
     names = [f"{figure}.png", f"{figure}.svg", "differences.md"]
     assert all((folder / name).stat().st_size > 500 for name in names)
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, ROWS_FILE])
+    states_buffers = "flits per port" in (folder / f"{figure}.svg").read_text()
+    assert states_buffers == (figure not in OF_ONE_ROUTING)
 
 
 @pytest.mark.parametrize("figure", [name for name in FIGURES if takes_policies(name)])

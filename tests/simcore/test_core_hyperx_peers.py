@@ -64,33 +64,61 @@ CAMINOS: Section = {
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 0.75, "link_latency_ns_local": 0.5,
     "output_latency_ns": 0.0, "output_buffer_flits": 32, "input_buffer_flits": 64, "nic_buffer_flits": 320,
     "vcs": 4, "injection_vcs": 0, "arbiter": "least_recently_served", "crossbar_ports": "per_vc",
-    "credit_granularity": "packet",
+    "link_sharing": "packet",
 }  # fmt: skip
-# The policy behind the OMNI curves is unknown. It stays on minimal links longer than OmniWAR without a bias.
-# A bias of one packet comes close. Above a load of 0.3, only throughput is compared.
+# OMNI takes the least (16 + phits) x hops to go. The phits are those in the port's output buffers and in the buffers of
+# the next router. A deroute is one hop longer, hence chosen if (h + 1) q + 16 < h q_minimal. The decision is repeated
+# every cycle until the output has room; here it is final.
 ROUTINGS: dict[str, str | Section] = {
     "DOR": "dimension_order",
     "VAL": "valiant",
-    "OMNI": {"name": "omni_war", "congestion_bias_flits": 16},
+    "OMNI": {
+        "name": "omni_war",
+        "detour_hops": "absolute",
+        "congestion_scope": "port",
+        "bias_flits": 16,
+        "back_to_back": True,
+    },
 }
 
 
 @pytest.mark.parametrize(
-    "row", peer_rows("caminos_hyperx.csv"), ids=lambda row: f"{row['topology']}-{row['routing']}-{row['load']}"
+    "row",
+    peer_rows("caminos_hyperx.csv"),
+    ids=lambda row: f"{row['topology']}-{row['routing']}-{row['pattern']}-{row['load']}",
 )
 def test_caminos(row: Row) -> None:
-    large = row["topology"] == "hx888"
+    large, complement = row["topology"] == "hx888", row["pattern"] == "bit_complement"
     changes = {**CAMINOS, "vcs": 6} if large and row["routing"] == "OMNI" else CAMINOS
     load = float(row["load"])
-    pattern = traffic("uniform", load, packet_flits=16, self=False)
+    if complement and load > 0.4:
+        pytest.skip("beyond saturation, repeated decisions carry more: docs/exactness.md")
+    pattern = traffic(row["pattern"], load, packet_flits=16, **({} if complement else {"self": False}))
     topology = HX888 if large else HX88
     result = ours(topology, changes, ROUTINGS[row["routing"]], pattern, float(row["warmup"]), float(row["measured"]))
     assert result["accepted_load"] == pytest.approx(float(row["accepted"]), rel=0.06)
-    minimal = row["routing"] != "OMNI" or load <= 0.3
-    if minimal:
-        assert result["hops_mean"] == pytest.approx(float(row["hops"]), rel=0.02)
-    if minimal and load < (0.45 if row["routing"] == "VAL" else 0.85) and not (large and load > 0.3):
-        assert result["packet_latency_mean_ns"] == pytest.approx(float(row["message_delay"]), rel=0.08)
+    settled = row["routing"] != "OMNI" or load <= 0.5  # above, a few more or less deroutes decide
+    assert result["hops_mean"] == pytest.approx(float(row["hops"]), rel=0.02 if settled else 0.08)
+    if load < {"OMNI": 0.55, "VAL": 0.45, "DOR": 0.85}[row["routing"]]:
+        margin = 0.2 if complement else 0.05
+        assert result["packet_latency_mean_ns"] == pytest.approx(float(row["message_delay"]), rel=margin)
+
+
+@pytest.mark.parametrize(("bias", "buffer", "deroutes"), [(15, 32, True), (16, 32, False), (16, 48, True)])
+def test_a_bias_of_half_the_output_buffer_allows_no_deroute(bias: int, buffer: int, deroutes: bool) -> None:
+    """A deroute needs q_minimal > 2 q + 2 bias if it doubles the path, and a full buffer of the class holds 32 flits.
+
+    On minimal paths, a link carries the first hops of its router and the second hops of another router.
+    """
+    routing: Section = {"name": "omni_war", "congestion_bias_flits": bias}
+    pattern = traffic("bit_complement", 0.2, packet_flits=16)
+    result = ours(HX88, {**CAMINOS, "output_buffer_flits": buffer}, routing, pattern, 1000, 1000)
+    if deroutes:
+        assert result["hops_mean"] > 2.3
+        assert result["accepted_load"] > 0.15
+    else:
+        assert result["hops_mean"] == 2
+        assert result["accepted_load"] == pytest.approx(1 / 8, rel=0.01)
 
 
 def test_caminos_zero_load() -> None:
