@@ -156,7 +156,8 @@ class Simulation(_core.Simulation):
                 raise
             raise ConfigError(
                 f"{error}; links fail, so the routing for any graph replaces that of {facts['topology']}, whose tables "
-                "do not fit; a run with failures.events after its end learns a table for it"
+                "do not fit; learn the table in a run with the same failures, or, for failures.events, with events "
+                "after its end"
             ) from error
         try:
             # Entries that no packet can use stay infinite.

@@ -1,10 +1,10 @@
 """The input buffers of the routings that a figure compares. A routing with more VCs may have larger buffers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..results.rows import PORT_BUFFER
-from .drawing import STYLES, Row
+from .drawing import Row
 from .players import player_of
 from .swept import value_of
 
@@ -25,10 +25,12 @@ def buffers_text(rows: Sequence[Row]) -> str:
     if not flits or None in flits:
         return ""
     low, high = min(flits), max(flits)
-    span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    if all(len(set().union(*group.values())) == 1 for group in compared) or _is_divided(rows):
-        return f"equal input buffers: {span} flits per port"
-    return f"input buffers {span} flits per port{_ends(compared, low, high)}"
+    if low == high:
+        return f"equal input buffers: {low:,} flits per port"
+    span = f"{low:,} to {high:,} flits per port"
+    if all(len(set().union(*group.values())) == 1 for group in compared):
+        return f"equal input buffers on each network: {span}"
+    return f"input buffers: {span}{', from an equal total' if _is_divided(rows) else ''}"
 
 
 def _by_network(rows: Sequence[Row]) -> dict[tuple[Any, ...], dict[str, set[Any]]]:
@@ -47,19 +49,3 @@ def _is_divided(rows: Sequence[Row]) -> bool:
     """Whether all rows divide a total among the VCs. Its remainder is unused, so buffers may differ by a few flits."""
     return all(row.get("router.buffer_total") for row in rows if row.get("routing.name") is not None)
 
-
-def _ends(compared: Sequence[Mapping[str, set[Any]]], low: int, high: int) -> str:
-    """The first routing with the smallest buffers, and the first with the largest, if each routing has one size."""
-    sizes: dict[str, set[Any]] = {}
-    for group in compared:
-        for name, values in group.items():
-            sizes.setdefault(name, set()).update(values)
-    if any(len(values) > 1 for values in sizes.values()):
-        return ""
-    names = [name for name in STYLES if name in sizes] + sorted(set(sizes) - set(STYLES))
-    least, most = (next(name for name in names if sizes[name] == {end}) for end in (low, high))
-    return f" ({_label(least)} to {_label(most)})"
-
-
-def _label(name: str) -> str:
-    return STYLES[name].label if name in STYLES else name

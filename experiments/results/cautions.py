@@ -81,8 +81,8 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
         return f"run.threads: {threads}, but this network has only {parts} partitions"
     return (
         f"run.threads: {threads}, but this network is one partition. A network is not cut with agents in Python, with "
-        "the oracle ugal_global, for workloads without a network or with message_matrix, or if it has few flits per "
-        "cycle or very short links"
+        "the oracle ugal_global, with policies that record, decide at the source or observe other routers, for "
+        "workloads without a network or with message_matrix, or if it has few flits per cycle or very short links"
     )
 
 

@@ -92,9 +92,11 @@ std::vector<Outage> wire(const Config& config, Network& net) {
     const std::string value = to_string(found == config.topology.values.end() ? p.fallback : found->second);
     if (!implied(spec.name, p, value)) fingerprint << ' ' << p.key << '=' << value;
   }
-  // Links that fail later are no part of it, so a Q-table of the intact network fits. Alone, they are the only use of
-  // the seed.
-  const auto fails_at_start = [](const auto& given) { return given.first != "events" && given.first != "seed"; };
+  // Links that fail later are no part of it, so a Q-table of the intact network fits. The seed matters only for links
+  // that fail at the start.
+  const auto fails_at_start = [](const auto& given) {
+    return given.first != "events" && given.first != "seed" && to_string(given.second) != "0";
+  };
   if (std::any_of(config.failures.begin(), config.failures.end(), fails_at_start))
     for (const auto& [key, value] : config.failures)
       if (key != "events") fingerprint << " failures." << key << '=' << to_string(value);
@@ -242,7 +244,11 @@ tables::ChannelGraph tables::channel_graph(const Config& config) {
   const std::vector<Outage> outages = wire(config, net);
   if (!outages.empty())
     throw ConfigError(
-        "failures.events: this is the network of one table, whose links do not change; leave the events out");
+        "failures.events: a forwarding table that is given, measured or written is a table of one network, whose links "
+        "do "
+        "not change; leave the events out, or simulate with routing.engine, which computes a table for each state of "
+        "the "
+        "links");
   return tables::channel_graph(net);
 }
 

@@ -258,6 +258,12 @@ void fit_packets(const std::string& size_key, const Params& router, Network& net
   check_packet_fits(size_key, net.most_packet_flits, router, net);
   size_trains(size_key, router, net);
   check_bubble(size_key, net);
+  // The flits of a packet that has begun to leave cannot be routed again, so they must fit one buffer.
+  if (net.routing_facts.asks_again && net.router.flow_control == FlowControl::kWormhole && net.most_packet_flits > 1)
+    throw ConfigError("routing." + net.routing_name + ": with failures.events and packets of " +
+                      std::to_string(net.most_packet_flits) +
+                      " flits, a forwarding table needs router.flow_control=virtual_cut_through; use routing=up_down "
+                      "with wormhole");
 }
 
 }  // namespace flitgym

@@ -37,7 +37,7 @@ def made(routing: str, flits: int | None, **more: Any) -> dict[str, Any]:
 def test_pictures_state_the_buffers_of_a_router(tmp_path: Path) -> None:
     rows = runs(tmp_path)
     low, high = (DEPTH * CLASSES[name] for name in CLASSES)
-    text = f"input buffers {low} to {high} flits per port (MIN to PAR)"
+    text = f"input buffers: {low} to {high} flits per port"
     assert sweep_figure(rows).get_supxlabel() == text
     figure = Figure()
     state_seeds(figure, rows)
@@ -69,27 +69,27 @@ def test_divided_buffers_are_those_of_the_core(name: str, total: int) -> None:
     ("rows", "text"),
     [
         ([made("minimal", 60), made("par", 60)], "equal input buffers: 60 flits per port"),
-        ([made("minimal", 60), made("dqn", 1600)], "input buffers 60 to 1,600 flits per port (MIN to dqn)"),
+        ([made("minimal", 60), made("dqn", 1600)], "input buffers: 60 to 1,600 flits per port"),
         # A total that three VCs cannot share leaves a flit.
         (
             [made("minimal", 100, **{"router.buffer_total": 200}), made("par", 99, **{"router.buffer_total": 200})],
-            "equal input buffers: 99 to 100 flits per port",
+            "input buffers: 99 to 100 flits per port, from an equal total",
         ),
         # Both networks have equal buffers for both routings.
         (
             [made(name, flits, **{"topology.groups": flits}) for name in ("minimal", "par") for flits in (40, 60)],
-            "equal input buffers: 40 to 60 flits per port",
+            "equal input buffers on each network: 40 to 60 flits per port",
         ),
-        # PAR has other buffers on the larger network, so no routing stands for an end.
+        # PAR has other buffers on the larger network.
         (
             [made("minimal", 40, **{"topology.groups": n}) for n in (5, 9)]
             + [made("par", 10 * n, **{"topology.groups": n}) for n in (5, 9)],
-            "input buffers 40 to 90 flits per port",
+            "input buffers: 40 to 90 flits per port",
         ),
         # Engines of tables are compared like routings.
         (
             [made("minimal", flits, **{"routing.engine": name}) for name, flits in (("nue", 20), ("dfsssp", 40))],
-            "input buffers 20 to 40 flits per port (nue to dfsssp)",
+            "input buffers: 20 to 40 flits per port",
         ),
         ([made("par", 60), made("par", 60)], ""),  # nothing is compared
         ([made("minimal", 40, **{"topology.groups": 5}), made("par", 60)], ""),  # different networks

@@ -13,7 +13,8 @@
 // This is free of deadlock for any number of changes. After each change, all heads that have not begun to leave are
 // routed again (RoutingFacts::asks_again). So each head waits for the escape class, or for a channel that comes later
 // in the present order, regardless of the tables that led it there. The escape class waits only for itself, in its own
-// order.
+// order. With wormhole flow control, the flits of a packet that has begun to leave span two channels of an earlier
+// table. So wormhole is refused for packets of several flits (src/router_setup.cpp).
 #include "routing/choice.hpp"
 #include "routing/graph/escape.hpp"
 #include "routing/relation.hpp"

@@ -212,6 +212,13 @@ TEST(tables_that_cannot_follow_failures_are_refused) {
   const std::string all_but_a_ring = "0-2@100, 1-3@100, 2-4@100, 0-3@100, 1-4@100";
   CHECK_THROWS(ConfigError, build(failing(hyperx_section({5}, 1), {{"events", all_but_a_ring}}, table("min_hop"))),
                "can deadlock", "from 100 ns on");
+  // The flits of a packet that has begun to leave lie on two channels of an earlier table.
+  Config wormhole = failing(ring, events, table("dfsssp"));
+  wormhole.router.values = small_wormhole();
+  wormhole.traffic.values["packet_flits_max"] = i64{1};
+  CHECK_EQ(build(wormhole)->most_packet_flits, 1u);
+  wormhole.traffic.values["packet_flits_max"] = i64{2};
+  CHECK_THROWS(ConfigError, build(wormhole), "routing.table", "packets of 2 flits", "virtual_cut_through", "up_down");
   // Router 2 loses both of its links, one after the other.
   const Section triangle = {"graph",
                             {{"links", std::vector<double>{0, 1, 1, 2, 2, 0}}, {"terminals_per_router", i64{1}}}};
