@@ -48,4 +48,3 @@ def _by_network(rows: Sequence[Row]) -> dict[tuple[Any, ...], dict[str, set[Any]
 def _is_divided(rows: Sequence[Row]) -> bool:
     """Whether all rows divide a total among the VCs. Its remainder is unused, so buffers may differ by a few flits."""
     return all(row.get("router.buffer_total") for row in rows if row.get("routing.name") is not None)
-
