@@ -219,7 +219,7 @@ def _takes_policies(place: Place) -> bool:
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
     """The runs of `policies`. As a check before any run starts, the network of each policy's first run is built."""
     found = []
-    own = {player(run.plain["routing"]) for run in runs}
+    own = {player(run.plain["routing"]) for run in runs if "routing" in run.plain}  # a forwarding table has none
     try:
         for policy in policies_of(_plain(options.policies)):
             if policy.name in own:

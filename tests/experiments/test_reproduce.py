@@ -1,6 +1,7 @@
 """Errors of `flitgym-reproduce`. The tests of figures cover its output."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,27 @@ def test_incomplete_rows_are_not_drawn(tmp_path: Path) -> None:
     write_rows(gathered / ROWS_FILE, [{"routing.name": "par"}] * 240)
     with pytest.raises(CommandError, match="gathered"):
         redraw(study="interference")
+
+
+@pytest.mark.parametrize(
+    "which",
+    [{"figure": name} for name in reproduce.places()]
+    + [{"study": name} for name in reproduce.places(reproduce.STUDIES)],
+    ids=lambda which: "".join(which.values()),
+)
+def test_every_preset_quick_comes_to_its_runs(
+    which: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = []
+
+    def stop(runs: Sequence[object], *_: object, **__: object) -> None:
+        planned.append(len(runs))
+        raise CommandError("no run starts here")
+
+    monkeypatch.setattr(reproduce, "run_all", stop)
+    with pytest.raises(CommandError, match="no run starts here"):
+        reproduce.reproduce(reproduce.Options(**which, results=str(tmp_path)))
+    assert planned[0] > 1
 
 
 def test_help_lists_figures_and_studies(command: Command) -> None:
