@@ -150,10 +150,10 @@ TEST(heads_that_wait_are_routed_again_when_the_table_changes) {
       for (u32 v = 0; v < before.size(); v++) {
         const InputVc& in = sim.state().input_vcs[v];
         if (!in.routed() || in.sent > 0 || in.front == kNone) continue;
-        const u32 port = net.port_of_vc(v), router = net.router_of_port(port);
+        const u32 port = net.port_of_vc(v), at_router = net.router_of_port(port);
         x.packet() = sim.state().packets[packet_of(in.front)];
-        const Step now = x.ask({router, net.local_port(port), net.vc_of(v)});
-        if (x.ejects(router, now)) continue;
+        const Step now = x.ask({at_router, net.local_port(port), net.vc_of(v)});
+        if (x.ejects(at_router, now)) continue;
         waiting++;
         CHECK_EQ(u32{in.out_port}, now.port);
         CHECK_EQ(u32{in.out_vc} % net.routing_facts.classes, now.vc_class);
