@@ -149,6 +149,7 @@ TEST(nothing_is_lost_when_a_link_goes_down) {
     for (const std::string routing : {"minimal", "ugal", "q_routing", "q_adaptive", "random", "table"}) {
       const Section topology = (turn / 6 + turn % 6) % 2 ? small_network() : hyperx_section({4, 3}, 2);
       turn++;
+      if (router.name == std::string("wormhole") && routing == "table") continue;  // refused
       Values values = router.values;
       values.erase("vcs");
       const std::string name = topology.name + " " + router.name + " " + routing;

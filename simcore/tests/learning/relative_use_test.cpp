@@ -47,6 +47,8 @@ TEST(link_use_is_the_share_of_time) {
 TEST(price_and_slack_by_hand) {
   Lone x = Lone(build(config(small_network(), hpdc21(), {"agent", kSeam}, {"uniform", {}})));
   float* const use = kept<float>(x.net, x.state, "relative_use_link");
+  u32* const last = kept<u32>(x.net, x.state, "relative_use_last");
+  for (u32 local = 2; local < 7; local++) last[x.net.port(1, local) * 2] = 10'000;  // the means are up to date
   const LearnedTable table = learned_table(x.net);
   const u32 row = (1 * 2 + 0) * 2;
   struct Case {
