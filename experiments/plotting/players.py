@@ -15,4 +15,6 @@ def player(routing: Mapping[str, Any]) -> str:
 def player_of(row: Mapping[str, Any]) -> str:
     """The name of a row's routing: its label `policy`, otherwise the result of `player`."""
     given = row.get("policy")
-    return str(given) if given else player({"name": row["routing.name"], "path": row.get("routing.path")})
+    if given or row.get("routing.name") is None:  # a forwarding table has no routing
+        return str(given or "")
+    return player({"name": row["routing.name"], "path": row.get("routing.path")})

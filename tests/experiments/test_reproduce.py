@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Command
 from flitgym.experiments import reproduce
+from flitgym.experiments.plotting.players import player_of
 from flitgym.experiments.results.rows import ROWS_FILE, write_rows
 from flitgym.experiments.terminal.commandline import CommandError
 
@@ -69,6 +70,12 @@ def test_every_preset_quick_comes_to_its_runs(
     with pytest.raises(CommandError, match="no run starts here"):
         reproduce.reproduce(reproduce.Options(**which, results=str(tmp_path)))
     assert planned[0] > 1
+
+
+def test_a_row_of_a_forwarding_table_names_no_routing() -> None:
+    assert player_of({"engine": "dfsssp"}) == ""
+    assert player_of({"engine": "dfsssp", "policy": "tables"}) == "tables"
+    assert player_of({"routing.name": "par"}) == "par"
 
 
 def test_help_lists_figures_and_studies(command: Command) -> None:
