@@ -244,11 +244,8 @@ tables::ChannelGraph tables::channel_graph(const Config& config) {
   const std::vector<Outage> outages = wire(config, net);
   if (!outages.empty())
     throw ConfigError(
-        "failures.events: a forwarding table that is given, measured or written is a table of one network, whose links "
-        "do "
-        "not change; leave the events out, or simulate with routing.engine, which computes a table for each state of "
-        "the "
-        "links");
+        "failures.events: a table from a file, or one that is measured or written, is for links that do not change; "
+        "leave the events out, or simulate with routing.engine, which computes a table for each state of the links");
   return tables::channel_graph(net);
 }
 

@@ -57,7 +57,7 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   const std::size_t most = net.vc_id(net.router_ports, 0);
   for (auto* ids : {&b.input_vc, &b.packet, &b.router}) make(*ids, most, 0u);
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) make(*numbers, most, u16{0});
-  if (make.only_counts()) make.count(most * sizeof(u32));  // Workspace::again
+  if (make.only_counts()) make.count(net.router_ports * sizeof(u32));  // Workspace::again
   b.scratch.resize(net.scratch.size());
   for (std::size_t k = 0; k < net.scratch.size(); k++) make(b.scratch[k], memory_bytes(net, net.scratch[k]), u8{0});
   if (net.seam && make.only_counts()) {  // make_decisions() gives these arrays their size at the first decision
@@ -133,7 +133,7 @@ void prepare(const Network& net, Workspace& w) {
     Shaper make(false);
     shape(net, b, make);
   }
-  w.again.resize(most);
+  w.again.resize(net.router_ports);
   if (net.decider != Decider::kCandidates && !net.seam) return;
   b.offsets.reserve(most + 1);
   b.candidate_port.reserve(most * net.radix);

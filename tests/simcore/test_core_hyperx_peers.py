@@ -84,15 +84,14 @@ ROUTINGS: dict[str, str | Section] = {
 
 @pytest.mark.parametrize(
     "row",
-    peer_rows("caminos_hyperx.csv"),
+    # Under complement beyond saturation, CAMINOS' repeated decisions carry more (docs/exactness.md).
+    [r for r in peer_rows("caminos_hyperx.csv") if r["pattern"] != "bit_complement" or float(r["load"]) <= 0.4],
     ids=lambda row: f"{row['topology']}-{row['routing']}-{row['pattern']}-{row['load']}",
 )
 def test_caminos(row: Row) -> None:
     large, complement = row["topology"] == "hx888", row["pattern"] == "bit_complement"
     changes = {**CAMINOS, "vcs": 6} if large and row["routing"] == "OMNI" else CAMINOS
     load = float(row["load"])
-    if complement and load > 0.4:
-        pytest.skip("beyond saturation, repeated decisions carry more: docs/exactness.md")
     pattern = traffic(row["pattern"], load, packet_flits=16, **({} if complement else {"self": False}))
     topology = HX888 if large else HX88
     result = ours(topology, changes, ROUTINGS[row["routing"]], pattern, float(row["warmup"]), float(row["measured"]))

@@ -426,7 +426,7 @@ struct Workspace {
   Block block;  // block that a rank enters
   std::vector<u32> degrees;
   std::vector<u32> ids, routes;
-  std::vector<u32> again;  // [input VCs] heads that come to the front in this cycle
+  std::vector<u32> again;  // [router ports] input VCs whose next packet comes to the front; one per granted output
   std::vector<FlitEvent> tails;
   std::string log;    // text about watched packets
   bool wary = false;  // the state or a table came from a user, so every choice is verified before it is applied
