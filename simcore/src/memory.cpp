@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
@@ -12,6 +17,18 @@
 namespace flitgym {
 
 namespace {
+
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+// Alignment of an array, and its size with the memory behind its last element.
+struct Extent {
+  std::size_t bytes;
+  std::align_val_t alignment;
+};
+Extent extent(std::size_t bytes) {
+  if (bytes < kHugePage / 2) return {bytes, std::align_val_t{64}};
+  return {(bytes + kHugePage - 1) / kHugePage * kHugePage, std::align_val_t{kHugePage}};
+}
 
 // A routing may use the number of hops as VC class. A packet from a foreign snapshot can have any number of hops (8
 // bits), and verify_routes() refuses invalid ones only after the routing has used them.
@@ -31,6 +48,17 @@ void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
 }
 
 }  // namespace
+
+void* allocate_array(std::size_t bytes) {
+  const Extent whole = extent(bytes);
+  void* const array = ::operator new(whole.bytes, whole.alignment);
+#ifdef __linux__
+  if (bytes >= kHugePage / 2) madvise(array, whole.bytes, MADV_HUGEPAGE);  // a refusal costs only speed
+#endif
+  return array;
+}
+
+void free_array(void* array, std::size_t bytes) { ::operator delete(array, extent(bytes).alignment); }
 
 std::size_t memory_entries(const Network& net, Per per, std::size_t packets) {
   switch (per) {

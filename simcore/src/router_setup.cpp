@@ -141,7 +141,14 @@ void size_trains(const std::string& size_key, const Params& params, Network& net
   net.longest_delay = static_cast<u32>(longest);
   net.router.multi_cycle_switch = true;
   check_watchdog(params, net);
-  if (net.router.flit_by_flit) declare_followers(net);
+  if (net.router.flit_by_flit) return declare_followers(net);
+  if (net.router.arbiter == Arbiter::kRoundRobin) return;
+  MemoryShape shape;
+  shape.name = "resting";
+  shape.meaning = "cycle before which the crossbar can grant no request of the router";
+  shape.per = Per::kRouter;
+  shape.highest = kEndOfTime;
+  net.resting = declare<u32>(net, shape);
 }
 
 // Bubble flow control counts packets. They must have one size, and two must fit a buffer. A packet keeps its VC along a

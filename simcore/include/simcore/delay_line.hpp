@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "simcore/array.hpp"
 #include "simcore/types.hpp"
 
 namespace flitgym {
@@ -15,7 +16,7 @@ struct DelayLine {
   u32 delay = 1;           // cycles, at least 1
   u32 first = 0, end = 0;  // number of the oldest event, and of the next event that enters; numbers count up
   u32 mask = 0;            // size of items - 1
-  std::vector<T> items;    // [power of two] event n is at n mod size
+  Array<T> items;          // [power of two] event n is at n mod size
   std::vector<u32> marks;  // [power of two > delay] value of `end` after cycle t, at index t mod size
 
   void reset(u32 cycles) {
@@ -34,6 +35,14 @@ struct DelayLine {
     items[end++ & mask] = item;
   }
 
+  // The same if `enters`, without a branch.
+  __attribute__((always_inline)) void push_if(bool enters, const T& item) {
+    if (end - first > mask) [[unlikely]]
+      grow();
+    items[end & mask] = item;
+    end += enters;
+  }
+
   bool empty() const { return first == end; }
   // The events numbered first .. due(now)-1 come out in cycle `now`. The caller then sets `first` to due(now).
   u32 due(Cycle now) const { return marks[(now - delay) & (marks.size() - 1)]; }
@@ -50,7 +59,7 @@ struct DelayLine {
 
  private:
   __attribute__((noinline)) void grow() {
-    std::vector<T> larger(items.size() * 2);
+    Array<T> larger(items.size() * 2);
     for (u32 n = first; n != end; n++) larger[n & (larger.size() - 1)] = at(n);
     items.swap(larger);
     mask = static_cast<u32>(items.size()) - 1;

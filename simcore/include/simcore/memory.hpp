@@ -5,10 +5,10 @@
 #pragma once
 
 #include <limits>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "simcore/array.hpp"
 #include "simcore/types.hpp"
 
 namespace flitgym {
@@ -17,19 +17,8 @@ struct Network;
 struct State;
 struct Batch;
 
-// Allocates arrays, such as learned tables, at the start of a cache line.
-template <class T>
-struct LineAllocator {
-  using value_type = T;
-  LineAllocator() = default;
-  template <class U>
-  LineAllocator(const LineAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
-  bool operator==(const LineAllocator&) const { return true; }
-};
-using AlignedFloats = std::vector<float, LineAllocator<float>>;
-using AlignedBytes = std::vector<u8, LineAllocator<u8>>;
+using AlignedFloats = Array<float>;
+using AlignedBytes = Array<u8>;
 
 // A component's memory has one entry for each object of this kind.
 enum class Per : u8 {
@@ -83,6 +72,7 @@ template <> inline constexpr Cell kCellOf<double> = Cell::kDouble;
 template <class T>
 struct Kept {
   u32 memory = kNone;
+  bool kept() const { return memory != kNone; }
   T* of(State& s) const;
   const T* of(const State& s) const;
 };

@@ -280,6 +280,9 @@ struct Network {
   Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
                            // src/stage/follow.cpp)
   Sensed sensed;
+  // [routers] cycle before which no request of the router can be granted, because crossbar ports are busy. Kept for
+  // packets that keep together and arbiters that order the requests (src/stage/switch_allocation.cpp).
+  Kept<u32> resting;
   u32 table = kNone;         // memory with the routing's learned table; the first table that was declared
   bool learns = false;       // packets cause feedback to the upstream router
   bool keeps_flits = false;  // Port::flits_before is kept

@@ -257,31 +257,31 @@ struct alignas(64) Hosts {
 using Memories = std::vector<AlignedBytes>;
 
 #define FLITGYM_STATE_FIXED(X)                                                                                        \
-  X(std::vector<InputVc>, input_vcs)   /* [router_ports << vc_shift] */                                               \
-  X(std::vector<OutputVc>, output_vcs) /* [port_count << vc_shift] */                                                 \
-  X(std::vector<u32>, served) /* [input VCs] key of the arbiter; the smallest is served first. Least recently served: \
-                                 stamp of the last grant. Age: time at which the front packet was generated. */       \
-  X(std::vector<u16>, park_next) /* [input VCs] next input VC in the list of the same output VC, by its number in the \
+  X(Array<InputVc>, input_vcs)   /* [router_ports << vc_shift] */                                                     \
+  X(Array<OutputVc>, output_vcs) /* [port_count << vc_shift] */                                                       \
+  X(Array<u32>, served)    /* [input VCs] key of the arbiter; the smallest is served first. Least recently served:    \
+                                    stamp of the last grant. Age: time at which the front packet was generated. */    \
+  X(Array<u16>, park_next) /* [input VCs] next input VC in the list of the same output VC, by its number in the       \
                                     router; kNoVc: the last one, kNotParked: in no list */                            \
-  X(std::vector<u32>, owners) /* [input_vcs.size()] input VC whose packet holds this output VC of a router, kNone */  \
+  X(Array<u32>, owners)    /* [input_vcs.size()] input VC whose packet holds this output VC of a router, kNone */     \
   X(std::vector<Cycle>, owned_since)   /* [as owners] cycle in which the owner won this VC; only with separate VC     \
                                           allocation */                                                               \
-  X(std::vector<Port>, ports)          /* [port_count] */                                                             \
-  X(std::vector<u64>, requests)        /* [router_ports, request_words] bit per input VC that requests this output */ \
+  X(Array<Port>, ports)                /* [port_count] */                                                             \
+  X(Array<u64>, requests)              /* [router_ports, request_words] bit per input VC that requests this output */ \
   X(std::vector<u64>, outputs_asked)   /* [routers, asked_words] bit per output with a request */                     \
   X(std::vector<u64>, active_routers)  /* bit per router with a request */                                            \
   X(std::vector<u32>, stamps)          /* [routers] next stamp of least-recently-served arbitration */                \
   X(std::vector<Terminal>, terminals)  /* [terminals] */                                                              \
   X(std::vector<u32>, series_interval) /* [1] cycles, 0 = off */
 
-#define FLITGYM_STATE_GROWING(X)                                                                  \
-  X(Partition, part)                    /* the first partition; most networks have no other */    \
-  X(std::vector<Partition>, further)    /* [Network::partitions() - 1] the other partitions */    \
-  X(Memories, memory)                   /* [Network::memories] data of components (memory.hpp) */ \
-  X(std::vector<Packet>, packets)       /* [pool] by packet id */                                 \
-  X(std::vector<PacketDetail>, details) /* [pool] */                                              \
-  X(std::vector<Flit>, next)            /* [pool] the packet behind this one in its queue */      \
-  X(std::vector<u32>, watched)          /* [source, sequence] pairs of watched packets */
+#define FLITGYM_STATE_GROWING(X)                                                               \
+  X(Partition, part)                 /* the first partition; most networks have no other */    \
+  X(std::vector<Partition>, further) /* [Network::partitions() - 1] the other partitions */    \
+  X(Memories, memory)                /* [Network::memories] data of components (memory.hpp) */ \
+  X(Array<Packet>, packets)          /* [pool] by packet id */                                 \
+  X(Array<PacketDetail>, details)    /* [pool] */                                              \
+  X(Array<Flit>, next)               /* [pool] the packet behind this one in its queue */      \
+  X(std::vector<u32>, watched)       /* [source, sequence] pairs of watched packets */
 
 // State of a workload; empty without one.
 #define FLITGYM_STATE_WORKLOAD_FIXED(X)                                                                                \
@@ -303,9 +303,9 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<double>, stall_blame) /* [router_ports, jobs, jobs] packet-cycles of stalls behind the other's flits   \
                                        */
 
-#define FLITGYM_STATE_WORKLOAD_GROWING(X)                    \
-  X(std::vector<Hosts>, hosts)            /* [partitions] */ \
-  X(std::vector<PacketPayload>, payloads) /* [pool] by packet id */
+#define FLITGYM_STATE_WORKLOAD_GROWING(X)              \
+  X(std::vector<Hosts>, hosts)      /* [partitions] */ \
+  X(Array<PacketPayload>, payloads) /* [pool] by packet id */
 
 // State of LogGOPS hosts; empty with other hosts.
 #define FLITGYM_STATE_LOGGOPS(X) \

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "simcore/array.hpp"
 #include "simcore/types.hpp"
 
 namespace flitgym {
@@ -19,7 +20,7 @@ struct Wheel {
   };
 
   std::vector<u32> first, last;  // [slots] first and last chunk of each slot
-  std::vector<Chunk> chunks;     // the pool
+  Array<Chunk> chunks;           // the pool
   std::vector<u32> free;         // chunk ids not in use
 
   // `longest`: largest number of cycles from push() to the cycle at which an item is due.

@@ -128,6 +128,7 @@ void Branches::take(Branch& x, u32 router) {
               &s.outputs_asked[std::size_t{router} * net_.asked_words]);
   const u64 bit = u64{1} << (router % 64);
   s.active_routers[router / 64] |= t.active_routers[router / 64] & bit;
+  if (net_.resting.kept()) net_.resting.of(s)[router] = 0;
   if (net_.sensed.kept()) {
     const std::size_t from = net_.sensed.row(router, 0), cells = std::size_t{net_.vcs} << net_.sensed.column_shift;
     std::copy_n(net_.sensed.memory.of(t) + from, cells, net_.sensed.memory.of(s) + from);

@@ -57,7 +57,7 @@ void clear(DelayLines<T>& all, const DelayLines<T>& like) {
 template <class T>
 void put_first(DelayLine<T>& line, const std::type_identity_t<T>& item) {
   if (line.end - line.first > line.mask) {
-    std::vector<T> larger(line.items.size() * 2);
+    Array<T> larger(line.items.size() * 2);
     for (u32 n = line.first; n != line.end; n++) larger[n & (larger.size() - 1)] = line.at(n);
     line.items.swap(larger);
     line.mask = static_cast<u32>(line.items.size()) - 1;

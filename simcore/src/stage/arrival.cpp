@@ -113,15 +113,15 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
       wake_parked(f, out);
       continue;
     }
-    if (o.awake) continue;  // a send is scheduled, which looks at all queues
-    if (o.waiting_vcs >> net.vc_of(e.vc) & 1) {
+    // If a send is scheduled (awake), it looks at all queues. An idle port that gets a credit starts its wake-up time, as
+    // in Merlin (portControl.cc). A flit that arrives during the wake-up waits only for the remaining time. Whether a
+    // port is idle cannot be predicted, so the time is written without a branch.
+    const bool wanted = o.waiting_vcs >> net.vc_of(e.vc) & 1, free = passed(o.busy_until, f.now);
+    o.busy_until = !o.awake & !wanted & free ? f.now + wake : o.busy_until;
+    if (!o.awake & wanted) [[unlikely]] {
       if (o.stalled) end_stall(f, o);
-      if (passed(o.busy_until, f.now)) schedule_port(f, o, port, f.now + wake);
+      if (free) schedule_port(f, o, port, f.now + wake);
       else schedule_when_free(f, o, port);
-    } else if (passed(o.busy_until, f.now)) {
-      // An idle port that gets a credit starts its wake-up time, as in Merlin (portControl.cc). A flit that arrives
-      // during the wake-up waits only for the remaining time.
-      o.busy_until = f.now + wake;
     }
   }
   line.first = due;

@@ -251,6 +251,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   u64* const requests = s.requests.data();
   u64* const asked = s.outputs_asked.data();
   u64* const active = f.active;
+  u32* const resting = f.resting;
   const u32 first_router = f.range.first_router, request_mask = net.request_mask, depth = net.router.output_depth;
   const bool withheld = !kPlain && withholds(f);
   for (u32 i = begin; i < end; i++) {
@@ -285,6 +286,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
     asked[kOneWord ? router : router * asked_words + asks / 64] |= u64{1} << (asks % 64);
     const u32 own = router - first_router;
     active[own / 64] |= u64{1} << (own % 64);
+    if (resting) resting[router] = 0;
     if (!kPlain && (in.front & kWatched)) [[unlikely]]
       watch(f, in.front | kHead | (net.most_packet_flits == 1 ? kTail : 0), "is routed to", output, in.out_vc);
   }

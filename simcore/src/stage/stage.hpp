@@ -21,7 +21,8 @@ struct Frame {
   Frame(const Network& network, State& state, Workspace& workspace, Cycle cycle, u32 k_ = 0)
       : net(network), s(state), w(workspace), part(partition(state, k_)), range(network.ranges[k_]), k(k_),
         active(state.active_routers.data() + range.first_word),
-        sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr), now(cycle) {}
+        sensed(network.sensed.kept() ? network.sensed.memory.of(state) : nullptr),
+        resting(network.resting.kept() ? network.resting.of(state) : nullptr), now(cycle) {}
   const Network& net;
   State& s;
   Workspace& w;
@@ -29,7 +30,8 @@ struct Frame {
   const PartitionRange& range;
   const u32 k;        // number of the partition
   u64* const active;  // bit per router of the partition with a request
-  u16* const sensed;  // Network::sensed; null: not kept
+  u16* const sensed;   // Network::sensed; null: not kept
+  u32* const resting;  // Network::resting; null: not kept
   const Cycle now;
   Hosts& hosts() const { return s.hosts[k]; }  // with a workload
 };
@@ -85,6 +87,7 @@ inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   s.outputs_asked[router * net.asked_words + asked / 64] |= u64{1} << (asked % 64);
   const u32 own = router - f.range.first_router;
   f.active[own / 64] |= u64{1} << (own % 64);
+  if (f.resting) f.resting[router] = 0;
 }
 
 // A request without room waits in the list of its output VC. With the age arbiter the list is in the order of service:
@@ -151,11 +154,10 @@ inline void schedule_when_free(const Frame& f, Port& o, u32 port) {
 // router's estimate of the remaining time. It is sent when the head wins, because the next router may overwrite the
 // packet's details before the tail wins.
 inline void answer(Frame& f, const Channel& back, u32 packet) {
-  if (back.kind == PortKind::kTerminal) return;
   const PacketDetail& d = f.s.details[packet];
-  if (d.value >= 0)
-    f.part.feedback_lines.lines[back.line].push(
-        {back.peer, d.row, static_cast<float>(d.reward * f.net.cycle_ns) + d.value});
+  const bool sent = (back.kind != PortKind::kTerminal) & (d.value >= 0);
+  f.part.feedback_lines.lines[back.line].push_if(
+      sent, {back.peer, d.row, static_cast<float>(d.reward * f.net.cycle_ns) + d.value});
 }
 
 // A packet is in front of an input VC from cycle `front_at` (now or later). Its head requests a route after the
@@ -180,7 +182,9 @@ inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
   if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
-  *(vc.front == kNone ? &vc.front : &next[packet_of(vc.back)]) = packet;
+  // Whether the queue is empty cannot be predicted, so both addresses are computed, and one is selected.
+  Flit* const link = &next[packet_of(vc.back)];
+  *(__builtin_expect_with_probability(vc.front == kNone, 1, 0.5) ? &vc.front : link) = packet;
   vc.back = packet;
 }
 

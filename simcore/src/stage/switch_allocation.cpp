@@ -85,6 +85,12 @@ inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at,
   if (!std::has_single_bit(*at.asked)) return kNone;
   out_port = static_cast<u32>(__builtin_ctzll(*at.asked));
   const u64* const mask = at.mask(out_port);
+  if constexpr (kShape.mask_words == 2) {  // without a branch for the word that holds the request
+    const u32 word = mask[0] == 0;
+    return std::popcount(mask[0]) + std::popcount(mask[1]) == 1
+               ? word * 64 + static_cast<u32>(__builtin_ctzll(mask[word]))
+               : kNone;
+  }
   u64 all = mask[0];
   u32 word = 0;
   for (u32 k = 1; k < at.words(); k++) {
@@ -97,45 +103,63 @@ inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at,
 }
 
 // Writes a key for each request with room, in rising order, and returns their number. A key compares InputVc::served
-// first, then input and VC, then output port.
+// first, then input and VC, then output port. `free_from` is set to the first cycle in which another request may find
+// its crossbar ports free.
 template <Shape kShape>
-inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>& at, u64* keys) {
+inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>& at, u64* keys, Cycle& free_from) {
   const Fabric& x = at.x;
   const u32 words = at.words();
   u32 n = 0;
   at.each_asked(0, [&](u32 out_port) {
-    if (at.busy(at.ports[out_port].output_busy_until)) return;
+    const Cycle output_until = at.ports[out_port].output_busy_until;
+    if (at.busy(output_until)) {
+      free_from = std::min(free_from, output_until);
+      return;
+    }
     const u64* const mask = at.mask(out_port);
     for (u32 word = 0; word < words; word++)
       for (u64 m = mask[word]; m; m &= m - 1) {
         const u32 bit = word * 64 + static_cast<u32>(__builtin_ctzll(m));
-        if (at.busy(at.ports[bit >> x.vc_shift].input_busy_until)) continue;
+        const Cycle input_until = at.ports[bit >> x.vc_shift].input_busy_until;
+        if (at.busy(input_until)) {
+          free_from = std::min(free_from, input_until);
+          continue;
+        }
         const Request request(at, out_port, bit);
-        if (!has_room(at, request)) continue;
-        // Insertion keeps the few keys sorted.
-        const u64 key = u64{x.served[at.first_vc | bit]} << 32 | bit << kPortBits | out_port;
-        u32 k = n++;
-        for (; k > 0 && keys[k - 1] > key; k--) keys[k] = keys[k - 1];
-        keys[k] = key;
+        if (!has_room(at, request)) {
+          if (x.net.router.separate_vc_allocation) free_from = x.now;  // it may only have won its output VC
+          continue;
+        }
+        // Insertion keeps the few keys sorted. A pass over all of them has no branch that depends on the order.
+        u64 key = u64{x.served[at.first_vc | bit]} << 32 | bit << kPortBits | out_port;
+        for (u32 k = 0; k < n; k++) {
+          const u64 other = keys[k];
+          keys[k] = std::min(key, other);
+          key = std::max(key, other);
+        }
+        keys[n++] = key;
       }
   });
   return n;
 }
 
-// Keeps only the first key of each input and of each output. Returns their number.
+// Keeps only the first key of each input and of each output. Returns their number. The other keys are moved to `lost`.
 template <bool kFewPorts>
-inline __attribute__((always_inline)) u32 without_conflicts(const Fabric& x, u64* keys, u32 n) {
+inline __attribute__((always_inline)) u32 without_conflicts(const Fabric& x, u64* keys, u32 n, u64* lost) {
   u64 inputs[kFewPorts ? 1 : kMaxRadix / 64], outputs[kFewPorts ? 1 : kMaxRadix / 64];
   std::fill_n(inputs, kFewPorts ? 1 : x.asked_words, u64{0});
   std::fill_n(outputs, kFewPorts ? 1 : x.asked_words, u64{0});
-  u32 left = 0;
+  u32 left = 0, losers = 0;
   for (u32 k = 0; k < n; k++) {
     const u32 bit = static_cast<u32>(keys[k]) >> kPortBits, out_port = keys[k] & kPortMask, in_port = bit >> x.vc_shift;
     u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
-    if ((input >> (in_port % 64) & 1) || (output >> (out_port % 64) & 1)) continue;
-    input |= u64{1} << (in_port % 64);
-    output |= u64{1} << (out_port % 64);
-    keys[left++] = keys[k];
+    const u64 key = keys[k];
+    const bool taken = (input >> (in_port % 64) | output >> (out_port % 64)) & 1;
+    input |= u64{!taken} << (in_port % 64);
+    output |= u64{!taken} << (out_port % 64);
+    keys[left] = lost[losers] = key;
+    left += !taken;
+    losers += taken;
   }
   return left;
 }
@@ -147,28 +171,55 @@ inline __attribute__((always_inline)) u32 without_conflicts(const Fabric& x, u64
 template <Shape kShape>
 inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at) {
   const Fabric& x = at.x;
-  u64 keys[kMaxRadix * kMaxVcs];
-  u32 n = 0, out_port = 0;
+  u32* const resting = kShape.whole_packets ? x.f.resting : nullptr;
+  // A request is a candidate again when its two crossbar ports are free.
+  const auto free_from = [&](u32 bit, u32 out_port) {
+    return std::max(at.ports[out_port].output_busy_until, at.ports[bit >> x.vc_shift].input_busy_until);
+  };
+  u64 keys[kMaxRadix * kMaxVcs], lost[kMaxRadix * kMaxVcs];
+  u32 n = 0, out_port = 0, losers = 0;
   if (const u32 bit = kShape.few_ports ? only_request(at, out_port) : kNone; bit != kNone) {
-    if (at.busy(at.ports[out_port].output_busy_until) || at.busy(at.ports[bit >> x.vc_shift].input_busy_until)) return;
+    if (const Cycle from = free_from(bit, out_port); at.busy(from)) {
+      if (resting) resting[at.id] = from;
+      return;
+    }
     if (!has_room(at, Request(at, out_port, bit))) return;
     keys[n++] = bit << kPortBits | out_port;
   } else {
-    n = without_conflicts<kShape.few_ports>(x, keys, ordered_requests(at, keys));
+    Cycle from = kEndOfTime;
+    const u32 all = ordered_requests(at, keys, from);
+    n = without_conflicts<kShape.few_ports>(x, keys, all, lost);
+    losers = all - n;
+    if (resting) resting[at.id] = from;
   }
   for (u32 k = 0; k < n; k++) grant(at, Request(at, keys[k] & kPortMask, static_cast<u32>(keys[k]) >> kPortBits));
+  if (resting && resting[at.id])  // 0: a grant has woken a parked request
+    for (u32 k = 0; k < losers; k++)
+      resting[at.id] = std::min(resting[at.id], free_from(static_cast<u32>(lost[k]) >> kPortBits, lost[k] & kPortMask));
   if (x.by_age) return;
   u32 stamp = x.stamps[at.id] + n;
   x.stamps[at.id] = stamp;
   for (u32 k = 0; k < n; k++) x.served[at.first_vc | static_cast<u32>(keys[k]) >> kPortBits] = --stamp;
 }
 
+// Word `word` of the routers whose requests must be considered (Network::resting). Most packets that keep together wait
+// for several cycles until a crossbar port is free. Without branches, because the answer is unpredictable.
+inline u64 awake(const Frame& f, u32 word) {
+  if (!f.resting) return ~u64{0};
+  const u32 first = f.range.first_router + word * 64, count = std::min(f.range.end_router - first, 64u);
+  u64 bits = 0;
+  for (u32 k = 0; k < count; k++) bits |= u64{passed(f.resting[first + k], f.now)} << k;
+  return bits;
+}
+
 template <Shape kShape, bool kRoundRobin>
 void allocate_all(Frame& f) {
   const Fabric x(f);
   u64* const active = f.active;
-  for (u32 word = 0; word < f.range.words; word++)
-    for (u64 bits = active[word]; bits; bits &= bits - 1) {
+  for (u32 word = 0; word < f.range.words; word++) {
+    u64 bits = active[word];
+    if constexpr (kShape.whole_packets && !kRoundRobin) bits &= awake(f, word);
+    for (; bits; bits &= bits - 1) {
       const Router<kShape> at(x, f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits)));
       if constexpr (kRoundRobin && !kShape.single_flit && !kShape.whole_packets && !kShape.bubble)
         if (f.net.router.parallel_vc_allocation) allocate_vcs(at);
@@ -176,6 +227,7 @@ void allocate_all(Frame& f) {
       else by_priority(at);
       if (!at.any_asked()) active[word] &= ~(bits & -bits);
     }
+  }
   f.part.route_list.insert(f.part.route_list.end(), f.w.again.begin(), f.w.again.begin() + x.again_count);
 }
 
@@ -216,6 +268,7 @@ void allocate_flits(Frame& f) {
 template <Shape kShape>
 void allocate_packets(Frame& f) {
   if (f.net.request_words == 1) return allocate<few_ports(kShape, 1)>(f);
+  if (f.net.request_words == 2 && f.net.asked_words == 1) return allocate<few_ports(kShape, 2)>(f);
   return f.net.asked_words == 1 ? allocate<few_ports(kShape)>(f) : allocate<kShape>(f);
 }
 

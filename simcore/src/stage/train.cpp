@@ -73,6 +73,7 @@ void send(Frame& f, u32 port) {
   if (o.stalled) end_stall(f, o);
   const Flit packet = pop_packet(out, s.next.data(), flits);
   if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
+  else __builtin_prefetch(&s.packets[packet_of(out.front)], 1);  // the next one of this VC
   o.queued -= flits;
   if (net.is_nic(net.channels[port].peer)) o.load -= flits;  // terminals accept every flit at once
   else out.credits = static_cast<u16>(out.credits - flits);

@@ -83,8 +83,12 @@ inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, 
   } else {
     last = tail_passes(p, f.now, flit_cycles);
     p.tail = last + net.delays[channel.line];
-    if (net.is_nic(channel.peer)) f.part.tails_due.push(p.tail, head);
-    else f.part.flit_lines.lines[channel.line].push(head);
+    if (net.is_nic(channel.peer)) {
+      f.part.tails_due.push(p.tail, head);
+      if (net.workload) __builtin_prefetch(&f.s.payloads[packet_of(packet)]);  // read when the tail arrives
+    } else {
+      f.part.flit_lines.lines[channel.line].push(head);
+    }
   }
   o.flits += p.flits;
   // With packet_stepping=flit, follow_waits() counts the busy cycles.

@@ -53,12 +53,13 @@ void send_all(Frame& f) {
     OutputVc& out = own[vc];
     if (o.stalled) end_stall(f, o);
     const Flit flit = pop_flit<kSingleFlit>(out, next, packets);
-    if (out.count == 0) o.waiting_vcs &= ~(1u << vc);
+    // Without branches, which would often be mispredicted.
+    o.waiting_vcs &= ~(u32{out.count == 0} << vc);
     o.queued--;
     const Channel& channel = channels[port];
-    const bool to_terminal = channel.kind == PortKind::kTerminal && port < router_ports;
-    if (to_terminal) o.load--;  // terminals accept every flit at once
-    else out.credits--;
+    const u32 to_terminal = u32{channel.kind == PortKind::kTerminal} & u32{port < router_ports};
+    o.load -= to_terminal;  // terminals accept every flit at once
+    out.credits = static_cast<u16>(out.credits - (1 - to_terminal));
     if (sensed && port < router_ports)
       sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);

@@ -344,7 +344,8 @@ class NetworkCheck {
   }
 
   void requests() const {
-    std::vector<u64> asked(s_.requests.size(), 0), outputs(s_.outputs_asked.size(), 0);
+    Array<u64> asked(s_.requests.size(), 0);
+    std::vector<u64> outputs(s_.outputs_asked.size(), 0);
     const u32 shift = net_.radix_shift + net_.vc_shift;
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];

@@ -40,20 +40,22 @@ inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
 template <bool kByRouter>
 inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
                        u32 router, const Ends& e) {
-  const u32 group = df.group(router);
-  if (p.phase == kToIntermediate) {
-    const bool reached = kByRouter ? router == intermediate : group == intermediate;
-    if (!reached) {
-      const u32 port =
-          kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
-      return {port, group == e.source_group ? classes.source_detour : classes.to_router};
-    }
-    p.phase = kFromIntermediate;
-  }
-  const u32 vc_class = group == e.destination_group   ? classes.destination
-                       : p.phase == kFromIntermediate ? classes.leaving
-                                                      : classes.source_minimal;
-  return {df.own_minimal_port(net, router, p), vc_class};
+  // The leg, the kind of hop and the group cannot be predicted. As in minimal.cpp, all cases are computed, and one is
+  // selected without a branch.
+  const u32 group = df.group(router), there = e.destination_router;
+  const bool reached = kByRouter ? router == intermediate : group == intermediate;
+  const bool first_leg = p.phase == kToIntermediate, detours = first_leg & !reached;
+  p.phase = first_leg & reached ? kFromIntermediate : p.phase;
+  const u32 to = detours & kByRouter ? intermediate : there,
+            group_to = detours & !kByRouter ? intermediate : df.group(to);
+  const u32 local = df.local_port(router, to), away = df.exit(router, group_to, df.link_of(p)),
+            eject = net.terminal_port[p.destination];
+  const u32 inside = group == group_to, arrived = !detours & (router == there);
+  const u32 port = (away & (inside - 1)) | (local & (0 - inside));
+  const u32 on_detour = group == e.source_group ? classes.source_detour : classes.to_router,
+            on_minimal = p.phase == kFromIntermediate ? classes.leaving : classes.source_minimal,
+            vc_class = detours ? on_detour : group == e.destination_group ? classes.destination : on_minimal;
+  return {(port & (arrived - 1)) | (eject & (0 - arrived)), vc_class};
 }
 
 // Chooses the next hop for request i of a batch. Marks the packet as non-minimal at its first hop that is not on a

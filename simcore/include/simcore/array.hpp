@@ -1,0 +1,28 @@
+// Arrays of the simulation that may be large.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace flitgym {
+
+// src/memory.cpp. Memory that begins at a cache line. An array of 1 MiB or more gets huge pages of 2 MiB, if the system
+// has them: nearly every access of a cycle goes to another line, and many of those lines lie in pages that the TLB does
+// not know. Such an array may end up to 1 MiB after its last element.
+void* allocate_array(std::size_t bytes);
+void free_array(void* array, std::size_t bytes);
+
+template <class T>
+struct ArrayAllocator {
+  using value_type = T;
+  ArrayAllocator() = default;
+  template <class U>
+  ArrayAllocator(const ArrayAllocator<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(allocate_array(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) { free_array(p, n * sizeof(T)); }
+  bool operator==(const ArrayAllocator&) const { return true; }
+};
+template <class T>
+using Array = std::vector<T, ArrayAllocator<T>>;
+
+}  // namespace flitgym
