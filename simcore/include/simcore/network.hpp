@@ -214,7 +214,7 @@ struct Network {
   std::vector<double> own_latency_ns;  // [port_count] time of flight; empty without individual latencies
   u32 longest_delay = 0;               // upper bound of every scheduled delay, cycles
 
-  std::vector<Channel> channels;     // [port_count] the channel that leaves from each port
+  Array<Channel> channels;           // [port_count] the channel that leaves from each port
   std::vector<u32> terminal_router;  // [terminals]
   std::vector<u32> terminal_port;    // [terminals] router-local port
   // Terminals before any of them failed; empty if none failed.

@@ -271,7 +271,7 @@ using Memories = std::vector<AlignedBytes>;
   X(std::vector<u64>, outputs_asked)   /* [routers, asked_words] bit per output with a request */                     \
   X(std::vector<u64>, active_routers)  /* bit per router with a request */                                            \
   X(std::vector<u32>, stamps)          /* [routers] next stamp of least-recently-served arbitration */                \
-  X(std::vector<Terminal>, terminals)  /* [terminals] */                                                              \
+  X(Array<Terminal>, terminals)        /* [terminals] */                                                              \
   X(std::vector<u32>, series_interval) /* [1] cycles, 0 = off */
 
 #define FLITGYM_STATE_GROWING(X)                                                               \

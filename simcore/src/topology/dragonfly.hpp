@@ -16,7 +16,7 @@ struct Dragonfly final : Topology {
   std::vector<u16> group_of, place_of;  // [routers] group, and number within it
   u32 links = 1;                        // parallel links per pair of groups
   // [routers, g, links] router-local port of the first hop towards that group; own group: 0, unused
-  std::vector<u8> exit_port;
+  Array<u8> exit_port;
 
   // The parallel link that a packet takes. Packets use the links in turns, so all links carry the same share.
   u32 link_of(const Packet& packet) const { return links == 1 ? 0 : (packet.source + packet.sequence) % links; }
