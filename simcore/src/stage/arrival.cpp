@@ -5,9 +5,6 @@ namespace flitgym {
 
 namespace {
 
-// Each event touches random cache lines. They are prefetched this many events in advance.
-constexpr u32 kAhead = 6;
-
 // The template parameters are facts of a run. kPlain: no watched packet and no accounts of jobs (stage.hpp).
 // kSingleFlit: every packet has one flit. kLearns: the routing learns.
 template <bool kPlain, bool kSingleFlit, bool kLearns>
@@ -16,7 +13,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
   State& s = f.s;
   const u32 due = line.due(f.now), router_vcs = net.vc_id(net.router_ports, 0), vc_shift = net.vc_shift;
   const FlitEvent* const items = line.items.data();
-  const u32 mask = line.mask;
+  const u32 mask = line.mask, look = events_ahead(net);
   InputVc* const input_vcs = s.input_vcs.data();
   Flit* const next = s.next.data();
   Packet* const packets = s.packets.data();
@@ -34,7 +31,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
 
   for (u32 n = line.first; n != due; n++) {
     // After the last event, `ahead` is an older event. Prefetching its data is harmless.
-    const FlitEvent& ahead = items[(n + kAhead) & mask];
+    const FlitEvent& ahead = items[(n + look) & mask];
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (kLearns) __builtin_prefetch(&details[packet_of(ahead.flit)], 1);
     // For a terminal, the address lies outside the array. Prefetching it is harmless.
@@ -87,14 +84,14 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
   State& s = f.s;
   const u32 due = line.due(f.now);
   const CreditEvent* const items = line.items.data();
-  const u32 mask = line.mask;
+  const u32 mask = line.mask, look = events_ahead(net);
   const u32 wake = net.router.wake_cycles, vc_shift = net.vc_shift, router_ports = net.router_ports;
   OutputVc* const output_vcs = s.output_vcs.data();
   Port* const ports = s.ports.data();
   u16* const sensed = f.sensed;
 
   for (u32 n = line.first; n != due; n++) {
-    const u32 ahead = items[(n + kAhead) & mask].vc;
+    const u32 ahead = items[(n + look) & mask].vc;
     __builtin_prefetch(&output_vcs[ahead], 1);
     __builtin_prefetch(&ports[ahead >> vc_shift], 1);
 
@@ -148,11 +145,11 @@ void credits(Frame& f) {
 
 void feedback(Frame& f) {
   for (auto& line : f.part.feedback_lines.lines) {
-    const u32 due = line.due(f.now);
+    const u32 due = line.due(f.now), look = events_ahead(f.net);
     for (u32 n = line.first; n != due; n++) {
-      const FeedbackEvent& ahead = line.at(n + kAhead);
+      const FeedbackEvent& ahead = line.at(n + look);
       const LearnedTable& table = f.net.feedback;
-      if (n + kAhead < due && table.rows)
+      if (n + look < due && table.rows)
         __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
       const FeedbackEvent e = line.at(n);
       if (!f.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);

@@ -77,6 +77,11 @@ void specialise(Work work, bool fact, Facts... others) {
 
 inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
+// Each event touches random cache lines, which are prefetched this many events in advance. A state of several MiB does
+// not fit the second-level cache, and the next level takes hundreds of cycles.
+inline constexpr u32 kMostAhead = 16;
+inline u32 events_ahead(const Network& net) { return net.memory_bytes > 6u << 20 ? kMostAhead : 6; }
+
 // The packet in front of an input VC has a route and requests its output.
 inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
   const Network& net = f.net;
