@@ -128,6 +128,23 @@ inline __attribute__((always_inline)) void grant(const Crossbar& x, u32 router, 
   if (f.sensed) f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
 }
 
+constexpr u32 kFewKeys = 32;
+
+// Sorts distinct keys by the number of smaller keys. No branch depends on their order, which cannot be predicted, and
+// the compiler compares several keys at once.
+inline void sort_few(u64* keys, u32 n) {
+  constexpr u32 kBlock = 8;
+  u64 all[kFewKeys + kBlock];
+  std::copy_n(keys, n, all);
+  std::fill_n(&all[n], kBlock, ~u64{0});
+  for (u32 i = 0; i < n; i++) {
+    u64 rank = 0;
+    for (u32 j = 0; j < n; j += kBlock)
+      for (u32 k = 0; k < kBlock; k++) rank += all[j + k] < all[i];
+    keys[rank] = all[i];
+  }
+}
+
 template <bool kSingleFlit>
 void allocate(const Crossbar& x, u32 router) {
   InputVc* const input_vcs = &x.input_vcs[x.first_vc(router)];
@@ -171,7 +188,8 @@ void allocate(const Crossbar& x, u32 router) {
       }
     }
 
-  std::sort(keys, keys + n);
+  if (n <= kFewKeys) sort_few(keys, n);
+  else std::sort(keys, keys + n);
   auto& list = x.f.part.route_list;  // heads that are routed again, in the order of their outputs
   std::sort(list.begin() + static_cast<std::ptrdiff_t>(rerouted), list.end(), [&](u32 a, u32 b) {
     const u32 port_a = x.input_vcs[a].out_port, port_b = x.input_vcs[b].out_port;

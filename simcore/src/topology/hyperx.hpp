@@ -38,13 +38,11 @@ struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
   bool unaligned(u64 difference, u32 k) const { return (difference >> field[k] & field_mask[k]) != 0; }
   // The unaligned dimensions, one bit each; `count` is set to their number.
   u32 unaligned_in(u64 difference, u32& count) const {
-    const u64* const masks = field_mask.data();
-    const u32* const fields = field.data();
-    u32 set = 0;
-    for (count = 0; difference; count++) {
-      const u32 k = first_unaligned(difference);
-      set |= 1u << k;
-      difference &= ~(masks[k] << fields[k]);
+    u32 set = count = 0;
+    for (u32 k = 0; k < dimensions; k++) {
+      const u32 differs = unaligned(difference, k);
+      set |= differs << k;
+      count += differs;
     }
     return set;
   }
