@@ -1,4 +1,4 @@
-// Integer types and sentinels that every part of the core uses.
+// Integer types, sentinels and a selection without a branch, which every part of the core uses.
 #pragma once
 
 #include <cstddef>
@@ -23,5 +23,15 @@ inline constexpr u32 kMaxRadix = 512;           // ports of a router
 // A decision that allows any VC. Used at ejection, where no cycle of dependencies can form.
 inline constexpr u32 kAnyClass = 0xffff;
 inline constexpr u32 kMaxVcs = 32;  // so that a set of virtual channels fits in half a word
+
+// `chosen` if the condition holds, else `other`, without a branch. For conditions that a processor cannot predict: a
+// misprediction takes as long as some 70 instructions, and compilers turn ?: into a branch where they like.
+template <class T>
+constexpr T select(bool condition, T chosen, T other) {
+  return static_cast<T>(other ^ ((chosen ^ other) & (T{0} - T{condition})));
+}
+constexpr bool select(bool condition, bool chosen, bool other) {
+  return (condition & chosen) | (!condition & other);
+}
 
 }  // namespace flitgym

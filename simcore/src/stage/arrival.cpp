@@ -111,10 +111,9 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
       continue;
     }
     // If a send is scheduled (awake), it looks at all queues. An idle port that gets a credit starts its wake-up time, as
-    // in Merlin (portControl.cc). A flit that arrives during the wake-up waits only for the remaining time. Whether a
-    // port is idle cannot be predicted, so the time is written without a branch.
+    // in Merlin (portControl.cc). A flit that arrives during the wake-up waits only for the remaining time.
     const bool wanted = o.waiting_vcs >> net.vc_of(e.vc) & 1, free = passed(o.busy_until, f.now);
-    o.busy_until = !o.awake & !wanted & free ? f.now + wake : o.busy_until;
+    o.busy_until = select(!o.awake & !wanted & free, f.now + wake, o.busy_until);
     if (!o.awake & wanted) [[unlikely]] {
       if (o.stalled) end_stall(f, o);
       if (free) schedule_port(f, o, port, f.now + wake);

@@ -37,7 +37,7 @@ inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
   u32 best = first, least = own[first << net.sensed.column_shift];
   for (u32 vc = first + step; vc < net.vcs; vc += step) {
     const u32 flits = own[vc << net.sensed.column_shift];
-    best = flits < least ? vc : best;
+    best = select(flits < least, vc, best);
     least = std::min(flits, least);
   }
   return best;
@@ -260,7 +260,7 @@ void apply_all(Frame& f, u32 begin, u32 end) {
     InputVc& in = input_vcs[v];
     in.out_port = static_cast<u16>(out_port);
     const bool any = out_classes[i] == kAnyClass;
-    const u32 first = any ? 0 : out_classes[i], step = any ? 1 : classes;
+    const u32 first = select(any, 0u, u32{out_classes[i]}), step = select(any, 1u, classes);
     in.out_vc = static_cast<u16>(first + step >= vcs ? first  // the class has only this VC
                                  : filled            ? emptiest(net, &filled[net.sensed.at(output, 0)], first, step)
                                                      : roomiest(net, s, output, first, step, never_held));

@@ -187,9 +187,9 @@ inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
   if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
-  // Whether the queue is empty cannot be predicted, so both addresses are computed, and one is selected.
-  Flit* const link = &next[packet_of(vc.back)];
-  *(__builtin_expect_with_probability(vc.front == kNone, 1, 0.5) ? &vc.front : link) = packet;
+  const auto front = reinterpret_cast<std::uintptr_t>(&vc.front),
+             link = reinterpret_cast<std::uintptr_t>(&next[packet_of(vc.back)]);
+  *reinterpret_cast<Flit*>(select(vc.front == kNone, front, link)) = packet;
   vc.back = packet;
 }
 

@@ -152,10 +152,11 @@ void allocate(const Crossbar& x, u32 router) {
   u32* const served = &x.f.s.served[x.first_vc(router)];
   const u64* const mask = x.mask(router);
   const std::size_t rerouted = x.f.part.route_list.size();
-  u64 keys[kMaxRadix * kMaxVcs];            // the best request with room for each output VC
+  u64 keys[kMaxRadix * kMaxVcs + 1];        // the best request with room for each output VC
   u64 contended[kMaxRadix * kMaxVcs / 64];  // bit per output VC with such a request
   u16 place[kMaxRadix * kMaxVcs];           // index in `keys` of that request
   std::fill_n(contended, x.words, u64{0});
+  std::fill_n(place, x.words * 64, u16{0});
   u32 n = 0, moves = 0;
 
   for (u32 word = 0; word < x.words; word++)
@@ -178,14 +179,15 @@ void allocate(const Crossbar& x, u32 router) {
       } else if (!head_may_go(x, router, bit, in, out)) {
         continue;
       }
+      // The least key of each output VC. Whether it has another request cannot be predicted.
       u64& there = contended[at / 64];
-      if (const u64 own = u64{1} << (at % 64); !(there & own)) {
-        there |= own;
-        place[at] = static_cast<u16>(n);
-        keys[n++] = key;
-      } else if (key < keys[place[at]]) {
-        keys[place[at]] = key;
-      }
+      const bool other = there >> (at % 64) & 1;
+      const u32 k = select(other, u32{place[at]}, n);
+      keys[n] = ~u64{0};
+      keys[k] = std::min(key, keys[k]);
+      there |= u64{1} << (at % 64);
+      place[at] = static_cast<u16>(k);
+      n += !other;
     }
 
   if (n <= kFewKeys) sort_few(keys, n);

@@ -59,7 +59,6 @@ void send_all(Frame& f) {
     OutputVc& out = own[vc];
     if (o.stalled) end_stall(f, o);
     const Flit flit = pop_flit<kSingleFlit>(out, next, packets);
-    // Without branches, which would often be mispredicted.
     o.waiting_vcs &= ~(u32{out.count == 0} << vc);
     o.queued--;
     const Channel& channel = channels[port];
@@ -67,7 +66,7 @@ void send_all(Frame& f) {
     o.load -= to_terminal;  // terminals accept every flit at once
     out.credits = static_cast<u16>(out.credits - (1 - to_terminal));
     if (sensed && port < router_ports)
-      sensed[net.sensed.at(port, vc)] += static_cast<u16>((to_terminal ? 0 : net.sensed.slots()) - net.sensed.queue());
+      sensed[net.sensed.at(port, vc)] += static_cast<u16>((1 - to_terminal) * net.sensed.slots() - net.sensed.queue());
     o.next_vc = static_cast<u16>(!kSingleFlit && per_packet && !(flit & kTail) ? vc : vc + 1 == vcs ? 0 : vc + 1);
     o.busy_until = f.now + channel.flit_cycles;
     if (o.waiting_vcs) schedule_port(f, o, port, o.busy_until);

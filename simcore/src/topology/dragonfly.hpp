@@ -49,8 +49,8 @@ struct Dragonfly final : Topology {
           return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
-  // Nearly all packets take their own minimal port. As in minimal.cpp, all three cases are computed and one is selected
-  // without a branch.
+  // Nearly all packets take their own minimal port. As in minimal.cpp, all three cases are computed and one is
+  // selected.
   void mark_nonminimal(const Network& net, State& s, const Batch& b) const override {
     if (net.damaged || net.routing_facts.reroutes) return mark_batch(*this, net, s, b);
     const u32 count = b.count;
@@ -63,9 +63,7 @@ struct Dragonfly final : Topology {
       const u32 router = routers[i], to = net.terminal_router[packet.destination], group_to = group(to);
       const u32 local = local_port(router, to), away = exit(router, group_to, link_of(packet)),
                 eject = net.terminal_port[packet.destination];
-      const u32 there = group(router) == group_to, here = router == to;
-      const u32 onwards = (away & (there - 1)) | (local & (0 - there)),
-                own = (onwards & (here - 1)) | (eject & (0 - here));
+      const u32 onwards = select(group(router) == group_to, local, away), own = select(router == to, eject, onwards);
       if (ports[i] != own) [[unlikely]]
         mark_detour(net, packet, router, ports[i]);
     }

@@ -86,7 +86,19 @@ struct HyperX final : Lattice {       // L dimensions of widths S, T terminals
     const u32 k = dimension_of_port[port];
     return k != kNoDimension && coordinate_behind(router, k, port) == coordinate(to, k);
   }
-  void mark_nonminimal(const Network& net, State& s, const Batch& b) const override { mark_batch(*this, net, s, b); }
+  // As mark_batch(), but both cases are computed and one is selected.
+  void mark_nonminimal(const Network& net, State& s, const Batch& b) const override {
+    if (net.damaged || net.routing_facts.reroutes) return mark_batch(*this, net, s, b);
+    for (u32 i = 0; i < b.count; i++) {
+      Packet& p = s.packets[b.packet[i]];
+      if (p.nonminimal) continue;
+      const u32 router = b.router[i], port = b.out_port[i], to = net.terminal_router[p.destination];
+      const u32 k = dimension_of_port[port], any = std::min(k, dimensions - 1);
+      const bool nearer = (k == any) & (coordinate_behind(router, any, port) == coordinate(to, any));
+      if (!select(router == to, port == net.terminal_port[p.destination], nearer)) [[unlikely]]
+        p.nonminimal = 1;
+    }
+  }
   u32 hops_between(const Network&, u32 router, u32 to) const override { return distance(difference(router, to)); }
   float first_estimate_ns(const Network& net, u32 router, u32 port, u32 to) const override;
 };

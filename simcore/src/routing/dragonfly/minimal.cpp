@@ -18,12 +18,11 @@ void route(const Network& net, State& s, Batch& b) {
   for (u32 i = 0; i < count; i++) {
     const Packet& p = packets[ids[i]];
     const u32 destination = p.destination, router = routers[i], to = net.terminal_router[destination];
-    // Computes all three cases and selects one without a branch, because a branch would often be mispredicted.
+    // Computes all three cases and selects one.
     const u32 group_to = df.group(to), eject = net.terminal_port[destination], local = df.local_port(router, to),
               away = df.exit(router, group_to, df.link_of(p));
-    const u32 there = df.group(router) == group_to, here = to == router;
-    const u32 port = (away & (there - 1)) | (local & (0 - there));
-    out_port[i] = static_cast<u16>((port & (here - 1)) | (eject & (0 - here)));
+    const bool there = df.group(router) == group_to;
+    out_port[i] = static_cast<u16>(select(to == router, eject, select(there, local, away)));
     out_class[i] = static_cast<u16>(there);
   }
 }

@@ -40,22 +40,20 @@ inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
 template <bool kByRouter>
 inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
                        u32 router, const Ends& e) {
-  // The leg, the kind of hop and the group cannot be predicted. As in minimal.cpp, all cases are computed, and one is
-  // selected without a branch.
+  // As in minimal.cpp, all cases are computed, and one is selected.
   const u32 group = df.group(router), there = e.destination_router;
   const bool reached = kByRouter ? router == intermediate : group == intermediate;
   const bool first_leg = p.phase == kToIntermediate, detours = first_leg & !reached;
-  p.phase = first_leg & reached ? kFromIntermediate : p.phase;
-  const u32 to = detours & kByRouter ? intermediate : there,
-            group_to = detours & !kByRouter ? intermediate : df.group(to);
+  p.phase = static_cast<Phase>(select<u8>(first_leg & reached, kFromIntermediate, p.phase));
+  const u32 to = kByRouter ? select(detours, intermediate, there) : there,
+            group_to = kByRouter ? df.group(to) : select(detours, intermediate, e.destination_group);
   const u32 local = df.local_port(router, to), away = df.exit(router, group_to, df.link_of(p)),
             eject = net.terminal_port[p.destination];
-  const u32 inside = group == group_to, arrived = !detours & (router == there);
-  const u32 port = (away & (inside - 1)) | (local & (0 - inside));
-  const u32 on_detour = group == e.source_group ? classes.source_detour : classes.to_router,
-            on_minimal = p.phase == kFromIntermediate ? classes.leaving : classes.source_minimal,
-            vc_class = detours ? on_detour : group == e.destination_group ? classes.destination : on_minimal;
-  return {(port & (arrived - 1)) | (eject & (0 - arrived)), vc_class};
+  const u32 onwards = select(group == group_to, local, away);
+  const u8 on_detour = select(group == e.source_group, classes.source_detour, classes.to_router),
+           before = select(p.phase == kFromIntermediate, classes.leaving, classes.source_minimal),
+           on_minimal = select(group == e.destination_group, classes.destination, before);
+  return {select(!detours & (router == there), eject, onwards), select(detours, on_detour, on_minimal)};
 }
 
 // Chooses the next hop for request i of a batch. Marks the packet as non-minimal at its first hop that is not on a

@@ -225,7 +225,7 @@ inline __attribute__((always_inline)) Hop least_weight(const Network& net, const
   u16 ports[kMaxRadix + 1];  // the candidates of least weight, in order
   u32 n = 0, fewest = ~0u;
   const auto consider = [&](u32 port, u32 flits) {
-    n = flits < fewest ? 0 : n;
+    n = select(flits < fewest, 0u, n);
     ports[n] = static_cast<u16>(port);
     n += flits <= fewest;
     fewest = std::min(flits, fewest);
@@ -272,20 +272,13 @@ void weighted_route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
   const u16* const sensed = net.sensed.kept() ? net.sensed.memory.of(s) : nullptr;
   Promises promises(net, b, rule);
-  for (u32 i = 0; i < b.count; i++) {
-    Packet& p = s.packets[b.packet[i]];
-    const u32 router = b.router[i], to = net.terminal_router[p.destination];
-    if (router == to) {
-      choose(b, i, ejection(net, p));
-      continue;
-    }
-    const Where at = where(hx, s, b, i, p, to);
+  const auto weigh = [&](u32 i) {
+    const Packet& p = s.packets[b.packet[i]];
+    const u32 router = b.router[i];
+    const Where at = where(hx, s, b, i, p, net.terminal_router[p.destination]);
     const u32 h = at.h;
     const Reach reach = Relation::reach(at, rule);
-    if (sensed) {
-      choose(b, i, least_weight(net, sensed, rule, at, reach));
-      continue;
-    }
+    if (sensed) return choose(b, i, least_weight(net, sensed, rule, at, reach));
     Best best;
     offer_reach(at, reach, [&](u32 port, u32 vc_class, bool deroute) {
       const double q = promises.ahead(rule.measure, s, net.port(router, port), vc_class);
@@ -294,6 +287,20 @@ void weighted_route(const Network& net, State& s, Batch& b) {
     const Hop hop = best.pick(net, p);
     promises.add(router, hop, p.flits);
     choose(b, i, hop);
+  };
+  // Whether a packet is at its last router cannot be predicted. So a block of requests is sorted first: all of them get
+  // the port to the terminal, and the others are listed.
+  constexpr u32 kBlock = 64;
+  u32 going_on[kBlock];
+  for (u32 first = 0; first < b.count; first += kBlock) {
+    u32 n = 0;
+    for (u32 i = first; i < std::min(first + kBlock, b.count); i++) {
+      const Packet& p = s.packets[b.packet[i]];
+      choose(b, i, ejection(net, p));
+      going_on[n] = i;
+      n += b.router[i] != net.terminal_router[p.destination];
+    }
+    for (u32 k = 0; k < n; k++) weigh(going_on[k]);
   }
 }
 

@@ -39,8 +39,7 @@ struct Dimension {
   // The first direct link between two routers that differ in this dimension.
   u32 direct(u64 from, u64 to) const {
     const u32 own = static_cast<u32>(from >> field & mask), other = static_cast<u32>(to >> field & mask);
-    // The width is added without a branch, which would often be mispredicted.
-    return base + (other - own - 1 + (width & (0 - u32{other <= own}))) * links;
+    return base + (other - own - 1 + select<u32>(other > own, 0, width)) * links;
   }
   u32 first(u32 block) const {
     const u32 at = base + block * kLanes;
