@@ -7,6 +7,7 @@
 //   traversal          output queue -> channel, when the channel is free and there is a credit
 #pragma once
 
+#include <bit>
 #include <type_traits>
 
 #include "simcore/rng.hpp"
@@ -230,6 +231,14 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
   if (out.credits == 0) return begin_stall(f, o);
   const u32 wake = f.net.router.wake_cycles;
   schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + (wake > delay ? wake : delay) : o.busy_until);
+}
+
+// The packet that leaves a port next if its output VC has a credit, or any packet. To be prefetched.
+inline u32 probably_next(const Frame& f, u32 port) {
+  const Port& o = f.s.ports[port];
+  const u32 ready = std::rotr(o.waiting_vcs, static_cast<int>(o.next_vc)) | 1u << 31;
+  const u32 vc = (static_cast<u32>(std::countr_zero(ready)) + o.next_vc) & ((1u << f.net.vc_shift) - 1);
+  return packet_of(f.s.output_vcs[f.net.vc_id(port, vc)].front);
 }
 
 // A flit starts on the channel of `port` now, towards the VC `to` of its peer.

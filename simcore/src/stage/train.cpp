@@ -109,14 +109,17 @@ void traversal_of_packets(Frame& f) {
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);
-  const u32 *const due = f.w.ids.data(), count = static_cast<u32>(f.w.ids.size());
+  const u32 count = static_cast<u32>(f.w.ids.size());
+  f.w.ids.resize(count + kAhead);  // the added ids are only prefetched
+  const u32* const due = f.w.ids.data();
   for (u32 i = 0; i < count; i++) {
-    if (i + kAhead < count) {
-      const u32 ahead = due[i + kAhead];
-      __builtin_prefetch(&f.s.ports[ahead], 1);
-      __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)], 1);
-      if (f.net.vcs > 2) __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)] + 3, 1);
-    }
+    const u32 ahead = due[i + kAhead];
+    __builtin_prefetch(&f.s.ports[ahead], 1);
+    __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)], 1);
+    if (f.net.vcs > 2) __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)] + 3, 1);
+    const u32 packet = probably_next(f, due[i + kAhead / 2]);
+    __builtin_prefetch(&f.s.packets[packet], 1);
+    __builtin_prefetch(&f.s.next[packet]);
     send(f, due[i]);
   }
 }

@@ -85,7 +85,11 @@ inline Cycle start_on_channel(Frame& f, Port& o, u32 port, u32 vc, Flit packet, 
     p.tail = last + net.delays[channel.line];
     if (net.is_nic(channel.peer)) {
       f.part.tails_due.push(p.tail, head);
-      if (net.workload) __builtin_prefetch(&f.s.payloads[packet_of(packet)]);  // read when the tail arrives
+      if (net.workload) {  // read when the tail arrives; may extend over two lines
+        const PacketPayload* const payload = &f.s.payloads[packet_of(packet)];
+        __builtin_prefetch(payload);
+        __builtin_prefetch(&payload->reserved);
+      }
     } else {
       f.part.flit_lines.lines[channel.line].push(head);
     }

@@ -21,7 +21,7 @@ void send_all(Frame& f) {
   f.w.ids.resize(count + kMostAhead);  // the added ids are only prefetched
   const u32* const due = f.w.ids.data();
   const u32 look = events_ahead(net);
-  const u32 vc_shift = net.vc_shift, vc_mask = (1u << vc_shift) - 1, vcs = net.vcs, router_ports = net.router_ports;
+  const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
   const bool per_packet = net.router.packet_links;
   u16* const sensed = f.sensed;
   u32 sent = 0;
@@ -31,12 +31,7 @@ void send_all(Frame& f) {
     __builtin_prefetch(&ports[ahead], 1);
     __builtin_prefetch(&output_vcs[ahead << vc_shift], 1);
     if (vcs > 2) __builtin_prefetch(&output_vcs[ahead << vc_shift] + 3, 1);
-    if (look == kMostAhead) {  // the link of the packet that will probably leave
-      const u32 soon = due[i + look / 2], first = ports[soon].next_vc;
-      const u32 ready = std::rotr(ports[soon].waiting_vcs, static_cast<int>(first)) | 1u << 31;
-      const u32 vc = (static_cast<u32>(std::countr_zero(ready)) + first) & vc_mask;
-      __builtin_prefetch(&next[packet_of(output_vcs[soon << vc_shift | vc].front)]);
-    }
+    if (look == kMostAhead) __builtin_prefetch(&next[probably_next(f, due[i + look / 2])]);
 
     const u32 port = due[i];
     Port& o = ports[port];
