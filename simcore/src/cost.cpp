@@ -13,8 +13,8 @@ double bits(double most) { return std::bit_width(static_cast<u64>(most)); }
 
 // Memories that speed up or check the simulation. Routers need the queues that they mirror in any case.
 bool mirrors(const Network& net, u32 memory) {
-  return memory == net.sensed.memory.memory || memory == net.followers[0].memory ||
-         memory == net.followers[1].memory || memory == net.resting.memory;
+  return memory == net.sensed.memory.memory || memory == net.followers[0].memory || memory == net.followers[1].memory ||
+         memory == net.resting.memory;
 }
 
 }  // namespace

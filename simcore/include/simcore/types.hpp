@@ -30,8 +30,6 @@ template <class T>
 constexpr T select(bool condition, T chosen, T other) {
   return static_cast<T>(other ^ ((chosen ^ other) & (T{0} - T{condition})));
 }
-constexpr bool select(bool condition, bool chosen, bool other) {
-  return (condition & chosen) | (!condition & other);
-}
+constexpr bool select(bool condition, bool chosen, bool other) { return (condition & chosen) | (!condition & other); }
 
 }  // namespace flitgym

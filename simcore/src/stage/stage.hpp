@@ -29,8 +29,8 @@ struct Frame {
   Workspace& w;
   Partition& part;
   const PartitionRange& range;
-  const u32 k;        // number of the partition
-  u64* const active;  // bit per router of the partition with a request
+  const u32 k;         // number of the partition
+  u64* const active;   // bit per router of the partition with a request
   u16* const sensed;   // Network::sensed; null: not kept
   u32* const resting;  // Network::resting; null: not kept
   const Cycle now;

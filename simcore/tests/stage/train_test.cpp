@@ -42,8 +42,8 @@ class Deliveries {
   std::vector<bool> before_, now_;
 };
 
-template <class T>
-bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
+template <class T, class A>
+bool same_bytes(const std::vector<T, A>& a, const std::vector<T, A>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
