@@ -57,6 +57,7 @@ void route_requests(Frame& f) {
   b.now = f.now;
   const u32* const routes = f.w.routes.data();
   const InputVc* const input_vcs = s.input_vcs.data();
+  const Flit* const next = s.next.data();
   u32 *const ids = b.input_vc.data(), *const packets = b.packet.data(), *const routers = b.router.data();
   u16 *const in_ports = b.in_port.data(), *const in_vcs = b.in_vc.data();
   for (std::size_t i = 0; i < n; i++) {
@@ -64,7 +65,7 @@ void route_requests(Frame& f) {
     const InputVc& in = input_vcs[v];
     const u32 packet = packet_of(in.front);
     __builtin_prefetch(&s.packets[packet], 1);
-    __builtin_prefetch(&s.next[packet]);
+    __builtin_prefetch(link_of_front(in, next));
     ids[i] = v;
     packets[i] = packet;
     routers[i] = net.router_of_port(port);

