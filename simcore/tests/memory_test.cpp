@@ -265,3 +265,16 @@ TEST(tables_of_many_columns) {
     sim.run(1);
   }
 }
+
+TEST(arrays_begin_at_cache_lines_and_large_arrays_at_huge_pages) {
+  const auto address = [](const auto& array) { return reinterpret_cast<std::uintptr_t>(array.data()); };
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, (std::size_t{1} << 20) - 1})
+    CHECK_EQ(address(Array<u8>(bytes)) % 64, 0u);
+  for (const std::size_t words : {std::size_t{1} << 18, (std::size_t{1} << 20) + 1}) {
+    Array<u32> array(words, 7);
+    CHECK_EQ(address(array) % (std::size_t{1} << 21), 0u);
+    array.resize(2 * words, 9);  // moves the elements to another array
+    CHECK_EQ(array[words - 1], 7u);
+    CHECK_EQ(array[words], 9u);
+  }
+}

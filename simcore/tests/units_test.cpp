@@ -151,3 +151,14 @@ TEST(nearest_spelling) {
   CHECK_EQ(did_you_mean("valiant_grp", names), " (did you mean 'valiant_group'?)");
   CHECK_EQ(did_you_mean("zzzzzzzzzzzzzzzz", names), "");
 }
+
+TEST(select_is_the_conditional_operator) {
+  for (const u64 chosen : {u64{0}, u64{5}, ~u64{0}})
+    for (const u64 other : {u64{0}, u64{6}, u64{1} << 63}) {
+      CHECK_EQ(select(true, chosen, other), chosen);
+      CHECK_EQ(select(false, chosen, other), other);
+      CHECK_EQ(select(true, static_cast<u8>(chosen), static_cast<u8>(other)), static_cast<u8>(chosen));
+      CHECK_EQ(select(false, static_cast<u16>(chosen), static_cast<u16>(other)), static_cast<u16>(other));
+      CHECK_EQ(select(chosen > 0, chosen > 1, other > 1), chosen > 0 ? chosen > 1 : other > 1);
+    }
+}

@@ -347,6 +347,7 @@ class NetworkCheck {
     Array<u64> asked(s_.requests.size(), 0);
     std::vector<u64> outputs(s_.outputs_asked.size(), 0);
     const u32 shift = net_.radix_shift + net_.vc_shift;
+    const u32* const resting = net_.resting.kept() ? net_.resting.of(s_) : nullptr;
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];
       const bool goes_on = net_.router.crossbar_per_vc && in.sent > 0;
@@ -355,6 +356,10 @@ class NetworkCheck {
       const u32 asks = net_.request_port(in.out_port);
       asked[std::size_t{net_.port(router, asks)} * net_.request_words + bit / 64] |= u64{1} << (bit % 64);
       outputs[router * net_.asked_words + asks / 64] |= u64{1} << (asks % 64);
+      const Cycle input_until = s_.ports[net_.port_of_vc(v)].input_busy_until,
+                  output_until = s_.ports[net_.port(router, in.out_port)].output_busy_until;
+      hold(!resting || resting[router] <= std::max({s_.part.totals.now, input_until, output_until}),
+           "the routers whose crossbar ports are busy");
     }
     hold(asked == s_.requests && outputs == s_.outputs_asked, "the requests for outputs");
     for (const PartitionRange& range : net_.ranges)
