@@ -7,8 +7,8 @@
 namespace flitgym {
 
 // src/memory.cpp. Memory that begins at a cache line. An array of 1 MiB or more gets huge pages of 2 MiB, if the system
-// has them: nearly every access of a cycle goes to another line, and many of those lines lie in pages that the TLB does
-// not know. Such an array may end up to 1 MiB after its last element.
+// has them. Nearly every access of a cycle goes to another line, so with small pages many accesses miss the TLB. The
+// rest of the array's last huge page is not used.
 void* allocate_array(std::size_t bytes);
 void free_array(void* array, std::size_t bytes);
 
