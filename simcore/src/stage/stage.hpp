@@ -194,8 +194,8 @@ inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.back = packet;
 }
 
-// The packet behind the first one, or kNone. An entry of `next` is read only if there is one, because threads share the
-// cache lines of this array: with two threads, reading it for every packet takes a seventh of the time.
+// The link from the first packet of a queue to the packet behind it, or any address if there is none. Threads share the
+// cache lines of `next`. With two threads, reading an entry for every packet would take a seventh of the time.
 template <class Vc>
 inline const Flit* link_of_front(const Vc& vc, const Flit* next) {
   const auto own = reinterpret_cast<std::uintptr_t>(&vc.front),
