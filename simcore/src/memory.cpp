@@ -20,15 +20,13 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
-// Alignment of an array, and its size with the memory behind its last element.
-struct Extent {
-  std::size_t bytes;
-  std::align_val_t alignment;
-};
-Extent extent(std::size_t bytes) {
-  if (bytes < kHugePage / 2) return {bytes, std::align_val_t{64}};
-  return {(bytes + kHugePage - 1) / kHugePage * kHugePage, std::align_val_t{kHugePage}};
-}
+#ifdef MADV_HUGEPAGE
+bool huge(std::size_t bytes) { return bytes >= kHugePage / 2; }
+#else
+bool huge(std::size_t) { return false; }
+#endif
+
+std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{huge(bytes) ? kHugePage : 64}; }
 
 // A routing may use the number of hops as VC class. A packet from a foreign snapshot can have any number of hops (8
 // bits), and verify_routes() refuses invalid ones only after the routing has used them.
@@ -49,16 +47,23 @@ void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
 
 }  // namespace
 
+std::size_t array_bytes(std::size_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  return bytes;  // so that an access behind the last element is reported
+#else
+  return huge(bytes) ? (bytes + kHugePage - 1) / kHugePage * kHugePage : bytes;
+#endif
+}
+
 void* allocate_array(std::size_t bytes) {
-  const Extent whole = extent(bytes);
-  void* const array = ::operator new(whole.bytes, whole.alignment);
-#ifdef __linux__
-  if (bytes >= kHugePage / 2) madvise(array, whole.bytes, MADV_HUGEPAGE);  // a refusal costs only speed
+  void* const array = ::operator new(array_bytes(bytes), alignment(bytes));
+#ifdef MADV_HUGEPAGE
+  if (huge(bytes)) madvise(array, array_bytes(bytes) / kHugePage * kHugePage, MADV_HUGEPAGE);  // may be refused
 #endif
   return array;
 }
 
-void free_array(void* array, std::size_t bytes) { ::operator delete(array, extent(bytes).alignment); }
+void free_array(void* array, std::size_t bytes) { ::operator delete(array, alignment(bytes)); }
 
 std::size_t memory_entries(const Network& net, Per per, std::size_t packets) {
   switch (per) {

@@ -152,7 +152,8 @@ struct Reader {
 struct Counter {
   u64 bytes = 0;
   template <class T> void field(const T& scalars) { bytes += sizeof scalars; }
-  template <class T, class A> void field(const std::vector<T, A>& array) { bytes += array.capacity() * sizeof(T); }
+  template <class T> void field(const std::vector<T>& array) { bytes += array.capacity() * sizeof(T); }
+  template <class T> void field(const Array<T>& array) { bytes += array_bytes(array.capacity() * sizeof(T)); }
   template <class T> void field(const Wheel<T>& wheel) {
     field(wheel.first);
     field(wheel.last);

@@ -263,7 +263,7 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
     play(sim, 10);
   };
   const Config plain = small_configs()[0], learned = small_configs()[1], agent = small_configs()[10],
-               jobs = small_configs()[15];
+               jobs = small_configs()[15], trains = small_configs()[18];
   refused(plain, [](State& s) { s.part.free_packets.push_back(0x10000000u); }, "free packets");
   refused(plain, [](State& s) { s.part.free_packets.insert(s.part.free_packets.end(), {0, 0}); }, "free packets");
   refused(plain, [](State& s) { s.input_vcs.pop_back(); }, "an array of");
@@ -280,6 +280,11 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   refused(plain, [](State& s) { s.part.totals.packets_in_network++; }, "packets in the network");
   refused(plain, [](State& s) { s.terminals[0].step = 1; }, "load of a source");
   refused(learned, [](State& s) { s.ports[3].next_vc = 31; }, "round-robin positions of a port");
+  const u32 resting = Simulation(trains).network().resting.memory;
+  refused(trains, [=](State& s) { s.memory[resting].pop_back(); }, "resting");
+  refused(
+      trains, [=](State& s) { std::ranges::fill(s.memory[resting], u8{0x7f}); },
+      "the routers whose crossbar ports are busy");
   refused(agent, [](State& s) { s.open_decisions.emplace_back(); }, "open decisions");
   refused(agent, [](State& s) { s.part.learning.temperature = -1; }, "exploration");
   refused(jobs, [](State& s) { s.hosts.at(0).events.at(0).id = 1u << 30; }, "");

@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "simcore/delay_line.hpp"
@@ -444,7 +445,7 @@ class Shaper {
   explicit Shaper(bool only_counts) : only_counts_(only_counts) {}
   template <class T, class A>
   void operator()(std::vector<T, A>& array, std::size_t size, const T& value) {
-    bytes_ += size * sizeof(T);
+    bytes_ += std::is_same_v<A, ArrayAllocator<T>> ? array_bytes(size * sizeof(T)) : size * sizeof(T);
     if (only_counts_) return;
     array.assign(size, value);
     worked(size * sizeof(T) / 4);

@@ -1,6 +1,7 @@
 // Integer types, sentinels and a selection without a branch, which every part of the core uses.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +27,7 @@ inline constexpr u32 kMaxVcs = 32;  // so that a set of virtual channels fits in
 
 // `chosen` if the condition holds, else `other`, without a branch. For conditions that a processor cannot predict: a
 // misprediction takes as long as some 70 instructions, and compilers turn ?: into a branch where they like.
-template <class T>
+template <std::unsigned_integral T>
 constexpr T select(bool condition, T chosen, T other) {
   return static_cast<T>(other ^ ((chosen ^ other) & (T{0} - T{condition})));
 }

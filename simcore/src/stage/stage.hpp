@@ -80,8 +80,8 @@ inline bool passed(Cycle deadline, Cycle now) { return now >= deadline; }
 
 // Each event touches random cache lines, which are prefetched this many events in advance. A state of several MiB does
 // not fit the second-level cache, and the next level takes hundreds of cycles.
-inline constexpr u32 kMostAhead = 16;
-inline u32 events_ahead(const Network& net) { return net.memory_bytes > 6u << 20 ? kMostAhead : 6; }
+inline constexpr u32 kMostAhead = 16, kLargeState = 6 << 20;  // events, bytes
+inline u32 events_ahead(const Network& net) { return net.memory_bytes > kLargeState ? kMostAhead : 6; }
 
 // The packet in front of an input VC has a route and requests its output.
 inline void set_request(const Frame& f, u32 input_vc, u32 out_port) {
@@ -182,24 +182,27 @@ inline __attribute__((always_inline)) void request_next_route(Frame& f, u32 inpu
   else f.part.routes_due.push(f.now + 1 + pipeline, input_vc);
 }
 
+// As a number, because the queue may be empty.
+inline std::uintptr_t address_of_link(const Flit* next, Flit packet) {
+  return reinterpret_cast<std::uintptr_t>(next) + sizeof(Flit) * std::uintptr_t{packet_of(packet)};
+}
+
 // A flit enters a queue behind the other flits of its packet.
 template <bool kSingleFlit = false, class Vc>
 inline void push_flit(Vc& vc, Flit* next, Flit flit) {
   vc.count++;
   if (!kSingleFlit && !(flit & kHead)) return;
   const Flit packet = flit & ~(kHead | kTail);
-  const auto front = reinterpret_cast<std::uintptr_t>(&vc.front),
-             link = reinterpret_cast<std::uintptr_t>(&next[packet_of(vc.back)]);
+  const auto front = reinterpret_cast<std::uintptr_t>(&vc.front), link = address_of_link(next, vc.back);
   *reinterpret_cast<Flit*>(select(vc.front == kNone, front, link)) = packet;
   vc.back = packet;
 }
 
 // The link from the first packet of a queue to the packet behind it, or any address if there is none. Threads share the
-// cache lines of `next`. With two threads, reading an entry for every packet would take a seventh of the time.
+// cache lines of `next`, so an entry is read only where a packet follows.
 template <class Vc>
 inline const Flit* link_of_front(const Vc& vc, const Flit* next) {
-  const auto own = reinterpret_cast<std::uintptr_t>(&vc.front),
-             link = reinterpret_cast<std::uintptr_t>(&next[packet_of(vc.front)]);
+  const auto own = reinterpret_cast<std::uintptr_t>(&vc.front), link = address_of_link(next, vc.front);
   return reinterpret_cast<const Flit*>(select(vc.front == vc.back, own, link));
 }
 template <class Vc>
@@ -245,12 +248,13 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
   schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + (wake > delay ? wake : delay) : o.busy_until);
 }
 
-// The packet that leaves a port next if its output VC has a credit, or any packet. To be prefetched.
+// The packet that leaves a port next if its output VC has a credit, to be prefetched; packet 0 if that queue is empty.
 inline u32 probably_next(const Frame& f, u32 port) {
   const Port& o = f.s.ports[port];
   const u32 ready = std::rotr(o.waiting_vcs, static_cast<int>(o.next_vc)) | 1u << 31;
   const u32 vc = (static_cast<u32>(std::countr_zero(ready)) + o.next_vc) & ((1u << f.net.vc_shift) - 1);
-  return packet_of(f.s.output_vcs[f.net.vc_id(port, vc)].front);
+  const Flit front = f.s.output_vcs[f.net.vc_id(port, vc)].front;
+  return select(front == kNone, 0u, packet_of(front));
 }
 
 // A flit starts on the channel of `port` now, towards the VC `to` of its peer.

@@ -102,6 +102,8 @@ inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at,
   return all & (all - 1) ? kNone : word * 64 + static_cast<u32>(__builtin_ctzll(all));
 }
 
+constexpr u32 kFewKeys = 32;
+
 // Writes a key for each request with room, in rising order, and returns their number. A key compares InputVc::served
 // first, then input and VC, then output port. `free_from` is set to the first cycle in which another request may find
 // its crossbar ports free.
@@ -130,9 +132,9 @@ inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>&
           if (x.net.router.separate_vc_allocation) free_from = x.now;  // it may only have won its output VC
           continue;
         }
-        // Insertion keeps the few keys sorted. A pass over all of them has no branch that depends on the order.
+        // Insertion keeps few keys sorted. A pass over all of them has no branch that depends on the order.
         u64 key = u64{x.served[at.first_vc | bit]} << 32 | bit << kPortBits | out_port;
-        for (u32 k = 0; k < n; k++) {
+        for (u32 k = 0; k < n && n < kFewKeys; k++) {
           const u64 other = keys[k];
           keys[k] = std::min(key, other);
           key = std::max(key, other);
@@ -140,16 +142,18 @@ inline __attribute__((always_inline)) u32 ordered_requests(const Router<kShape>&
         keys[n++] = key;
       }
   });
+  if (n > kFewKeys) std::sort(keys, keys + n);
   return n;
 }
 
 // Keeps only the first key of each input and of each output. Returns their number. The other keys are moved to `lost`.
-template <bool kFewPorts>
+template <bool kFewPorts, bool kKeepsLost>
 inline __attribute__((always_inline)) u32 without_conflicts(const Fabric& x, u64* keys, u32 n, u64* lost) {
   u64 inputs[kFewPorts ? 1 : kMaxRadix / 64], outputs[kFewPorts ? 1 : kMaxRadix / 64];
   std::fill_n(inputs, kFewPorts ? 1 : x.asked_words, u64{0});
   std::fill_n(outputs, kFewPorts ? 1 : x.asked_words, u64{0});
-  u32 left = 0, losers = 0;
+  u32 left = 0;
+  [[maybe_unused]] u32 losers = 0;
   for (u32 k = 0; k < n; k++) {
     const u32 bit = static_cast<u32>(keys[k]) >> kPortBits, out_port = keys[k] & kPortMask, in_port = bit >> x.vc_shift;
     u64 &input = inputs[kFewPorts ? 0 : in_port / 64], &output = outputs[kFewPorts ? 0 : out_port / 64];
@@ -157,9 +161,12 @@ inline __attribute__((always_inline)) u32 without_conflicts(const Fabric& x, u64
     const bool taken = (input >> (in_port % 64) | output >> (out_port % 64)) & 1;
     input |= u64{!taken} << (in_port % 64);
     output |= u64{!taken} << (out_port % 64);
-    keys[left] = lost[losers] = key;
+    keys[left] = key;
     left += !taken;
-    losers += taken;
+    if constexpr (kKeepsLost) {
+      lost[losers] = key;
+      losers += taken;
+    }
   }
   return left;
 }
@@ -176,11 +183,11 @@ inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at)
   const auto free_from = [&](u32 bit, u32 out_port) {
     return std::max(at.ports[out_port].output_busy_until, at.ports[bit >> x.vc_shift].input_busy_until);
   };
-  u64 keys[kMaxRadix * kMaxVcs], lost[kMaxRadix * kMaxVcs];
+  u64 keys[kMaxRadix * kMaxVcs], lost[kShape.whole_packets ? kMaxRadix * kMaxVcs : 1];
   u32 n = 0, out_port = 0, losers = 0;
   if (const u32 bit = kShape.few_ports ? only_request(at, out_port) : kNone; bit != kNone) {
     if (const Cycle from = free_from(bit, out_port); at.busy(from)) {
-      if (resting) resting[at.id] = from;
+      if (resting) resting[at.id] = std::min<Cycle>(from, kEndOfTime);
       return;
     }
     if (!has_room(at, Request(at, out_port, bit))) return;
@@ -188,7 +195,7 @@ inline __attribute__((always_inline)) void by_priority(const Router<kShape>& at)
   } else {
     Cycle from = kEndOfTime;
     const u32 all = ordered_requests(at, keys, from);
-    n = without_conflicts<kShape.few_ports>(x, keys, all, lost);
+    n = without_conflicts<kShape.few_ports, kShape.whole_packets>(x, keys, all, lost);
     losers = all - n;
     if (resting) resting[at.id] = from;
   }
@@ -218,7 +225,8 @@ void allocate_all(Frame& f) {
   u64* const active = f.active;
   for (u32 word = 0; word < f.range.words; word++) {
     u64 bits = active[word];
-    if constexpr (kShape.whole_packets && !kRoundRobin) bits &= awake(f, word);
+    if constexpr (kShape.whole_packets && !kRoundRobin)
+      if (bits) bits &= awake(f, word);
     for (; bits; bits &= bits - 1) {
       const Router<kShape> at(x, f.range.first_router + word * 64 + static_cast<u32>(__builtin_ctzll(bits)));
       if constexpr (kRoundRobin && !kShape.single_flit && !kShape.whole_packets && !kShape.bubble)

@@ -110,7 +110,7 @@ void traversal_of_packets(Frame& f) {
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);
   const u32 count = static_cast<u32>(f.w.ids.size());
-  f.w.ids.resize(count + kAhead);  // the added ids are only prefetched
+  f.w.ids.resize(count + kAhead, f.w.ids.back());  // the added ids are only prefetched
   const u32* const due = f.w.ids.data();
   for (u32 i = 0; i < count; i++) {
     const u32 ahead = due[i + kAhead];

@@ -348,6 +348,8 @@ class NetworkCheck {
     std::vector<u64> outputs(s_.outputs_asked.size(), 0);
     const u32 shift = net_.radix_shift + net_.vc_shift;
     const u32* const resting = net_.resting.kept() ? net_.resting.of(s_) : nullptr;
+    hold(!resting || s_.memory[net_.resting.memory].size() == net_.routers * sizeof(u32),
+         "the memory 'resting' has a wrong size");
     for (u32 v = 0; v < router_vcs_; v++) {
       const InputVc& in = s_.input_vcs[v];
       const bool goes_on = net_.router.crossbar_per_vc && in.sent > 0;

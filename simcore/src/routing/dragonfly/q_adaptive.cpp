@@ -100,8 +100,8 @@ void look_up(const Network& net, State& s, const Dragonfly& df, const QRule& rul
   for (u32 i = 0; i < count; i++) {
     const Packet& p = packets[ids[i]];
     const u32 to = net.terminal_router[p.destination], group = df.group(routers[i]), destination_group = df.group(to);
-    // Whether the packet is in its destination group cannot be predicted. The row is computed in any case.
-    const std::size_t row = row_of(net, df, p, group, destination_group);
+    // There is no row for the destination group. The prefetch then gets row 0.
+    const u32 row = select(group == destination_group, 0u, row_of(net, df, p, group, destination_group));
     const float* const at = table + (std::size_t{routers[i]} * rule.table.rows + row) * rule.table.stride;
     __builtin_prefetch(at, 1);
     lookup[i] = {to, group, destination_group, group != destination_group ? at : nullptr};
