@@ -109,6 +109,7 @@ void traversal_of_packets(Frame& f) {
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);
+  if (f.w.ids.empty()) return;
   const u32 count = static_cast<u32>(f.w.ids.size());
   f.w.ids.resize(count + kAhead, f.w.ids.back());  // the added ids are only prefetched
   const u32* const due = f.w.ids.data();

@@ -83,6 +83,7 @@ void traversal(Frame& f) {
   if (!f.part.ports_due.due(f.now)) return;
   f.w.ids.clear();
   f.part.ports_due.take(f.now, f.w.ids);
+  if (f.w.ids.empty()) return;
   specialise([&](auto plain_run, auto single_flit) { send_all<plain_run, single_flit>(f); }, plain(f),
              f.net.most_packet_flits == 1);
 }
