@@ -28,15 +28,17 @@ struct Dragonfly final : Topology {
   u32 local_port(u32 router, u32 to) const { return p + place_of[to] - (to > router); }
   u32 group(u32 router) const { return group_of[router]; }
 
-  // First hop of the minimal path to another router.
-  u32 towards(u32 router, u32 to, u32 link) const {
-    const u32 group_to = group(to);
-    return group(router) == group_to ? local_port(router, to) : exit(router, group_to, link);
+  // First hop towards router `to` if group_to is its group, or else towards the group. Which of the cases applies
+  // cannot be predicted, so all are computed, and one is selected.
+  u32 hop(u32 router, u32 to, u32 group_to, u32 link) const {
+    return select(group(router) == group_to, local_port(router, to), exit(router, group_to, link));
   }
+  // First hop of the minimal path to another router.
+  u32 towards(u32 router, u32 to, u32 link) const { return hop(router, to, group(to), link); }
   // First hop of a packet's minimal path (at the last router, the terminal's port).
   u32 own_minimal_port(const Network& net, u32 router, const Packet& packet) const {
     const u32 to = net.terminal_router[packet.destination];
-    return to == router ? net.terminal_port[packet.destination] : towards(router, to, link_of(packet));
+    return select(to == router, net.terminal_port[packet.destination], towards(router, to, link_of(packet)));
   }
   u32 minimal_port(const Network& net, const Graph& graph, u32 router, const Packet& packet) const override {
     return net.damaged ? Topology::minimal_port(net, graph, router, packet) : own_minimal_port(net, router, packet);
@@ -49,8 +51,7 @@ struct Dragonfly final : Topology {
           return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
-  // Nearly all packets take their own minimal port. As in minimal.cpp, all three cases are computed and one is
-  // selected.
+  // Nearly all packets take their own minimal port.
   void mark_nonminimal(const Network& net, State& s, const Batch& b) const override {
     if (net.damaged || net.routing_facts.reroutes) return mark_batch(*this, net, s, b);
     const u32 count = b.count;
@@ -59,13 +60,8 @@ struct Dragonfly final : Topology {
     Packet* const packets = s.packets.data();
     for (u32 i = 0; i < count; i++) {
       Packet& packet = packets[ids[i]];
-      if (packet.nonminimal) continue;
-      const u32 router = routers[i], to = net.terminal_router[packet.destination], group_to = group(to);
-      const u32 local = local_port(router, to), away = exit(router, group_to, link_of(packet)),
-                eject = net.terminal_port[packet.destination];
-      const u32 onwards = select(group(router) == group_to, local, away), own = select(router == to, eject, onwards);
-      if (ports[i] != own) [[unlikely]]
-        mark_detour(net, packet, router, ports[i]);
+      if (!packet.nonminimal && ports[i] != own_minimal_port(net, routers[i], packet)) [[unlikely]]
+        mark_detour(net, packet, routers[i], ports[i]);
     }
   }
   // Called for a packet that leaves by another port than its own minimal port, on a network without failures.

@@ -17,13 +17,8 @@ void route(const Network& net, State& s, Batch& b) {
   u16 *const out_port = b.out_port.data(), *const out_class = b.out_class.data();
   for (u32 i = 0; i < count; i++) {
     const Packet& p = packets[ids[i]];
-    const u32 destination = p.destination, router = routers[i], to = net.terminal_router[destination];
-    // Computes all three cases and selects one.
-    const u32 group_to = df.group(to), eject = net.terminal_port[destination], local = df.local_port(router, to),
-              away = df.exit(router, group_to, df.link_of(p));
-    const bool there = df.group(router) == group_to;
-    out_port[i] = static_cast<u16>(select(to == router, eject, select(there, local, away)));
-    out_class[i] = static_cast<u16>(there);
+    out_port[i] = static_cast<u16>(df.own_minimal_port(net, routers[i], p));
+    out_class[i] = df.group(routers[i]) == df.group(net.terminal_router[p.destination]);
   }
 }
 

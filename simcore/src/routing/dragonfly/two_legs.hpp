@@ -40,16 +40,14 @@ inline Ends ends(const Network& net, const Dragonfly& df, const Packet& p) {
 template <bool kByRouter>
 inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses& classes, Packet& p, u32 intermediate,
                        u32 router, const Ends& e) {
-  // As in minimal.cpp, all cases are computed, and one is selected.
+  // As in Dragonfly::hop(), all cases are computed, and one is selected.
   const u32 group = df.group(router), there = e.destination_router;
   const bool reached = kByRouter ? router == intermediate : group == intermediate;
   const bool first_leg = p.phase == kToIntermediate, detours = first_leg & !reached;
   p.phase = static_cast<Phase>(select<u8>(first_leg & reached, kFromIntermediate, p.phase));
   const u32 to = kByRouter ? select(detours, intermediate, there) : there,
             group_to = kByRouter ? df.group(to) : select(detours, intermediate, e.destination_group);
-  const u32 local = df.local_port(router, to), away = df.exit(router, group_to, df.link_of(p)),
-            eject = net.terminal_port[p.destination];
-  const u32 onwards = select(group == group_to, local, away);
+  const u32 onwards = df.hop(router, to, group_to, df.link_of(p)), eject = net.terminal_port[p.destination];
   const u8 on_detour = select(group == e.source_group, classes.source_detour, classes.to_router),
            before = select(p.phase == kFromIntermediate, classes.leaving, classes.source_minimal),
            on_minimal = select(group == e.destination_group, classes.destination, before);
