@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "simcore/error.hpp"
+
 namespace flitgym::bench {
 
 namespace {
@@ -111,6 +113,19 @@ Scene learned(double load, u32 cycles, u32 groups) {
   return {name, hpdc21(), "q_adaptive", "uniform", load, 20000, cycles, {"dragonfly", {}}, 0, {}, {}, groups};
 }
 
+// Learned policies in the core, and UGAL as their reference.
+Scene decided(const std::string& player, const std::string& policy) {
+  Scene scene = {"hpdc21_" + player + "_uniform_0.45",
+                 hpdc21(),
+                 policy.empty() ? player : "policy",
+                 "uniform",
+                 0.45,
+                 20000,
+                 60000};
+  scene.policy = policy;
+  return scene;
+}
+
 // The loads that are not scenes already. Each run has about the same number of flit-hops.
 void add_loads(std::vector<Scene>& all) {
   for (const double load : {0.1, 0.2, 0.8, 0.9}) all.push_back(classic(load, static_cast<u32>(4000 / load), kLoads));
@@ -195,6 +210,9 @@ std::vector<Scene> scenes() {
        dragonfly_1056, 4},
       {"sc22_flit_crossbar_q_adaptive_uniform_0.6_packets_1_to_4", flit_crossbar(sc22()), "q_adaptive", "uniform", 0.6,
        20000, 60000, dragonfly_1056, 4},
+      decided("ugal_group", ""),
+      decided("flitgym", "flitgym.safetensors"),
+      decided("dqn", "dqn.safetensors"),
       // The six jobs of its mixed workload, which fill the machine, from the time at which FFT3D communicates.
       {"sc22_par_mixed", sc22(), "par", "", 0, 400000, 100000, dragonfly_1056, 0, mixed_jobs()},
   };
@@ -205,11 +223,21 @@ std::vector<Scene> scenes() {
   return all;
 }
 
+Scene scene_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (Scene& scene : scenes()) {
+    if (scene.name == name) return scene;
+    names.push_back(scene.name);
+  }
+  throw ConfigError("no scene '" + name + "'" + did_you_mean(name, names) + "; simcore_bench --list names them");
+}
+
 Config config_of(const Scene& scene) {
   Config config;
   config.topology = scene.topology;
   config.router = {"vc_router", scene.router};
   config.routing = {scene.routing, {}};
+  if (!scene.policy.empty()) config.routing.values["path"] = FLITGYM_POLICIES "/" + scene.policy;
   if (scene.jobs.empty())
     config.traffic = {scene.traffic, {{"load", scene.load}, {"packet_flits_max", scene.packet_flits_max}}};
   for (const Section& motif : scene.jobs) config.workload.jobs.push_back({motif.name, motif, nullptr, {}});

@@ -29,9 +29,11 @@ struct Scene {
   std::vector<Section> jobs = {};  // motifs, instead of a traffic pattern
   Values failures = {};
   u32 groups = kScenes;
+  std::string policy = {};  // file in agents/policies, with routing=policy
 };
 
 std::vector<Scene> scenes();
+Scene scene_named(const std::string& name);  // throws ConfigError
 Config config_of(const Scene& scene);
 
 }  // namespace flitgym::bench

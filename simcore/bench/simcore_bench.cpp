@@ -102,12 +102,8 @@ int go(int argc, char** argv) {
     if (count) *count = static_cast<u32>(value);
     else scale = value;
   }
-  std::vector<std::string> names;
-  for (const Scene& scene : scenes()) {
-    names.push_back(scene.name);
-    if (scene.name == name) return run(scene, scale, threads, partitions), 0;
-  }
-  throw ConfigError("no scene '" + name + "'" + did_you_mean(name, names) + "; --list names them");
+  run(scene_named(name), scale, threads, partitions);
+  return 0;
 }
 
 }  // namespace

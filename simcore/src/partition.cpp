@@ -1,6 +1,7 @@
 #include "partition.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "simcore/learning.hpp"
 #include "simcore/limits.hpp"
@@ -16,6 +17,8 @@ constexpr u64 kComfortableBytes = 384 << 10;
 // Terminals per partition: few enough that threads can share the partitions evenly. There must also be enough flits per
 // cycle for prefetching. With hpdc21 (a flit in 20 cycles), 1,056 terminals are 5 to 15 % slower in three partitions.
 constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 32;
+// A partition has its own histograms and wheels, some 25 KB.
+constexpr u64 kMostPartitions = 1024;
 // Cycles. In a shorter window, handing over costs more than the caches save.
 constexpr u32 kShortestWindow = 4;
 
@@ -97,6 +100,11 @@ u32 shortest_between(const Network& net) {
   return shortest;
 }
 
+u64 nearest_power_of_two(u64 n) {
+  const u64 below = std::bit_floor(n);
+  return n * n > 2 * below * below ? 2 * below : below;
+}
+
 void cut(Network& net, u32 parts, u32 unit) {
   const u32 units = (net.routers + unit - 1) / unit;
   net.ranges.clear();
@@ -108,10 +116,9 @@ void cut(Network& net, u32 parts, u32 unit) {
     const u32 words = (end - first + 63) / 64;
     net.ranges.push_back({first, end, word, words});
     word += words;
-    for (u32 t = 0; t < net.terminals; t++)
-      net.ranges.back().terminals += net.terminal_router[t] >= first && net.terminal_router[t] < end;
     std::fill(net.router_partition.begin() + first, net.router_partition.begin() + end, static_cast<u16>(k));
   }
+  for (const u32 router : net.terminal_router) net.ranges[net.router_partition[router]].terminals++;
 }
 
 }  // namespace
@@ -120,20 +127,33 @@ void choose_partitions(Network& net, u32 wanted) {
   net.local_lines = static_cast<u32>(net.delays.size());
   net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
   if (whole(net)) return;
-  u32 unit = unit_of(net);
+  const u32 unit = unit_of(net);
   if (!holds_nodes(net, unit)) return;
-  const u32 units = (net.routers + unit - 1) / unit;
   u64 parts = wanted;
   if (!wanted) {
-    parts = std::max<u64>((bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes,
-                          net.terminals / kMostTerminals);
-    parts = std::min<u64>(parts, net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host));
+    // A power of two, because machines have such numbers of cores, which then get equal shares.
+    parts = nearest_power_of_two(
+        std::max<u64>((bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes,
+                      net.terminals / kMostTerminals));
+    parts = std::min(
+        {parts, kMostPartitions, std::bit_floor<u64>(net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host))});
   }
-  if (wanted > units && holds_nodes(net, 1)) unit = 1;
-  parts = std::min<u64>({parts, (net.routers + unit - 1) / unit, 0xffff});
+  parts = std::min<u64>({parts, net.routers, 0xffff});
   if (parts < 2) return;
-  cut(net, static_cast<u32>(parts), unit);
-  net.lookahead = std::min(shortest_between(net), net.router.watchdog_cycles);
+  const u32 units = (net.routers + unit - 1) / unit;
+  const auto cut_units_of = [&](u32 size) {
+    cut(net, static_cast<u32>(std::min<u64>(parts, (net.routers + size - 1) / size)), size);
+    return shortest_between(net);
+  };
+  u32 shortest = cut_units_of(unit);
+  // Units are divided if their own channels do not shorten the window. The groups of a Dragonfly stay whole, and the
+  // planes of a HyperX are divided.
+  if (parts > units && holds_nodes(net, 1)) {
+    const u32 divided = cut_units_of(1);
+    if (wanted || divided >= shortest) shortest = divided;
+    else cut_units_of(unit);
+  }
+  net.lookahead = std::min(shortest, net.router.watchdog_cycles);
   if (!wanted && net.lookahead < kShortestWindow) {
     net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
     net.router_partition.clear();

@@ -1,6 +1,7 @@
 #include "partition_runner.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
 #include "idle.hpp"
@@ -25,6 +26,23 @@ void run_cycles(const Network& net, State& s, Workspace& workspace, Cycle until)
   }
 }
 
+// Appends the duration of its scope in ns. nullptr: does nothing.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::vector<float>* to) : to_(to) {
+    if (to_) began_ = std::chrono::steady_clock::now();
+  }
+  ~Stopwatch() {
+    if (to_) to_->push_back(std::chrono::duration<float, std::nano>(std::chrono::steady_clock::now() - began_).count());
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::vector<float>* const to_;
+  std::chrono::steady_clock::time_point began_;
+};
+
 }  // namespace
 
 u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspace, u32 wanted) {
@@ -42,23 +60,33 @@ u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspa
   return threads;
 }
 
-void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until) {
+void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until,
+                          WindowTimes* times) {
   if (!s.watched.empty()) return run_cycles(net, s, workspace, until);
-  const u32 parts = net.partitions(), size = gather_threads(net, workspace, std::min(threads, parts));
-  const auto share = [&](u32 i) { return static_cast<u32>(u64{parts} * i / size); };  // first partition of thread i
-  const auto on_all_threads = [&](const std::function<void(u32)>& work) {
-    if (size > 1) team_->run(work);
-    else work(0);
+  const u32 parts = net.partitions(), here = times ? 1 : gather_threads(net, workspace, std::min(threads, parts)),
+            shares = times ? times->threads : here;
+  const auto share = [&](u32 i) { return first_partition(i, shares, parts); };
+  const auto on_all_threads = [&](std::vector<float> WindowTimes::* durations, const std::function<void(u32)>& work) {
+    if (here > 1) return team_->run(work);
+    for (u32 i = 0; i < shares; i++) {
+      const Stopwatch watch(times ? &(times->*durations) : nullptr);
+      work(i);
+    }
   };
   while (s.part.totals.now < until) {
     const Cycle from = s.part.totals.now, end = std::min(until, window_end(net, s, from));
     {
       const Uninterrupted whole;
-      begin_cycle(net, s, workspace);
-      on_all_threads([&](u32 i) {
-        for (u32 k = share(i); k < share(i + 1); k++) advance(net, s, i == 0 ? workspace : helpers_[i - 1], k, end);
+      {
+        const Stopwatch watch(times ? &times->rest : nullptr);
+        begin_cycle(net, s, workspace);
+      }
+      on_all_threads(&WindowTimes::advance, [&](u32 i) {
+        for (u32 k = share(i); k < share(i + 1); k++)
+          advance(net, s, i == 0 || times ? workspace : helpers_[i - 1], k, end);
       });
-      on_all_threads([&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
+      on_all_threads(&WindowTimes::hand_over, [&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
+      const Stopwatch watch(times ? &times->rest : nullptr);
       forget_sent(net, s);
       workload::settle_outstanding(s);
       learning::settle_deliveries(s);

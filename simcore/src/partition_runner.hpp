@@ -10,11 +10,24 @@
 
 namespace flitgym {
 
+// The first partition of a thread.
+inline u32 first_partition(u32 thread, u32 threads, u32 partitions) {
+  return static_cast<u32>(u64{partitions} * thread / threads);
+}
+
+// Durations of the windows of a run on one thread that does the work of `threads` threads in turn. For a model of the
+// speed on more threads (bench/threads.cpp).
+struct WindowTimes {
+  u32 threads = 1;
+  std::vector<float> advance, hand_over;  // [windows, threads] ns
+  std::vector<float> rest;                // [windows, 2] ns before and after these
+};
+
 class PartitionRunner {
  public:
   // Advances all partitions to cycle `until`, on at most `threads` threads. The number of threads changes only the time
-  // that this takes.
-  void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until);
+  // that this takes. With `times` the run has one thread, and the durations are appended.
+  void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until, WindowTimes* times = nullptr);
 
  private:
   u32 gather_threads(const Network& net, const Workspace& workspace, u32 wanted);  // returns how many there are

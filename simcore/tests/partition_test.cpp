@@ -1,6 +1,7 @@
 // Partitions and threads: the results do not depend on the number of partitions, threads or calls of run().
 #include <algorithm>
 
+#include "partition_runner.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/rng.hpp"
 #include "simcore/stats.hpp"
@@ -188,6 +189,43 @@ TEST(large_networks_are_cut) {
                .network()
                .partitions(),
            1u);
+}
+
+// All links of this HyperX have one length, so a cut through a plane of 64 routers does not shorten the window. In the
+// Dragonfly of three groups it would.
+TEST(units_are_divided_only_if_the_window_stays_as_long) {
+  const auto cut_of = [](const Section& topology, u32 wanted) {
+    Config c = config(topology, input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}});
+    c.partitions = wanted;
+    const Simulation sim(c);
+    return std::pair(sim.network().partitions(), sim.network().lookahead);
+  };
+  const Section hyperx = hyperx_section({8, 8, 8}, 8), dragonfly = {"dragonfly",
+                                                                    {{"terminals_per_router", i64{16}},
+                                                                     {"routers_per_group", i64{32}},
+                                                                     {"global_ports", i64{1}},
+                                                                     {"groups", i64{3}}}};
+  CHECK(cut_of(hyperx, 0) == std::pair(16u, cut_of(hyperx, 8).second));
+  CHECK(cut_of(dragonfly, 0) == std::pair(3u, 101u));
+  CHECK(cut_of(dragonfly, 6).second < 101);
+}
+
+TEST(timed_windows_change_nothing) {
+  Config c = config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.4}}});
+  c.partitions = 5;
+  Simulation plain(c), timed(c);
+  plain.run(1000);
+  Workspace workspace;
+  prepare(timed.network(), workspace);
+  WindowTimes times;
+  times.threads = 3;
+  PartitionRunner().run(timed.network(), timed.state(), workspace, 1, 1000, &times);
+  CHECK_EQ(timed.hash(), plain.hash());
+  const std::size_t windows = (1000 + timed.network().lookahead - 1) / timed.network().lookahead;
+  CHECK_EQ(times.advance.size(), 3 * windows);
+  CHECK_EQ(times.hand_over.size(), 3 * windows);
+  CHECK_EQ(times.rest.size(), 2 * windows);
+  CHECK(std::ranges::min(times.advance) > 0);
 }
 
 TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {

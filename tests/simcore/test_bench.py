@@ -22,6 +22,7 @@ import report  # noqa: E402
 import saved  # noqa: E402
 import series  # noqa: E402
 import terminal  # noqa: E402
+import threads  # noqa: E402
 
 
 def row(scene="a", speed=1e6, **more):
@@ -88,6 +89,19 @@ def test_two_threads_must_scale_or_approach_the_machine_s_limit():
     assert goals.threads_verdict(2, 1.35, 1.5) == "met"  # memory bandwidth limits the speed
     assert goals.threads_verdict(2, 1.5, 1.9) == "missed"
     assert goals.threads_verdict(4, 1.5, 1.9) == ""
+
+
+def modelled(busy, **shares):
+    points = [(count, min(count, busy)) for count in (1, 2, 64)]
+    rest = dict.fromkeys(threads.SHARES, 0.01) | shares
+    return {"scene": "a", "model": [{"threads": n, "busy": b, "speedup": 0.9 * b, **rest} for n, b in points]}
+
+
+def test_the_limit_of_a_run_on_many_threads_is_its_partitions_or_its_largest_loss():
+    assert threads.limit(modelled(4, uneven=0.5)) == "4 partitions"
+    assert threads.limit(modelled(64, transfers=0.3, uneven=0.2)) == "transfers"
+    lines = threads.table([modelled(64, barriers=0.25)]).splitlines()
+    assert lines[1].split() == ["a", "1.8", "57.6", *("1", "%", "1", "%", "25", "%", "1", "%"), "barriers"]
 
 
 # --- noise

@@ -56,6 +56,7 @@ struct ObservationSpec {
   Operations per_candidate = {}, update = {};
   // Whether the block reads only the packet and the router that decides. Then partitions run on several threads.
   bool local = false;
+  bool distances = false;   // reads hops from the next routers to the destination (Seam::hops)
   std::string plugin = {};  // plugin that registers it; empty: built in
 };
 
@@ -121,6 +122,10 @@ struct Seam {
   float hop_scale_ns = 1;        // time unit of the network: mean over its links of hop_ns plus the time of a flit
   std::vector<u32> next_router;  // [router ports] router at the other end; kNone: none
   std::vector<u32> region;       // [routers] values of Topology::region
+  // [to, from] hops of a minimal path, for blocks with `distances` on topologies that otherwise compute distances in
+  // closed form; empty: no such block, or the network is too large
+  std::vector<u8> hops;
+  const std::vector<u8>& hops_of(const Graph& graph) const { return graph.hops.empty() ? hops : graph.hops; }
 };
 
 // ---- src/learning/seam.cpp ----

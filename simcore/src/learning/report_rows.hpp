@@ -45,6 +45,22 @@ inline ReportRows report_rows(const Network& net, bool by_source, u32 tables = 1
   return rows;
 }
 
+// Prefetches the rows of a request that is some requests behind request i of the batch, because rows are scattered over
+// several MiB. Always inline: GCC removes calls of a function that only prefetches.
+inline __attribute__((always_inline)) void prefetch_reports(const Network& net, const State& s, const Batch& b,
+                                                            const ReportRows& rows, u32 i, u32 tables) {
+  constexpr u32 kAhead = 6;
+  if (i + kAhead >= b.count) return;
+  const u32 router = b.router[i + kAhead];
+  const Packet& p = s.packets[b.packet[i + kAhead]];
+  const u32 row = rows.row(net, p, net.terminal_router[p.destination], p.hops);
+  for (u32 table = 0; table < tables; table++) {
+    const float* const values = net.feedback.row(s, router, row + table * rows.count);
+    __builtin_prefetch(values);
+    __builtin_prefetch(values + net.link_span - 1);  // the row may lie in two cache lines
+  }
+}
+
 // The lowest expected loss over the candidates of request i of the batch, compared with the minimal path. `row` holds
 // the lost time by link of the router.
 inline float least_lost(const Network& net, const Graph& graph, const Batch& b, u32 i, u32 to, const float* row) {

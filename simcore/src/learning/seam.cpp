@@ -59,6 +59,20 @@ void measure_hops(const Network& net, Seam& seam) {
   for (u32 r = 0; r < net.routers; r++) seam.region[r] = net.topology->region(r);
 }
 
+// Seam::hops. A table for more routers would not fit into the cache.
+std::vector<u8> table_of_hops(const Network& net) {
+  constexpr u32 kMostRouters = 1024;
+  const u32 routers = net.routers;
+  if (routers > kMostRouters || !net.graphs[0]->hops.empty() || net.graphs[0]->diameter > 255) return {};
+  std::vector<u8> hops(std::size_t{routers} * routers);
+  for (u32 to = 0; to < routers; to++) {
+    worked(routers);
+    for (u32 from = 0; from < routers; from++)
+      hops[std::size_t{to} * routers + from] = static_cast<u8>(net.topology->hops_between(net, from, to));
+  }
+  return hops;
+}
+
 // If there are more candidates than slots, keeps the first candidate and draws the others at random.
 void fill_slots(const Network& net, const Packet& p, const u16* ports, const u16* classes, u32 candidates, u32 slots,
                 u16* slot_ports, u16* slot_classes) {
@@ -187,6 +201,9 @@ void build_rows(const std::string& where, const Params& params, Network& net, Se
     seam.block_data.push_back(block->setup ? block->setup(net) : nullptr);
     if (block->learn) net.learn = block->learn;
   }
+  if (std::any_of(seam.blocks.begin(), seam.blocks.end(),
+                  [](const ObservationSpec* block) { return block->distances; }))
+    seam.hops = table_of_hops(net);
   if (seam.reward->setup) seam.reward_data = seam.reward->setup(net);
 }
 
@@ -258,6 +275,7 @@ void slot_decisions(const Network& net, State& s, Batch& b) {
   // The data of a decision is scattered in memory. It is prefetched when its slots are known and read some decisions
   // later.
   constexpr u32 kAhead = 3;
+  const u8* const hops = seam.hops.empty() ? nullptr : seam.hops.data();
   d.count = 0;
   u32 observed = 0;
   for (u32 i = 0; i < b.count; i++) {
@@ -277,10 +295,12 @@ void slot_decisions(const Network& net, State& s, Batch& b) {
       fill_slots(net, p, &b.candidate_port[first], &b.candidate_class[first], candidates, seam.slots, ports, classes);
     d.request[j] = i;
     d.slot_count[j] = count;
+    const std::size_t column = std::size_t{net.terminal_router[p.destination]} * net.routers;
     for (u32 k = 0; k < count; k++) {
       const u32 port = net.port(b.router[i], ports[k]);
       __builtin_prefetch(&s.ports[port]);
       __builtin_prefetch(&s.output_vcs[net.vc_id(port, classes[k] == kAnyClass ? 0 : classes[k])].count);
+      if (hops) __builtin_prefetch(&hops[column + seam.next_router[port]]);
     }
     if (kObserve && d.count - observed > kAhead) observe(net, s, b, observed++);
   }

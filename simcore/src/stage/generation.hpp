@@ -66,11 +66,16 @@ inline void begin_on_off(const Network& net, Terminal& x, u32 terminal) {
 // The next tick after `from` if the load may change before it (injection.cpp).
 u64 tick_across_changes(const Network& net, Terminal& x, u32 terminal, u64 from);
 
+// The tick that follows a tick at time `from` after this gap.
+inline u64 after(const Network& net, u64 from, u64 gap) {
+  const u64 begin = gap_begin(net, from);
+  return gap < kNever - begin ? begin + gap : kNever;
+}
+
 // The next tick after `from`.
 inline u64 next_tick(const Network& net, Terminal& x, u32 terminal, u64 from) {
   if (x.step + 1 < net.load_steps) return tick_across_changes(net, x, terminal, from);
-  const u64 span = gap(net, terminal, x.round, x.step), begin = gap_begin(net, from);
-  return span < kNever - begin ? begin + span : kNever;
+  return after(net, from, gap(net, terminal, x.round, x.step));
 }
 
 // Fixed intervals of all sources begin at cycle 0, as in the generators of the papers' code.

@@ -35,8 +35,8 @@ const Register<ObservationSpec> entry({
                  {"hop_time", 0, 100, "us of the hop itself"},
                  {"minimal", 0, 1, "1: the candidate of the minimal path"}},
     .write = write,
-    .setup = setup_hops,
     .local = true,
+    .distances = true,
 });
 
 }  // namespace

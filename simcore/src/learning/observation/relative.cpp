@@ -103,8 +103,8 @@ const Register<ObservationSpec> entry({
                  {"more_hops", -1, 16, "extra hops of the path through this candidate / 2"},
                  {"hop_time", 0, kMostRelative, "time of the hop itself / mean hop"}},
     .write = write,
-    .setup = setup_hops,
     .local = true,
+    .distances = true,
 });
 
 }  // namespace

@@ -41,13 +41,8 @@ std::shared_ptr<const ComponentData> set_up(Network& net, std::string name, bool
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
   const ReportRows& rows = static_cast<const Rows&>(*own).rows;
   const Graph& graph = graph_now(net, s);
-  constexpr u32 kAhead = 4;  // rows are scattered in memory, so they are prefetched
   for (u32 i = 0; i < b.count; i++) {
-    if (i + kAhead < b.count) {
-      const Packet& later = s.packets[b.packet[i + kAhead]];
-      const u32 row = rows.row(net, later, net.terminal_router[later.destination], later.hops);
-      __builtin_prefetch(net.feedback.row(s, b.router[i + kAhead], row));
-    }
+    prefetch_reports(net, s, b, rows, i, 1);
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     detail.arrived = b.now;

@@ -38,7 +38,7 @@ constexpr Operations kUpdate = {.multiplications = 1, .additions = 3, .compariso
 constexpr Operations kTrendPerCandidate = {.additions = 1, .comparisons = 1, .reads = 1};
 constexpr Operations kTrendUpdate = {.multiplications = 1, .additions = 2, .reads = 1};
 
-struct Rule : Hops {
+struct Rule : ComponentData {
   Kept<u32> last;   // [router ports, 2]
   Kept<float> use;  // [router ports]
   ReportRows rows;  // of one table; the table of prices follows that of lost times, then that of fast means
@@ -72,7 +72,6 @@ std::shared_ptr<const ComponentData> setup(Network& net) {
   use.highest = 1;
   rule->use = declare<float>(net, use);
   rule->rows = report_rows(net, true, tables(kTrend));
-  fill(net, *rule);
   net.keeps_flits = true;
   net.learns = true;
   MemoryShape table;
@@ -116,6 +115,7 @@ void prepare(const Network& net, State& s, const Batch& b, const ComponentData* 
   measure(net, s, b, rule);
   const float* const use = rule.use.of(s);
   for (u32 i = 0; i < b.count; i++) {
+    prefetch_reports(net, s, b, rule.rows, i, 2);
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     detail.arrived = b.now;
@@ -214,6 +214,7 @@ ObservationSpec block(std::string name, std::string summary) {
       .per_candidate = kPerCandidate,
       .update = kUpdate,
       .local = true,
+      .distances = true,
   };
   if (kTrend) {
     spec.per_slot.push_back({"rising", 0, kMostRelative,

@@ -1,0 +1,153 @@
+// A model of the speed of one run on many threads, as one line of JSON.
+//   simcore_threads SCENE [SCALE]     SCALE: factor for the measured window
+//
+// For each number of threads n, a run on one thread does the work of all n threads in turn, and measures each part. In
+// the model, a window takes the time of its slowest thread, for the partitions and for handing over, and two barriers.
+// A run on two threads gives the cost of moving cache lines between cores: the time that the model does not explain. It
+// is proportional to the channels between partitions of different threads.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "partition_runner.hpp"
+#include "scenes.hpp"
+#include "simcore/error.hpp"
+#include "simcore/simulation.hpp"
+
+using namespace flitgym;
+using namespace flitgym::bench;
+
+namespace {
+
+constexpr std::array kThreads = {1u, 2u, 4u, 8u, 16u, 32u, 64u};
+constexpr u32 kRepeats = 3;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Seconds of the window on some threads, the least of several runs from the same state.
+double seconds(const Network& net, const State& begin, u32 threads, Cycle until, WindowTimes* times = nullptr) {
+  double least = 1e9;
+  for (u32 k = 0; k < kRepeats; k++) {
+    State s = begin;
+    Workspace workspace;
+    prepare(net, workspace);
+    PartitionRunner runner;
+    WindowTimes own;
+    if (times) own.threads = times->threads;
+    // The copy's arrays have no room to grow, so they grow in the first windows.
+    runner.run(net, s, workspace, threads, s.part.totals.now + 4 * net.lookahead);
+    const double before = now();
+    runner.run(net, s, workspace, threads, until, times ? &own : nullptr);
+    const double taken = now() - before;
+    if (taken < least && times) *times = std::move(own);
+    least = std::min(least, taken);
+  }
+  return least;
+}
+
+// Seconds of a barrier of two threads.
+double barrier() {
+  constexpr u32 kRounds = 20000;
+  Team team(2);
+  const std::function<void(u32)> nothing = [](u32) {};
+  team.run(nothing);
+  const double before = now();
+  for (u32 k = 0; k < kRounds; k++) team.run(nothing);
+  return (now() - before) / kRounds;
+}
+
+// Channels between routers of different threads.
+u32 crossing(const Network& net, u32 threads) {
+  std::vector<u32> thread_of(net.partitions());
+  for (u32 i = 0; i < threads; i++)
+    for (u32 k = first_partition(i, threads, net.partitions()); k < first_partition(i + 1, threads, net.partitions());
+         k++)
+      thread_of[k] = i;
+  u32 channels = 0;
+  for (u32 p = 0; p < net.router_ports; p++)
+    if (net.is_link(p))
+      channels += thread_of[net.partition_of(net.router_of_port(p))] != thread_of[net.partition_of(net.next_router(p))];
+  return channels;
+}
+
+struct Parts {
+  double even, uneven, rest;  // seconds: with equal shares; more because of the slowest thread; not divided
+};
+
+// The time of all windows on some threads, without barriers and transfers.
+Parts divided(const WindowTimes& times) {
+  Parts sum = {};
+  for (const float ns : times.rest) sum.rest += 1e-9 * static_cast<double>(ns);
+  for (const auto* work : {&times.advance, &times.hand_over})
+    for (std::size_t first = 0; first < work->size(); first += times.threads) {
+      const auto begin = work->begin() + static_cast<std::ptrdiff_t>(first), end = begin + times.threads;
+      const double even = std::accumulate(begin, end, 0.0) / times.threads;
+      sum.even += 1e-9 * even;
+      sum.uneven += 1e-9 * (static_cast<double>(*std::max_element(begin, end)) - even);
+    }
+  return sum;
+}
+
+void model(const Scene& scene, double scale) {
+  Simulation sim(config_of(scene));
+  const Network& net = sim.network();
+  const u32 partitions = net.partitions();
+  if (partitions == 1) throw ConfigError(scene.name + ": this network is one partition, so it runs on one thread");
+  sim.run(scene.warmup);
+  const State begin = sim.state();
+  const Cycle until = begin.part.totals.now + 4 * net.lookahead + static_cast<Cycle>(scene.cycles * scale);
+  const double one = seconds(net, begin, 1, until), two = seconds(net, begin, 2, until), wait = barrier();
+  std::map<u32, Parts> parts_of;
+  double windows = 0;
+  for (const u32 wanted : kThreads) {
+    WindowTimes times;
+    times.threads = std::min(wanted, partitions);
+    if (parts_of.contains(times.threads)) continue;
+    seconds(net, begin, 1, until, &times);
+    parts_of[times.threads] = divided(times);
+    windows = static_cast<double>(times.rest.size()) / 2;
+  }
+  const auto untransferred = [&](u32 threads) {
+    const Parts& parts = parts_of.at(threads);
+    return parts.even + parts.uneven + parts.rest + 2 * windows * wait * (threads - 1);
+  };
+  const double moved = std::max(two - untransferred(2), 0.0);  // of each of two threads
+
+  std::printf(
+      "{\"scene\": \"%s\", \"partitions\": %u, \"windows\": %.0f, \"barrier_us\": %.3f, \"one_thread_s\": %.4f, "
+      "\"two_threads_s\": %.4f, \"model\": [",
+      scene.name.c_str(), partitions, windows, 1e6 * wait, one, two);
+  for (const u32 wanted : kThreads) {
+    const u32 threads = std::min(wanted, partitions);
+    const Parts& parts = parts_of.at(threads);
+    const double transfers = threads == 1 ? 0 : moved * crossing(net, threads) / crossing(net, 2) * 2 / threads,
+                 barriers = 2 * windows * wait * (threads - 1), all = untransferred(threads) + transfers;
+    std::printf(
+        "%s{\"threads\": %u, \"busy\": %u, \"speedup\": %.3f, \"even\": %.3f, \"uneven\": %.3f, "
+        "\"transfers\": %.3f, \"barriers\": %.3f, \"rest\": %.3f}",
+        wanted == 1 ? "" : ", ", wanted, threads, one / all, parts.even / all, parts.uneven / all, transfers / all,
+        barriers / all, parts.rest / all);
+  }
+  std::printf("]}\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double scale = argc == 3 ? std::atof(argv[2]) : 1;
+  if (argc < 2 || argc > 3 || !(scale > 0)) {
+    std::fprintf(stderr, "usage: simcore_threads SCENE [SCALE]\n");
+    return 2;
+  }
+  try {
+    model(scene_named(argv[1]), scale);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "simcore_threads: %s\n", error.what());
+    return 1;
+  }
+}
