@@ -1,18 +1,21 @@
-// A model of the speed of one run on many threads, as one line of JSON.
-//   simcore_threads SCENE [SCALE]     SCALE: factor for the measured window
+// A model of the speed of one run on many threads, as one line of JSON. Usage: simcore_threads SCENE [SCALE], with a
+// factor for the measured window.
 //
-// For each number of threads n, a run on one thread does the work of all n threads in turn, and measures each part. In
-// the model, a window takes the time of its slowest thread, for the partitions and for handing over, and two barriers.
+// For each number of threads n, a run on one thread does the work of all n threads in turn, and each part is timed. In
+// the model, a window takes the time of its slowest thread and two barriers.
+//
 // A run on two threads gives the cost of moving cache lines between cores: the time that the model does not explain. It
 // is proportional to the channels between partitions of different threads.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <thread>
 
 #include "partition_runner.hpp"
 #include "scenes.hpp"
@@ -61,6 +64,29 @@ double barrier() {
   return (now() - before) / kRounds;
 }
 
+// Seconds in which a cache line moves to another core and back. A virtual machine may move between near and far cores.
+double round_trip() {
+  constexpr u32 kRounds = 50000;
+  alignas(128) std::atomic<u32> there{0};
+  alignas(128) std::atomic<u32> back{0};
+  std::thread other([&] {
+    for (u32 k = 1; k <= kRounds; k++) {
+      while (there.load(std::memory_order_acquire) != k) {
+      }
+      back.store(k, std::memory_order_release);
+    }
+  });
+  const double before = now();
+  for (u32 k = 1; k <= kRounds; k++) {
+    there.store(k, std::memory_order_release);
+    while (back.load(std::memory_order_acquire) != k) {
+    }
+  }
+  const double taken = now() - before;
+  other.join();
+  return taken / kRounds;
+}
+
 // Channels between routers of different threads.
 u32 crossing(const Network& net, u32 threads) {
   std::vector<u32> thread_of(net.partitions());
@@ -101,7 +127,8 @@ void model(const Scene& scene, double scale) {
   sim.run(scene.warmup);
   const State begin = sim.state();
   const Cycle until = begin.part.totals.now + 4 * net.lookahead + static_cast<Cycle>(scene.cycles * scale);
-  const double one = seconds(net, begin, 1, until), two = seconds(net, begin, 2, until), wait = barrier();
+  const double one = seconds(net, begin, 1, until), two = seconds(net, begin, 2, until), wait = barrier(),
+               line = round_trip();
   std::map<u32, Parts> parts_of;
   double windows = 0;
   for (const u32 wanted : kThreads) {
@@ -119,9 +146,9 @@ void model(const Scene& scene, double scale) {
   const double moved = std::max(two - untransferred(2), 0.0);  // of each of two threads
 
   std::printf(
-      "{\"scene\": \"%s\", \"partitions\": %u, \"windows\": %.0f, \"barrier_us\": %.3f, \"one_thread_s\": %.4f, "
-      "\"two_threads_s\": %.4f, \"model\": [",
-      scene.name.c_str(), partitions, windows, 1e6 * wait, one, two);
+      "{\"scene\": \"%s\", \"partitions\": %u, \"windows\": %.0f, \"round_trip_ns\": %.0f, \"barrier_us\": %.3f, "
+      "\"one_thread_s\": %.4f, \"two_threads_s\": %.4f, \"model\": [",
+      scene.name.c_str(), partitions, windows, 1e9 * line, 1e6 * wait, one, two);
   for (const u32 wanted : kThreads) {
     const u32 threads = std::min(wanted, partitions);
     const Parts& parts = parts_of.at(threads);

@@ -105,6 +105,8 @@ u64 nearest_power_of_two(u64 n) {
   return n * n > 2 * below * below ? 2 * below : below;
 }
 
+constexpr u32 kLineWords = 8;  // a cache line, which threads must not share
+
 void cut(Network& net, u32 parts, u32 unit) {
   const u32 units = (net.routers + unit - 1) / unit;
   net.ranges.clear();
@@ -115,7 +117,7 @@ void cut(Network& net, u32 parts, u32 unit) {
               end = std::min(static_cast<u32>(u64{units} * (k + 1) / parts) * unit, net.routers);
     const u32 words = (end - first + 63) / 64;
     net.ranges.push_back({first, end, word, words});
-    word += words;
+    word += (words + kLineWords - 1) / kLineWords * kLineWords;
     std::fill(net.router_partition.begin() + first, net.router_partition.begin() + end, static_cast<u16>(k));
   }
   for (const u32 router : net.terminal_router) net.ranges[net.router_partition[router]].terminals++;

@@ -1,5 +1,5 @@
-// A team of threads that repeatedly does a piece of work together. A piece takes some microseconds, so a waiting thread
-// polls for a while before it sleeps.
+// A team of threads that repeatedly does a piece of work together. A piece takes microseconds to milliseconds, so a
+// waiting thread polls for a while before it sleeps.
 #pragma once
 
 #include <unistd.h>
@@ -62,14 +62,17 @@ class Team {
   }
 
  private:
-  static constexpr int kPolls = 512;  // about 20 us
+  // About 20 us, then about 1 ms in which a thread yields between polls. Most waits are shorter, and a thread that
+  // sleeps wakes up late.
+  static constexpr int kPolls = 512, kYields = 2000;
 
   template <class Done>
   static void await(const std::atomic<u32>& value, Done done) {
     for (int poll = 0;; poll++) {
       const u32 seen = value.load(std::memory_order_acquire);
       if (done(seen)) return;
-      if (poll >= kPolls) value.wait(seen, std::memory_order_acquire);
+      if (poll >= kPolls + kYields) value.wait(seen, std::memory_order_acquire);
+      else if (poll >= kPolls) std::this_thread::yield();
 #if defined(__x86_64__)
       else __builtin_ia32_pause();
 #endif

@@ -69,7 +69,7 @@ struct DelayLine {
 // One line per distinct channel delay of the network.
 template <class T>
 struct DelayLines {
-  std::vector<DelayLine<T>> lines;
+  Array<DelayLine<T>> lines;  // begins at a cache line, so threads do not share one
 
   void reset(const std::vector<u32>& delays) {
     lines.assign(delays.size(), {});

@@ -219,7 +219,8 @@ static_assert(sizeof(OpenDecision) == 48);
 
 #define FLITGYM_PARTITION(X) FLITGYM_PARTITION_FIXED(X) FLITGYM_PARTITION_GROWING(X)
 
-struct Partition {
+// Aligned to two cache lines, because processors also prefetch the other line of such a pair.
+struct alignas(128) Partition {
 #define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_PARTITION(FLITGYM_DECLARE)
 #undef FLITGYM_DECLARE
@@ -270,7 +271,7 @@ using Memories = std::vector<AlignedBytes>;
   X(Array<Port>, ports)                /* [port_count] */                                                             \
   X(Array<u64>, requests)              /* [router_ports, request_words] bit per input VC that requests this output */ \
   X(std::vector<u64>, outputs_asked)   /* [routers, asked_words] bit per output with a request */                     \
-  X(std::vector<u64>, active_routers)  /* bit per router with a request */                                            \
+  X(Array<u64>, active_routers)        /* bit per router with a request; a partition's words begin a cache line */    \
   X(std::vector<u32>, stamps)          /* [routers] next stamp of least-recently-served arbitration */                \
   X(Array<Terminal>, terminals)        /* [terminals] */                                                              \
   X(std::vector<u32>, series_interval) /* [1] cycles, 0 = off */

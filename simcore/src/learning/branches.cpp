@@ -28,7 +28,7 @@ void each_bit(const std::vector<u64>& words, Visit&& visit) {
   for (u32 w = 0; w < words.size(); w++)
     for (u64 bits = words[w]; bits; bits &= bits - 1) visit(w * 64 + static_cast<u32>(std::countr_zero(bits)));
 }
-bool any(const std::vector<u64>& words) {
+bool any(const auto& words) {
   u64 all = 0;
   for (const u64 word : words) all |= word;
   return all != 0;
