@@ -54,7 +54,8 @@ GOALS = {
     "hyperx_4096_sc19_omni_war_bit_complement_0.45": Goal(3, BEFORE),
     "hyperx_4096_sc19_dim_war_bit_complement_0.45_packets_1_to_16": Goal(0.8),
     "hyperx_4096_input_queued_dimension_order_uniform_0.6": Goal(1.2),
-    # A learned policy takes at most 2.5 times the time of UGAL.
+    # Learned policies take at most 2.5 times the time of UGAL.
+    "hpdc21_dqn_uniform_0.45": Goal(0.4, "hpdc21_ugal_group_uniform_0.45"),
     "hpdc21_flitgym_uniform_0.45": Goal(0.4, "hpdc21_ugal_group_uniform_0.45"),
     # On the largest network a flit-hop takes at most 1.5 times the time as on 1,056 terminals.
     "input_queued_minimal_uniform_0.3_100352_terminals": Goal(0.667, "input_queued_minimal_uniform_0.3"),

@@ -32,7 +32,13 @@ constexpr u32 kRepeats = 3;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Seconds of the window on some threads, the least of several runs from the same state.
+void keep_least(std::vector<float>& least, const std::vector<float>& other) {
+  if (least.empty()) least = other;
+  for (std::size_t k = 0; k < least.size(); k++) least[k] = std::min(least[k], other[k]);
+}
+
+// Seconds of the window on some threads, the least of several runs from the same state. `times` gets the least time of
+// each part.
 double seconds(const Network& net, const State& begin, u32 threads, Cycle until, WindowTimes* times = nullptr) {
   double least = 1e9;
   for (u32 k = 0; k < kRepeats; k++) {
@@ -47,8 +53,11 @@ double seconds(const Network& net, const State& begin, u32 threads, Cycle until,
     const double before = now();
     runner.run(net, s, workspace, threads, until, times ? &own : nullptr);
     const double taken = now() - before;
-    if (taken < least && times) *times = std::move(own);
     least = std::min(least, taken);
+    if (!times) continue;
+    keep_least(times->advance, own.advance);
+    keep_least(times->hand_over, own.hand_over);
+    keep_least(times->rest, own.rest);
   }
   return least;
 }

@@ -35,16 +35,17 @@ def limit(row: Row) -> str:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Format the speed over threads, the measured speed of two threads, and the shares of a window's time."""
+    """Format the speed over threads, measured with two threads and modelled, and the shares of a window's time."""
     threads = [point["threads"] for point in rows[0]["model"]] if rows else []
     shares = " ".join(f"{part:>9s}" for part in SHARES)
     head = " ".join(f"{count:>5d}" for count in threads[1:])
-    lines = [f"{'scene':58s} {'threads:':>9s} {head}   {shares}  limit"]
+    lines = [f"{'scene':58s} {'measured':>8s} {head}   {shares}  limit"]
     for row in rows:
         model = row["model"]
+        two = row["one_thread_s"] / row["two_threads_s"]
         speeds = " ".join(f"{point['speedup']:5.1f}" for point in model[1:])
         parts = " ".join(f"{100 * model[-1][part]:7.0f} %" for part in SHARES)
-        lines.append(f"{row['scene']:58s} {'':9s} {speeds}   {parts}  {limit(row)}")
+        lines.append(f"{row['scene']:58s} {two:8.2f} {speeds}   {parts}  {limit(row)}")
     return "\n".join(lines)
 
 

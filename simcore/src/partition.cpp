@@ -12,11 +12,12 @@ namespace flitgym {
 
 namespace {
 
+// The number of partitions is rounded to a power of two, so these two are approximate.
 // State of routers per partition: about half of a second-level cache. Packets and events take the rest.
 constexpr u64 kComfortableBytes = 384 << 10;
 // Terminals per partition: few enough that threads can share the partitions evenly. There must also be enough flits per
 // cycle for prefetching. With hpdc21 (a flit in 20 cycles), 1,056 terminals are 5 to 15 % slower in three partitions.
-constexpr u32 kMostTerminals = 256, kLeastFlitsPerCycle = 32;
+constexpr u32 kTerminals = 256, kLeastFlitsPerCycle = 32;
 // A partition has its own histograms and wheels, some 25 KB.
 constexpr u64 kMostPartitions = 1024;
 // Cycles. In a shorter window, handing over costs more than the caches save.
@@ -28,7 +29,7 @@ u64 bytes_of_router(const Network& net) {
                   vcs * (sizeof(InputVc) + sizeof(OutputVc) + 2 * sizeof(u32)));  // with `served` and `owners`
 }
 
-// The network may be cut after each multiple of this number of routers: the size of its groups if they are consecutive
+// Number of routers after whose multiples the network is preferably cut: the size of its groups if they are consecutive
 // and equal, otherwise 1.
 u32 unit_of(const Network& net) {
   u32 size = 0;
@@ -134,9 +135,8 @@ void choose_partitions(Network& net, u32 wanted) {
   u64 parts = wanted;
   if (!wanted) {
     // A power of two, because machines have such numbers of cores, which then get equal shares.
-    parts = nearest_power_of_two(
-        std::max<u64>((bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes,
-                      net.terminals / kMostTerminals));
+    parts = nearest_power_of_two(std::max<u64>(
+        (bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes, net.terminals / kTerminals));
     parts = std::min(
         {parts, kMostPartitions, std::bit_floor<u64>(net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host))});
   }

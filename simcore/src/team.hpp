@@ -62,8 +62,8 @@ class Team {
   }
 
  private:
-  // About 20 us, then about 1 ms in which a thread yields between polls. Most waits are shorter, and a thread that
-  // sleeps wakes up late.
+  // About 20 us, then about 1 ms on idle cores in which a thread yields between polls. Most waits are shorter, and a
+  // thread that sleeps wakes up late.
   static constexpr int kPolls = 512, kYields = 2000;
 
   template <class Done>

@@ -183,7 +183,7 @@ TEST(large_networks_are_cut) {
   const Network& net = large.network();
   CHECK(net.partitions() >= 4);
   for (const PartitionRange& range : net.ranges)
-    CHECK(range.first_router % 8 == 0 && range.end_router > range.first_router);
+    CHECK(range.first_router % 8 == 0 && range.end_router > range.first_router && range.first_word % 8 == 0);
   CHECK_EQ(net.lookahead, 101u);
   CHECK_EQ(Simulation(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.2}}}))
                .network()
@@ -205,9 +205,13 @@ TEST(units_are_divided_only_if_the_window_stays_as_long) {
                                                                      {"routers_per_group", i64{32}},
                                                                      {"global_ports", i64{1}},
                                                                      {"groups", i64{3}}}};
-  CHECK(cut_of(hyperx, 0) == std::pair(16u, cut_of(hyperx, 8).second));
+  const auto [planes, window] = cut_of(hyperx, 8);
+  CHECK_EQ(planes, 8u);
+  CHECK(cut_of(hyperx, 0) == std::pair(16u, window));
   CHECK(cut_of(dragonfly, 0) == std::pair(3u, 101u));
-  CHECK(cut_of(dragonfly, 6).second < 101);
+  const auto [parts, shorter] = cut_of(dragonfly, 6);
+  CHECK_EQ(parts, 6u);
+  CHECK(shorter < 101);
 }
 
 TEST(timed_windows_change_nothing) {

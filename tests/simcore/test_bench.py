@@ -94,14 +94,15 @@ def test_two_threads_must_scale_or_approach_the_machine_s_limit():
 def modelled(busy, **shares):
     points = [(count, min(count, busy)) for count in (1, 2, 64)]
     rest = dict.fromkeys(threads.SHARES, 0.01) | shares
-    return {"scene": "a", "model": [{"threads": n, "busy": b, "speedup": 0.9 * b, **rest} for n, b in points]}
+    model = [{"threads": n, "busy": b, "speedup": 0.9 * b, **rest} for n, b in points]
+    return {"scene": "a", "one_thread_s": 1.0, "two_threads_s": 0.625, "model": model}
 
 
 def test_the_limit_of_a_run_on_many_threads_is_its_partitions_or_its_largest_loss():
     assert threads.limit(modelled(4, uneven=0.5)) == "4 partitions"
     assert threads.limit(modelled(64, transfers=0.3, uneven=0.2)) == "transfers"
     lines = threads.table([modelled(64, barriers=0.25)]).splitlines()
-    assert lines[1].split() == ["a", "1.8", "57.6", *("1", "%", "1", "%", "25", "%", "1", "%"), "barriers"]
+    assert lines[1].split() == ["a", "1.60", "1.8", "57.6", *("1", "%", "1", "%", "25", "%", "1", "%"), "barriers"]
 
 
 # --- noise

@@ -1,6 +1,6 @@
 // A delay line: an event that enters at cycle t comes out at t + delay, in order. Channels of equal delay share a line.
 // An event costs a store to put in and a load to take out. The arrays hold no pointers, so a copy of them is a copy of
-// the line.
+// the line. Aligned, because a line belongs to one thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace flitgym {
 
 template <class T>
-struct DelayLine {
+struct alignas(64) DelayLine {
   u32 delay = 1;           // cycles, at least 1
   u32 first = 0, end = 0;  // number of the oldest event, and of the next event that enters; numbers count up
   u32 mask = 0;            // size of items - 1
@@ -69,7 +69,7 @@ struct DelayLine {
 // One line per distinct channel delay of the network.
 template <class T>
 struct DelayLines {
-  Array<DelayLine<T>> lines;  // begins at a cache line, so threads do not share one
+  std::vector<DelayLine<T>> lines;
 
   void reset(const std::vector<u32>& delays) {
     lines.assign(delays.size(), {});

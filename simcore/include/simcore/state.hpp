@@ -219,8 +219,8 @@ static_assert(sizeof(OpenDecision) == 48);
 
 #define FLITGYM_PARTITION(X) FLITGYM_PARTITION_FIXED(X) FLITGYM_PARTITION_GROWING(X)
 
-// Aligned to two cache lines, because processors also prefetch the other line of such a pair.
-struct alignas(128) Partition {
+// Threads must not share a cache line.
+struct alignas(64) Partition {
 #define FLITGYM_DECLARE(type, name) type name{};
   FLITGYM_PARTITION(FLITGYM_DECLARE)
 #undef FLITGYM_DECLARE
@@ -423,7 +423,7 @@ T* Scratch<T>::of(Batch& b) const {
 
 // Buffers that are reused from cycle to cycle. Most are scratch memory. The batch must survive between collect() and
 // apply(). After an interruption, `routes`, `at_hosts` and `at_routing` must survive as well.
-struct Workspace {
+struct alignas(64) Workspace {
   Batch batch;
   Block block;  // block that a rank enters
   std::vector<u32> degrees;

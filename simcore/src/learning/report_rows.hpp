@@ -57,7 +57,7 @@ inline __attribute__((always_inline)) void prefetch_reports(const Network& net, 
   for (u32 table = 0; table < tables; table++) {
     const float* const values = net.feedback.row(s, router, row + table * rows.count);
     __builtin_prefetch(values);
-    __builtin_prefetch(values + net.link_span - 1);  // the row may lie in two cache lines
+    __builtin_prefetch(values + net.link_span - 1);  // most rows lie in one or two cache lines
   }
 }
 

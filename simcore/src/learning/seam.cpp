@@ -275,7 +275,7 @@ void slot_decisions(const Network& net, State& s, Batch& b) {
   // The data of a decision is scattered in memory. It is prefetched when its slots are known and read some decisions
   // later.
   constexpr u32 kAhead = 3;
-  const u8* const hops = seam.hops.empty() ? nullptr : seam.hops.data();
+  const std::vector<u8>& hops = seam.hops_of(graph_now(net, s));
   d.count = 0;
   u32 observed = 0;
   for (u32 i = 0; i < b.count; i++) {
@@ -300,7 +300,7 @@ void slot_decisions(const Network& net, State& s, Batch& b) {
       const u32 port = net.port(b.router[i], ports[k]);
       __builtin_prefetch(&s.ports[port]);
       __builtin_prefetch(&s.output_vcs[net.vc_id(port, classes[k] == kAnyClass ? 0 : classes[k])].count);
-      if (hops) __builtin_prefetch(&hops[column + seam.next_router[port]]);
+      if (!hops.empty()) __builtin_prefetch(&hops[column + seam.next_router[port]]);
     }
     if (kObserve && d.count - observed > kAhead) observe(net, s, b, observed++);
   }

@@ -364,8 +364,11 @@ class NetworkCheck {
            "the routers whose crossbar ports are busy");
     }
     hold(asked == s_.requests && outputs == s_.outputs_asked, "the requests for outputs");
-    for (const PartitionRange& range : net_.ranges)
-      for (u32 n = 0; n < range.words * 64; n++) {
+    for (std::size_t part = 0; part < net_.ranges.size(); part++) {
+      const PartitionRange& range = net_.ranges[part];
+      const std::size_t end =
+          part + 1 < net_.ranges.size() ? net_.ranges[part + 1].first_word : s_.active_routers.size();
+      for (u32 n = 0; n < (end - range.first_word) * 64; n++) {
         const u32 r = range.first_router + n;
         const bool active = s_.active_routers[range.first_word + n / 64] >> (n % 64) & 1;
         bool asks = false;
@@ -373,6 +376,7 @@ class NetworkCheck {
           asks |= outputs[r * net_.asked_words + k] != 0;
         hold(r < range.end_router ? active || !asks : !active, "the list of routers with requests");
       }
+    }
   }
 
   void ports() {

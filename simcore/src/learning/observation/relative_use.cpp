@@ -109,13 +109,14 @@ void measure(const Network& net, State& s, const Batch& b, const Rule& rule) {
 }
 
 // Reports to the previous router the lowest value over the packet's candidates here, detours included.
+template <bool kTrend>
 void prepare(const Network& net, State& s, const Batch& b, const ComponentData* own) {
   const auto& rule = static_cast<const Rule&>(*own);
   const Graph& graph = graph_now(net, s);
   measure(net, s, b, rule);
   const float* const use = rule.use.of(s);
   for (u32 i = 0; i < b.count; i++) {
-    prefetch_reports(net, s, b, rule.rows, i, 2);
+    prefetch_reports(net, s, b, rule.rows, i, tables(kTrend));
     PacketDetail& detail = s.details[b.packet[i]];
     const u32 router = b.router[i];
     detail.arrived = b.now;
@@ -208,7 +209,7 @@ ObservationSpec block(std::string name, std::string summary) {
             "price of the path - 1, at least 0: sum of (u - 0.8) / 0.2 over its links with a utilisation u > 0.8"}},
       .write = write<kTrend>,
       .setup = setup<kTrend>,
-      .prepare = prepare,
+      .prepare = prepare<kTrend>,
       .learn = learn<kTrend>,
       .lost = lost,
       .per_candidate = kPerCandidate,
