@@ -32,8 +32,8 @@ class PartitionRunner {
  private:
   u32 gather_threads(const Network& net, const Workspace& workspace, u32 wanted);  // returns how many there are
 
-  std::unique_ptr<Team> team_;  // made when it is first needed
-  std::vector<Workspace> helpers_;    // of all threads but the first, which uses the caller's workspace
+  std::unique_ptr<Team> team_;      // made when it is first needed
+  std::vector<Workspace> helpers_;  // of all threads but the first, which uses the caller's workspace
 };
 
 }  // namespace flitgym
