@@ -170,7 +170,8 @@ bench-build: ## build the benchmark of the core for this machine
 		-DFLITGYM_WERROR=$(WERROR) > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 
-# Without SCENES, also measures scaling, a model of more threads, the decisions of agents, forwarding tables and the commands.
+# Without SCENES, also measures scaling, a model of more threads, the decisions of agents, forwarding tables and the
+# commands.
 bench: venv bench-build ## measure the core and compare it with its goals: SCENES="..." for some scenes, SAVE=NAME keeps the results
 	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/threads.py

@@ -175,7 +175,8 @@ void begin_rounds(Frame& f) {
   const bool one_load = f.net.load_steps == 1;
   u64 gaps[kBlock];  // after the next round of some sources
   for (std::size_t k = 0; k < ids.size(); k++) {
-    // A gap depends on nothing else. A loop that does nothing else lets the processor draw several gaps at a time.
+    // The gap after a round depends only on the terminal and the number of the round. In a loop of its own, the
+    // processor overlaps the draws of several gaps.
     if (one_load && k % kBlock == 0)
       for (std::size_t j = k; j < std::min(k + kBlock, ids.size()); j++)
         gaps[j - k] = gap(f.net, ids[j], terminals[ids[j]].round + 1, 0);
