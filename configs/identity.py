@@ -15,7 +15,7 @@ from .jobs import core_workload, file_hash, file_word, has_workload, workload_id
 from .plot import plot_formats
 
 # Keys that do not change the numbers of a run.
-_NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads"}
+_NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
 # Parameters that later versions added, with the value that earlier versions implied. The hash leaves out this value, so
 # earlier results keep their hash.
 _CAME_LATER: dict[str, dict[str, Any]] = {
@@ -35,7 +35,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
 }
 # Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
-_MOST_THREADS = 1024  # the core's limit
+_MOST_THREADS, _MOST_PARTITIONS = 1024, 65535  # the core's limits
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, its traffic matrix
 _COMPONENTS = ("topology", "router", "routing")
@@ -87,9 +87,13 @@ def check_resources(config: Mapping[Any, Any]) -> None:
         ConfigError: names the key, its value and the valid values.
     """
     plot_formats(config)
-    threads, most = config["run"]["threads"], config["run"]["max_memory_gb"]
+    threads, parts, most = (config["run"][key] for key in ("threads", "partitions", "max_memory_gb"))
     if not 0 <= threads <= _MOST_THREADS:
         raise ConfigError(f"run.threads: {threads} is invalid; use 1 to {_MOST_THREADS}, or 0 for one thread per core")
+    if not 0 <= parts <= _MOST_PARTITIONS:
+        raise ConfigError(
+            f"run.partitions: {parts} is invalid; use 1 to {_MOST_PARTITIONS}, or 0 to let the core choose the number"
+        )
     if not 0 <= most < math.inf:
         raise ConfigError(
             f"run.max_memory_gb: {most:g} is invalid; use a number >= 0; 0 means the machine's free memory"

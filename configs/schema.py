@@ -49,6 +49,7 @@ class Run:
     save_q_table: bool = MISSING
     max_memory_gb: float = MISSING
     threads: int = MISSING
+    partitions: int = MISSING
     overwrite: bool = MISSING
 
 

@@ -54,6 +54,9 @@ class Simulation(_core.Simulation):
             `max_memory_gb` limits the memory that the simulation may need at its start, in GB of 1e9 bytes. The default
             0 means the memory that the machine has free. `facts()["memory_estimate_bytes"]` is the estimated need.
 
+            `partitions` is the number of parts of the network that threads can run in parallel. The default 0 lets the
+            core choose it. All statistics are equal for every number; `state_hash()` is not.
+
     `threads` (default 1) is the number of threads that run() and drain() use for this network. A large network is cut
     into `facts()["partitions"]` partitions, which run in parallel; the resulting state does not depend on the number of
     threads. Small networks, networks with agents or with the oracle `ugal_global`, and workloads without a simulated

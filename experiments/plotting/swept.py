@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 # the warm-up.
 SECTIONS = ("routing", "topology", "traffic", "workload", "router", "failures", "run")
 # Keys for the end of a run, its computation and its files. They do not change the numbers of a figure.
-NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "overwrite")
+NEUTRAL_RUN = ("series_interval_ns", "channels", "save_q_table", "max_memory_gb", "threads", "partitions", "overwrite")
 NEUTRAL_WORKLOAD = ("max_ns", "series_interval_ns", "map_interval_ns", "ends_with", "blame")
 RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table")  # a workload has no windows
 

@@ -31,7 +31,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         `drift`: the mean latencies of the window's two halves differ by more than a tenth, although nothing changed.
         `not_steady`: a run with `run.precision` has not reached it.
         `replaced`: because of failures, the routing for any graph replaced the routing for this topology.
-        `threads`: some of `run.threads` had nothing to do.
+        `threads`: some of `run.threads` had nothing to do, or there are fewer partitions than `run.partitions`.
         `late_events`: some of `failures.events` come after the end of the run.
         `foreign_policy`: a policy file was trained on another kind of network.
         `scale`: a job keeps more of its iterations than `scale` says, since at least one remains.
@@ -74,15 +74,18 @@ def late_events(config: DictConfig, simulated_ns: float | None) -> str | None:
 
 
 def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
-    threads, parts = config.run.threads, numbers.get("facts", {}).get("partitions", 1)
-    if threads <= parts:
+    threads, wanted, parts = config.run.threads, config.run.partitions, numbers.get("facts", {}).get("partitions", 1)
+    if max(threads, wanted) <= parts:
         return None
+    key = f"run.threads: {threads}" if threads > parts else f"run.partitions: {wanted}"
+    more = "" if wanted else "; see run.partitions"
     if parts > 1:
-        return f"run.threads: {threads}, but this network has only {parts} partitions"
+        return f"{key}, but this network has only {parts} partitions{more}"
+    few = "" if wanted else ", or if it has few flits per cycle or very short links"
     return (
-        f"run.threads: {threads}, but this network is one partition. A network is not cut with agents in Python, with "
-        "the oracle ugal_global, with policies that record, decide at the source or observe other routers, for "
-        "workloads without a network or with message_matrix, or if it has few flits per cycle or very short links"
+        f"{key}, but this network is one partition. A network is not cut with agents in Python, with the oracle "
+        "ugal_global, with policies that record, decide at the source or observe other routers, for workloads without "
+        f"a network or with message_matrix{few}{more}"
     )
 
 

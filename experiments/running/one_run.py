@@ -156,7 +156,8 @@ def prepare(config: DictConfig) -> Simulation:
     """
     require_policy_file(config.routing)
     check_resources(config)
-    simulation = Simulation({**core_sections(config), "max_memory_gb": config.run.max_memory_gb})
+    resources = {key: config.run[key] for key in ("max_memory_gb", "partitions")}
+    simulation = Simulation({**core_sections(config), **resources})
     simulation.threads = config.run.threads or cores_of_a_run()
     if has_workload(config):
         Limits.of(config.workload, simulation)

@@ -279,8 +279,8 @@ Config to_config(const py::object& mapping) {
     throw ConfigError("the configuration: " + shown(mapping) + " is not a mapping of sections");
   Config config;
   const py::dict given = without_objects(py::dict(mapping), config);
-  const std::vector<std::string> valid = {"topology", "router",        "routing",  "traffic", "workload",
-                                          "seed",     "max_memory_gb", "failures", "record"};
+  const std::vector<std::string> valid = {"topology", "router",        "routing",    "traffic",  "workload",
+                                          "seed",     "max_memory_gb", "partitions", "failures", "record"};
   for (const auto& item : given) {
     const std::string key = to_text("the configuration", item.first);
     if (std::find(valid.begin(), valid.end(), key) == valid.end())
@@ -310,6 +310,13 @@ Config to_config(const py::object& mapping) {
         (py::isinstance<py::int_>(most) && !py::isinstance<py::bool_>(most)) || py::isinstance<py::float_>(most);
     if (!number) throw ConfigError("max_memory_gb: " + shown(most) + " is not a number from 0; 0 = all free memory");
     config.max_memory_gb = to_real("max_memory_gb", most);
+  }
+  if (given.contains("partitions")) {
+    const py::object parts = given["partitions"];
+    const bool integer = py::isinstance<py::int_>(parts) && !py::isinstance<py::bool_>(parts);
+    if (!integer || parts.attr("__lt__")(0).cast<bool>() || parts.attr("bit_length")().cast<int>() > 16)
+      throw ConfigError("partitions: " + shown(parts) + " is not an integer from 0 to 65535; 0 = the core chooses");
+    config.partitions = parts.cast<u32>();
   }
   return config;
 }

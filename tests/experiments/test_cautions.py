@@ -30,8 +30,8 @@ def test_the_reason_for_a_drift_is_given(first: float, second: float, accepted: 
 
 
 def test_idle_threads_trigger_a_warning() -> None:
-    def said(threads: int, partitions: int) -> str | None:
-        config = compose(["routing=minimal", f"run.threads={threads}"])
+    def said(threads: int, partitions: int, wanted: int = 0) -> str | None:
+        config = compose(["routing=minimal", f"run.threads={threads}", f"run.partitions={wanted}"])
         numbers = {"facts": {"partitions": partitions, "routing_replaced": False}}
         return cautions(config, {**SETTLED, **numbers}).get("threads")
 
@@ -40,6 +40,10 @@ def test_idle_threads_trigger_a_warning() -> None:
     assert said(0, 1) is None  # 0 means one thread per core where partitions allow it
     assert "only 4 partitions" in str(said(8, 4))
     assert "is one partition" in str(said(2, 1))
+    assert "see run.partitions" in str(said(2, 1))
+    assert said(2, 2, wanted=2) is None
+    assert str(said(4, 2, wanted=2)) == "run.threads: 4, but this network has only 2 partitions"
+    assert "run.partitions: 4, but this network is one partition" in str(said(1, 1, wanted=4))
 
 
 @pytest.mark.parametrize(

@@ -91,11 +91,29 @@ def test_threads_change_no_result(command: Command, tmp_path: Path) -> None:
     assert two["state_hash"] == one["state_hash"]
 
 
+def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
+    words = ["topology=dragonfly_342", "router=hpdc21", "routing=q_adaptive", "traffic.load=0.4"]
+    words += ["run.warmup_ns=2000", "run.measure_ns=2000", "run.threads=2", "run.overwrite=true"]
+    found = []
+    for partitions in (0, 2):
+        done = command("simulate", *words, f"run.partitions={partitions}")
+        assert done.returncode == 0, done.stderr
+        assert ("is one partition" in done.stderr) == (partitions == 0)
+        found += results(tmp_path)
+    one, two = found
+    assert (one["facts"]["partitions"], two["facts"]["partitions"]) == (1, 2)
+    assert two["packets_delivered"] == one["packets_delivered"] > 0
+    assert two["packet_latency_mean_ns"] == one["packet_latency_mean_ns"]
+    assert two["config_hash"] == one["config_hash"]
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
     [
         ("run.threads=-1", "run.threads: -1"),
         ("run.threads=1025", "run.threads: 1025"),
+        ("run.partitions=-1", "run.partitions: -1"),
+        ("run.partitions=65536", "run.partitions: 65536"),
         ("run.max_memory_gb=-2", "run.max_memory_gb: -2"),
         ("run.max_memory_gb=nan", "run.max_memory_gb: nan"),
     ],
