@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <type_traits>
 
 #include "simcore/error.hpp"
 #include "simcore/learning.hpp"
@@ -52,17 +51,6 @@ void clear(DelayLines<T>& all, const DelayLines<T>& like) {
     if (line.items.empty()) line.items.assign(64, T{});
     line.mask = static_cast<u32>(line.items.size()) - 1;
   }
-}
-// Inserts an item that comes out first.
-template <class T>
-void put_first(DelayLine<T>& line, const std::type_identity_t<T>& item) {
-  if (line.end - line.first > line.mask) {
-    Array<T> larger(line.items.size() * 2);
-    for (u32 n = line.first; n != line.end; n++) larger[n & (larger.size() - 1)] = line.at(n);
-    line.items.swap(larger);
-    line.mask = static_cast<u32>(line.items.size()) - 1;
-  }
-  line.items[--line.first & line.mask] = item;
 }
 template <class T>
 bool any_due(const DelayLines<T>& all, Cycle now) {
@@ -461,9 +449,9 @@ void Branches::arrive(Branch& x, u32 cycle) {
     }
     x.lag += e.ejected;
     if (came_apart(x, e)) continue;
-    if (e.kind == Kind::kCredit) put_first(part.credit_lines.lines[e.line], loads_[n].credit);
+    if (e.kind == Kind::kCredit) part.credit_lines.lines[e.line].push_front(loads_[n].credit);
     else
-      put_first(part.flit_lines.lines[e.line], {loads_[n].flit.vc, adopt(x, loads_[n]) << kFlitShift | kHead | kTail});
+      part.flit_lines.lines[e.line].push_front({loads_[n].flit.vc, adopt(x, loads_[n]) << kFlitShift | kHead | kTail});
   }
 }
 
