@@ -56,6 +56,12 @@ struct Wheel {
     first[slot] = last[slot] = kNone;
   }
 
+  // Copies up to `most` of the items that are due at `when`, and leaves them in the wheel.
+  void peek(Cycle when, T* out, u32 most) const {
+    const u32 c = first[when & (static_cast<u32>(first.size()) - 1)];
+    if (c != kNone) std::copy_n(chunks[c].items, std::min(chunks[c].count, most), out);
+  }
+
   bool empty() const {
     return std::all_of(first.begin(), first.end(), [](u32 chunk) { return chunk == kNone; });
   }

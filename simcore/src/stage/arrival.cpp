@@ -146,10 +146,10 @@ void feedback(Frame& f) {
   for (auto& line : f.part.feedback_lines.lines) {
     const u32 due = line.due(f.now), look = events_ahead(f.net);
     for (u32 n = line.first; n != due; n++) {
+      // `ahead` may be an event of a later cycle, or an older one.
       const FeedbackEvent& ahead = line.at(n + look);
       const LearnedTable& table = f.net.feedback;
-      if (n + look < due && table.rows)
-        __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
+      if (table.rows) __builtin_prefetch(table.row(f.s, f.net.router_of_port(ahead.port), ahead.row), 1);
       const FeedbackEvent e = line.at(n);
       if (!f.part.totals.frozen) f.net.learn(f.net, f.s, e.port, e.row, e.target);
     }

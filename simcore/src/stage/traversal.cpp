@@ -18,7 +18,9 @@ void send_all(Frame& f) {
   const Packet* packets = s.packets.data();
   DelayLine<FlitEvent>* const lines = f.part.flit_lines.lines.data();
   const u32 count = static_cast<u32>(f.w.ids.size());
-  f.w.ids.resize(count + kMostAhead, f.w.ids.back());  // the added ids are only prefetched
+  // The added ids are only prefetched. They are ports that are due in the next cycle, as far as there are any.
+  f.w.ids.resize(count + kMostAhead, f.w.ids.back());
+  f.part.ports_due.peek(f.now + 1, f.w.ids.data() + count, kMostAhead);
   const u32* const due = f.w.ids.data();
   const u32 look = events_ahead(net);
   const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
