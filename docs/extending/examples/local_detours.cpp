@@ -5,7 +5,7 @@
 #include "routing/relation.hpp"
 #include "topology/dragonfly.hpp"
 
-namespace flitgym::routing::graph::local_detours {
+namespace flitgym::routing::dragonfly::local_detours {
 
 namespace {
 
@@ -39,4 +39,4 @@ const Register<RelationSpec> entry(
 
 }  // namespace
 
-}  // namespace flitgym::routing::graph::local_detours
+}  // namespace flitgym::routing::dragonfly::local_detours
