@@ -35,7 +35,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
 }
 # Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
-_MOST_THREADS, _MOST_PARTITIONS = 1024, 65535  # the core's limits
+_MOST_THREADS, _MOST_PARTITIONS = 1024, 1024  # the core's limits
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 _FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, its traffic matrix
 _COMPONENTS = ("topology", "router", "routing")
@@ -110,8 +110,8 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         config: As Hydra composes it, or resolved.
 
     Raises:
-        OSError: a file cannot be read: `run.load_q_table`, a file of the routing (`path`, `file`, `demand`), a file of
-            the traffic or a GOAL file.
+        OSError: a file cannot be read: `run.load_q_table`, a file of the topology, of the routing (`path`, `file`,
+            `demand`) or of the traffic, or a GOAL file.
     """
     run = {key: value for key, value in _plain(config["run"]).items() if key not in _NOT_IDENTITY}
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
@@ -131,13 +131,24 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     for key in _FILES_OF_ROUTING:
         path = identity["routing"].get(key)
-        if path and ":" not in path:  # `motif:halo3d` is not a file
+        if path and not path.startswith("motif:"):
             content = without_provenance if key == "path" else None
             identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
     path = identity.get("traffic", {}).get("file")
     if path and not path.startswith("motif:"):
         identity["traffic"] = {**identity["traffic"], "file": file_hash("traffic.file", path)}
+    identity["topology"] = with_hashed_file(identity["topology"])
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def with_hashed_file(topology: Mapping[str, Any]) -> dict[str, Any]:
+    """The section `topology` with the hash of its file instead of the path.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    path = topology.get("file")
+    return {**topology, "file": file_hash("topology.file", path)} if path else dict(topology)
 
 
 def without_later(section: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from omegaconf import MISSING, OmegaConf
 
 from ..simcore import ConfigError, registered
 from .composition import Root
-from .identity import core_failures, without_later
+from .identity import core_failures, with_hashed_file, without_later
 from .jobs import file_hash, file_word
 from .schema import Failures, component_schema
 from .source import offer
@@ -94,11 +94,9 @@ def route_hash(config: Mapping[Any, Any]) -> str:
     )
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
     for key in _FILES:
-        if identity[key] and ":" not in identity[key]:  # `motif:halo3d` is not a file
+        if identity[key] and not identity[key].startswith("motif:"):
             identity[key] = file_hash(key, identity[key])
-    topology = identity["topology"] = without_later("topology", identity["topology"])
-    if topology.get("file"):
-        identity["topology"] = {**topology, "file": file_hash("topology.file", topology["file"])}
+    identity["topology"] = with_hashed_file(without_later("topology", identity["topology"]))
     if plain["file"] is not None:
         identity.pop("engine")
     identity["failures"] = core_failures(plain)

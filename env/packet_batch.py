@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
+from ..simcore._cores import CORES
 from .experience.block_rows import BlockRows
 from .experience.chains import horizon_cycles
 from .experience.own_columns import OwnColumns
@@ -252,7 +252,7 @@ class PacketBatch:
         return self._batch
 
     def _look(self) -> None:
-        self._batch = batch = SimulationBatch(list(self.simulations), self.threads or len(os.sched_getaffinity(0)))
+        self._batch = batch = SimulationBatch(list(self.simulations), self.threads or CORES)
         self.observation, self.mask, self.decision = batch.observation, batch.mask, batch.decision
         self.network, self.router = batch.network, batch.router
         if self._blocks is not None:

@@ -100,6 +100,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         self._episodes = Episodes(self.config.seed or 0, self.worker_index or 0)
         self._weights_seq_no = 0
         self._empty = 0
+        self._epsilon = self.rollout.epsilon[0]
         self._delivered, self._latency_ns = 0.0, 0.0  # over all episodes since the last call to sample()
         self.module: Any = None
         self._begin_episode()
@@ -111,6 +112,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
     def _begin_episode(self) -> None:
         """Draw a new network. Packets in the old network are dropped, since their delay remains unknown."""
         self.simulation = self.rollout.simulation(self._episodes.next())
+        self.simulation.epsilon = self._epsilon
         unseen = ("next_observation", "next_mask") if self.rollout.chains else ()
         self.reader = Ring(self.simulation, unseen)
         self.chains = Chains(horizon_cycles(self.simulation))
@@ -172,7 +174,8 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
             # Exploration falls during the training. A runner multiplies its own decisions by the number of runners.
             first, last = self.rollout.epsilon
             done = self.num_env_steps_sampled_lifetime * max(1, self.num_workers or 1)
-            self.simulation.epsilon = first + (last - first) * min(1.0, done / self.rollout.epsilon_decisions)
+            self._epsilon = first + (last - first) * min(1.0, done / self.rollout.epsilon_decisions)
+            self.simulation.epsilon = self._epsilon
             pieces = self._run(wanted)
             rows = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
             episode = self._episode(rows)

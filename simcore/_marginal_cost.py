@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from ._core import ConfigError
+from ._cores import CORES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ class MarginalCost(_core.MarginalCost):
             if not 0 <= number <= most:
                 raise ConfigError(f"{key}: {number} is not in [0, {most}]")
         # More threads than cores would wait, and each takes memory.
-        cores = min(threads or _MOST_THREADS, len(os.sched_getaffinity(0)))
+        cores = min(threads or _MOST_THREADS, CORES)
         super().__init__(simulation, horizon, slots, cores, forks, check_cycles, seed, reroute)
         self._simulation = simulation
 

@@ -78,6 +78,8 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     if max(threads, wanted) <= parts:
         return None
     key = f"run.threads: {threads}" if threads > parts else f"run.partitions: {wanted}"
+    if parts == wanted:
+        return f"{key}, but run.partitions={wanted}"
     more = "" if wanted else "; see run.partitions"
     if parts > 1:
         return f"{key}, but this network has only {parts} partitions{more}"
@@ -116,8 +118,14 @@ def is_saturated(runs: Iterable[Mapping[str, Any]]) -> bool:
     known = [run for run in runs if run.get("accepted_load") is not None and run.get("offered_load") is not None]
     offered = sum(run["offered_load"] for run in known)
     missing = offered - sum(run["accepted_load"] for run in known)
-    packets = sum(run.get("packets_delivered") or math.inf for run in known)
+    packets = sum(_packets(run) for run in known)
     return bool(missing > offered * max(1 - _SATURATED, _BEYOND_CHANCE / math.sqrt(max(packets, 1))))
+
+
+def _packets(run: Mapping[str, Any]) -> float:
+    """The packets that were generated in the window or, if there are more, delivered; unknown counts as infinite."""
+    delivered = run.get("packets_delivered")
+    return math.inf if delivered is None else max(delivered, run.get("packets_generated") or 0)
 
 
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:

@@ -1,8 +1,8 @@
-"""The number of cores that this process may use. It can be smaller than the number of cores of the machine."""
+"""The cores of a run, if several runs share those of the process."""
 
 import os
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+from ...simcore._cores import CORES
 
 _RUNS_AT_ONCE = "FLITGYM_RUNS_AT_ONCE"  # environment variable of the processes of a sweep
 

@@ -59,6 +59,13 @@ class Sweep:
         launcher = launcher_of_app(config)
         planned = self._planned(config, lists)
         self.runs += planned
+        if (different := len({run.directory for run in planned})) < len(planned):
+            print(
+                f"{self.name}: warning: {len(planned)} runs have only {different} different configurations. Keys that "
+                "change no number, such as run.threads and run.partitions, make no run of their own",
+                file=sys.stderr,
+                flush=True,
+            )
         try:
             run_all(planned, self.name, keep_going=True, launcher=launcher, done=self.done, check=True)
         except RunFailedError as error:

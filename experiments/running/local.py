@@ -106,13 +106,21 @@ class LocalExecutor(Executor):
         if not future.set_running_or_notify_cancel():
             return
         try:
-            worker = self._idle.pop() if self._idle else _Worker(self.most)
+            worker = self._idle_worker() or _Worker(self.most)
         except OSError as error:
             future.set_exception(WorkerDiedError(f"its process cannot be started: {error}"))
             return
         self._busy[worker.connection] = worker, future
         with contextlib.suppress(OSError):  # `_hear` detects a worker that has died
             worker.connection.send_bytes(call)
+
+    def _idle_worker(self) -> "_Worker | None":
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            worker.close()
+        return None
 
     def _hear(self, connection: Connection) -> None:
         worker, future = self._busy[connection]
@@ -160,6 +168,11 @@ class _Worker:
         self.connection = Connection(ours.detach())
         with contextlib.suppress(OSError):
             self.connection.send([str(Path(entry).resolve()) if entry else os.getcwd() for entry in sys.path])  # noqa: PTH109
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs. The system may have ended it, for example to get memory back."""
+        return self._process.poll() is None
 
     def close(self) -> None:
         """Close the connection, which interrupts the worker's run and ends the worker."""

@@ -97,7 +97,7 @@ def _fluid(graph: ChannelGraph, demand: Floats, allowed: NDArray[np.bool_] | Non
     """
     paths = _Paths(graph, allowed)
     best = min(paths.bound(length, demand) for length in lengths)
-    for length in lengths[: 1 if allowed is not None else 2]:
+    for length in lengths[: 1 if allowed is not None else None]:
         load = paths.loads(length, demand)
         busiest = load >= load.max() * (1 - 1e-9)
         # If packets have no detour, the busiest channels alone give the exact bound. Otherwise, twice their length
@@ -182,8 +182,8 @@ def _demand(traffic: Mapping[str, Any], topology: Mapping[str, Any], graph: Chan
         return np.outer(hosted, hosted) / (number if traffic["self"] else number - 1)
     at = _coordinates(topology)
     if name == "adversarial" and (at is not None or topology["name"] == "dragonfly"):
-        # A router of a lattice counts as a group.
-        routers = int(topology["routers_per_group"]) if at is None else 1
+        # The groups of a lattice are the planes of its last dimension.
+        routers = int(topology["routers_per_group"]) if at is None else graph.switches // (int(at[:, -1].max()) + 1)
         size = number * routers // graph.switches
         member = np.zeros((number // size, graph.switches))
         np.add.at(member, (np.arange(number) // size, host), 1.0)

@@ -194,7 +194,8 @@ def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
     settings, identity, began = plain[_SECTION], _identity(plain), time.process_time()
     bound = bound_of(plain)
     high = 1.0 if bound is None else bound
-    probes = _known(directory / _PROBES, identity)
+    search = f"{identity} {results_version or __version__}"  # loads of another core do not count
+    probes = _known(directory / _PROBES, search)
     expected = 1 + math.ceil(math.log2(1 / settings["precision"]))
 
     def probe(load: float) -> Probe:
@@ -204,7 +205,7 @@ def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
             probes[load] = _probe(
                 plain, load, lambda phase, part: report(phase, min(1.0, (done + part) / (expected + 1)))
             )
-            write_json(directory / _PROBES, {"search": identity, "probes": [asdict(p) for p in probes.values()]})
+            write_json(directory / _PROBES, {"search": search, "probes": [asdict(p) for p in probes.values()]})
         return probes[load]
 
     bracket = bisect(lambda load: probe(load).carried, lambda load: probe(load).accepted, high, settings["precision"])
@@ -235,14 +236,14 @@ def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
     (directory / _PROBES).unlink(missing_ok=True)
 
 
-def _known(path: Path, identity: str) -> dict[float, Probe]:
+def _known(path: Path, search: str) -> dict[float, Probe]:
     """The loads that an interrupted search has simulated, from its file."""
     if not path.is_file():
         return {}
     try:
         with read_with_care(path):
             known = json.loads(read_plain(path))
-            probes = [Probe(**probe) for probe in known["probes"]] if known["search"] == identity else []
+            probes = [Probe(**probe) for probe in known["probes"]] if known["search"] == search else []
     except DamagedError as error:
         print(f"{error}; the search starts again", file=sys.stderr, flush=True)
         return {}

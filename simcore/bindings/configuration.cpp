@@ -314,8 +314,8 @@ Config to_config(const py::object& mapping) {
   if (given.contains("partitions")) {
     const py::object parts = given["partitions"];
     const bool integer = py::isinstance<py::int_>(parts) && !py::isinstance<py::bool_>(parts);
-    if (!integer || parts.attr("__lt__")(0).cast<bool>() || parts.attr("bit_length")().cast<int>() > 16)
-      throw ConfigError("partitions: " + shown(parts) + " is not an integer from 0 to 65535; 0 = the core chooses");
+    if (!integer || parts.attr("__lt__")(0).cast<bool>() || parts.attr("__gt__")(kMostPartitions).cast<bool>())
+      throw ConfigError("partitions: " + shown(parts) + " is not an integer from 0 to 1024; 0 = the core chooses");
     config.partitions = parts.cast<u32>();
   }
   return config;
@@ -513,5 +513,6 @@ py::dict from_config(const Config& config) {
   if (!config.failures.empty()) d["failures"] = from_values(config.failures);
   if (config.record) d["record"] = from_values(*config.record);
   d["seed"] = config.seed;
+  if (config.partitions > 0) d["partitions"] = config.partitions;
   return d;
 }

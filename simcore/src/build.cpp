@@ -271,6 +271,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   net->config.seed = config.seed;
   net->config.failures = config.failures;
   net->config.record = config.record;
+  net->config.partitions = config.partitions;
   const std::vector<Outage> outages = wire(config, *net);
   time_channels(router, *net);
   size_router(router, *net);
@@ -281,7 +282,8 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.record) build_witness(*config.record, *net);
   choose_partitions(*net, config.partitions);
   // The identity is everything that determines the course of a run; a snapshot must match it.
-  for (const Section* section : {&config.topology, &config.router, &config.routing, &config.traffic}) {
+  for (const Section* section :
+       {&net->config.topology, &net->config.router, &net->config.routing, &net->config.traffic}) {
     net->identity += section->name;
     for (const auto& [key, value] : section->values) net->identity += " " + key + "=" + to_string(value);
     net->identity += '\n';

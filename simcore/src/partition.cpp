@@ -18,8 +18,6 @@ constexpr u64 kComfortableBytes = 384 << 10;
 // Terminals per partition: few enough that threads can share the partitions evenly. There must also be enough flits per
 // cycle for prefetching. With hpdc21 (a flit in 20 cycles), 1,056 terminals are 5 to 15 % slower in three partitions.
 constexpr u32 kTerminals = 256, kLeastFlitsPerCycle = 32;
-// A partition has its own histograms and wheels, some 25 KB.
-constexpr u64 kMostPartitions = 1024;
 // Cycles. In a shorter window, handing over costs more than the caches save.
 constexpr u32 kShortestWindow = 4;
 
@@ -130,6 +128,8 @@ void choose_partitions(Network& net, u32 wanted) {
   net.local_lines = static_cast<u32>(net.delays.size());
   net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
   if (whole(net)) return;
+  // Requests that are decided one after another keep the order of their arrival, which depends on the cut.
+  if (!net.scratch.empty() && !net.whole_packets) wanted = 0;
   const u32 unit = unit_of(net);
   if (!holds_nodes(net, unit)) return;
   u64 parts = wanted;
@@ -137,10 +137,9 @@ void choose_partitions(Network& net, u32 wanted) {
     // A power of two, because machines have such numbers of cores, which then get equal shares.
     parts = nearest_power_of_two(std::max<u64>(
         (bytes_of_router(net) * net.routers + kComfortableBytes - 1) / kComfortableBytes, net.terminals / kTerminals));
-    parts = std::min(
-        {parts, kMostPartitions, std::bit_floor<u64>(net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host))});
+    parts = std::min(parts, std::bit_floor<u64>(net.terminals / (kLeastFlitsPerCycle * net.flit_cycles_host)));
   }
-  parts = std::min<u64>({parts, net.routers, 0xffff});
+  parts = std::min<u64>({parts, net.routers, kMostPartitions});
   if (parts < 2) return;
   const u32 units = (net.routers + unit - 1) / unit;
   const auto cut_units_of = [&](u32 size) {

@@ -148,6 +148,14 @@ TEST(threads_and_pieces_end_in_the_same_state) {
 }
 
 // Packets that end far from their source do not make the pool of packets grow without bound.
+// Clos-AD decides the requests of a cycle one after another, in the order in which their heads arrive.
+TEST(a_wish_does_not_cut_networks_whose_decisions_depend_on_the_order_of_arrival) {
+  Config c = config(hyperx_section({4, 4}, 3), sc19(), {"clos_ad", {}}, {"uniform", {{"load", 0.4}}});
+  const u32 chosen = Simulation(c).network().partitions();
+  c.partitions = chosen + 1;
+  CHECK_EQ(Simulation(c).network().partitions(), chosen);
+}
+
 TEST(packets_return_to_the_partitions_that_need_them) {
   Config c = config(small_network(), input_queued(), {"minimal", {}}, {"hotspot", {{"load", 0.1}}});
   c.partitions = 5;

@@ -22,6 +22,25 @@ def test_what_only_says_where_and_whether_does_not(override: str) -> None:
     assert config_hash(compose([override])) == config_hash(compose())
 
 
+def test_a_network_counts_by_the_content_of_its_file(tmp_path: Path) -> None:
+    def of(name: str) -> str:
+        return config_hash(compose(["topology=graph", f"topology.file={tmp_path / name}", "routing=minimal"]))
+
+    for name, text in (("a", "a,b\ns0,s1\n"), ("b", "a,b\ns0,s1\n"), ("c", "a,b\ns0,s1\ns1,s2\n")):
+        (tmp_path / name).write_text(text)
+    assert of("a") == of("b")
+    assert of("a") != of("c")
+
+
+def test_a_path_with_a_colon_counts_by_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "10:30.npz"
+    hashes = set()
+    for text in ("one", "two"):
+        path.write_text(text)
+        hashes.add(config_hash(compose(["routing=table", f"routing.file='{path}'"])))
+    assert len(hashes) == 2
+
+
 def test_a_q_table_counts_by_its_content(tmp_path: Path) -> None:
     table = tmp_path / "table"
     hashes = set()

@@ -42,7 +42,8 @@ def test_idle_threads_trigger_a_warning() -> None:
     assert "is one partition" in str(said(2, 1))
     assert "see run.partitions" in str(said(2, 1))
     assert said(2, 2, wanted=2) is None
-    assert str(said(4, 2, wanted=2)) == "run.threads: 4, but this network has only 2 partitions"
+    assert said(4, 2, wanted=2) == "run.threads: 4, but run.partitions=2"
+    assert said(1, 3, wanted=8) == "run.partitions: 8, but this network has only 3 partitions"
     assert "run.partitions: 4, but this network is one partition" in str(said(1, 1, wanted=4))
 
 

@@ -63,8 +63,14 @@ def study(tmp_path: Path, *words: str, router: str = "input_queued") -> list[dic
         (("routing=minimal", "traffic=adversarial", "topology=dragonfly_72"), 1 / 8),
         (("routing=par", "traffic=adversarial", "topology=dragonfly_72"), (1 + 1 / 8) / 2),
         (("routing=minimal", "traffic=adversarial", "traffic.shift=4", "topology=dragonfly_1056"), 1 / 32),
-        # 4 terminals of a router send to the next router; detours in the row have two hops.
+        # The 16 terminals of a plane send to the next plane. Each of its 4 routers has one link, or two, to it.
         (("routing=minimal", "traffic=adversarial", HYPERX), 1 / 4),
+        (("routing=minimal", "traffic=adversarial", HYPERX, "topology.links=[1,2]"), 1 / 2),
+        # With detours: 12 links leave the plane.
+        (("routing=omni_war", "traffic=adversarial", HYPERX), 1 / 2),
+        # In a ring of 16, a channel carries 2 flits at load 1; the next plane against the direction is a hop away.
+        (("routing=dimension_order", "traffic=adversarial", "traffic.shift=3", "topology=torus_512",
+          "topology.sizes=[16,4]"), 1 / 2),
         (("routing=up_down", "traffic=uniform", "topology=fat_tree_64"), 1.0),
         # 4 x 4 x 4 routers with 4 terminals: the table of SC'19 scaled from 8 to 4.
         (("routing=dimension_order", "traffic=bit_complement", *CUBE), 1 / 4),

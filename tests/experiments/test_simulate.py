@@ -113,7 +113,7 @@ def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
         ("run.threads=-1", "run.threads: -1"),
         ("run.threads=1025", "run.threads: 1025"),
         ("run.partitions=-1", "run.partitions: -1"),
-        ("run.partitions=65536", "run.partitions: 65536"),
+        ("run.partitions=1025", "run.partitions: 1025"),
         ("run.max_memory_gb=-2", "run.max_memory_gb: -2"),
         ("run.max_memory_gb=nan", "run.max_memory_gb: nan"),
     ],

@@ -40,6 +40,8 @@ struct WorkloadSection {
   std::vector<JobSection> jobs;  // empty: synthetic traffic
 };
 
+inline constexpr u64 kMostPartitions = 1024;  // a partition has its own histograms, wheels and delay lines, some 50 KB
+
 // The configuration. Either traffic or jobs are given.
 struct Config {
   Section topology, router, routing, traffic;
@@ -48,7 +50,8 @@ struct Config {
   double max_memory_gb = 0;                                   // 0: the free memory of the machine
   Values failures = {};                                       // src/failures.hpp
   std::shared_ptr<const tables::ForwardingTable> table = {};  // for routing=table: used instead of an engine
-  // number of partitions (src/partition.hpp); 0: the core chooses it from state size, terminals and flits per cycle
+  // Number of partitions (src/partition.hpp), at most kMostPartitions. 0: the core chooses it from state size,
+  // terminals and flits per cycle.
   u32 partitions = 0;
   std::shared_ptr<const tables::Demand> demand = {};  // for routing=table: traffic whose load the engine balances
   std::shared_ptr<const tables::Demand> traffic_matrix = {};  // for traffic=matrix
