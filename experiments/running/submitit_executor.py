@@ -12,7 +12,8 @@ from typing import Any
 import submitit
 from submitit.core.utils import FailedJobError, UncompletedJobError
 
-from .cores import CORES, share_cores_by
+from ...simcore._cores import CORES
+from .cores import share_cores_by
 from .executor import Executor, WorkerDiedError
 
 _LOOK_SECONDS = 1.0

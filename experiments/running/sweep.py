@@ -14,11 +14,11 @@ from typing import Any
 
 from ...configs import explain
 from ...simcore import ConfigError, CoreError, __version__
+from ...simcore._cores import CORES
 from ..results.cautions import say_cautions
 from ..results.files import DamagedError, require_writable
 from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
-from .cores import CORES
 from .estimate import PICTURE_SECONDS, Estimate
 from .executor import Executor, WorkerDiedError
 from .launcher import HERE, Launcher, runs_at_once
