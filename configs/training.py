@@ -13,7 +13,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
 from .identity import core_failures, core_sections, with_hashed_file, without_later
-from .jobs import file_hash, file_word, has_workload
+from .jobs import file_hash, file_word, has_workload, workload_identity
 from .policies import policy_path
 from .renamed import with_old_keys
 from .schema import Failures
@@ -169,6 +169,8 @@ def training_hash(config: DictConfig) -> str:
             identity[section].pop(key)
     identity["agent"] = with_old_keys(identity["agent"])
     identity["topology"] = with_hashed_file(without_later("topology", identity["topology"]))
+    if has_workload(config):
+        identity["workload"] = workload_identity(identity["workload"])
     path = identity["traffic"].get("file")
     if path and not path.startswith("motif:"):
         identity["traffic"]["file"] = file_hash("traffic.file", path)

@@ -18,6 +18,7 @@ from ..simcore import ConfigError
 from .evaluation.plan import Policy, Scenario, Trial, check_axis, plan, policies_of, scenarios_of
 from .evaluation.play import play
 from .evaluation.study import (
+    OPTIONS,
     WIDTH_OF_FILES,
     Study,
     check_numbers,
@@ -64,7 +65,9 @@ def evaluate(config: DictConfig, study: Study, launcher: Launcher = HERE) -> Non
         CoreError: some runs failed. The files hold the others.
         OSError: a file cannot be read or written.
     """
-    given: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    # Without `run`: the length of a warm-up depends on the routing of each run.
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in OPTIONS])
+    given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
     policies, scenarios, reference = _players(given)
     require_writable(study.directory)
     trials = plan(policies, scenarios, study.common, given["loads"], given["seeds"], study.directory)
@@ -102,7 +105,7 @@ def _write(
     bootstrap = Bootstrap(given["confidence"], given["resamples"])
     names = [policy.name for policy in policies]
     cells = summarise(rows, names, scenarios, given["loads"], given["seeds"], reference, bootstrap)
-    network = _network(next(iter(results.values())), any(scenario.kind == "pattern" for scenario in scenarios))
+    network = _network(list(results.values()), any(scenario.kind == "pattern" for scenario in scenarios))
     about = About(study.command, network, reference, bootstrap.confidence, len(given["seeds"]))
     print_tables(console(WIDTH_OF_FILES), cells, about)
     from .evaluation.figure import draw  # with Matplotlib, which takes long to import
@@ -134,9 +137,12 @@ def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], st
     return policies, scenarios, reference
 
 
-def _network(result: Mapping[str, Any], windows: bool) -> str:
+def _network(results: Sequence[Mapping[str, Any]], windows: bool) -> str:
+    result = results[0]
     run = result["config"]["run"]
-    measured = f", {run['measure_ns']:,.0f} ns measured after {run['warmup_ns']:,.0f} ns" if windows else ""
+    warmups = sorted({one["config"]["run"]["warmup_ns"] for one in results})
+    after = " to ".join(f"{warmup_ns:,.0f}" for warmup_ns in dict.fromkeys((warmups[0], warmups[-1])))
+    measured = f", {run['measure_ns']:,.0f} ns measured after {after} ns" if windows else ""
     if windows and run.get("precision"):
         measured = f", measured until the intervals are within {100 * run['precision']:g} %"
     # All runs have histograms with the same bins.

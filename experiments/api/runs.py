@@ -46,7 +46,7 @@ class Runs(Sequence[Result]):
         found, damaged = results_below(Path(directory))
         if damaged:
             raise damaged[0]
-        found = [(result, where) for result, where in found if "routing" in result["config"]]  # no forwarding tables
+        found = [(result, where) for result, where in found if "kind" not in result]  # no tables, no searches
         if not found:
             raise ConfigError(f"{directory}: no finished run; make some with flitgym.sweep or flitgym-simulate")
         rows = named(row(result, where) for result, where in found)

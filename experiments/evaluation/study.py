@@ -61,11 +61,16 @@ def study_of_app(name: str, config: DictConfig) -> Iterator[Study]:
     directory, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
     choices = hydra.runtime.choices
     common = [f"{group}={choices[group]}" for group in OPTIONS if group in choices]
-    common += [word for word in words if word.lstrip("+~").partition(".")[0] in _COMMON]
+    common += [word for word in words if section_of(word) in _COMMON]
     # Hydra has made the folder already.
     with remove_if_unused(directory), past_hydra():
         refuse_added(config)
         yield Study(directory, common, shlex.join([name, *words]))
+
+
+def section_of(word: str) -> str:
+    """The section of an override, such as `failures` for `failures.links=3` and `failures={links: 3}`."""
+    return word.lstrip("+~").partition("=")[0].partition(".")[0]
 
 
 def as_list(word: str, lists: Mapping[str, str]) -> str:

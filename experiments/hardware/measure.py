@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ...configs import compose
+from ...configs import compose, has_workload
 from ...simcore import ConfigError, Simulation, __version__, registered
 from ..evaluation.plan import Policy
 from ..recording.run import prepared, recorded
@@ -50,6 +50,10 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
 
 def _counts(config: DictConfig, decisions: int) -> dict[str, Any]:
     """Means over the packets of a run."""
+    if has_workload(config):
+        raise ConfigError(
+            f"workload={config.workload.name}: the cost is measured under traffic; leave the workload out"
+        )
     name = config.routing.name
     own = "record" in registered("routing")[name]["params"]
     simulation = prepared(config, {} if own else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
@@ -59,6 +63,8 @@ def _counts(config: DictConfig, decisions: int) -> dict[str, Any]:
     try:
         mask = recorded(simulation, decisions)["mask"]
     except CommandError:
+        if simulation.decision_count > made:
+            raise
         mask = None  # an oblivious routing, whose packets have a single candidate
     simulation.end_window()
     statistics = simulation.statistics()

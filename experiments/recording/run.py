@@ -107,7 +107,8 @@ def recorded(simulation: Simulation, count: int, report: Report = no_report) -> 
         if own.any() or (simulation.decision_count != seen and seen < first + count):
             last, seen = simulation.now, simulation.decision_count
         silent_ns = (simulation.now - last) * simulation.cycle_ns
-        if silent_ns > (_PATIENCE_NS if seen < first + count else _LOOK_NS) or simulation.workload_finished:
+        over = silent_ns > (_PATIENCE_NS if seen < first + count else _LOOK_NS) or simulation.workload_finished
+        if found < count and over:
             raise CommandError(
                 f"only {found:,} of {count:,} decisions have a reward after {simulation.time_ns:,.0f} ns; a decision "
                 "is a packet with several candidates. Use another routing or a higher load, or lower record.decisions"

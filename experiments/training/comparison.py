@@ -10,7 +10,7 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import compose
-from ...simcore import Simulation
+from ...simcore import Simulation, __version__, results_version
 from ..results.files import write_json
 
 _FILE = "baselines.json"
@@ -51,9 +51,8 @@ class Comparison:
         if self._settings.every == 0:
             return
         plain: Any = OmegaConf.to_container(self._settings, resolve=True)
-        asked = hashlib.sha256(
-            json.dumps([plain, self._sections], sort_keys=True, default=_content).encode()
-        ).hexdigest()
+        content = [plain, self._sections, results_version or __version__]
+        asked = hashlib.sha256(json.dumps(content, sort_keys=True, default=_content).encode()).hexdigest()
         known = self._known(asked)
         if known is not None:
             self.baselines = known

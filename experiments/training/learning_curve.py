@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_GROUPS = 10  # groups with distinct styles in a figure
 _POINTS = 100  # of a curve
+_WORLD = ("topology.", "router.", "traffic.", "workload.", "failures.", "worlds")
 _FEW = 12  # points that have markers
 _RESAMPLES = 1000
 
@@ -121,6 +122,10 @@ def _curves(group: "Group", key: str) -> tuple[NDArray[np.float64], NDArray[np.f
 
 
 def _baselines(rows: Sequence[Mapping[str, Any]], metric: str) -> dict[str, float]:
+    """Means over all trainings; empty if they have different worlds."""
+    worlds = {str(sorted((k, str(v)) for k, v in entry.items() if k.startswith(_WORLD))) for entry in rows}
+    if len(worlds) > 1:
+        return {}
     found: dict[str, list[float]] = {}
     for entry in rows:
         for key, value in entry.items():

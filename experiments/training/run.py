@@ -128,6 +128,10 @@ def _train(
         comparison.prepare(progress.say)  # before `Stop`, because Ctrl-C loses nothing here
         stop = resources.enter_context(Stop(getattr(agent, "abandon", None), alone))
         saved = done
+        if done == config.rounds and comparison.due(done, done):  # `evaluation` may be another one than before
+            progress.say("comparing with the baselines")
+            logs[0].amend(comparison.of(agent.policy()))
+            save(done, seconds)
         while done < config.rounds:
             try:
                 metrics = agent.train_round()

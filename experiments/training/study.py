@@ -71,7 +71,8 @@ class TrainingKind(Kind):
         settings = hyperparameters(**_plain(config.agent))
         world = World(world_sections(config), variation(config))
         simulation = world.simulation({**agent_class.routing(settings), "name": "policy"}, config.seed)
-        return Survey(int(simulation.facts()["memory_estimate_bytes"]), 1)
+        networks = getattr(settings, "networks", 1)  # which a training holds at the same time
+        return Survey(networks * int(simulation.facts()["memory_estimate_bytes"]), 1)
 
 
 TRAININGS = TrainingKind()
@@ -137,7 +138,7 @@ def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
 
 
 def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
-    sections = ("agent.", "topology.", "router.", "traffic.", "workload.", "evaluation.", "vary")
+    sections = ("agent.", "topology.", "router.", "traffic.", "workload.", "failures.", "evaluation.", "vary", "worlds")
     chosen = {key: value for key, value in entry.items() if key == "rounds" or key.startswith(sections)}
     # Rows from a table have every column, with null for keys that a training lacks.
     return {k: value for k, value in chosen.items() if value is not None and k.split(".", 1)[0] not in _ALIKE}

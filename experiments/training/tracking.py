@@ -47,8 +47,7 @@ class JsonLines:
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         """Append a line. Numbers that are not finite become null."""
-        row = {key: value if math.isfinite(value) else None for key, value in metrics.items()}
-        line = json.dumps({"round": step, **row})
+        line = json.dumps({"round": step, **_finite(metrics)})
         self.lines.append(line)
         try:
             self._file.write(line + "\n")
@@ -56,11 +55,24 @@ class JsonLines:
             error.filename = error.filename or str(self._path)
             raise
 
+    def amend(self, comparison: Mapping[str, float]) -> None:
+        """Replace the numbers of the last round's comparison, whose names contain `@`."""
+        kept = {key: value for key, value in json.loads(self.lines[-1]).items() if "@" not in key}
+        self.lines[-1] = json.dumps({**kept, **_finite(comparison)})
+        self.close()
+        with atomic_path(self._path) as temporary:
+            temporary.write_text("".join(line + "\n" for line in self.lines))
+        self._file = self._path.open("a", buffering=1)
+
     def close(self) -> None:
         """Close the file."""
         # After a failed write, the same bytes are still buffered and would fail again.
         with suppress(OSError):
             self._file.close()
+
+
+def _finite(metrics: Mapping[str, float]) -> dict[str, float | None]:
+    return {key: value if math.isfinite(value) else None for key, value in metrics.items()}
 
 
 def _set_aside_unless_part(path: Path, lines: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from flitgym.configs import CONFIG_DIR, compose, config_hash
 from flitgym.experiments.evaluate import evaluate
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.plan import Scenario, plan, policies_of, refused, routing_of, scenarios_of
-from flitgym.experiments.evaluation.study import Study
+from flitgym.experiments.evaluation.study import Study, section_of
 from flitgym.experiments.evaluation.summary import Bootstrap, Cell, summarise
 from flitgym.experiments.evaluation.text import About, heads, markdown
 from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
@@ -30,6 +30,11 @@ PAIR = Scenario("pair", "workload", "pair", {})
 BOOTSTRAP = Bootstrap(0.95, 500)
 # Runs of milliseconds.
 SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
+
+
+@pytest.mark.parametrize("word", ["failures.links=3", "failures={links: 3}", "+failures.links=3", "run=steady"])
+def test_every_run_takes_sections_of_the_study(word: str) -> None:
+    assert section_of(word) in {"failures", "run"}
 
 
 def pattern_row(policy: str, seed: int, latency: float | None, packets: int = 100) -> dict[str, Any]:

@@ -249,6 +249,21 @@ def test_restarting_a_finished_training_changes_nothing(tmp_path: Path):
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == kept
 
 
+def test_another_comparison_of_a_finished_training_measures_its_policy_again(tmp_path: Path):
+    words = ["rounds=2", "evaluation.every=2", "evaluation.seeds=[1]", "evaluation.baselines=[minimal]",
+             "evaluation.warmup_ns=500", "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
+    first = quick(tmp_path, *words, "evaluation.loads=[0.2]")
+    trained: list[int] = []
+    second = quick(tmp_path, *words, "evaluation.loads=[0.3]", after_round=trained.append)
+    assert trained == []
+    assert {key for key in first["last"] if "@" in key} == {"latency_ns@0.2", "accepted_load@0.2"}
+    assert {key for key in second["last"] if "@" in key} == {"latency_ns@0.3", "accepted_load@0.3"}
+    assert second["objective"] == second["last"]["latency_ns@0.3"] / second["baselines"]["minimal"]["latency_ns@0.3"]
+    assert second["last"]["reward"] == first["last"]["reward"]
+    assert read_progress(tmp_path / "progress.jsonl")[-1] == second["last"]
+    assert quick(tmp_path, *words, "evaluation.loads=[0.3]") == second
+
+
 def explode(self: dqn.Agent, batch: dict[str, torch.Tensor]) -> float:
     if self.round >= 2:
         batch = {**batch, "reward": batch["reward"] * float("inf")}

@@ -130,6 +130,13 @@ def test_groups_are_trainings_that_differ_only_in_their_seed(tmp_path: Path) -> 
     assert gather_trainings(tmp_path / "nothing") == []
 
 
+def test_trainings_on_other_networks_are_other_groups() -> None:
+    common = {"agent.name": "dqn", "topology.name": "dragonfly", "objective": 1.0}
+    rows = [{**common, "failures.links": links, "seed": seed} for links in (0, 0.1) for seed in (1, 2)]
+    rows.append({**common, "worlds": "{a: {}}", "seed": 1})
+    assert [len(group.rows) for group in grouped(rows)] == [2, 2, 1]
+
+
 def test_objective() -> None:
     rows = [{"round": k, "reward": -float(k), "latency_ns@0.2": 500.0, "latency_ns@0.4": None} for k in range(1, 21)]
     rows[-1] |= {"latency_ns@0.2": 400.0, "latency_ns@0.4": 900.0}

@@ -68,10 +68,11 @@ def draw_panel(ax: Axes, rows: Sequence[Row], load: float) -> None:
 def course(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Time in us, and latency in ns within the window, [seeds, intervals]."""
     end = min(event_of(row).end for row in rows)
-    time = np.array(rows[0]["series.time_ns"], dtype=float) / 1000
-    kept = time <= end
-    latency = [np.array(row["series.latency_mean_ns"], dtype=float)[: time.size][kept] for row in rows]
-    return time[kept], np.array(latency)
+    times = [np.array(row["series.time_ns"], dtype=float) / 1000 for row in rows]  # a run ends when it has drained
+    latency = [
+        np.array(row["series.latency_mean_ns"], dtype=float)[time <= end] for row, time in zip(rows, times, strict=True)
+    ]
+    return times[0][times[0] <= end], np.array(latency)
 
 
 def event_of(row: Row) -> Event:
