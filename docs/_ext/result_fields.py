@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 FIELDS: list[tuple[str, str]] = [
-    ("offered_load", "configured flits per terminal and flit time, the mean over the window; null with a workload"),
+    (
+        "offered_load",
+        "configured flits per terminal and flit time, the mean over the window and over all terminals, "
+        "also those that a pattern leaves silent; null with a workload",
+    ),
     ("accepted_load", "received flits per terminal and flit time in the window"),
     ("packet_latency_*_ns", "latency of the packets received in the window, from `latency_reference` on"),
     (

@@ -37,6 +37,26 @@ def hash_of(sim: Simulation) -> str:
     return sim.state_hash()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "share"),
+    [
+        ({"name": "random_bisection"}, 1 / 2),
+        ({"name": "flows", "sources": [0, 7, 9], "destinations": [3, 1, 2]}, 3 / 72),
+    ],
+)
+def test_silent_terminals_offer_nothing(pattern: dict[str, Any], share: float) -> None:
+    simulation = Simulation(
+        {"topology": "dragonfly", "routing": "minimal", "router": {"name": "vc_router"}, "seed": 1,
+         "traffic": {**pattern, "load": 0.1}}
+    )  # fmt: skip
+    share *= 72 / simulation.facts()["terminals"] if pattern["name"] == "flows" else 1
+    simulation.begin_window()
+    simulation.run(20_000)
+    numbers = simulation.statistics()
+    assert numbers["offered_load"] == pytest.approx(0.1 * share)
+    assert numbers["accepted_load"] == pytest.approx(numbers["offered_load"], rel=0.05)
+
+
 def test_one_matrix_in_every_form(matrix: Matrix, tmp_path: Path) -> None:
     wanted = hash_of(simulation(matrix))
     np.save(tmp_path / "rates.npy", matrix)

@@ -42,6 +42,9 @@ u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32
 u32 round_size(const Network&, const ComponentData& own, u64, u32 terminal, u32) {
   return static_cast<const Flows&>(own).to[terminal] != kNone;
 }
+double sends(const Network&, const ComponentData& own, u32 terminal) {
+  return static_cast<const Flows&>(own).to[terminal] != kNone;
+}
 
 const Register<TrafficSpec> entry({
     .name = "flows",
@@ -55,6 +58,7 @@ const Register<TrafficSpec> entry({
     .setup = setup,
     .destination = destination,
     .round_size = round_size,
+    .share = sends,
 });
 
 }  // namespace
