@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <sstream>
 
 #include "simcore/error.hpp"
@@ -55,6 +57,15 @@ bool convert(Type type, const Value& given, Value& out) {
   return false;
 }
 
+// Six digits, or as many more as it takes to be read as the same number.
+std::string digits_of(double x) {
+  char text[32];
+  for (int digits = 6;; digits++) {
+    std::snprintf(text, sizeof text, "%.*g", digits, x);
+    if (digits == 17 || std::strtod(text, nullptr) == x) return text;
+  }
+}
+
 // A value for a message; long lists and texts are cut.
 std::string shown(const Value& value) {
   constexpr std::size_t kMost = 200;
@@ -68,12 +79,12 @@ std::string to_string(const Value& value) {
   std::ostringstream out;
   if (const auto* b = std::get_if<bool>(&value)) out << (*b ? "true" : "false");
   else if (const auto* i = std::get_if<i64>(&value)) out << *i;
-  else if (const auto* d = std::get_if<double>(&value)) out << *d;
+  else if (const auto* d = std::get_if<double>(&value)) out << digits_of(*d);
   else if (const auto* s = std::get_if<std::string>(&value)) out << *s;
   else {
     out << '[';
     const auto& items = std::get<std::vector<double>>(value);
-    for (std::size_t k = 0; k < items.size(); k++) out << (k ? ", " : "") << items[k];
+    for (std::size_t k = 0; k < items.size(); k++) out << (k ? ", " : "") << digits_of(items[k]);
     out << ']';
   }
   return out.str();

@@ -286,9 +286,9 @@ void choose_slot(const Network& net, const State& s, const Packet& p, const floa
   double part[kMostSlots], sum = 0;
   for (u32 k = 0; k < count; k++)
     sum += part[k] = temperature > 0 ? std::exp((double{scores[k]} - double{scores[best]}) / temperature) : k == best;
-  double left = unit(routing::route_draw(net, p, 1)) * sum;
-  if (epsilon > 0 && unit(routing::route_draw(net, p, 0)) < epsilon) {
-    chosen = below(routing::route_draw(net, p, 2), count);
+  double left = unit(routing::select_draw(net, p, 1)) * sum;
+  if (epsilon > 0 && unit(routing::select_draw(net, p, 0)) < epsilon) {
+    chosen = below(routing::select_draw(net, p, 2), count);
   } else if (temperature > 0) {
     for (chosen = 0; chosen + 1 < count && left >= part[chosen]; chosen++) left -= part[chosen];
   }

@@ -39,7 +39,11 @@ class Hops {
   template <class Visit>
   void each_nearer(u32 router, u32 to, const std::vector<u32>& hops, Visit&& visit) const {
     if (known_) {
-      each_minimal(net_, g_, router, to, [&](u32 k) { visit(net_.port(router, k)); });
+      // With parallel links between groups, a minimal port may lead to a router as far away as this one.
+      each_minimal(net_, g_, router, to, [&](u32 k) {
+        const u32 port = net_.port(router, k);
+        if (hops[net_.next_router(port)] < hops[router]) visit(port);
+      });
       return;
     }
     each_link(net_, g_, router, [&](u32 k) {

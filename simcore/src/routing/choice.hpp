@@ -11,6 +11,12 @@ inline u64 route_draw(const Network& net, const Packet& p, u32 k) {
   return draw(net.seed, u64{p.source} << 32 | p.sequence, kDrawRoute + 16u * p.hops + k);
 }
 
+// The same for the choice among candidates. Relations draw the candidates from the stream above, and the choice must
+// not depend on the numbers that made them.
+inline u64 select_draw(const Network& net, const Packet& p, u32 k) {
+  return mix64(route_draw(net, p, k) ^ 0x9e3779b97f4a7c15ull);
+}
+
 struct Hop {
   u32 port;  // router-local
   u32 vc_class;

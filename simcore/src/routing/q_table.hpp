@@ -173,6 +173,15 @@ inline bool is_column(const Network& net, u32 router, u32 column) {
   return k < net.radix && net.is_link(net.port(router, k));
 }
 
+// Routings of the Dragonfly count columns from the first port behind the terminals. It must be a link on every router.
+inline void need_links_behind(const Network& net, const std::string& routing, u32 terminals) {
+  for (u32 r = 0; r < net.routers; r++)
+    if (net.first_link[r] != terminals)
+      throw ConfigError("routing." + routing + ": router " + std::to_string(r) + " has no link at port " +
+                        std::to_string(terminals) + "; use groups of at least two routers, or links at all global " +
+                        "ports");
+}
+
 // Declares the table and lists the used ports. Called from a routing's setup; `initialise` calls fill_table().
 inline void shape_table(Network& net, QRule& rule, u32 rows, std::string meaning,
                         void (*initialise)(const Network&, State&)) {

@@ -113,6 +113,8 @@ void check_sizes(const ChannelGraph& g, const ForwardingTable& table) {
                             : table.port.size() != entries)
     throw ConfigError(where(table) + "the sizes of its arrays do not match " + own + " with " +
                       std::to_string(1u << table.lmc) + " addresses each");
+  if (table.source_routed() && (table.route_first.front() != 0 || !std::ranges::is_sorted(table.route_first)))
+    throw ConfigError(where(table) + "its routes do not follow one another: the first entries must rise from 0");
   if (table.layer.size() != rows * table.destinations())
     throw ConfigError(where(table) + "it has " + std::to_string(table.layer.size()) + " layer entries; expected " +
                       std::to_string(rows * table.destinations()));

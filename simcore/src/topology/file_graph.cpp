@@ -125,6 +125,7 @@ void wire(const Params& params, Wiring& w) {
     worked();
     note(u64{c.a} << 32 | c.b), note(u64{c.a_port} << 32 | c.b_port), note(std::bit_cast<u64>(c.latency_ns)),
         note(std::bit_cast<u64>(c.bandwidth_gb_per_s));
+    if (c.kind == "global") note(1);  // the kind decides latency and bandwidth where the file gives none
     const u32 host = fabric.nodes[c.a].host ? c.a : fabric.nodes[c.b].host ? c.b : kNone;
     if (host != kNone) cable_of[host] = &c;
     else

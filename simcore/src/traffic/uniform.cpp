@@ -10,9 +10,11 @@ struct Uniform : ComponentData {
   bool self = true;
 };
 
-std::shared_ptr<const ComponentData> setup(const Params& params, const Network&) {
+std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto data = std::make_shared<Uniform>();
   data->self = params.boolean("self");
+  if (!data->self && net.terminals < 2)
+    throw ConfigError("traffic.uniform.self: a network with one terminal has no other destination; use true");
   return data;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "routing/choice.hpp"
 #include "support/policies.hpp"
 
 using namespace scenes;
@@ -140,6 +141,26 @@ TEST(epsilon_and_temperature_by_their_formula) {
     for (const double temperature : {0.0, 0.2, 1.0, 50.0})
       if (epsilon > 0 || temperature > 0) Draws()(epsilon, temperature, 8000);
   Draws()(0, 1e-3, 100);  // so cold that only the best remains
+}
+
+// Relations draw intermediate routers with the same packet and hop. The choice of a slot must not depend on these
+// draws: packets with a small draw explore any of the slots.
+TEST(the_choice_of_a_slot_is_independent_of_the_draws_of_candidates) {
+  const auto net = build(seam_on_dragonfly(policy("flat", {})));
+  u32 small = 0, explored = 0;
+  double sum = 0;
+  for (u32 n = 0; n < 40000; n++) {
+    Packet p{};
+    p.source = 2;
+    p.sequence = n;
+    const double choice = unit(routing::select_draw(*net, p, 0));
+    explored += choice < 0.05;
+    if (unit(routing::route_draw(*net, p, 0)) >= 0.05) continue;
+    small++;
+    sum += choice;
+  }
+  CHECK_NEAR(explored, 2000, 5 * std::sqrt(2000));
+  CHECK_NEAR(sum / small, 0.5, 5 * std::sqrt(1 / 12.0 / small));
 }
 
 // Training may change both between two runs.

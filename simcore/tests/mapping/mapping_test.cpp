@@ -181,6 +181,31 @@ TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
   }
 }
 
+// The congestion is a sum over flows, so the mean over all flows is the sum of the means of single receivers. Groups of
+// this Dragonfly are joined by four links each.
+TEST(mapping_congestion_adds_up_over_receivers) {
+  const auto net = network({"dragonfly",
+                            {{"terminals_per_router", i64{1}},
+                             {"routers_per_group", i64{4}},
+                             {"global_ports", i64{2}},
+                             {"groups", i64{3}}}});
+  const std::vector<u32> at = numbers(net->terminals);
+  const auto to_all = [&](u32 first_receiver, u32 end_receiver) {
+    workload::CommunicationMatrix m;
+    m.ranks = net->terminals;
+    m.first = {0};
+    for (u32 r = 0; r < m.ranks; r++) {
+      for (u32 to = first_receiver; to < end_receiver; to++)
+        if (to != r) m.peer.push_back(to), m.bytes.push_back(1);
+      m.first.push_back(m.peer.size());
+    }
+    return mapping::quality_on_minimal_paths(*net, m, at);
+  };
+  double sum = 0;
+  for (u32 to = 0; to < net->terminals; to++) sum += to_all(to, to + 1).mean_congestion;
+  CHECK_NEAR(to_all(0, net->terminals).mean_congestion, sum, 1e-9);
+}
+
 TEST(mapping_congestion_is_over_the_bandwidth) {
   Values router = input_queued();
   router["link_bandwidth_gb_per_s_local"] = 64.0;  // half of a terminal's

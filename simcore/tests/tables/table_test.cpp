@@ -91,6 +91,17 @@ tables::ForwardingTable random_table(const tables::ChannelGraph& g, u32 layers, 
 
 }  // namespace
 
+TEST(routes_that_do_not_follow_one_another_are_refused) {
+  const tables::ChannelGraph g = graph_of(hyperx_section({3, 2}, 1));
+  const tables::ForwardingTable whole = as_routes(g, tables::make_table("test", {"min_hop", {}, nullptr}, g));
+  tables::check_table(g, whole);
+  for (const auto& [at, value] : {std::pair<std::size_t, u64>{0, 1}, {1, u64{1} << 60}, {5, 1000}}) {
+    tables::ForwardingTable damaged = whole;
+    damaged.route_first[at] = value;
+    CHECK_THROWS(ConfigError, tables::check_table(g, damaged), "do not follow one another");
+  }
+}
+
 TEST(channel_graph_is_the_network) {
   const tables::ChannelGraph g = graph_of(hyperx_section({12, 8}, 7));
   CHECK_EQ(g.switches, 96u);

@@ -81,6 +81,17 @@ TEST(phases_have_their_patterns) {
   CHECK_NEAR(packets, 72 * 5000 * 0.3, 5 * 6 * std::sqrt(72 * 5000 * 0.05));
 }
 
+TEST(phases_keep_all_digits) {
+  const auto net =
+      build(scene(phases("permutation permutation_seed=1234567 duration_ns=400; "
+                         "permutation permutation_seed=1234568 duration_ns=400")));
+  CHECK_EQ(net->patterns.size(), 2u);
+  CHECK_EQ(to_string(Value{1234568.0}), "1234568");
+  CHECK_EQ(to_string(Value{0.5000001}), "0.5000001");
+  CHECK_EQ(to_string(Value{0.1}), "0.1");
+  CHECK_EQ(to_string(Value{1e6}), "1e+06");
+}
+
 // Fixed intervals are stretched over a change, so the number of packets is that of the mean load.
 TEST(phases_with_fixed_intervals) {
   const auto net = build(scene(phases("uniform load=0.2 duration_ns=1000; uniform load=0.5 duration_ns=1000",

@@ -17,7 +17,7 @@ void route(const Network& net, State& s, Batch& b) {
   make_decisions(net, s, b);
   for (u32 j = 0; j < b.decisions.count; j++) {
     const Packet& p = s.packets[b.packet[b.decisions.request[j]]];
-    b.decisions.chosen[j] = below(route_draw(net, p, 0), b.decisions.slot_count[j]);
+    b.decisions.chosen[j] = below(select_draw(net, p, 0), b.decisions.slot_count[j]);
     b.decisions.log_probability[j] = kLogOneIn[b.decisions.slot_count[j]];
   }
   settle_decisions(net, s, b);

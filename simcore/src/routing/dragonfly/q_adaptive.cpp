@@ -199,6 +199,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<Rule>();
   read_rates(params, *rule);
   rule->q_thld2 = params.real("q_thld2");
+  need_links_behind(net, "q_adaptive", as_dragonfly(net).p);
   shape_table(net, *rule, (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive: (destination group without own, source slot) x non-terminal port", initialise);
   if (params.text("generator") == "xorshift") rule->generators = declare_generators(net);

@@ -87,6 +87,7 @@ void initialise(const Network& net, State& s) {
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<QRule>();
   read_described(params, *rule);
+  need_links_behind(net, "q_adaptive_corrected", as_dragonfly(net).p);
   shape_table(net, *rule, 2 * (as_dragonfly(net).g - 1) * as_dragonfly(net).p,
               "q_adaptive_corrected: (source or intermediate group, destination group without own, source slot) x "
               "non-terminal port",

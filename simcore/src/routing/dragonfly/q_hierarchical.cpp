@@ -148,6 +148,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<QRule>();
   read_described(params, *rule);
   const Dragonfly& df = as_dragonfly(net);
+  need_links_behind(net, "q_hierarchical", df.p);
   shape_table(net, *rule, df.g - 1 + df.a,
               "q_hierarchical: (destination group without own; then router of the own group) x non-terminal port",
               initialise);

@@ -32,6 +32,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+double highest_of(const std::vector<double>& loads) {
+  return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
+}
+
 // A set of small numbers from which a random member can be drawn.
 class RandomSet {
  public:
@@ -170,7 +174,7 @@ class LowerIndex final : public Search {
   }
 
  private:
-  double highest() const { return *std::max_element(routes_.loads().begin(), routes_.loads().end()); }
+  double highest() const { return highest_of(routes_.loads()); }
   double over(double load) const { return std::max(0.0, load - target_); }
   void aim() {
     constexpr double kReach = 0.03;  // fraction of the distance to the mean load
@@ -238,7 +242,7 @@ class FewerConflicts final : public Search {
                  "the loads of " + std::to_string(g.channels) + " channels by " + std::to_string(g.switches) +
                      " source switches");
     from_.assign(std::size_t{g.channels} * g.switches, 0);
-    highest_ = *std::max_element(routes.loads().begin(), routes.loads().end());
+    highest_ = highest_of(routes.loads());
     for (u32 d = 0; d < destinations; d++)
       for (u32 s = 0; s < g.switches; s++) {
         const double own = routes.passes(s, d) ? routes.own(s, d) : 0;
