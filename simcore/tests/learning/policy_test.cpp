@@ -224,7 +224,7 @@ TEST(golden_hashes_with_a_seam) {
                         sc19(), 0.5),
          0x526bd373cf5b2f8cull},
         {"random, dragonfly", seam_on_dragonfly({"random", {{"record", i64{512}}, {"slots", i64{3}}}}, sc22(), 0.5),
-         0x3519bf65976c89c0ull}}) {
+         0xb86875b4b0d37bc8ull}}) {
     Simulation sim(scene.config);
     for (std::size_t k = 0; k < sim.state().weights.size(); k++) sim.state().weights[k] = weight_of(1, k);
     sim.run(2000);
