@@ -61,7 +61,7 @@ class Sweep:
         self.runs += planned
         if (different := len({run.directory for run in planned})) < len(planned):
             print(
-                f"{self.name}: warning: {len(planned)} runs have only {different} different configurations. Keys that "
+                f"{self.name}: warning: some runs are equal, {different} of {len(planned)} are different. Keys that "
                 "change no number, such as run.threads and run.partitions, make no run of their own",
                 file=sys.stderr,
                 flush=True,
