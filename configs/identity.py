@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,8 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _MOST_THREADS, _MOST_PARTITIONS = 1024, 1024  # the core's limits
 _LONGEST_NAME = 255  # bytes, the limit of file systems
-_FILES_OF_ROUTING = ("path", "file", "demand")  # a policy, a forwarding table, its traffic matrix
+# Keys of files. Those of a routing are a policy, a forwarding table and its traffic matrix.
+_FILES = {"topology": ("file",), "routing": ("path", "file", "demand"), "traffic": ("file",)}
 _COMPONENTS = ("topology", "router", "routing")
 
 
@@ -129,26 +130,21 @@ def config_hash(config: Mapping[Any, Any]) -> str:
             identity[section] = without_later(section, identity[section])
     if run["load_q_table"] is not None:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
-    for key in _FILES_OF_ROUTING:
-        path = identity["routing"].get(key)
-        if path and not path.startswith("motif:"):
-            content = without_provenance if key == "path" else None
-            identity["routing"] = {**identity["routing"], key: file_hash(f"routing.{key}", path, content)}
-    path = identity.get("traffic", {}).get("file")
-    if path and not path.startswith("motif:"):
-        identity["traffic"] = {**identity["traffic"], "file": file_hash("traffic.file", path)}
-    identity["topology"] = with_hashed_file(identity["topology"])
+    for section, keys in _FILES.items():
+        if section in identity:
+            identity[section] = with_hashed_files(section, identity[section], keys)
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def with_hashed_file(topology: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `topology` with the hash of its file instead of the path.
+def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[str] = ("file",)) -> dict[str, Any]:
+    """The values of a section with hashes of files instead of their paths. `motif:halo3d` is not a file.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: a file cannot be read.
     """
-    path = topology.get("file")
-    return {**topology, "file": file_hash("topology.file", path)} if path else dict(topology)
+    paths = {key: values[key] for key in keys if values.get(key) and not values[key].startswith("motif:")}
+    content = {"path": without_provenance}
+    return {**values, **{key: file_hash(f"{section}.{key}", path, content.get(key)) for key, path in paths.items()}}
 
 
 def without_later(section: str, values: Mapping[str, Any]) -> dict[str, Any]:

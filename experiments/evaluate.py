@@ -140,8 +140,8 @@ def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], st
 def _network(results: Sequence[Mapping[str, Any]], windows: bool) -> str:
     result = results[0]
     run = result["config"]["run"]
-    warmups = sorted({one["config"]["run"]["warmup_ns"] for one in results})
-    after = " to ".join(f"{warmup_ns:,.0f}" for warmup_ns in dict.fromkeys((warmups[0], warmups[-1])))
+    warmups = [one["config"]["run"]["warmup_ns"] for one in results]
+    after = " to ".join(f"{end:,.0f}" for end in sorted({min(warmups), max(warmups)}))
     measured = f", {run['measure_ns']:,.0f} ns measured after {after} ns" if windows else ""
     if windows and run.get("precision"):
         measured = f", measured until the intervals are within {100 * run['precision']:g} %"

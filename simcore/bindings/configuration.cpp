@@ -272,6 +272,13 @@ py::dict without_objects(const py::dict& given, Config& config) {
   return out;
 }
 
+u64 to_count(const std::string& key, const py::object& given, u64 most, const std::string& range) {
+  const bool integer = py::isinstance<py::int_>(given) && !py::isinstance<py::bool_>(given);
+  if (!integer || given < py::int_(0) || given > py::int_(most))
+    throw ConfigError(key + ": " + shown(given) + " is not an integer from 0 to " + range);
+  return given.cast<u64>();
+}
+
 }  // namespace
 
 Config to_config(const py::object& mapping) {
@@ -295,13 +302,10 @@ Config to_config(const py::object& mapping) {
   } else {
     config.traffic = to_section(given, "traffic", "");
   }
-  if (given.contains("seed")) {
-    const py::object seed = given["seed"];
-    const bool integer = py::isinstance<py::int_>(seed) && !py::isinstance<py::bool_>(seed);
-    if (!integer || seed.attr("__lt__")(0).cast<bool>() || seed.attr("bit_length")().cast<int>() > 63)
-      throw ConfigError("seed: " + shown(seed) + " is not an integer from 0 to 2^63 - 1");
-    config.seed = seed.cast<u64>();
-  }
+  if (given.contains("seed")) config.seed = to_count("seed", given["seed"], (u64{1} << 63) - 1, "2^63 - 1");
+  if (given.contains("partitions"))
+    config.partitions =
+        static_cast<u32>(to_count("partitions", given["partitions"], kMostPartitions, "1024; 0 = the core chooses"));
   if (given.contains("failures") && !given["failures"].is_none()) config.failures = to_failures(given["failures"]);
   if (given.contains("record") && !given["record"].is_none()) config.record = to_values("record", given["record"]);
   if (given.contains("max_memory_gb")) {
@@ -310,13 +314,6 @@ Config to_config(const py::object& mapping) {
         (py::isinstance<py::int_>(most) && !py::isinstance<py::bool_>(most)) || py::isinstance<py::float_>(most);
     if (!number) throw ConfigError("max_memory_gb: " + shown(most) + " is not a number from 0; 0 = all free memory");
     config.max_memory_gb = to_real("max_memory_gb", most);
-  }
-  if (given.contains("partitions")) {
-    const py::object parts = given["partitions"];
-    const bool integer = py::isinstance<py::int_>(parts) && !py::isinstance<py::bool_>(parts);
-    if (!integer || parts.attr("__lt__")(0).cast<bool>() || parts.attr("__gt__")(kMostPartitions).cast<bool>())
-      throw ConfigError("partitions: " + shown(parts) + " is not an integer from 0 to 1024; 0 = the core chooses");
-    config.partitions = parts.cast<u32>();
   }
   return config;
 }

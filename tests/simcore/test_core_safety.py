@@ -1,10 +1,8 @@
 """Misuse that must raise an error: uninitialised objects, writes to arrays, threads and forks, numbers out of range."""
 
 import contextlib
-import copy
 import gc
 import os
-import pickle
 import signal
 import threading
 import time
@@ -482,25 +480,6 @@ def test_threads_give_the_same_state_also_in_a_forked_process() -> None:
     assert holds_in_a_child(play)
     assert play()
     assert two.fork().threads == 2
-
-
-def test_a_network_has_the_partitions_that_its_configuration_asks_for() -> None:
-    one, three = Simulation({**LARGE, "partitions": 1}), Simulation({**LARGE, "partitions": 3})
-    assert (one.facts()["partitions"], three.facts()["partitions"]) == (1, 3)
-    three.threads = 3
-    for simulation in (one, three):
-        simulation.run(300)
-    assert three.statistics() == one.statistics()
-    again = Simulation(three.configuration())
-    again.restore(three.snapshot())
-    assert again.state_hash() == three.state_hash()
-    assert three.state_hash() == copy.deepcopy(three).state_hash() == pickle.loads(pickle.dumps(three)).state_hash()
-
-
-@pytest.mark.parametrize("partitions", [-1, True, "2", 2.5, None, 1025, 1 << 40])
-def test_bad_numbers_of_partitions_are_refused(partitions: object) -> None:
-    with pytest.raises(ConfigError, match=r"partitions: .*0 to 1024"):
-        Simulation({**LARGE, "partitions": partitions})
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, "2", 2.5, None, 5000, 1 << 40])

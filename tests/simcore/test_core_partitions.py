@@ -1,0 +1,28 @@
+"""The number of partitions that a configuration asks for."""
+
+import copy
+import pickle
+
+import pytest
+from flitgym.simcore import ConfigError, Simulation
+
+LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uniform", "load": 0.3}, "seed": 1}
+
+
+def test_a_network_has_the_partitions_that_its_configuration_asks_for() -> None:
+    one, three = Simulation({**LARGE, "partitions": 1}), Simulation({**LARGE, "partitions": 3})
+    assert (one.facts()["partitions"], three.facts()["partitions"]) == (1, 3)
+    three.threads = 3
+    for simulation in (one, three):
+        simulation.run(300)
+    assert three.statistics() == one.statistics()
+    again = Simulation(three.configuration())
+    again.restore(three.snapshot())
+    assert again.state_hash() == three.state_hash()
+    assert three.state_hash() == copy.deepcopy(three).state_hash() == pickle.loads(pickle.dumps(three)).state_hash()
+
+
+@pytest.mark.parametrize("partitions", [-1, True, "2", 2.5, None, 1025, 1 << 40])
+def test_bad_numbers_of_partitions_are_refused(partitions: object) -> None:
+    with pytest.raises(ConfigError, match=r"partitions: .*0 to 1024"):
+        Simulation({**LARGE, "partitions": partitions})
