@@ -55,8 +55,8 @@ class Simulation(_core.Simulation):
             0 means the memory that the machine has free. `facts()["memory_estimate_bytes"]` is the estimated need.
 
             `partitions` is the number of parts of the network that threads can run in parallel. The default 0 lets the
-            core choose it. Statistics are equal for every number (`docs/simulate.md` has two exceptions),
-            `state_hash()` is not. Routings with `allocation=sequential` always have the core's number.
+            core choose it. The number changes the state hash but no statistic, except two that `docs/simulate.md` names.
+            Routings with `allocation=sequential` always have the core's number.
 
     `threads` (default 1) is the number of threads that run() and drain() use for this network. A large network is cut
     into `facts()["partitions"]` partitions, which run in parallel; the resulting state does not depend on the number of
