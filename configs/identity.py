@@ -37,7 +37,7 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _MOST_THREADS, _MOST_PARTITIONS = 1024, 1024  # the core's limits
 _LONGEST_NAME = 255  # bytes, the limit of file systems
-# Keys of files. Those of a routing are a policy, a forwarding table and its traffic matrix.
+# Keys of files. The files of a routing are a policy, a forwarding table and its traffic matrix.
 _FILES = {"topology": ("file",), "routing": ("path", "file", "demand"), "traffic": ("file",)}
 _COMPONENTS = ("topology", "router", "routing")
 
