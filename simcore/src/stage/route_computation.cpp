@@ -255,6 +255,9 @@ void apply_all(Frame& f, u32 begin, u32 end) {
   u32* const resting = f.resting;
   const u32 first_router = f.range.first_router, request_mask = net.request_mask, depth = net.router.output_depth;
   const bool withheld = !kPlain && withholds(f);
+  if (!kPlain && net.accounted_jobs)
+    for (u32 i = begin; i < end; i++)
+      workload::prefetch_output(net, s, (ids[i] >> shift) << radix_shift | out_ports[i]);
   for (u32 i = begin; i < end; i++) {
     const u32 v = ids[i], router = v >> shift, bit = v & ((1u << shift) - 1), out_port = out_ports[i],
               output = router << radix_shift | out_port;

@@ -25,6 +25,7 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (learns) __builtin_prefetch(&s.details[packet_of(ahead.flit)], 1);
     if (ahead.vc < net.input_vc_count()) __builtin_prefetch(&input_vcs[ahead.vc], 1);
+    if (net.accounted_jobs) workload::prefetch_queued(net, s, ahead.vc);
 
     const FlitEvent e = items[n & mask];
     if (follows && !follow_arrival(f, e)) [[unlikely]]
@@ -111,13 +112,19 @@ void traversal_of_packets(Frame& f) {
   f.part.ports_due.take(f.now, f.w.ids);
   if (f.w.ids.empty()) return;
   const u32 count = static_cast<u32>(f.w.ids.size());
-  f.w.ids.resize(count + kAhead, f.w.ids.back());  // the added ids are only prefetched
+  // The added ids are only prefetched. They are ports that are due in the next cycle, as far as there are any.
+  f.w.ids.resize(count + kAhead, f.w.ids.back());
+  f.part.ports_due.peek(f.now + 1, f.w.ids.data() + count, kAhead);
   const u32* const due = f.w.ids.data();
   for (u32 i = 0; i < count; i++) {
     const u32 ahead = due[i + kAhead];
     __builtin_prefetch(&f.s.ports[ahead], 1);
     __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)], 1);
     if (f.net.vcs > 2) __builtin_prefetch(&f.s.output_vcs[f.net.vc_id(ahead, 0)] + 3, 1);
+    if (f.net.accounted_jobs && ahead < f.net.router_ports) {
+      workload::prefetch_output(f.net, f.s, ahead);
+      workload::prefetch_downstream(f.net, f.s, f.net.vc_id(ahead, 0));
+    }
     const u32 packet = probably_next(f, due[i + kAhead / 2]);
     __builtin_prefetch(&f.s.packets[packet], 1);
     __builtin_prefetch(&f.s.next[packet]);
