@@ -149,19 +149,22 @@ class Rollouts:
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
         """Random transitions from the rings, an equal number from each network.
 
+        If the networks do not divide `count`, random networks give one more.
+
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
             `log_probability` [n]. n is `count`, or less while a network has no transition yet. Without any transition
             the result is empty.
         """
         parts = []
-        share = -(-count // len(self.rings))
-        for ring in self.rings:
-            kept = ring.kept
-            if kept:
+        least, rest = divmod(count, len(self.rings))
+        more = set(torch.randperm(len(self.rings), generator=generator)[:rest].tolist()) if rest else set()
+        for k, ring in enumerate(self.rings):
+            kept, share = ring.kept, least + (k in more)
+            if kept and share:
                 numbers = kept.start + torch.randint(len(kept), (share,), generator=generator)
                 parts.append(_tensors(ring.pick(numbers.numpy(), _SAMPLED)))
-        return {name: column[:count] for name, column in _joined(parts).items()}
+        return _joined(parts)
 
     def take(self) -> dict[str, Tensor]:
         """The transitions recorded since the last call, in order, network by network.

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import secrets
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -93,7 +94,7 @@ def _set_aside_unless_part(path: Path, lines: Sequence[str]) -> None:
 
 
 class _Wandb:
-    def __init__(self, directory: Path, config: Mapping[str, Any], project: str, online: bool) -> None:
+    def __init__(self, directory: Path, config: Mapping[str, Any], project: str, online: bool, continues: bool) -> None:
         import wandb
 
         settings = wandb.Settings(silent=True)
@@ -101,8 +102,7 @@ class _Wandb:
             "project": project,
             "name": directory.name,
             "dir": str(directory),
-            # A training that continues is the same run.
-            "id": directory.name[-64:],
+            "id": _wandb_id(directory / "wandb_id.txt", continues),
             "resume": "allow",
             "config": dict(config),
             "settings": settings,
@@ -120,6 +120,14 @@ class _Wandb:
 
     def close(self) -> None:
         self._run.finish()
+
+
+def _wandb_id(path: Path, continues: bool) -> str:
+    """The id of the run in W&B. A training that continues is the same run; any other training is a new one."""
+    if continues and path.exists():
+        return path.read_text().strip()
+    path.write_text(new := secrets.token_hex(8))
+    return new
 
 
 class _TensorBoard:
@@ -158,7 +166,7 @@ def trackers(
     try:
         if to == "wandb":
             os.environ.setdefault("WANDB_SILENT", "true")
-            chosen.append(_Wandb(directory, config, project, online))
+            chosen.append(_Wandb(directory, config, project, online, bool(lines)))
         elif to == "tensorboard":
             chosen.append(_TensorBoard(directory, len(lines)))
     except ModuleNotFoundError as error:

@@ -3,6 +3,7 @@
 import builtins
 import itertools
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -72,6 +73,16 @@ def test_a_study_is_read_from_its_folder(runs: flitgym.Runs, folder: Path, tmp_p
     )
     with pytest.raises(flitgym.ConfigError, match="no finished run"):
         flitgym.Runs.read(tmp_path)
+
+
+def test_reading_leaves_searches_out(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "other", tmp_path / "study")
+    (one,) = (tmp_path / "study").glob("*/result.json")
+    result = {key: value for key, value in json.loads(one.read_text()).items() if not key.startswith("checksum")}
+    search = tmp_path / "study/search/result.json"
+    search.parent.mkdir()
+    search.write_text(json.dumps({**result, "kind": "saturation"}))
+    assert len(flitgym.Runs.read(tmp_path / "study")) == 1
 
 
 def test_table_and_frame(runs: flitgym.Runs, monkeypatch: pytest.MonkeyPatch) -> None:

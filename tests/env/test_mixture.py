@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from flitgym.agents.dqn import Config
@@ -70,6 +71,28 @@ def test_goes_on_from_its_state_in_the_same_way():
         of.run(100, layers(of))
     assert two.members == one.members
     assert [s.state_hash() for s in one.simulations] == [s.state_hash() for s in two.simulations]
+
+
+class Rows:
+    """A ring whose every transition has the number of its network as action."""
+
+    def __init__(self, network: int) -> None:
+        self.network = network
+        self.kept = range(3, 100)
+
+    def pick(self, numbers: Any, names: Any) -> dict[str, Any]:
+        return {"action": np.full(len(numbers), self.network)}
+
+
+def test_a_sample_has_as_many_transitions_of_each_network_as_possible():
+    of, generator = rollouts(6), torch.Generator().manual_seed(3)
+    of.rings = [Rows(k) for k in range(6)]
+    taken = [torch.bincount(of.sample(count, generator)["action"], minlength=6) for count in (12, 9, *[4] * 300)]
+    assert taken[0].tolist() == [2] * 6
+    assert sorted(taken[1].tolist()) == [1, 1, 1, 2, 2, 2]
+    assert all(sorted(few.tolist()) == [0, 0, 1, 1, 1, 1] for few in taken[2:])
+    # Binomial, 300 trials of probability 2/3: five standard deviations are 41.
+    assert all(159 < total < 241 for total in torch.stack(taken[2:]).sum(0).tolist())
 
 
 def test_composed_as_in_a_configuration():

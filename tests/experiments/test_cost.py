@@ -82,6 +82,7 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
         (["policies=[none.safetensors]"], ConfigError, "none.safetensors: no such file"),
         (["policies=[par]", "decisions=0", *RUN], ConfigError, "decisions=0: not a whole number from 1 on"),
         (["policies=[par]", "topology=dragonfly_72", "traffic.load=0"], ConfigError, "no packet was delivered"),
+        (["policies=[par]", "topology=dragonfly_72", "workload=pair"], ConfigError, "leave the workload out"),
     ],
 )
 def test_errors(words: list[str], error: type[Exception], said: str) -> None:

@@ -84,6 +84,13 @@ def test_a_worker_that_dies_fails_only_its_own_call(executor: LocalExecutor) -> 
     assert executor.submit(process).result(timeout=60)
 
 
+def test_an_idle_worker_that_died_is_replaced(executor: LocalExecutor) -> None:
+    idle = executor.submit(process).result(timeout=60)
+    os.kill(idle, signal.SIGKILL)
+    os.waitid(os.P_PID, idle, os.WEXITED | os.WNOWAIT)
+    assert executor.submit(process).result(timeout=60) != idle
+
+
 def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executor: LocalExecutor) -> None:
     future = executor.submit(tell_and_wait)
     deadline = time.monotonic() + 60

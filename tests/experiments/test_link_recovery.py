@@ -1,9 +1,10 @@
-"""The figure of link recovery: an interval without arrivals has no latency."""
+"""The figures of failed and recovered links: intervals without arrivals, and runs of different lengths."""
 
 import math
 from typing import Any
 
 import numpy as np
+from flitgym.experiments.figures.link_failure.plot import course as course_of_window
 from flitgym.experiments.figures.link_recovery.plot import course
 
 
@@ -44,3 +45,10 @@ def test_a_network_without_deliveries_has_no_new_level() -> None:
     assert found.before == 100.0
     assert math.isnan(found.after)
     assert math.isnan(found.peak)
+
+
+def test_runs_that_drain_for_different_times_share_the_window() -> None:
+    window = {"failures.events": "0.05@2000-3000", "run.measure_ns": 5000}
+    time, latency = course_of_window([{**row(*[100.0] * 8), **window}, {**row(*[200.0] * 5), **window}])
+    assert time.tolist() == [1, 2, 3, 4, 5]
+    assert latency.tolist() == [[100.0] * 5, [200.0] * 5]

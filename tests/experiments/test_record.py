@@ -1,6 +1,7 @@
 """`flitgym-record`: its rows against a run by hand, the file, and its errors."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,19 @@ def test_the_rows_are_those_of_a_run_in_one_piece(routing: str) -> None:
     for name in COLUMNS:
         np.testing.assert_array_equal(rows[name][order], data.rows[name], name)
     assert (data.rows["decision"] == np.arange(first, first + 500)).all()
+
+
+def test_all_decisions_of_a_workload_can_be_recorded() -> None:
+    """Also if the last one ends with the jobs."""
+    words = ["topology=dragonfly_72", "routing=par", "workload=pair", "workload.target=stencil5d"]
+    config = compose([*words, "workload.target_params={ranks: 32, iterations: 1}", "workload.background=none"])
+    with pytest.raises(CommandError, match="decisions have a reward") as caught:
+        record(config, {"decisions": 10_000_000})
+    found = re.match(r"only ([\d,]+) of", str(caught.value))
+    assert found
+    count = int(found[1].replace(",", ""))
+    assert count > 100
+    assert len(record(config, {"decisions": count})) == count
 
 
 def test_a_file_gives_back_the_rows(tmp_path: Path, of_par: Dataset) -> None:

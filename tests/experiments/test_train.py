@@ -231,6 +231,16 @@ def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
     assert list(tmp_path.glob("wandb/wandb/offline-run-*/*.wandb"))
 
 
+def test_a_training_that_continues_is_the_same_run_in_wandb(tmp_path: Path):
+    ids = []
+    for lines in ([], ['{"round": 1}'], []):
+        for log in trackers(tmp_path, "wandb", {}, lines):
+            log.close()
+        ids.append((tmp_path / "wandb_id.txt").read_text())
+    assert ids[0] == ids[1] != ids[2]
+    assert {path.name.split("-")[3] for path in tmp_path.glob("wandb/offline-run-*")} == set(ids)
+
+
 def quick(directory: Path, *words: str, after_round: Callable[[int], None] = lambda done: None) -> dict[str, Any]:
     register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
