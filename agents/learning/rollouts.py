@@ -149,7 +149,7 @@ class Rollouts:
     def sample(self, count: int, generator: torch.Generator) -> dict[str, Tensor]:
         """Random transitions from the rings, an equal number from each network.
 
-        If the networks do not divide `count`, random networks give one more.
+        If `count` is not a multiple of the number of networks, randomly drawn networks give one more.
 
         Returns:
             `observation`, `next_observation` [n, width], `mask`, `next_mask` [n, slots], `action`, `reward`, `done`,
@@ -158,10 +158,11 @@ class Rollouts:
         """
         parts = []
         least, rest = divmod(count, len(self.rings))
-        more = set(torch.randperm(len(self.rings), generator=generator)[:rest].tolist()) if rest else set()
-        for k, ring in enumerate(self.rings):
-            kept, share = ring.kept, least + (k in more)
-            if kept and share:
+        filled = [k for k, ring in enumerate(self.rings) if ring.kept]
+        more = {filled[i] for i in torch.randperm(len(filled), generator=generator)[:rest].tolist()} if rest else set()
+        for k in filled:
+            ring, kept, share = self.rings[k], self.rings[k].kept, least + (k in more)
+            if share:
                 numbers = kept.start + torch.randint(len(kept), (share,), generator=generator)
                 parts.append(_tensors(ring.pick(numbers.numpy(), _SAMPLED)))
         return _joined(parts)

@@ -15,6 +15,7 @@ from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 
 PROGRESS_FILE = "progress.jsonl"
+WANDB_ID_FILE = "wandb_id.txt"
 CHOICES = ("wandb", "tensorboard", "none")
 
 
@@ -102,7 +103,7 @@ class _Wandb:
             "project": project,
             "name": directory.name,
             "dir": str(directory),
-            "id": _wandb_id(directory / "wandb_id.txt", continues),
+            "id": _wandb_id(directory, continues),
             "resume": "allow",
             "config": dict(config),
             "settings": settings,
@@ -122,12 +123,16 @@ class _Wandb:
         self._run.finish()
 
 
-def _wandb_id(path: Path, continues: bool) -> str:
+def _wandb_id(directory: Path, continues: bool) -> str:
     """The id of the run in W&B. A training that continues is the same run; any other training is a new one."""
-    if continues and path.exists():
-        return path.read_text().strip()
-    path.write_text(new := secrets.token_hex(8))
-    return new
+    path = directory / WANDB_ID_FILE
+    known = path.read_text().strip() if continues and path.exists() else ""
+    if not known:
+        # Before there was this file, the id was the name of the folder.
+        known = directory.name[-64:] if continues and (directory / "wandb").exists() else secrets.token_hex(8)
+        with atomic_path(path) as temporary:
+            temporary.write_text(known)
+    return known
 
 
 class _TensorBoard:
@@ -163,6 +168,8 @@ def trackers(
     if to not in CHOICES:
         raise ConfigError(unknown("track.to", to, CHOICES))
     chosen: list[Tracker] = [JsonLines(directory / PROGRESS_FILE, lines)]
+    if not lines:
+        (directory / WANDB_ID_FILE).unlink(missing_ok=True)
     try:
         if to == "wandb":
             os.environ.setdefault("WANDB_SILENT", "true")

@@ -75,9 +75,10 @@ def test_a_study_is_read_from_its_folder(runs: flitgym.Runs, folder: Path, tmp_p
         flitgym.Runs.read(tmp_path)
 
 
-def test_reading_leaves_searches_out(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder / "other", tmp_path / "study")
-    (one,) = (tmp_path / "study").glob("*/result.json")
+def test_reading_leaves_searches_out(runs: flitgym.Runs, tmp_path: Path) -> None:
+    assert runs[0].directory is not None
+    shutil.copytree(runs[0].directory, tmp_path / "study/run")
+    one = tmp_path / "study/run/result.json"
     result = {key: value for key, value in json.loads(one.read_text()).items() if not key.startswith("checksum")}
     search = tmp_path / "study/search/result.json"
     search.parent.mkdir()

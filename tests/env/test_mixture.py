@@ -1,6 +1,6 @@
 """Trainings on several worlds: the worlds of each network, the length of episodes, and refused mixtures."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,11 @@ def test_a_sample_has_as_many_transitions_of_each_network_as_possible():
     assert taken[0].tolist() == [2] * 6
     assert sorted(taken[1].tolist()) == [1, 1, 1, 2, 2, 2]
     assert all(sorted(few.tolist()) == [0, 0, 1, 1, 1, 1] for few in taken[2:])
+    of.rings[1].kept = of.rings[4].kept = range(0)
+    assert sorted(of.sample(3, generator)["action"].tolist()) in (
+        [a, b, c] for a, b, c in combinations((0, 2, 3, 5), 3)
+    )
+    assert torch.bincount(of.sample(12, generator)["action"], minlength=6).tolist() == [2, 0, 2, 2, 0, 2]
     # Binomial, 300 trials of probability 2/3: five standard deviations are 41.
     assert all(159 < total < 241 for total in torch.stack(taken[2:]).sum(0).tolist())
 

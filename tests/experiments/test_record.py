@@ -59,7 +59,9 @@ def test_the_rows_are_those_of_a_run_in_one_piece(routing: str) -> None:
 def test_all_decisions_of_a_workload_can_be_recorded() -> None:
     """Also if the last one ends with the jobs."""
     words = ["topology=dragonfly_72", "routing=par", "workload=pair", "workload.target=stencil5d"]
-    config = compose([*words, "workload.target_params={ranks: 32, iterations: 1}", "workload.background=none"])
+    config = compose(
+        [*words, "workload.target_params={ranks: 8, iterations: 1, bytes: 2000}", "workload.background=none"]
+    )
     with pytest.raises(CommandError, match="decisions have a reward") as caught:
         record(config, {"decisions": 10_000_000})
     found = re.match(r"only ([\d,]+) of", str(caught.value))

@@ -232,12 +232,14 @@ def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
 
 
 def test_a_training_that_continues_is_the_same_run_in_wandb(tmp_path: Path):
-    ids = []
-    for lines in ([], ['{"round": 1}'], []):
-        for log in trackers(tmp_path, "wandb", {}, lines):
+    ids, one = [], ['{"round": 1}']
+    for to, lines in (("wandb", []), ("wandb", one), ("wandb", []), ("none", []), ("wandb", one)):
+        for log in trackers(tmp_path, to, {}, lines):
             log.close()
-        ids.append((tmp_path / "wandb_id.txt").read_text())
+        if to == "wandb":
+            ids.append((tmp_path / "wandb_id.txt").read_text())
     assert ids[0] == ids[1] != ids[2]
+    assert ids[3] == tmp_path.name  # as before there was this file
     assert {path.name.split("-")[3] for path in tmp_path.glob("wandb/offline-run-*")} == set(ids)
 
 

@@ -94,7 +94,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     const u32 ahead = items[(n + look) & mask].vc;
     __builtin_prefetch(&output_vcs[ahead], 1);
     __builtin_prefetch(&ports[ahead >> vc_shift], 1);
-    if (!kPlain && net.accounted_jobs) workload::prefetch_downstream(net, s, ahead);
+    if (!kPlain && net.accounted_jobs && ahead >> vc_shift < router_ports) workload::prefetch_downstream(net, s, ahead);
 
     const CreditEvent e = items[n & mask];
     const u32 port = e.vc >> vc_shift;

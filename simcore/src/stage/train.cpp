@@ -24,8 +24,10 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
     const FlitEvent& ahead = items[(n + kAhead) & mask];  // after the last event: an old event, harmless
     __builtin_prefetch(&packets[packet_of(ahead.flit)], 1);
     if (learns) __builtin_prefetch(&s.details[packet_of(ahead.flit)], 1);
-    if (ahead.vc < net.input_vc_count()) __builtin_prefetch(&input_vcs[ahead.vc], 1);
-    if (net.accounted_jobs) workload::prefetch_queued(net, s, ahead.vc);
+    if (ahead.vc < net.input_vc_count()) {
+      __builtin_prefetch(&input_vcs[ahead.vc], 1);
+      if (net.accounted_jobs) workload::prefetch_queued(net, s, ahead.vc);
+    }
 
     const FlitEvent e = items[n & mask];
     if (follows && !follow_arrival(f, e)) [[unlikely]]
