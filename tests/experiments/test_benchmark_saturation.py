@@ -9,10 +9,10 @@ from flitgym.experiments.benchmarks.saturation import file_of, main, read_carrie
 from flitgym.experiments.benchmarks.suite import Suite, load_suite
 from flitgym.experiments.results.files import DamagedError
 
-SEARCHED = ("dragonfly_72/", "hyperx_64/", "torus_", "fat_tree_", "graph_32/", "slim_fly_200/")
 # Tasks that a baseline carries which does not learn, although the reference does not carry them.
 CARRIED = {
     "hyperx_64/dimension_complement_reverse/0.6": {"omni_war"},
+    "hyperx_4096/dimension_complement_reverse/0.3": {"omni_war"},
     "fat_tree_64/shuffle/0.8": {"up_down"},
     "fat_tree_1024/shuffle/0.8": {"up_down"},
 }
@@ -40,21 +40,15 @@ def tiny(tmp_path: Path) -> Suite:
 def test_a_task_above_saturation_is_above_that_of_its_reference(name: str) -> None:
     suite = load_suite(name)
     records = {(one.task, one.policy): one for one in read_carried(suite)}
-    searched = set()
     for place in suite.places:
         for task in (task for task in place.tasks.values() if task.kind == "above"):
             own = {policy: one for (of, policy), one in records.items() if of == task.id}
-            if not own:
-                continue
-            searched.add(task.name)
             assert task.load is not None
             assert all(0 < one.saturation_load <= one.refused_load for one in own.values())
             assert own[place.reference].refused_load <= task.load
             carrying = {policy for policy, one in own.items() if one.saturation_load >= task.load}
             assert carrying == CARRIED.get(task.name, set()), task.name
             assert set(own) <= {baseline.name for baseline in place.baselines}
-    above = {task.name for task in suite.tasks if task.kind == "above"}
-    assert {task for task in above if task.startswith(SEARCHED)} <= searched
     assert {of for of, _ in records} <= {task.id for task in suite.tasks if task.kind == "above"}
 
 
