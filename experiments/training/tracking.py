@@ -126,7 +126,7 @@ class _Wandb:
 def _wandb_id(directory: Path, continues: bool) -> str:
     """The id of the run in W&B. A training that continues is the same run; any other training is a new one."""
     path = directory / WANDB_ID_FILE
-    known = path.read_text().strip() if continues and path.exists() else ""
+    known = path.read_text().strip() if path.exists() else ""
     if not known:
         # Before there was this file, the id was the name of the folder.
         known = directory.name[-64:] if continues and (directory / "wandb").exists() else secrets.token_hex(8)

@@ -35,8 +35,8 @@ void account_stall(const Frame& f, u32 port);  // charges the time up to now on 
 // Call when the window ends. Charges the time up to now to packets that still wait.
 void settle_blame(const Network& net, State& s);
 
-// Prefetch the accounts of an input VC, of the slots behind an output VC, and of an output. Always inline, because GCC
-// takes a function that only prefetches for one without effects, and removes its calls.
+// Prefetch the first cache line of the accounts of an input VC, of the slots behind an output VC, and of an output.
+// Always inline, because GCC takes a function that only prefetches for one without effects, and removes its calls.
 inline __attribute__((always_inline)) void prefetch_queued(const Network& net, const State& s, u32 input_vc) {
   __builtin_prefetch(s.job_queued.data() + std::size_t{input_vc} * net.accounted_jobs, 1);
 }
