@@ -58,11 +58,11 @@ class Simulation(_core.Simulation):
             core choose it. The number changes the state hash but no statistic, except two (see docs/simulate.md).
             Routings with `allocation=sequential` always have the core's number.
 
-    `threads` (default 1) is the number of threads that run() and drain() use for this network. A large network is cut
-    into `facts()["partitions"]` partitions, which run in parallel; the resulting state does not depend on the number of
-    threads. Small networks, networks with agents or with the oracle `ugal_global`, and workloads without a simulated
-    network have a single partition. With several partitions, `arrays()` returns copies of the two latency histograms
-    instead of views.
+    `threads` (default 1) is the number of threads that run(), drain(), collect() and apply() use for this network. A
+    large network is cut into `facts()["partitions"]` partitions, which run in parallel; the resulting state does not
+    depend on the number of threads. Small networks and workloads without a simulated network have a single partition.
+    So do networks with agents or with the oracle `ugal_global`, unless `partitions` is given. With several partitions,
+    `arrays()` returns copies of the two latency histograms instead of views.
 
     Raises:
         ConfigError: The configuration is invalid. The message names the key, its value and the valid choices. Raised

@@ -174,7 +174,7 @@ def traffic() -> str:
     return (
         "# Traffic patterns\n\n"
         "This page lists all traffic patterns with their keys. The keys start with `traffic.`.\n\n"
-        + _components("traffic", ("runs on",), lambda _, thing: (_where(thing["facts"]),))
+        + _components("traffic", (), lambda *_: ())
         + "\n## Presets\n\n"
         + presets("traffic")
     )

@@ -83,12 +83,15 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     more = "" if wanted else "; see run.partitions"
     if parts > 1:
         return f"{key}, but this network has only {parts} partitions{more}"
-    few = "" if wanted else ", or if it has few flits per cycle or very short links"
-    return (
-        f"{key}, but this network is one partition. A network is not cut with agents in Python, with the oracle "
-        "ugal_global, with policies that record, decide at the source or observe other routers, for workloads without "
-        f"a network or with message_matrix{few}{more}"
+    never = (
+        "with policies that record or decide at the source, with reps, or for workloads without a network or with "
+        "message_matrix"
     )
+    by_default = (
+        ". By default it is not cut, either, with agents in Python, with the oracle ugal_global, with policies that "
+        "observe other routers, or if it has few flits per cycle or very short links"
+    )
+    return f"{key}, but this network is one partition. A network is not cut {never}" + by_default * (not wanted) + more
 
 
 def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:

@@ -269,7 +269,11 @@ void bind_learning(py::class_<Simulation>& simulation) {
       .def("policy_scores", alone([](Simulation& s, const Matrix& observation) { return scores(s, observation); }),
            py::arg("observation"))
       .def("feedback", alone([](Simulation& sim) {
-             const auto& heard = sim.state().part.heard;
+             std::vector<FeedbackEvent> heard;
+             for (u32 k = 0; k < sim.network().partitions(); k++) {
+               const std::vector<FeedbackEvent>& own = partition(sim.state(), k).heard;
+               heard.insert(heard.end(), own.begin(), own.end());
+             }
              const auto n = static_cast<py::ssize_t>(heard.size());
              py::array_t<u32> router(n), port(n), row(n);
              py::array_t<float> target(n);

@@ -47,24 +47,24 @@ bool one_heap_of_events(const Workload& w) {
   return !w.host.network || workload::send_work(w.host, 0) + workload::nic_work(w.host, 0) == 0;
 }
 
-// Whether a policy in the core decides with the data of the router that decides. Records of decisions have one order,
-// and packets that return to their source may come from any partition.
-bool decides_locally(const Network& net) {
-  const Seam& seam = *net.seam;
-  return net.decider == Decider::kRouting && seam.capacity == 0 && !seam.witness && !net.delivered &&
-         !seam.reward->delivered &&
-         std::all_of(seam.blocks.begin(), seam.blocks.end(), [](const ObservationSpec* block) { return block->local; });
+// Whether decisions need data of other routers.
+bool sees_far(const Network& net) {
+  return net.routing_facts.remote ||
+         (net.seam && std::any_of(net.seam->blocks.begin(), net.seam->blocks.end(),
+                                  [](const ObservationSpec* block) { return !block->local; }));
 }
 
-// Whether the network must stay in one piece. The decisions of an agent form one batch. A routing with remote knowledge
-// sees all queues. Memory kept once per network or per job (e.g. of message_matrix) is shared by all partitions.
-// flit_by_flit serves only tests, so it is not cut.
+// Whether the network must stay in one piece. A packet that is delivered may change data of its source, and feedback
+// may change data of other routers, in any partition. Records of decisions have one order. Memory kept once per network
+// or per job (e.g. of message_matrix) is shared by all partitions. flit_by_flit serves only tests, so it is not cut.
 bool whole(const Network& net) {
+  const Seam* const seam = net.seam.get();
+  const bool recorded = seam && (seam->capacity > 0 || seam->witness || seam->reward->delivered);
   const bool shared = std::any_of(net.memories.begin(), net.memories.end(),
                                   [](const MemoryShape& m) { return m.per == Per::kNetwork || m.per == Per::kJob; });
   if (net.workload && one_heap_of_events(*net.workload)) return true;
-  return net.decider != Decider::kRouting || (net.seam && !decides_locally(net)) || net.routing_facts.remote ||
-         net.router.flit_by_flit || shared;
+  return net.routing_facts.spreads || net.delivered || recorded || shared || (net.learns && sees_far(net)) ||
+         net.router.flit_by_flit;
 }
 
 // Whether no node has terminals at routers of two units. The intra-node link has no least latency, so a node must be in
@@ -130,6 +130,8 @@ void choose_partitions(Network& net, u32 wanted) {
   if (whole(net)) return;
   // Requests that are decided one after another keep the order of their arrival, which depends on the cut.
   if (!net.scratch.empty() && !net.whole_packets) wanted = 0;
+  const bool together = net.decider != Decider::kRouting || sees_far(net);
+  if (together && !wanted) return;  // on one thread, such partitions cost more than they save
   const u32 unit = unit_of(net);
   if (!holds_nodes(net, unit)) return;
   u64 parts = wanted;
@@ -161,6 +163,7 @@ void choose_partitions(Network& net, u32 wanted) {
     net.lookahead = 1;
     return;
   }
+  net.together = together;
   // Lines for events from other partitions, then as many for events to other partitions.
   std::vector<u32> far;
   const auto far_line = [&](u32 line) {

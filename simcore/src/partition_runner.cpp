@@ -14,12 +14,11 @@ namespace flitgym {
 
 namespace {
 
-// The log of a watched packet is in the order of time, so all partitions advance cycle by cycle.
-void run_cycles(const Network& net, State& s, Workspace& workspace, Cycle until) {
+void run_cycles(const Network& net, State& s, Workspace& workspace, const Threads* threads, Cycle until) {
   while (s.part.totals.now < until) {
     {
       const Uninterrupted whole;
-      step(net, s, workspace);
+      step(net, s, workspace, threads);
     }
     if (net.workload) skip_idle(net, s, until);
     worked(32 + totals(s).flits_in_network);
@@ -60,9 +59,25 @@ u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspa
   return threads;
 }
 
+const Threads* PartitionRunner::threads_of(const Network& net, const State& s, Workspace& workspace, u32 wanted) {
+  // The log of a watched packet is in the order of time, which only one thread keeps.
+  const u32 here = s.watched.empty() ? gather_threads(net, workspace, std::min(wanted, net.partitions())) : 1;
+  if (here == 1) return nullptr;
+  for (Workspace& helper : helpers_) helper.routes.clear();  // of a cycle that failed
+  threads_.helpers = helpers_;
+  threads_.share = [this, &net, &workspace, here](const Threads::Work& work) {
+    team_->run([&](u32 i) {
+      const u32 parts = net.partitions();
+      work(i == 0 ? workspace : helpers_[i - 1], first_partition(i, here, parts), first_partition(i + 1, here, parts));
+    });
+  };
+  return &threads_;
+}
+
 void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until,
                           WindowTimes* times) {
-  if (!s.watched.empty()) return run_cycles(net, s, workspace, until);
+  if (net.together || !s.watched.empty())
+    return run_cycles(net, s, workspace, threads_of(net, s, workspace, threads), until);
   const u32 parts = net.partitions(), here = times ? 1 : gather_threads(net, workspace, std::min(threads, parts)),
             shares = times ? times->threads : here;
   const auto share = [&](u32 i) { return first_partition(i, shares, parts); };

@@ -29,11 +29,15 @@ class PartitionRunner {
   // that this takes. With `times` the run has one thread, and the durations are appended.
   void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until, WindowTimes* times = nullptr);
 
+  // At most `wanted` threads for a cycle; null: one. Valid until the next call.
+  const Threads* threads_of(const Network& net, const State& s, Workspace& workspace, u32 wanted);
+
  private:
   u32 gather_threads(const Network& net, const Workspace& workspace, u32 wanted);  // returns how many there are
 
   std::unique_ptr<Team> team_;      // made when it is first needed
   std::vector<Workspace> helpers_;  // of all threads but the first, which uses the caller's workspace
+  Threads threads_;
 };
 
 }  // namespace flitgym

@@ -96,7 +96,8 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   while (state_.part.totals.now < end) {
     const u64 until = std::min(end, state_.part.totals.now + stride);
     whole_or_broken([&] {
-      if (network_->partitions() > 1) return run_partitions(static_cast<Cycle>(until));
+      if (network_->partitions() > 1)
+        return partition_runner().run(*network_, state_, workspace_, threads_, static_cast<Cycle>(until));
       while (state_.part.totals.now < until) {
         step(*network_, state_, workspace_);
         if (network_->workload) skip_idle(*network_, state_, static_cast<Cycle>(until));
@@ -113,9 +114,9 @@ void Simulation::run(u64 cycles, const std::function<void()>& keep_going) {
   }
 }
 
-void Simulation::run_partitions(Cycle until) {
+PartitionRunner& Simulation::partition_runner() {
   if (!partition_runner_) partition_runner_ = std::make_unique<PartitionRunner>();
-  partition_runner_->run(*network_, state_, workspace_, threads_, until);
+  return *partition_runner_;
 }
 
 void Simulation::set_threads(u32 threads) {
@@ -192,7 +193,8 @@ u32 Simulation::collect() {
   whole_or_broken([&] {
     if (network_->partitions() == 1) return flitgym::collect(*network_, state_, workspace_);
     const Uninterrupted whole;
-    flitgym::collect(*network_, state_, workspace_);
+    flitgym::collect(*network_, state_, workspace_,
+                     partition_runner().threads_of(*network_, state_, workspace_, threads_));
   });
   return decisions_asked(*network_, workspace_.batch);
 }
@@ -203,7 +205,11 @@ void Simulation::apply(const u32* choices, std::size_t count, const float* log_p
   check_choices(*network_, workspace_.batch, choices, count);
   whole_or_broken([&] { decide(*network_, state_, workspace_.batch, choices, log_probability); });
   workspace_.at_routing = false;
-  whole_or_broken([&] { flitgym::apply(*network_, state_, workspace_); });
+  whole_or_broken([&] {
+    if (network_->partitions() == 1) return flitgym::apply(*network_, state_, workspace_);
+    flitgym::apply(*network_, state_, workspace_,
+                   partition_runner().threads_of(*network_, state_, workspace_, threads_));
+  });
   watchdog_.check(*network_, state_);
 }
 

@@ -165,14 +165,56 @@ void before_routes_after_hosts(Frame& f) {
 }
 
 // Stages after the decisions. The requests of this partition are begin .. end-1 of the batch.
-void after_routes(Frame& f, u32 begin, u32 end) {
-  apply_routes(f, begin, end);
+void after_routes(Frame& f, const Batch& b, u32 begin, u32 end) {
+  apply_routes(f, b, begin, end);
   switch_allocation(f);
   if (f.net.accounted_jobs && f.net.whole_packets && f.net.router.flit_by_flit) follow_waits(f);
   f.part.flit_lines.close(f.now);
   f.part.credit_lines.close(f.now);
   f.part.feedback_lines.close(f.now);
   f.part.totals.now++;
+}
+
+void share(const Network& net, Workspace& w, const Threads* threads, const Threads::Work& work) {
+  if (threads) threads->share(work);
+  else work(w, 0, net.partitions());
+}
+
+// The part of a cycle before the decisions, for partitions first .. end-1. Their requests are added to own.routes.
+void request(const Network& net, State& s, Workspace& own, u32 first, u32 end) {
+  for (u32 k = first; k < end; k++) {
+    Frame f(net, s, own, s.part.totals.now, k);
+    before_routes(f);
+    hosts(f);
+    before_routes_after_hosts(f);
+  }
+}
+
+void check(const Network& net, State& s, Workspace& own, Cycle now) {
+  keep_to_lasting_links(net, s, own.batch);
+  if (own.wary) [[unlikely]]
+    verify_routes(Frame(net, s, own, now));
+  mark_nonminimal(net, s, own.batch);
+}
+
+// The part after them. `b` is in the order of the partitions.
+void obey(const Network& net, State& s, Workspace& own, const Batch& b, Cycle now, u32 first, u32 end) {
+  const auto asked = b.router.begin();
+  u32 next = static_cast<u32>(
+      std::partition_point(asked, asked + b.count, [&](u32 r) { return net.partition_of(r) < first; }) - asked);
+  for (u32 k = first; k < end; k++) {
+    const u32 begin = next;
+    while (next < b.count && net.partition_of(b.router[next]) == k) next++;
+    Frame f(net, s, own, now, k);
+    after_routes(f, b, begin, next);
+  }
+}
+
+void exchange(const Network& net, State& s, Workspace& w, const Threads* threads, Cycle now) {
+  share(net, w, threads, [&](Workspace&, u32 first, u32 end) { hand_over(net, s, now, now + 1, first, end); });
+  forget_sent(net, s);
+  workload::settle_outstanding(s);
+  learning::settle_deliveries(s);
 }
 
 }  // namespace
@@ -201,24 +243,26 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
     if (w.wary) [[unlikely]]
       verify_routes(f);
     mark_nonminimal(net, s, w.batch);
-    after_routes(f, 0, w.batch.count);
+    after_routes(f, w.batch, 0, w.batch.count);
   }
   w.routes.clear();
 }
 
-void collect(const Network& net, State& s, Workspace& w) {
-  const u32 parts = net.partitions();
-  if (!w.at_hosts) {
+void collect(const Network& net, State& s, Workspace& w, const Threads* threads) {
+  if (net.partitions() > 1) {
     begin_cycle(net, s, w);
-    for (u32 k = 0; k < parts; k++) {
-      Frame f(net, s, w, s.part.totals.now, k);
+    share(net, w, threads, [&](Workspace& own, u32 first, u32 end) { request(net, s, own, first, end); });
+    if (threads)
+      for (Workspace& helper : threads->helpers) {
+        w.routes.insert(w.routes.end(), helper.routes.begin(), helper.routes.end());
+        helper.routes.clear();
+      }
+  } else {
+    if (!w.at_hosts) {
+      begin_cycle(net, s, w);
+      Frame f(net, s, w, s.part.totals.now);
       before_routes(f);
-      if (parts == 1) continue;
-      hosts(f);
-      before_routes_after_hosts(f);
     }
-  }
-  if (parts == 1) {
     Frame f(net, s, w, s.part.totals.now);
     w.at_hosts = true;  // if the hosts are interrupted, the next call continues the cycle here
     hosts(f);
@@ -236,36 +280,50 @@ void resume(const Network& net, State& s, Workspace& w) {
   s.part.totals.collected = 1;
 }
 
-void apply(const Network& net, State& s, Workspace& w) {
+void apply(const Network& net, State& s, Workspace& w, const Threads* threads) {
   const Cycle now = s.part.totals.now;
   const Batch& b = w.batch;
-  keep_to_lasting_links(net, s, w.batch);
-  if (w.wary) [[unlikely]]
-    verify_routes(Frame(net, s, w, now));
-  mark_nonminimal(net, s, b);
-  // The requests are in the order of the partitions.
-  for (u32 k = 0, begin = 0, end = 0; k < net.partitions(); k++, begin = end) {
-    Frame f(net, s, w, now, k);
-    if (net.partitions() == 1) end = b.count;
-    while (end < b.count && net.partition_of(b.router[end]) == k) end++;
-    after_routes(f, begin, end);
+  check(net, s, w, now);
+  if (net.partitions() == 1) {
+    Frame f(net, s, w, now);
+    after_routes(f, b, 0, b.count);
+  } else {
+    share(net, w, threads, [&](Workspace& own, u32 first, u32 end) { obey(net, s, own, b, now, first, end); });
+    exchange(net, s, w, threads, now);
   }
   w.routes.clear();
   s.part.totals.collected = 0;
-  if (net.partitions() > 1) {
-    hand_over(net, s, now, now + 1, 0, net.partitions());
-    forget_sent(net, s);
-    workload::settle_outstanding(s);
-    learning::settle_deliveries(s);
-  }
 }
 
-void step(const Network& net, State& s, Workspace& w) {
-  if (!w.at_routing) collect(net, s, w);
+namespace {
+
+// Every thread decides for its partitions. A routing may then read all routers, because no thread changes them.
+void step_on(const Network& net, State& s, Workspace& w, const Threads& threads) {
+  begin_cycle(net, s, w);
+  const Cycle now = s.part.totals.now;
+  threads.share([&](Workspace& own, u32 first, u32 end) { request(net, s, own, first, end); });
+  threads.share([&](Workspace& own, u32 first, u32) {
+    Frame f(net, s, own, now, first);
+    route_requests(f);
+    decide(net, s, own.batch);
+    check(net, s, own, now);
+  });
+  threads.share([&](Workspace& own, u32 first, u32 end) {
+    obey(net, s, own, own.batch, now, first, end);
+    own.routes.clear();
+  });
+  exchange(net, s, w, &threads, now);
+}
+
+}  // namespace
+
+void step(const Network& net, State& s, Workspace& w, const Threads* threads) {
+  if (threads && net.decider == Decider::kRouting) return step_on(net, s, w, *threads);
+  if (!w.at_routing) collect(net, s, w, threads);
   w.at_routing = true;
   decide(net, s, w.batch);
   w.at_routing = false;
-  apply(net, s, w);
+  apply(net, s, w, threads);
 }
 
 Totals totals(const State& s) {

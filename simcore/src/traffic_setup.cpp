@@ -49,9 +49,13 @@ void take_load_steps(const std::string& where, const Params& params, Network& ne
 
 // The pattern of a phase. Its messages begin with the name of the phase.
 Pattern pattern_in_words(const std::string& phase, const std::string& words, const Network& net) {
-  const Section section = in_words(phase, words);
+  Section section = in_words(phase, words);
   try {
     const auto& spec = find<TrafficSpec>("traffic", section.name, net);
+    for (const ParamSpec& param : spec.params)  // `dimension=0` is text
+      if (const auto found = section.values.find(param.key);
+          found != section.values.end() && std::holds_alternative<std::string>(param.fallback))
+        found->second = to_string(found->second);
     if (spec.schedule)
       throw ConfigError("'" + spec.name + "' itself consists of patterns, so it cannot be one of them");
     return pattern_of(spec, Params("traffic." + spec.name, spec.params, section.values), net);

@@ -78,6 +78,8 @@ std::vector<Case> cases() {
   Config decided = all.front().config;
   decided.routing = {"policy", {{"observation", std::string("relative_use+path")}, {"temperature", 1.0}}};
   all.push_back({"policy sc22 fft3d and halo3d", decided});
+  decided.routing = {"ugal_global", {}};
+  all.push_back({"ugal_global sc22 fft3d and halo3d", decided});
   return all;
 }
 

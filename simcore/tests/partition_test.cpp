@@ -50,6 +50,13 @@ std::vector<Case> cases() {
                {"policy",
                 {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", std::string(observation)}}},
                uniform));
+  add("dragonfly ugal_global", config(small_network(), hpdc21(), {"ugal_global", {}}, adversarial));
+  add("dragonfly policy remote_queues",
+      config(
+          small_network(), input_queued(),
+          {"policy",
+           {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", std::string("remote_queues")}}},
+          adversarial));
   Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
   failing.failures = {{"events", std::string("0.05@1000-2500,0.05@1801")}};
   add("dragonfly with links that go down and up", failing);
@@ -167,21 +174,73 @@ TEST(packets_return_to_the_partitions_that_need_them) {
   CHECK(sim.state().packets.size() < had + had / 4);
 }
 
-TEST(routings_that_see_the_whole_network_are_not_cut) {
-  const auto parts = [](const Section& routing, i64 flits = 1) {
-    Config c = config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}, {"packet_flits", flits}}});
-    c.partitions = 4;
-    return Simulation(c).network().partitions();
+TEST(partitions_meet_in_every_cycle_if_decisions_need_it) {
+  const auto cut_into_four = [](const Section& routing) {
+    const Simulation sim(cut(config(small_network(), hpdc21(), routing, {"uniform", {{"load", 0.2}}}), 4));
+    return std::pair(sim.network().partitions(), sim.network().together);
   };
-  CHECK_EQ(parts({"minimal", {}}), 4u);
-  CHECK_EQ(parts({"ugal_global", {}}), 1u);
-  CHECK_EQ(parts({"external", {}}), 1u);
-  CHECK_EQ(parts({"agent", {}}), 1u);
-  CHECK_EQ(parts({"policy", {{"observation", std::string("relative_use+path")}}}), 4u);
-  CHECK_EQ(parts({"policy", {{"observation", std::string("remote_queues")}}}), 1u);
-  CHECK_EQ(parts({"policy", {{"record", i64{64}}}}), 1u);
-  CHECK_EQ(parts({"q_adaptive", {}}), 4u);
-  CHECK_EQ(parts({"q_adaptive", {}}, 4), 4u);
+  const auto policy = [](const Values& values) { return Section{"policy", values}; };
+  CHECK(cut_into_four({"minimal", {}}) == std::pair(4u, false));
+  CHECK(cut_into_four({"q_adaptive", {}}) == std::pair(4u, false));
+  CHECK(cut_into_four(policy({{"observation", std::string("relative_use+path")}})) == std::pair(4u, false));
+  CHECK(cut_into_four({"ugal_global", {}}) == std::pair(4u, true));
+  CHECK(cut_into_four({"external", {}}) == std::pair(4u, true));
+  CHECK(cut_into_four({"agent", {}}) == std::pair(4u, true));
+  CHECK(cut_into_four(policy({{"observation", std::string("remote_queues")}})) == std::pair(4u, true));
+  CHECK(cut_into_four(policy({{"record", i64{64}}})) == std::pair(1u, false));
+  CHECK(cut_into_four({"reps", {}}) == std::pair(1u, false));
+  // By default such networks are not cut.
+  const auto by_default = [](const char* routing) {
+    return Simulation(config(network_1056(), input_queued(), {routing, {}}, {"uniform", {}})).network().partitions();
+  };
+  CHECK(by_default("ugal_group") > 1);
+  CHECK_EQ(by_default("ugal_global"), 1u);
+  CHECK_EQ(by_default("agent"), 1u);
+}
+
+// An agent whose choice depends on its packet and router alone, since partitions change the order of the decisions. The
+// feedback is a sum for the same reason.
+TEST(agents_decide_for_all_partitions) {
+  struct Seen {
+    std::vector<double> numbers;
+    u64 hash;
+  };
+  const auto played = [](const Section& routing, u32 parts, u32 threads) {
+    Simulation sim(cut(config(small_network(), input_queued(), routing, {"uniform", {{"load", 0.5}}}), parts));
+    CHECK_EQ(sim.network().partitions(), parts);
+    sim.set_threads(threads);
+    const bool slots = sim.network().decider == Decider::kSlots;
+    double feedback = 0;
+    for (u32 cycle = 0; cycle < 900; cycle++) {
+      if (cycle == 300) sim.begin_window();
+      std::vector<u32> choices(sim.collect());
+      const Batch& b = sim.batch();
+      for (u32 k = 0; k < parts; k++)
+        for (const FeedbackEvent& e : partition(sim.state(), k).heard) feedback += std::floor(e.target);
+      for (u32 j = 0; j < choices.size(); j++) {
+        const u32 i = slots ? b.decisions.request[j] : j;
+        const u32 count = slots ? b.decisions.slot_count[j] : b.offsets[i + 1] - b.offsets[i];
+        const Packet& p = sim.state().packets[b.packet[i]];
+        choices[j] = below(mix64(u64{p.source} << 40 | u64{p.sequence} << 16 | b.router[i]), count);
+      }
+      if (!slots && sim.network().learns) {
+        std::vector<float> values(b.count);
+        for (u32 i = 0; i < b.count; i++) values[i] = static_cast<float>(b.router[i]);
+        sim.answer(values.data(), std::vector<u32>(b.count, 0).data(), b.count);
+      }
+      sim.apply(choices.data(), choices.size());
+      if (cycle % 100 == 0) sim.check_conservation();
+    }
+    std::vector<double> all = numbers(sim);
+    all.push_back(feedback);
+    return Seen{all, sim.hash()};
+  };
+  for (const Section& routing : {Section{"external", {}}, {"external", {{"feedback", true}}}, {"agent", {}}}) {
+    const Seen whole = played(routing, 1, 1), four = played(routing, 4, 1);
+    CHECK(whole.numbers[0] > 0);
+    CHECK(four.numbers == whole.numbers);
+    for (const u32 threads : {2u, 3u}) CHECK_EQ(played(routing, 4, threads).hash, four.hash);
+  }
 }
 
 // By default a large network is cut between groups, with a window as long as the links between groups. A small network

@@ -119,7 +119,8 @@ struct RoutingFacts {
   bool reroutes = false;  // a head without room at its output is routed again in the next cycle
   bool minimal = false;   // all its paths are minimal
   bool marks = false;     // it sets Packet::nonminimal itself
-  bool remote = false;    // it reads the queues of other routers
+  bool remote = false;    // its decisions read data of other routers
+  bool spreads = false;   // it changes data of other routers, in decisions or when a packet is delivered
   bool escapes = false;   // packets that lose their path to a failure escape by themselves; else the core leads them
   // After each change of the links, every head that has not begun to leave is routed again. Otherwise only heads that
   // wait for a failed link are.
@@ -236,6 +237,8 @@ struct Network {
   u32 lookahead = 1;                   // least time of an event from one partition to another, cycles
   u32 partition_of(u32 r) const { return router_partition.empty() ? 0 : router_partition[r]; }
   u32 partitions() const { return static_cast<u32>(ranges.size()); }
+  // The partitions meet in every cycle, because an agent decides for all of them or decisions read other partitions.
+  bool together = false;
 
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above
   u32 request_words = 1;              // 64-bit words of a router's mask of input VCs

@@ -103,7 +103,7 @@ class Simulation {
   void show_progress();
   template <class Work>
   void whole_or_broken(Work work);
-  void run_partitions(Cycle until);
+  PartitionRunner& partition_runner();
 
   std::shared_ptr<const Network> network_;
   State state_;

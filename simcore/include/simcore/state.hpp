@@ -4,7 +4,9 @@
 // observation or reward declares its data separately (memory.hpp).
 #pragma once
 
+#include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -475,11 +477,18 @@ void advance(const Network& network, State& state, Workspace& workspace, u32 par
 // Call once for all partitions before a cycle. Changes links, and provides packet ids for a new partition window.
 void begin_cycle(const Network& network, State& state, Workspace& workspace);
 
-// One cycle, as a whole or in two halves with the decisions between them.
-void step(const Network& network, State& state, Workspace& workspace);
-void collect(const Network& network, State& state, Workspace& workspace);
+// Threads that share the partitions of a network. Each has a workspace of its own.
+struct Threads {
+  using Work = std::function<void(Workspace&, u32 first, u32 end)>;  // of partitions first .. end-1
+  std::function<void(const Work&)> share;                            // does the work of all partitions and waits for it
+  std::span<Workspace> helpers;                                      // workspaces of all threads but the caller
+};
+
+// One cycle, as a whole or in two halves with the decisions between them. Null: one thread does all the work.
+void step(const Network& network, State& state, Workspace& workspace, const Threads* threads = nullptr);
+void collect(const Network& network, State& state, Workspace& workspace, const Threads* threads = nullptr);
 // Second part of collect(): turns Workspace::routes into the batch.
 void resume(const Network& network, State& state, Workspace& workspace);
-void apply(const Network& network, State& state, Workspace& workspace);
+void apply(const Network& network, State& state, Workspace& workspace, const Threads* threads = nullptr);
 
 }  // namespace flitgym

@@ -233,10 +233,9 @@ bool withholds(const Frame& f) {
 // kPlain: no watched packet, no accounts of jobs (stage.hpp) and no head that is routed again. kOneWord: a router's
 // input VCs fit one mask word. kBusyPorts: switch allocation reads how long ports are busy.
 template <bool kPlain, bool kOneWord, bool kBusyPorts>
-void apply_all(Frame& f, u32 begin, u32 end) {
+void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
   const Network& net = f.net;
   State& s = f.s;
-  const Batch& b = f.w.batch;
   const bool never_held = (net.most_packet_flits == 1 || net.whole_packets) && !net.router.separate_vc_allocation;
   const u16* const filled =
       never_held && net.most_packet_flits == 1 && net.sensed.parts == Occupancy::kBoth ? f.sensed : nullptr;
@@ -300,12 +299,12 @@ void apply_all(Frame& f, u32 begin, u32 end) {
 
 }  // namespace
 
-void apply_routes(Frame& f, u32 begin, u32 end) {
+void apply_routes(Frame& f, const Batch& b, u32 begin, u32 end) {
   const bool busy_ports = f.net.router.multi_cycle_switch;
-  if (!plain(f) || f.net.routing_facts.reroutes) apply_all<false, false, true>(f, begin, end);
+  if (!plain(f) || f.net.routing_facts.reroutes) apply_all<false, false, true>(f, b, begin, end);
   else if (f.net.request_words == 1)
-    busy_ports ? apply_all<true, true, true>(f, begin, end) : apply_all<true, true, false>(f, begin, end);
-  else busy_ports ? apply_all<true, false, true>(f, begin, end) : apply_all<true, false, false>(f, begin, end);
+    busy_ports ? apply_all<true, true, true>(f, b, begin, end) : apply_all<true, true, false>(f, b, begin, end);
+  else busy_ports ? apply_all<true, false, true>(f, b, begin, end) : apply_all<true, false, false>(f, b, begin, end);
 }
 
 }  // namespace flitgym

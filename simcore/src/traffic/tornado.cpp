@@ -25,7 +25,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
 
 const Register<TrafficSpec> entry({
     .name = "tornado",
-    .summary = "just under half a width ahead, in the given dimensions",
+    .summary = "just under half a width ahead, in the given dimensions of a HyperX, torus or mesh",
     .params = {integer_list("dimensions", {0}, 0, 25, "", "dimensions to shift, 0 = x")},
     .setup = setup,
     .destination = partner,

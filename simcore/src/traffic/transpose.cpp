@@ -17,7 +17,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
 
 const Register<TrafficSpec> entry({
     .name = "transpose",
-    .summary = "x and y exchanged",
+    .summary = "x and y exchanged, on a HyperX, torus or mesh",
     .setup = setup,
     .destination = partner,
 });

@@ -56,6 +56,8 @@ class Engine {
   }
 
  private:
+  static constexpr u64 kNoEnd = ~u64{0};
+
   void push(u64 when, HostAction action, u32 id) { push_event(own_, when, action, id); }
   u64& cpu(u32 rank, u32 k) { return s_.cpu_free[std::size_t{rank} * w_.cpus + k]; }
   u64& nic(u32 rank, u32 k, bool receive) { return s_.nic_free[(std::size_t{rank} * w_.nics + k) * 2 + receive]; }
@@ -205,19 +207,19 @@ class Engine {
 
   void attempt(u32 id) {
     const ActiveOp op = own_.ops[id];
-    u64 from = now_;
+    u64 from = now_, end = kNoEnd;
     switch (static_cast<OpKind>(op.kind)) {
       case OpKind::kCalc:
         if (queues_.comes_again(op.rank, op.cpu, HostQueues::kNoNic, HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, op.size * 1000);
-        push(from + op.size * 1000, HostAction::kDone, id);
+        end = from + op.size * 1000;
         break;
       case OpKind::kSend: {
         u64& gap = nic(op.rank, op.nic, false);
         if (queues_.comes_again(op.rank, op.cpu, HostQueues::way(op.nic, false), HostAction::kReady, id)) return;
         from = take_cpu(op.rank, op.cpu, send_work(h_, op.size));
         gap = from + nic_work(h_, op.size);
-        send(id, op, from);
+        end = send(id, op, from);
         break;
       }
       case OpKind::kReceive: {
@@ -226,11 +228,15 @@ class Engine {
         break;
       }
     }
+    if (end != kNoEnd && end > from) push(end, HostAction::kDone, id);
     if (from > now_) push(from, HostAction::kBegin, id);
     else start(id);
+    // An operation that takes no time begins before it ends. After its end, a later block may use its id.
+    if (end == from) push(end, HostAction::kDone, id);
   }
 
-  void send(u32 id, const ActiveOp& op, u64 from) {
+  // Returns the end of the call if it does not depend on the network, otherwise kNoEnd.
+  u64 send(u32 id, const ActiveOp& op, u64 from) {
     const u32 m = new_message(own_);
     const bool eager = is_eager(h_, op.size);
     own_.messages[m] = {
@@ -255,11 +261,11 @@ class Engine {
     const u64 worked = from + send_work(h_, op.size);
     if (h_.network) push(worked + h_.nic_send, HostAction::kHandOver, m);
     else push(from + h_.overhead + h_.latency, HostAction::kArrive, m), count_sent(m);
-    if (!eager) return;
+    if (!eager) return kNoEnd;
     // The call returns as soon as the message is handed over.
     const u64 back = return_work(h_);
     if (back > 0) cpu(op.rank, op.cpu) = worked + back;
-    push(worked + back, HostAction::kDone, id);
+    return worked + back;
   }
 
   // follow() releases the successors that wait for the start.

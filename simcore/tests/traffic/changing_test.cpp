@@ -92,6 +92,13 @@ TEST(phases_keep_all_digits) {
   CHECK_EQ(to_string(Value{1e6}), "1e+06");
 }
 
+TEST(phases_take_a_dimension_by_its_number) {
+  const Section square = {"hyperx", {{"widths", std::vector<double>{4, 4}}, {"terminals_per_router", i64{1}}}};
+  const auto net = build(scene(phases("uniform_random_bisection dimension=1; uniform"), 1, square));
+  const Pattern& bisection = net->patterns[0];
+  for (u32 t = 0; t < 16; t++) CHECK_EQ(bisection.destination(*net, *bisection.data, 1, t, 0, 0, 0) / 4, 3 - t / 4);
+}
+
 // Fixed intervals are stretched over a change, so the number of packets is that of the mean load.
 TEST(phases_with_fixed_intervals) {
   const auto net = build(scene(phases("uniform load=0.2 duration_ns=1000; uniform load=0.5 duration_ns=1000",

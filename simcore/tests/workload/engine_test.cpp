@@ -237,6 +237,29 @@ TEST(workload_messages_between_two_ranks_keep_their_order) {
     }
 }
 
+// A computation of 0 ns waits for the processor and is the last operation of its block. Its begin must not reach the
+// receive of the next block, which has the same place in its block.
+TEST(workload_operation_without_duration_begins_before_it_ends) {
+  struct TwoBlocks : Program {
+    TwoBlocks() { ranks = 2; }
+    u64 blocks(u32 rank) const override { return rank == 0 ? 2 : 1; }
+    void block(u32 rank, u64 index, Block& out) const override {
+      out.calc(index == 0 ? 1000 : 9000);
+      if (rank == 1) out.send(0, 100);
+      else if (index == 0) out.calc(0);
+      else out.require(out.receive(1, 100), 0);
+    }
+  };
+  const Config config = with_jobs({given("two", std::make_shared<TwoBlocks>())}, {});
+  Simulation sim(config), restored(config);
+  for (u32 k = 0; k < 400 && !sim.workload_finished(); k++) {
+    sim.run(100);
+    restored.restore(sim.snapshot());
+  }
+  const u64 receive = finish_ns(sim, 0) - 10000;  // time after both computations
+  CHECK(receive < 200);
+}
+
 TEST(workload_deadlock_names_ranks_and_operations) {
   // Both ranks receive before they send.
   const auto program = workload::read_goal(

@@ -131,7 +131,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   data = rule;
   need_flights(net);
   RoutingFacts facts = facts_of_minimal_paths(net);
-  facts.remote = true;  // a router of the destination writes to the rings of the sender
+  facts.spreads = true;  // a router of the destination writes to the rings of the sender
   return facts;
 }
 

@@ -162,7 +162,7 @@ RoutingFacts setup_source_rule(const Params& params, Network& net, SourceRule& r
   // After a failure, the first hop of a path may lead away from its next router.
   const u32 hops = hops_in_all(net, longest_path(net) + (net.graphs.size() > 1));
   RoutingFacts facts{hops, hops};
-  facts.remote = true;  // a terminal of the destination writes to the memory of the source
+  facts.spreads = true;  // a terminal of the destination writes to the memory of the source
   return facts;
 }
 
