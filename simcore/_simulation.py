@@ -55,7 +55,8 @@ class Simulation(_core.Simulation):
             0 means the memory that the machine has free. `facts()["memory_estimate_bytes"]` is the estimated need.
 
             `partitions` is the number of parts of the network that threads can run in parallel. The default 0 lets the
-            core choose it. The number changes the state hash but no statistic, except two (see docs/simulate.md).
+            core choose it. With a built-in routing, the number changes the state hash but no statistic, except two
+            (see docs/simulate.md). It changes the order of the decisions and of the feedback that an agent gets.
             Routings with `allocation=sequential` always have the core's number.
 
     `threads` (default 1) is the number of threads that run(), drain(), collect() and apply() use for this network. A

@@ -83,15 +83,14 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     more = "" if wanted else "; see run.partitions"
     if parts > 1:
         return f"{key}, but this network has only {parts} partitions{more}"
-    never = (
-        "with policies that record or decide at the source, with reps, or for workloads without a network or with "
-        "message_matrix"
+    why = (
+        "by default it is whole if it has few flits per cycle or very short links, or with the oracle ugal_global or a "
+        "policy that observes other routers"
+        if not wanted
+        else "it stays whole, for example, with a policy that records or decides at the source, with reps, or for a "
+        "workload without a network or with message_matrix"
     )
-    by_default = (
-        ". By default it is not cut, either, with agents in Python, with the oracle ugal_global, with policies that "
-        "observe other routers, or if it has few flits per cycle or very short links"
-    )
-    return f"{key}, but this network is one partition. A network is not cut {never}" + by_default * (not wanted) + more
+    return f"{key}, but this network is one partition: {why}{more}"
 
 
 def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:

@@ -42,8 +42,9 @@ py::dict facts(const Simulation& sim) {
   d["fingerprint"] = net.fingerprint;
   d["terminals"] = net.terminals;
   d["routers"] = net.routers;
-  d["partitions"] = net.partitions();                             // number that threads can run in parallel
-  d["window_cycles"] = net.partitions() > 1 ? net.lookahead : 0;  // cycles that a partition runs without the others
+  d["partitions"] = net.partitions();  // number that threads can run in parallel
+  // Cycles that a partition runs without the others.
+  d["window_cycles"] = net.partitions() == 1 ? 0 : net.together ? 1 : net.lookahead;
   d["radix"] = net.radix;
   d["groups"] = net.groups;
   d["vcs"] = net.vcs;

@@ -229,12 +229,7 @@ void bind_learning(py::class_<Simulation>& simulation) {
           "transitions", [](Live<Simulation> live) { return transitions(live); }, kTransitionsDoc)
       .def_property_readonly("transition_count",
                              alone([](Simulation& s) { return s.state().part.learning.transitions; }))
-      .def_property_readonly("decision_count", alone([](Simulation& s) {
-                               u64 sum = 0;
-                               for (u32 k = 0; k < s.network().partitions(); k++)
-                                 sum += partition(s.state(), k).learning.decisions;
-                               return sum;
-                             }))
+      .def_property_readonly("decision_count", alone([](Simulation& s) { return decisions_made(s.state()); }))
       .def("accrued_delay_us", alone([](Simulation& s) { return accrued(s, 1, [](u32) { return 0u; }).at(0); }),
            "Delay accrued up to now, in packet-us. A packet counts from the cycle in which it should be\n"
            "generated until it is delivered.\n"

@@ -83,6 +83,14 @@ std::vector<u32> whole_numbers(const py::handle& given, const char* what) {
 
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
+// A network that threads share may take long for a cycle, so Python's other threads go on.
+template <class Work>
+auto without_gil(const Simulation& s, Work work) {
+  std::optional<py::gil_scoped_release> released;
+  if (s.network().partitions() > 1) released.emplace();
+  return work();
+}
+
 void apply(Simulation& s, const py::object& choices, const std::optional<Floats>& values, const py::object& rows) {
   if (values.has_value() == rows.is_none())
     throw ConfigError("apply(): values and rows must be given together, one of each per request");
@@ -92,15 +100,14 @@ void apply(Simulation& s, const py::object& choices, const std::optional<Floats>
       throw ConfigError("apply(): values and rows must be given together, one of each per request");
     s.answer(values->data(), row.data(), row.size());
   }
-  if (choices.is_none()) return s.apply(nullptr, 0);
-  const std::vector<u32> chosen = whole_numbers(choices, "choices");
-  s.apply(chosen.data(), chosen.size());
+  const std::vector<u32> chosen = choices.is_none() ? std::vector<u32>() : whole_numbers(choices, "choices");
+  without_gil(s, [&] { s.apply(chosen.data(), chosen.size()); });
 }
 
 }  // namespace
 
 void bind_requests(py::class_<Simulation>& simulation) {
-  simulation.def("collect", alone([](Simulation& s) { return s.collect(); }))
+  simulation.def("collect", alone([](Simulation& s) { return without_gil(s, [&] { return s.collect(); }); }))
       .def("requests", [](Live<Simulation> live) { return requests(live); })
       .def("apply",
            alone([](Simulation& s, const py::object& choices, const std::optional<Floats>& values,

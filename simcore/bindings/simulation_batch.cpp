@@ -311,7 +311,7 @@ class SimulationBatch {
   void add_rows(u32 k) {
     Simulation& sim = *sims_[k];
     const Batch& b = sim.batch();
-    const u64 first = sim.state().part.learning.decisions;
+    const u64 first = decisions_made(sim.state());
     first_[k] = count_;
     for (u32 j = 0; j < counts_[k]; j++) {
       network_[count_ + j] = k;

@@ -1,4 +1,4 @@
-// Runs the partitions of a network (partition.hpp) window by window, on one thread or several.
+// Runs the partitions of a network (partition.hpp) window by window or cycle by cycle, on one thread or several.
 #pragma once
 
 #include <memory>
@@ -26,10 +26,10 @@ struct WindowTimes {
 class PartitionRunner {
  public:
   // Advances all partitions to cycle `until`, on at most `threads` threads. The number of threads changes only the time
-  // that this takes. With `times` the run has one thread, and the durations are appended.
+  // that this takes. With `times` the run has one thread, and the durations of its windows are appended.
   void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until, WindowTimes* times = nullptr);
 
-  // At most `wanted` threads for a cycle; null: one. Valid until the next call.
+  // Threads that share a cycle, at most `wanted`; null if one thread does all the work. Valid until the next call.
   const Threads* threads_of(const Network& net, const State& s, Workspace& workspace, u32 wanted);
 
  private:

@@ -180,14 +180,19 @@ void share(const Network& net, Workspace& w, const Threads* threads, const Threa
   else work(w, 0, net.partitions());
 }
 
-// The part of a cycle before the decisions, for partitions first .. end-1. Their requests are added to own.routes.
-void request(const Network& net, State& s, Workspace& own, u32 first, u32 end) {
-  for (u32 k = first; k < end; k++) {
-    Frame f(net, s, own, s.part.totals.now, k);
-    before_routes(f);
-    hosts(f);
-    before_routes_after_hosts(f);
-  }
+// The part of a cycle before the decisions, for all partitions. The requests are in `routes` of the workspaces.
+void request(const Network& net, State& s, Workspace& w, const Threads* threads) {
+  begin_cycle(net, s, w);
+  share(net, w, threads, [&](Workspace& own, u32 first, u32 end) {
+    for (u32 k = first; k < end; k++) {
+      Frame f(net, s, own, s.part.totals.now, k);
+      before_routes(f);
+      hosts(f);
+      before_routes_after_hosts(f);
+    }
+  });
+  workload::settle_outstanding(s);
+  learning::settle_deliveries(s);
 }
 
 void check(const Network& net, State& s, Workspace& own, Cycle now) {
@@ -213,8 +218,6 @@ void obey(const Network& net, State& s, Workspace& own, const Batch& b, Cycle no
 void exchange(const Network& net, State& s, Workspace& w, const Threads* threads, Cycle now) {
   share(net, w, threads, [&](Workspace&, u32 first, u32 end) { hand_over(net, s, now, now + 1, first, end); });
   forget_sent(net, s);
-  workload::settle_outstanding(s);
-  learning::settle_deliveries(s);
 }
 
 }  // namespace
@@ -250,8 +253,7 @@ void advance(const Network& net, State& s, Workspace& w, u32 k, Cycle until) {
 
 void collect(const Network& net, State& s, Workspace& w, const Threads* threads) {
   if (net.partitions() > 1) {
-    begin_cycle(net, s, w);
-    share(net, w, threads, [&](Workspace& own, u32 first, u32 end) { request(net, s, own, first, end); });
+    request(net, s, w, threads);
     if (threads)
       for (Workspace& helper : threads->helpers) {
         w.routes.insert(w.routes.end(), helper.routes.begin(), helper.routes.end());
@@ -297,11 +299,10 @@ void apply(const Network& net, State& s, Workspace& w, const Threads* threads) {
 
 namespace {
 
-// Every thread decides for its partitions. A routing may then read all routers, because no thread changes them.
+// Every thread decides for its partitions. No thread changes queues or credits meanwhile, so a routing may read all.
 void step_on(const Network& net, State& s, Workspace& w, const Threads& threads) {
-  begin_cycle(net, s, w);
   const Cycle now = s.part.totals.now;
-  threads.share([&](Workspace& own, u32 first, u32 end) { request(net, s, own, first, end); });
+  request(net, s, w, &threads);
   threads.share([&](Workspace& own, u32 first, u32) {
     Frame f(net, s, own, now, first);
     route_requests(f);
@@ -338,6 +339,12 @@ Totals totals(const State& s) {
     t.backlogged += o.backlogged;
   }
   return t;
+}
+
+u64 decisions_made(const State& s) {
+  u64 sum = s.part.learning.decisions;
+  for (const Partition& other : s.further) sum += other.learning.decisions;
+  return sum;
 }
 
 HostTotals host_totals(const State& s) {

@@ -198,8 +198,8 @@ TEST(partitions_meet_in_every_cycle_if_decisions_need_it) {
   CHECK_EQ(by_default("agent"), 1u);
 }
 
-// An agent whose choice depends on its packet and router alone, since partitions change the order of the decisions. The
-// feedback is a sum for the same reason.
+// An agent whose choice depends on its packet and router alone, since partitions change the order of the decisions.
+// Whole numbers of feedback are summed for the same reason.
 TEST(agents_decide_for_all_partitions) {
   struct Seen {
     std::vector<double> numbers;

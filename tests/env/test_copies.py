@@ -115,6 +115,32 @@ def test_simulations_in_the_middle_of_a_cycle(routing: str, copied: Callable[[An
     assert count > 5
 
 
+@pytest.mark.parametrize("router", ["input_queued", "hpdc21"])
+@pytest.mark.parametrize("routing", ["minimal", "agent", "external"])
+def test_several_partitions_in_the_middle_of_a_cycle(routing: str, router: str, copied: Callable[[Any], Any]) -> None:
+    traffic = {"name": "uniform", "load": 0.6, "packet_flits_max": 3}
+    simulation = Simulation(
+        {"topology": "dragonfly", "router": router, "routing": routing, "traffic": traffic, "partitions": 3}
+    )
+    simulation.threads = 2
+    assert simulation.facts()["partitions"] == 3
+    assert simulation.facts()["window_cycles"] == 1 or routing == "minimal"
+
+    def go_on(one: Simulation, count: int) -> None:
+        one.apply(None if routing == "minimal" else np.zeros(count, dtype=np.uint32))
+
+    for cycle in range(600):
+        count = simulation.collect()
+        if cycle % 60 == 59:
+            other = copied(simulation)
+            go_on(other, count)
+            go_on(simulation, count)
+            assert other.state_hash() == simulation.state_hash()
+        else:
+            go_on(simulation, count)
+    assert simulation.packets_in_network > 20
+
+
 def test_pickles_are_checked() -> None:
     simulation = Simulation({**TRIANGLE, "routing": "agent"})
     snapshot, asking = simulation._save()

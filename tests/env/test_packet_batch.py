@@ -388,3 +388,16 @@ def test_the_interface_is_documented() -> None:
     for name, column in batch.simulations[0].decisions().items():
         line = next(line for line in words.splitlines() if line.startswith("    ") and line.split()[0] == name)
         assert line.split()[1] == str(column.dtype)
+
+
+def test_decisions_are_numbered_over_all_partitions() -> None:
+    traffic = {"name": "uniform", "load": 0.3}
+    simulation = Simulation({"topology": "dragonfly", "routing": "agent", "traffic": traffic, "partitions": 3})
+    assert simulation.facts()["partitions"] == 3
+    batch, numbers = SimulationBatch([simulation]), []
+    for _ in range(40):
+        count = batch.collect(10_000)
+        numbers += batch.decision[:count].tolist()
+        batch.apply(np.zeros(count, dtype=np.uint32))
+    assert numbers == list(range(len(numbers)))
+    assert simulation.decision_count == len(numbers) > 100

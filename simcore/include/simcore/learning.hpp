@@ -54,7 +54,8 @@ struct ObservationSpec {
   // Work on learned tables (cost.hpp): of a decision, per candidate, with the report to the previous router; and of an
   // update. The scaling of features is not counted, because hardware can fold it into the first layer.
   Operations per_candidate = {}, update = {};
-  // Whether the block reads only the packet and the router that decides. Then partitions run on several threads.
+  // Whether the block reads only the packet and the router that decides. Otherwise it may also read queues and credits
+  // of other routers. The partitions then meet in every cycle, and the core cuts the network only on request.
   bool local = false;
   bool distances = false;   // reads hops from the next routers to the destination (Seam::hops)
   std::string plugin = {};  // plugin that registers it; empty: built in

@@ -119,9 +119,11 @@ struct RoutingFacts {
   bool reroutes = false;  // a head without room at its output is routed again in the next cycle
   bool minimal = false;   // all its paths are minimal
   bool marks = false;     // it sets Packet::nonminimal itself
-  bool remote = false;    // its decisions read data of other routers
-  bool spreads = false;   // it changes data of other routers, in decisions or when a packet is delivered
   bool escapes = false;   // packets that lose their path to a failure escape by themselves; else the core leads them
+  // Its decisions read queues or credits of other routers.
+  bool remote = false;
+  // It reads or changes packets or memories of other routers.
+  bool spreads = false;
   // After each change of the links, every head that has not begun to leave is routed again. Otherwise only heads that
   // wait for a failed link are.
   bool asks_again = false;

@@ -39,7 +39,7 @@ class Simulation {
   // continues the interrupted cycle.
   void run(u64 cycles, const std::function<void()>& keep_going = {});
   // Number of threads that run the partitions of the network (src/partition.hpp). The resulting state does not depend
-  // on it. A single partition, collect() and apply() use one thread.
+  // on it. A single partition uses one thread.
   void set_threads(u32 threads);  // throws ConfigError
   u32 threads() const { return threads_; }
   bool drain(u64 most_cycles, const std::function<void()>& keep_going = {});

@@ -472,6 +472,8 @@ void prepare(const Network& network, Workspace& workspace);  // gives the batch 
 // Estimate of the bytes that State and Workspace need, including the packets that will be in the network.
 u64 memory_to_run(const Network& network);
 
+u64 decisions_made(const State& state);  // since cycle 0, recorded or not
+
 // Advances one partition to cycle `until`, independently of the others (src/partition.hpp).
 void advance(const Network& network, State& state, Workspace& workspace, u32 partition, Cycle until);
 // Call once for all partitions before a cycle. Changes links, and provides packet ids for a new partition window.

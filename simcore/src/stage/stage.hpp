@@ -44,7 +44,7 @@ void feedback(Frame& f);
 void injection(Frame& f);
 void traversal(Frame& f);
 void route_requests(Frame& f);
-void verify_routes(const Frame& f);               // throws CoreError if a choice is invalid
+void verify_routes(const Frame& f);                               // throws CoreError if a choice is invalid
 void apply_routes(Frame& f, const Batch& b, u32 begin, u32 end);  // for requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
 void switch_allocation_per_vc(Frame& f);  // for routers in which every VC has a crossbar port

@@ -30,7 +30,8 @@ u32 destination(const Network& net, const ComponentData& own, u64 seed, u32 term
 
 const Register<TrafficSpec> entry({
     .name = "uniform_random_bisection",
-    .summary = "across the middle of one dimension of a HyperX, torus or mesh, uniform in the others (URBx, URBy, URBz)",
+    .summary =
+        "across the middle of one dimension of a HyperX, torus or mesh, uniform in the others (URBx, URBy, URBz)",
     .params = {choice("dimension", "x", {}, "x, y, z or a number from 0; its width must be even")},
     .setup = setup,
     .destination = destination,

@@ -235,7 +235,15 @@ class NetworkCheck {
 
   void channels() {
     each_part([&](u32 k, const Partition& part) { channels(k, part); });
+    // In the middle of a cycle, flits that leave their partition are the last ones of their channels.
+    if (!asking_) return;
+    each_part([&](u32 k, const Partition& part) {
+      each_event(part.flit_lines, net_.delays, s_.part.totals.now, asking_, [&](u32 line, const FlitEvent& e) {
+        if (leaves(line)) flit(k, line, e);
+      });
+    });
   }
+  bool leaves(u32 line) const { return line >= net_.local_lines + net_.far_lines; }
   u32 node_of(u32 port) const {
     return net_.is_nic(port) ? net_.terminal_router[port - net_.router_ports] : net_.router_of_port(port);
   }
@@ -243,37 +251,42 @@ class NetworkCheck {
   // another.
   u32 line_in(u32 line) const { return line < net_.local_lines ? line : line - net_.far_lines; }
 
+  void flit(u32 k, u32 line, const FlitEvent& e) {
+    hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that does not exist");
+    const u32 port = net_.port_of_vc(e.vc), sender = net_.channels[port].peer, sent_on = net_.channels[sender].line;
+    hold(asking_ && leaves(line) ? sent_on == line && own(k, node_of(sender))
+                                 : line_in(sent_on) == line && own(k, node_of(port)),
+         "a flit is on another channel's delay line");
+    const u32 id = packet_of(e.flit);
+    hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
+    const bool head = e.flit & kHead, tail = e.flit & kTail, to_terminal = e.vc >= router_vcs_;
+    if (net_.whole_packets) {
+      hold(head && tail && !to_terminal, "a packet that stays together is cut");
+      return come(id);
+    }
+    const char* const disorder = "the flits on a channel are out of order";
+    Stream& stream = streams_[e.vc];
+    if (head) {
+      hold(stream.packet == kNone, disorder);
+      stream = {id, 1, true, false};
+    } else if (stream.packet == kNone) {
+      hold(to_terminal && !stream.seen, disorder);
+      stream = {id, 1, true, true};
+    } else {
+      hold(stream.packet == id, disorder);
+      stream.received++;
+      stream.seen = true;
+    }
+    present_[id]++;
+    tails_[id] += tail;
+    hold(stream.ahead || tail == (stream.received == s_.packets[id].flits), disorder);
+    if (tail) stream.packet = kNone;
+  }
+
   void channels(u32 k, const Partition& part) {
     const Cycle now = s_.part.totals.now;
     each_event(part.flit_lines, net_.delays, now, asking_, [&](u32 line, const FlitEvent& e) {
-      hold(e.vc < all_vcs_ && has_vc(e.vc), "a flit is on a channel that does not exist");
-      hold(line_in(net_.channels[net_.channels[net_.port_of_vc(e.vc)].peer].line) == line &&
-               own(k, node_of(net_.port_of_vc(e.vc))),
-           "a flit is on another channel's delay line");
-      const u32 id = packet_of(e.flit);
-      hold(id < live_.size() && live_[id], "a channel holds a packet that is not in the network");
-      const bool head = e.flit & kHead, tail = e.flit & kTail, to_terminal = e.vc >= router_vcs_;
-      if (net_.whole_packets) {
-        hold(head && tail && !to_terminal, "a packet that stays together is cut");
-        return come(id);
-      }
-      const char* const disorder = "the flits on a channel are out of order";
-      Stream& stream = streams_[e.vc];
-      if (head) {
-        hold(stream.packet == kNone, disorder);
-        stream = {id, 1, true, false};
-      } else if (stream.packet == kNone) {
-        hold(to_terminal && !stream.seen, disorder);
-        stream = {id, 1, true, true};
-      } else {
-        hold(stream.packet == id, disorder);
-        stream.received++;
-        stream.seen = true;
-      }
-      present_[id]++;
-      tails_[id] += tail;
-      hold(stream.ahead || tail == (stream.received == s_.packets[id].flits), disorder);
-      if (tail) stream.packet = kNone;
+      if (!asking_ || !leaves(line)) flit(k, line, e);
     });
     each_item(part.tails_due, [&](const FlitEvent& e) {
       const u32 id = packet_of(e.flit);
