@@ -20,7 +20,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
 
 const Register<TrafficSpec> entry({
     .name = "dimension_complement_reverse",
-    .summary = "coordinates mirrored and in reverse order (DCR), on a HyperX, torus or mesh",
+    .summary = "coordinates of a HyperX, torus or mesh, mirrored and in reverse order (DCR)",
     .setup = setup,
     .destination = partner,
 });

@@ -19,7 +19,7 @@ std::shared_ptr<const ComponentData> setup(const Params&, const Network& net) {
 
 const Register<TrafficSpec> entry({
     .name = "swap2",
-    .summary = "even slots half a width away in x, odd slots in y (S2), on a HyperX, torus or mesh",
+    .summary = "half a width away on a HyperX, torus or mesh: even slots in x, odd slots in y (S2)",
     .setup = setup,
     .destination = partner,
 });
