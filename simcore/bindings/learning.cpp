@@ -264,21 +264,18 @@ void bind_learning(py::class_<Simulation>& simulation) {
       .def("policy_scores", alone([](Simulation& s, const Matrix& observation) { return scores(s, observation); }),
            py::arg("observation"))
       .def("feedback", alone([](Simulation& sim) {
-             std::vector<FeedbackEvent> heard;
-             for (u32 k = 0; k < sim.network().partitions(); k++) {
-               const std::vector<FeedbackEvent>& own = partition(sim.state(), k).heard;
-               heard.insert(heard.end(), own.begin(), own.end());
-             }
-             const auto n = static_cast<py::ssize_t>(heard.size());
+             std::size_t n = 0;
+             for (u32 k = 0; k < sim.network().partitions(); k++) n += partition(sim.state(), k).heard.size();
              py::array_t<u32> router(n), port(n), row(n);
              py::array_t<float> target(n);
-             for (py::ssize_t k = 0; k < n; k++) {
-               const FeedbackEvent& e = heard[static_cast<std::size_t>(k)];
-               router.mutable_at(k) = sim.network().router_of_port(e.port);
-               port.mutable_at(k) = sim.network().local_port(e.port);
-               row.mutable_at(k) = e.row;
-               target.mutable_at(k) = e.target;
-             }
+             py::ssize_t at = 0;
+             for (u32 k = 0; k < sim.network().partitions(); k++)
+               for (const FeedbackEvent& e : partition(sim.state(), k).heard) {
+                 router.mutable_at(at) = sim.network().router_of_port(e.port);
+                 port.mutable_at(at) = sim.network().local_port(e.port);
+                 row.mutable_at(at) = e.row;
+                 target.mutable_at(at++) = e.target;
+               }
              py::dict d;
              d["router"] = router;
              d["port"] = port;
