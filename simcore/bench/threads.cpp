@@ -96,13 +96,11 @@ double round_trip() {
   return taken / kRounds;
 }
 
-// Channels between routers of different threads.
+// Channels between routers of different threads, if all partitions have equal work.
 u32 crossing(const Network& net, u32 threads) {
   std::vector<u32> thread_of(net.partitions());
-  for (u32 i = 0; i < threads; i++)
-    for (u32 k = first_partition(i, threads, net.partitions()); k < first_partition(i + 1, threads, net.partitions());
-         k++)
-      thread_of[k] = i;
+  const std::vector<u32> first = balanced(std::vector<u64>(net.partitions(), 1), threads);
+  for (u32 i = 0; i < threads; i++) std::fill(thread_of.begin() + first[i], thread_of.begin() + first[i + 1], i);
   u32 channels = 0;
   for (u32 p = 0; p < net.router_ports; p++)
     if (net.is_link(p))

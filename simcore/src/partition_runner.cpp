@@ -63,27 +63,29 @@ const Threads* PartitionRunner::threads_of(const Network& net, const State& s, W
   // The log of a watched packet is in the order of time, which only one thread keeps.
   const u32 here = s.watched.empty() ? gather_threads(net, workspace, std::min(wanted, net.partitions())) : 1;
   if (here == 1) return nullptr;
+  shares_.divide(net, s, here);
   for (Workspace& helper : helpers_) helper.routes.clear();  // of a cycle that failed
   threads_.helpers = helpers_;
-  threads_.share = [this, &net, &workspace, here](const Threads::Work& work) {
-    team_->run([&](u32 i) {
-      const u32 parts = net.partitions();
-      work(i == 0 ? workspace : helpers_[i - 1], first_partition(i, here, parts), first_partition(i + 1, here, parts));
-    });
+  threads_.share = [this, &workspace](const Threads::Work& work) {
+    team_->run([&](u32 i) { work(i == 0 ? workspace : helpers_[i - 1], shares_.first(i), shares_.first(i + 1)); });
   };
   return &threads_;
 }
 
 void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until,
                           WindowTimes* times) {
-  if (net.together || !s.watched.empty())
-    return run_cycles(net, s, workspace, threads_of(net, s, workspace, threads), until);
+  if (net.together || !s.watched.empty()) {
+    while (s.part.totals.now < until) {
+      const Cycle end = s.part.totals.now + std::min(until - s.part.totals.now, Shares::kInterval);
+      run_cycles(net, s, workspace, threads_of(net, s, workspace, threads), end);
+    }
+    return;
+  }
   const u32 parts = net.partitions(), here = times ? 1 : gather_threads(net, workspace, std::min(threads, parts)),
-            shares = times ? times->threads : here;
-  const auto share = [&](u32 i) { return first_partition(i, shares, parts); };
+            workers = times ? times->threads : here;
   const auto on_all_threads = [&](std::vector<float> WindowTimes::* durations, const std::function<void(u32)>& work) {
     if (here > 1) return team_->run(work);
-    for (u32 i = 0; i < shares; i++) {
+    for (u32 i = 0; i < workers; i++) {
       const Stopwatch watch(times ? &(times->*durations) : nullptr);
       work(i);
     }
@@ -94,13 +96,15 @@ void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u3
       const Uninterrupted whole;
       {
         const Stopwatch watch(times ? &times->rest : nullptr);
+        shares_.divide(net, s, workers);
         begin_cycle(net, s, workspace);
       }
       on_all_threads(&WindowTimes::advance, [&](u32 i) {
-        for (u32 k = share(i); k < share(i + 1); k++)
+        for (u32 k = shares_.first(i); k < shares_.first(i + 1); k++)
           advance(net, s, i == 0 || times ? workspace : helpers_[i - 1], k, end);
       });
-      on_all_threads(&WindowTimes::hand_over, [&](u32 i) { hand_over(net, s, from, end, share(i), share(i + 1)); });
+      on_all_threads(&WindowTimes::hand_over,
+                     [&](u32 i) { hand_over(net, s, from, end, shares_.first(i), shares_.first(i + 1)); });
       const Stopwatch watch(times ? &times->rest : nullptr);
       forget_sent(net, s);
       workload::settle_outstanding(s);

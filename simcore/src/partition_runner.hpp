@@ -4,16 +4,12 @@
 #include <memory>
 #include <vector>
 
+#include "shares.hpp"
 #include "simcore/network.hpp"
 #include "simcore/state.hpp"
 #include "team.hpp"
 
 namespace flitgym {
-
-// The first partition of a thread.
-inline u32 first_partition(u32 thread, u32 threads, u32 partitions) {
-  return static_cast<u32>(u64{partitions} * thread / threads);
-}
 
 // Durations of the windows of a run on one thread that does the work of `threads` threads in turn. For a model of the
 // speed on more threads (bench/threads.cpp).
@@ -37,6 +33,7 @@ class PartitionRunner {
 
   std::unique_ptr<Team> team_;      // made when it is first needed
   std::vector<Workspace> helpers_;  // of all threads but the first, which uses the caller's workspace
+  Shares shares_;
   Threads threads_;
 };
 

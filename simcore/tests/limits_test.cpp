@@ -152,7 +152,7 @@ TEST(interrupted_runs_end_in_the_same_bits) {
 TEST(interrupted_decisions_are_made_again) {
   // The policy is so wide that the decisions of one cycle take long.
   Config c = config(small_network(), input_queued(),
-                    {"policy", {{"hidden", std::vector<double>{256, 256}}, {"record", i64{256}}}},
+                    {"policy", {{"hidden", std::vector<double>{1024, 1024}}, {"record", i64{256}}}},
                     {"uniform", {{"load", 0.2}}});
   Simulation whole(c), parts(c);
   for (Simulation* sim : {&whole, &parts})

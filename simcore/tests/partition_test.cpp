@@ -1,5 +1,6 @@
 // Partitions and threads: the results do not depend on the number of partitions, threads or calls of run().
 #include <algorithm>
+#include <numeric>
 
 #include "partition_runner.hpp"
 #include "simcore/registry.hpp"
@@ -60,6 +61,10 @@ std::vector<Case> cases() {
   Config failing = config(small_network(), hpdc21(), {"minimal", {}}, uniform);
   failing.failures = {{"events", std::string("0.05@1000-2500,0.05@1801")}};
   add("dragonfly with links that go down and up", failing);
+  failing.routing = {
+      "policy",
+      {{"temperature", 1.0}, {"hidden", std::vector<double>{5}}, {"observation", std::string("remote_queues")}}};
+  add("dragonfly policy remote_queues with links that go down and up", failing);
   failing.routing = {"table", {}};
   add("a table on a dragonfly with links that go down and up", failing);
   return all;
@@ -154,7 +159,6 @@ TEST(threads_and_pieces_end_in_the_same_state) {
   }
 }
 
-// Packets that end far from their source do not make the pool of packets grow without bound.
 // Clos-AD decides the requests of a cycle one after another, in the order in which their heads arrive.
 TEST(a_wish_does_not_cut_networks_whose_decisions_depend_on_the_order_of_arrival) {
   Config c = config(hyperx_section({4, 4}, 3), sc19(), {"clos_ad", {}}, {"uniform", {{"load", 0.4}}});
@@ -163,6 +167,7 @@ TEST(a_wish_does_not_cut_networks_whose_decisions_depend_on_the_order_of_arrival
   CHECK_EQ(Simulation(c).network().partitions(), chosen);
 }
 
+// Packets that end far from their source do not make the pool of packets grow without bound.
 TEST(packets_return_to_the_partitions_that_need_them) {
   Config c = config(small_network(), input_queued(), {"minimal", {}}, {"hotspot", {{"load", 0.1}}});
   c.partitions = 5;
@@ -205,13 +210,18 @@ TEST(agents_decide_for_all_partitions) {
     std::vector<double> numbers;
     u64 hash;
   };
-  const auto played = [](const Section& routing, u32 parts, u32 threads) {
-    Simulation sim(cut(config(small_network(), input_queued(), routing, {"uniform", {{"load", 0.5}}}), parts));
+  Config open = config(small_network(), input_queued(), {}, {"uniform", {{"load", 0.5}}}), with_job = open;
+  with_job.traffic = {"", {}};
+  with_job.workload.jobs = {
+      {"halo3d", {"halo3d", {{"ranks", i64{64}}, {"iterations", i64{3}}, {"bytes", i64{4000}}}}, nullptr, {}}};
+  const auto played = [](Config c, const Section& routing, u32 parts, u32 threads) {
+    c.routing = routing;
+    Simulation sim(cut(c, parts));
     CHECK_EQ(sim.network().partitions(), parts);
     sim.set_threads(threads);
     const bool slots = sim.network().decider == Decider::kSlots;
     double feedback = 0;
-    for (u32 cycle = 0; cycle < 900; cycle++) {
+    for (u32 cycle = 0; cycle < 1800; cycle++) {
       if (cycle == 300) sim.begin_window();
       std::vector<u32> choices(sim.collect());
       const Batch& b = sim.batch();
@@ -235,12 +245,13 @@ TEST(agents_decide_for_all_partitions) {
     all.push_back(feedback);
     return Seen{all, sim.hash()};
   };
-  for (const Section& routing : {Section{"external", {}}, {"external", {{"feedback", true}}}, {"agent", {}}}) {
-    const Seen whole = played(routing, 1, 1), four = played(routing, 4, 1);
-    CHECK(whole.numbers[0] > 0);
-    CHECK(four.numbers == whole.numbers);
-    for (const u32 threads : {2u, 3u}) CHECK_EQ(played(routing, 4, threads).hash, four.hash);
-  }
+  for (const Section& routing : {Section{"external", {}}, {"external", {{"feedback", true}}}, {"agent", {}}})
+    for (const Config& c : {open, with_job}) {
+      const Seen whole = played(c, routing, 1, 1), four = played(c, routing, 4, 1);
+      CHECK(whole.numbers[0] > 0);
+      CHECK(four.numbers == whole.numbers);
+      for (const u32 threads : {2u, 3u}) CHECK_EQ(played(c, routing, 4, threads).hash, four.hash);
+    }
 }
 
 // By default a large network is cut between groups, with a window as long as the links between groups. A small network
@@ -297,6 +308,59 @@ TEST(timed_windows_change_nothing) {
   CHECK_EQ(times.hand_over.size(), 3 * windows);
   CHECK_EQ(times.rest.size(), 2 * windows);
   CHECK(std::ranges::min(times.advance) > 0);
+}
+
+// The thread with the most work has no more than in the best of all divisions.
+TEST(partitions_are_divided_by_work) {
+  const std::function<u64(const std::vector<u64>&, u32, u32)> best = [&](const auto& work, u32 first, u32 threads) {
+    u64 sum = 0;
+    if (threads == 1) return std::accumulate(work.begin() + first, work.end(), u64{0});
+    u64 least = ~u64{0};
+    for (u32 end = first; end <= work.size(); end++) {
+      least = std::min(least, std::max(sum, best(work, end, threads - 1)));
+      if (end < work.size()) sum += work[end];
+    }
+    return least;
+  };
+  for (u32 n = 0; n < 400; n++) {
+    const u32 threads = 1 + n % 5;
+    std::vector<u64> work(1 + n % 9);
+    for (std::size_t k = 0; k < work.size(); k++) work[k] = mix64(n << 8 | k) % (n % 2 ? 4 : 1000) + (n % 3 == 0);
+    const std::vector<u32> first = balanced(work, threads);
+    CHECK_EQ(first.size(), threads + 1u);
+    CHECK(std::ranges::is_sorted(first) && first.front() == 0 && first.back() == work.size());
+    u64 most = 0;
+    for (u32 i = 0; i < threads; i++)
+      most = std::max(most, std::accumulate(work.begin() + first[i], work.begin() + first[i + 1], u64{0}));
+    CHECK_EQ(most, best(work, 0, threads));
+  }
+  CHECK(balanced(std::vector<u64>(196, 1), 3) == (std::vector<u32>{0, 65, 131, 196}));
+}
+
+// Two of nine partitions have most of the work, and each thread gets one of them. The state does not depend on it.
+TEST(threads_follow_the_work) {
+  for (const char* routing : {"minimal", "ugal_global"}) {
+    Config c = config(small_network(), input_queued(), {routing, {}}, {"uniform", {{"load", 0.3}}});
+    c.partitions = 9;
+    Simulation sim(c), threaded(c);
+    threaded.set_threads(2);
+    Shares shares;
+    const auto first_of_second = [&] {
+      shares.divide(sim.network(), sim.state(), 2);
+      return shares.first(1);
+    };
+    const u32 equal = first_of_second();
+    CHECK(equal == 4 || equal == 5);
+    for (const u32 busy : {0u, 7u, 3u}) {
+      for (Simulation* one : {&sim, &threaded}) {
+        for (const u32 k : {busy, busy + 1}) partition(one->state(), k).totals.moves += 1000000;
+        one->run(Shares::kInterval + 500);
+      }
+      CHECK_EQ(first_of_second(), busy + 1);
+      CHECK_EQ(threaded.hash(), sim.hash());
+    }
+    sim.check_conservation();
+  }
 }
 
 TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {

@@ -32,6 +32,26 @@ TEST(life_of_a_packet) {
 )");
 }
 
+// One thread advances all partitions, so that the log is in the order of time.
+TEST(a_packet_is_watched_across_partitions) {
+  for (const char* routing : {"minimal", "ugal_global"}) {
+    Config c = config(small_network(), hpdc21(), {routing, {}}, {"adversarial", {{"load", 0.3}}});
+    Simulation whole(c);
+    c.partitions = 4;
+    Simulation cut(c), unseen(c);
+    CHECK_EQ(cut.network().partitions(), 4u);
+    for (Simulation* sim : {&cut, &unseen}) sim->set_threads(2);
+    for (Simulation* sim : {&whole, &cut}) sim->watch(5, 3);
+    for (Simulation* sim : {&whole, &cut, &unseen}) {
+      sim->begin_window();
+      sim->run(3000);
+    }
+    CHECK(whole.watch_log().find("is delivered to") != std::string::npos);
+    CHECK_EQ(cut.watch_log(), whole.watch_log());
+    CHECK(statistics(cut.network(), cut.state()) == statistics(unseen.network(), unseen.state()));
+  }
+}
+
 TEST(watching_changes_nothing) {
   Simulation seen(config(small_network(), hpdc21(), {"par", {}}, {"uniform", {{"load", 0.4}}})), unseen(seen);
   seen.watch(5, 3);

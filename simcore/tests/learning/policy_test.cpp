@@ -1,7 +1,12 @@
 // The policy in the core: its arithmetic against a plain reference, and its draws against their formula.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 
+#include "learning/perceptron.hpp"
+#include "learning/perceptron_lanes.hpp"
 #include "routing/choice.hpp"
 #include "support/policies.hpp"
 
@@ -46,6 +51,52 @@ TEST(policy_scores_equal_a_plain_reference) {
           for (u32 k = 0; k < seam.slots; k++) CHECK_NEAR(scores[j * seam.slots + k], wanted[k], 1e-5);
         }
       }
+}
+
+// The loops for all vectors of this processor give the bits of those with the shortest vectors, which every processor
+// has.
+TEST(vectors_of_every_length_give_the_same_bits) {
+  const auto& all = learning::perceptron_loops();
+  CHECK_EQ(std::string(all.back()->vectors), "4 numbers");
+  constexpr u32 kBlock = learning::kUnitBlock;
+  for (u32 n = 0; n < 160; n++) {
+    const u32 rows = 1 + n % 17, inputs = 1 + n * 7 % 70, width = (1 + n % 5) * kBlock, hidden = n % 4;
+    const u32 most = std::max(inputs, width), general = inputs / 2, per_slot = inputs - general;
+    u32 k = 0;
+    const auto random = [&](std::size_t count) {
+      std::vector<float> x(count);
+      for (float& value : x) value = k++ % 5 == 0 ? 0.0f : 2 * weight_of(n, k);
+      return x;
+    };
+    const std::vector<float> in = random(std::size_t{rows} * inputs), weight = random((most + 1) * std::size_t{width}),
+                             last_weight = random(width), row = random(general + std::size_t{rows} * per_slot);
+    std::vector<learning::SlotNetwork::Layer> layers;
+    for (u32 l = 0; l <= hidden; l++)
+      layers.push_back({weight.data(), l == 0 ? inputs : width, l == hidden ? kBlock : width});
+    const auto results = [&](const learning::PerceptronLoops& loops) {
+      std::vector<float> out(std::size_t{rows} * width), scores(rows), scratch(std::size_t{2} * rows * width);
+      std::vector<u32> lists(2 * (most + kBlock));
+      loops.block(in.data(), inputs, rows, inputs, weight.data(), width, last_weight.data(), out.data(), width, n % 3);
+      loops.score_slots({layers.data(),
+                         hidden,
+                         last_weight.data(),
+                         general,
+                         per_slot,
+                         n % 3 == 0,
+                         {scratch.data(), &scratch[std::size_t{rows} * width]},
+                         {lists.data(), &lists[most + kBlock]}},
+                        row.data(), rows, scores.data());
+      out.insert(out.end(), scores.begin(), scores.end());
+      return out;
+    };
+    const std::vector<float> wanted = results(*all.back());
+    CHECK(std::ranges::all_of(wanted, [](float x) { return std::isfinite(x); }));
+    CHECK(std::ranges::any_of(wanted, [](float x) { return x != 0; }) || rows * inputs < 4);
+    for (const learning::PerceptronLoops* loops : all) {
+      const std::vector<float> got = results(*loops);
+      CHECK_FOR(std::memcmp(got.data(), wanted.data(), wanted.size() * sizeof(float)) == 0, loops->vectors);
+    }
+  }
 }
 
 // Many rows at once in a run: the choice is the best score of the row computed alone, to the last bit, and never a
