@@ -10,19 +10,20 @@ namespace flitgym::learning {
 // Units are computed in blocks of this size. The layout of the weights does not depend on the vectors.
 inline constexpr u32 kUnitBlock = 16;
 
-// A network that scores the slots of a decision. They share their general features.
+// A network that scores the slots of a decision. The slots share the general features.
 struct SlotNetwork {
   struct Layer {
-    const float* weight;  // [inputs + 1, width] with the bias in the last row
-    u32 inputs, width;    // width: a multiple of kUnitBlock; the units behind the last one are not used
+    const float* weight;  // [inputs + 1, width]. The last row holds the biases.
+    u32 inputs, width;    // The width is a multiple of kUnitBlock. Surplus units are not used.
   };
-  const Layer* layers;
-  u32 hidden;                // number of hidden layers; `layers` has one more entry
-  const float* last_weight;  // [width of the last hidden layer] weights of the only unit of the last layer
-  u32 general, per_slot;     // features of a decision; of each slot
-  bool tanh;                 // activation of hidden units; false: rectified linear units
-  float* scratch[2];         // [slots, width of the widest layer]
-  u32* lists[2];             // [units of the widest layer, or features, + kUnitBlock]
+  const Layer* layers;  // [hidden + 1]
+  u32 hidden;           // Number of hidden layers.
+  // [width of the last hidden layer] Weights of the only unit of the last layer.
+  const float* last_weight;
+  u32 general, per_slot;  // Features of a decision, and of each slot.
+  bool tanh;              // Activation of hidden units. Otherwise they are rectified linear units.
+  float* scratch[2];      // [slots, widest layer]
+  u32* lists[2];          // [kUnitBlock + units of the widest layer, or features if there are more]
 };
 
 struct PerceptronLoops {
