@@ -40,7 +40,7 @@ STAGES = (
     ("apply", r"stage/route_computation\.cpp:.*apply_(routes|all)"),
     ("routing", r"stage/route_computation\.cpp:|routing/|tables/"),
     ("switch allocation", r"stage/switch_allocation"),
-    ("partitions", r"src/partition|src/team"),
+    ("partitions", r"src/partition|src/team|src/shares"),
     ("rest", r"(step|simulation|idle|watchdog|table_guard)\.cpp:|simcore_bench\.cpp:|failures\.cpp:"),
 )
 ORDER = (

@@ -99,7 +99,7 @@ double round_trip() {
 // Channels between routers of different threads, if all partitions have equal work.
 u32 crossing(const Network& net, u32 threads) {
   std::vector<u32> thread_of(net.partitions());
-  const std::vector<u32> first = balanced(std::vector<u64>(net.partitions(), 1), threads);
+  const std::vector<u32> first = divide_by_work(std::vector<u64>(net.partitions(), 1), threads);
   for (u32 i = 0; i < threads; i++) std::fill(thread_of.begin() + first[i], thread_of.begin() + first[i + 1], i);
   u32 channels = 0;
   for (u32 p = 0; p < net.router_ports; p++)

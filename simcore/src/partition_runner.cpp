@@ -14,13 +14,21 @@ namespace flitgym {
 
 namespace {
 
-void run_cycles(const Network& net, State& s, Workspace& workspace, const Threads* threads, Cycle until) {
+// Skips cycles without packets, which are no work.
+void skip_idle_cycles(const Network& net, State& s, Shares& shares, Cycle until) {
+  const Cycle before = s.part.totals.now;
+  skip_idle(net, s, until);
+  shares.skip(s.part.totals.now - before);
+}
+
+void run_cycles(const Network& net, State& s, Workspace& workspace, const Threads* threads, Shares& shares,
+                Cycle until) {
   while (s.part.totals.now < until) {
     {
       const Uninterrupted whole;
       step(net, s, workspace, threads);
     }
-    if (net.workload) skip_idle(net, s, until);
+    if (net.workload) skip_idle_cycles(net, s, shares, until);
     worked(32 + totals(s).flits_in_network);
   }
 }
@@ -76,8 +84,10 @@ void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u3
                           WindowTimes* times) {
   if (net.together || !s.watched.empty()) {
     while (s.part.totals.now < until) {
-      const Cycle end = s.part.totals.now + std::min(until - s.part.totals.now, Shares::kInterval);
-      run_cycles(net, s, workspace, threads_of(net, s, workspace, threads), end);
+      const Threads* const sharing = threads_of(net, s, workspace, threads);
+      const Cycle left = until - s.part.totals.now;
+      run_cycles(net, s, workspace, sharing, shares_,
+                 s.part.totals.now + (sharing ? std::min(left, Shares::kInterval) : left));
     }
     return;
   }
@@ -110,7 +120,7 @@ void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u3
       workload::settle_outstanding(s);
       learning::settle_deliveries(s);
     }
-    if (net.workload) skip_idle(net, s, until);
+    if (net.workload) skip_idle_cycles(net, s, shares_, until);
     worked((end - from) * (32 + totals(s).flits_in_network) / 4);
   }
 }

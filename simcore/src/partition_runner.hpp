@@ -22,11 +22,14 @@ struct WindowTimes {
 class PartitionRunner {
  public:
   // Advances all partitions to cycle `until`, on at most `threads` threads. The number of threads changes only the time
-  // that this takes. With `times` the run has one thread, and the durations of its windows are appended.
+  // that this takes. With `times` the run has one thread, and the durations of its windows are appended. Partitions
+  // that meet in every cycle have no windows.
   void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until, WindowTimes* times = nullptr);
 
   // Threads that share a cycle, at most `wanted`; null if one thread does all the work. Valid until the next call.
   const Threads* threads_of(const Network& net, const State& s, Workspace& workspace, u32 wanted);
+
+  const Shares& shares() const { return shares_; }
 
  private:
   u32 gather_threads(const Network& net, const Workspace& workspace, u32 wanted);  // returns how many there are

@@ -1,5 +1,5 @@
-// The partitions of each thread: consecutive ones, with about equal work. Work is measured in moves of flits, so equal
-// runs are divided equally. How the partitions are shared changes only the time that a run takes.
+// The partitions of each thread. A thread has consecutive partitions with about equal work. The work of a partition is
+// the number of moves of its flits. The division changes only the time that a run takes.
 #pragma once
 
 #include <vector>
@@ -10,25 +10,28 @@ namespace flitgym {
 
 class Shares {
  public:
-  static constexpr Cycle kInterval = 2048;  // cycles between two divisions
+  static constexpr Cycle kInterval = 2048;  // cycles, at least, between two divisions
 
-  // Thread i has the partitions first(i) .. first(i+1)-1.
+  // Thread i has the partitions first(i) .. first(i+1)-1, at least one.
   u32 first(u32 thread) const { return first_[thread]; }
 
-  // Divides the partitions of a network among threads, by their work since the last division. Call between two cycles.
-  // Divides equally if the number of threads has changed or nothing is measured yet.
+  // Divides the partitions among at most as many threads, by their work since the last division. Divides equally if the
+  // number of threads has changed. Call while no thread works.
   void divide(const Network& net, const State& s, u32 threads);
+
+  // These cycles were skipped, so no partition worked.
+  void skip(Cycle cycles) { since_ += cycles; }
 
  private:
   void measure_from(const State& s, u32 partitions);
 
-  std::vector<u32> first_;   // [threads + 1]
-  std::vector<u64> before_;  // [partitions] moves at the last division
-  Cycle since_ = 0;          // its cycle
+  std::vector<u32> first_;         // [threads + 1]
+  std::vector<u64> moves_before_;  // [partitions] moves up to the last division
+  Cycle since_ = 0;                // cycle of the last division
 };
 
-// The first partition of each thread, and the number of partitions, so that the thread with the most work has as little
-// as possible. A thread may have no partition.
-std::vector<u32> balanced(const std::vector<u64>& work, u32 threads);
+// Returns the first partition of each thread, then the number of partitions. No other division gives the busiest thread
+// less work. Each thread has a partition, so there must be enough of them.
+std::vector<u32> divide_by_work(const std::vector<u64>& work, u32 threads);
 
 }  // namespace flitgym

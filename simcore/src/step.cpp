@@ -303,8 +303,8 @@ namespace {
 void step_on(const Network& net, State& s, Workspace& w, const Threads& threads) {
   const Cycle now = s.part.totals.now;
   request(net, s, w, &threads);
-  threads.share([&](Workspace& own, u32 first, u32) {
-    Frame f(net, s, own, now, first);
+  threads.share([&](Workspace& own, u32, u32) {
+    Frame f(net, s, own, now);
     route_requests(f);
     decide(net, s, own.batch);
     check(net, s, own, now);

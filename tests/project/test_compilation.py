@@ -1,6 +1,7 @@
 """The build of the core as planned by CMake, without compiling."""
 
 import json
+import platform
 import re
 import shutil
 import subprocess
@@ -60,3 +61,10 @@ def test_levels_of_optimisation(commands: dict[str, list[str]]) -> None:
     assert levels["step.cpp"] == levels["topology/dragonfly.cpp"] == levels["partition.cpp"] == "-O3"
     assert levels["workload/engine.cpp"] == levels["learning/seam.cpp"] == levels["tables/engines/nue.cpp"] == "-O2"
     assert all("-ffp-contract=off" in of_a_source[0] for of_a_source in commands.values())
+
+
+def test_only_the_loops_of_the_policy_network_may_use_long_vectors(commands: dict[str, list[str]]) -> None:
+    """All other code must run on every processor of the architecture."""
+    long = {source for source, of_a_source in commands.items() if " -mavx" in of_a_source[0]}
+    assert long <= {"learning/perceptron_8.cpp", "learning/perceptron_16.cpp"}
+    assert len(long) == (2 if platform.machine() in ("x86_64", "AMD64") else 0)

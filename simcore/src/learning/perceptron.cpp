@@ -1,4 +1,4 @@
-// The policy network. Results are bitwise independent of the vectors of the machine (perceptron_lanes.hpp).
+// The policy network. The results have the same bits for every vector width (perceptron_lanes.hpp).
 #include "learning/perceptron.hpp"
 
 #include <algorithm>
@@ -14,18 +14,19 @@ namespace flitgym {
 using learning::kUnitBlock;
 using learning::PerceptronLoops;
 using learning::SlotNetwork;
+using learning::Units;
 
 namespace learning {
 
 const std::vector<const PerceptronLoops*>& perceptron_loops() {
   static const std::vector<const PerceptronLoops*> all = [] {
     std::vector<const PerceptronLoops*> found;
-    for (const PerceptronLoops* loops : {
-#if defined(__x86_64__)
-             &perceptron_loops_16, &perceptron_loops_8,
+#if defined(FLITGYM_X86_64)
+    const bool avx2 = __builtin_cpu_supports("avx2");
+    if (avx2 && __builtin_cpu_supports("avx512f")) found.push_back(&perceptron_loops_16);
+    if (avx2) found.push_back(&perceptron_loops_8);
 #endif
-             &perceptron_loops_4})
-      if (loops->available()) found.push_back(loops);
+    found.push_back(&perceptron_loops_4);
     return found;
   }();
   return all;
@@ -37,8 +38,12 @@ namespace {
 
 inline u32 padded(u32 outputs) { return (outputs + kUnitBlock - 1) / kUnitBlock * kUnitBlock; }
 
+Units activation_of(const PolicyShape& shape) {
+  return shape.activation == Activation::kTanh ? Units::kTanh : Units::kRectified;
+}
+
 void layer(const PerceptronLoops& loops, const float* in, u32 in_stride, u32 rows, u32 inputs, const float* weight,
-           u32 outputs, float* out, u32 activation) {
+           u32 outputs, float* out, Units activation) {
   const u32 width = padded(outputs);
   const float* const bias = weight + std::size_t{inputs} * width;
   for (u32 o = 0; o < width; o += kUnitBlock) {
@@ -73,9 +78,7 @@ const float* forward(const PerceptronLoops& loops, const PolicyShape& shape, con
   std::vector<float>*to = &a, *other = &b;
   for (u32 l = 0; l <= last; l++) {
     layer(loops, in, in_stride, rows, shape.layers[l], weights + shape.offsets[l], shape.layers[l + 1], to->data(),
-          l == last                               ? 0
-          : shape.activation == Activation::kTanh ? 2
-                                                  : 1);
+          l < last ? activation_of(shape) : Units::kLinear);
     in = to->data();
     in_stride = padded(shape.layers[l + 1]);
     std::swap(to, other);
@@ -181,32 +184,28 @@ void choose_by_policy(const Network& net, const State& s, Batch& b) {
                   d.chosen[j], d.log_probability[j]);
     return;
   }
-  u32 widest = 0, longest = std::max(seam.general, seam.per_slot), products = 0;
-  std::vector<SlotNetwork::Layer> layers;
-  for (std::size_t l = 0; l + 1 < shape.layers.size(); l++) {
-    layers.push_back({weights + shape.offsets[l], shape.layers[l], padded(shape.layers[l + 1])});
-    widest = std::max(widest, layers[l].width);
-    longest = std::max(longest, layers[l].width);
-    products += layers[l].inputs * layers[l].width / kUnitBlock;
-  }
+  const u32 hidden = static_cast<u32>(shape.layers.size()) - 2, last_width = padded(shape.layers[hidden]);
+  u32 widest = 0;
+  for (const u32 n : shape.layers) widest = std::max(widest, padded(n));
   for (auto* scratch : {&d.rows, &d.scores})
     scratch->resize(std::max(scratch->size(), std::size_t{seam.slots} * widest));
-  d.lists.resize(2 * (longest + kUnitBlock));
-  const std::size_t hidden = layers.size() - 1;
-  d.gathered.assign(padded(shape.layers[hidden]), 0.0f);
+  d.lists.resize(2 * widest);
+  d.gathered.assign(last_width, 0.0f);
   for (u32 i = 0; i < shape.layers[hidden]; i++)
-    d.gathered[i] = layers[hidden].weight[std::size_t{i} * layers[hidden].width];
-  const SlotNetwork network = {layers.data(),
-                               static_cast<u32>(hidden),
-                               d.gathered.data(),
-                               seam.general,
-                               seam.per_slot,
-                               shape.activation == Activation::kTanh,
-                               {d.rows.data(), d.scores.data()},
-                               {d.lists.data(), d.lists.data() + longest + kUnitBlock}};
+    d.gathered[i] = weights[shape.offsets[hidden] + std::size_t{i} * padded(1)];
+  const SlotNetwork network = {.weights = weights,
+                               .offsets = shape.offsets.data(),
+                               .sizes = shape.layers.data(),
+                               .hidden = hidden,
+                               .last_weight = d.gathered.data(),
+                               .general = seam.general,
+                               .per_slot = seam.per_slot,
+                               .activation = activation_of(shape),
+                               .scratch = {d.rows.data(), d.scores.data()},
+                               .lists = {d.lists.data(), d.lists.data() + widest},
+                               .worked = [](u64 steps) { worked(steps); }};
   float scores[kMostSlots];
   for (u32 j = 0; j < d.count; j++) {
-    worked(u64{d.slot_count[j]} * products);  // a decision takes long in a wide network
     loops.score_slots(network, d.observation + std::size_t{j} * seam.width, d.slot_count[j], scores);
     choose_slot(net, s, s.packets[b.packet[d.request[j]]], scores, d.slot_count[j], d.chosen[j], d.log_probability[j]);
   }

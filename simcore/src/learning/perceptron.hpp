@@ -1,4 +1,4 @@
-// Limits shared by the seam and the policy network.
+// The policy network: a limit that it shares with the seam, and its loops.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace flitgym::learning {
 
 inline constexpr u32 kMostUnits = 4096;  // maximum size of a hidden layer
 
-// The loops of the network that this processor can use (perceptron_lanes.hpp), those with the longest vectors first.
+// The loops that this processor can run (perceptron_lanes.hpp), those with the longest vectors first.
 struct PerceptronLoops;
 const std::vector<const PerceptronLoops*>& perceptron_loops();
 

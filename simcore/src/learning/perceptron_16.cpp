@@ -1,5 +1,8 @@
-// The policy network with the 16 numbers of a vector of AVX-512. Compiled for such processors (CMakeLists.txt).
-#if defined(__x86_64__)
+// The policy network's loops with AVX-512 (16 floats). CMakeLists.txt sets the flags.
+#if defined(FLITGYM_X86_64)
+#if !defined(__AVX512F__)
+#error "this file must be compiled for AVX-512"
+#endif
 #include "simcore/types.hpp"
 
 namespace flitgym::learning {
@@ -8,12 +11,11 @@ constexpr u32 kLanes = 16;
 }
 }  // namespace flitgym::learning
 
-#include "learning/perceptron_loops.inc"
+#include "learning/perceptron_loops.hpp"
 
 namespace flitgym::learning {
 
-const PerceptronLoops perceptron_loops_16 = {"AVX-512", [] { return __builtin_cpu_supports("avx512f") != 0; }, block,
-                                             score_slots};
+constinit const PerceptronLoops perceptron_loops_16 = {"AVX-512", block, score_slots};
 
 }  // namespace flitgym::learning
 #endif

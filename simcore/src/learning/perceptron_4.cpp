@@ -1,4 +1,4 @@
-// The policy network with vectors of 4 numbers, which every processor of 64 bits has.
+// The policy network's loops with vectors of 4 floats. The compiler emulates them on a processor without such vectors.
 #include "simcore/types.hpp"
 
 namespace flitgym::learning {
@@ -7,10 +7,10 @@ constexpr u32 kLanes = 4;
 }
 }  // namespace flitgym::learning
 
-#include "learning/perceptron_loops.inc"
+#include "learning/perceptron_loops.hpp"
 
 namespace flitgym::learning {
 
-const PerceptronLoops perceptron_loops_4 = {"4 numbers", [] { return true; }, block, score_slots};
+constinit const PerceptronLoops perceptron_loops_4 = {"vectors of 4 floats", block, score_slots};
 
 }  // namespace flitgym::learning

@@ -1,5 +1,8 @@
-// The policy network with the 8 numbers of a vector of AVX2. Compiled for such processors (CMakeLists.txt).
-#if defined(__x86_64__)
+// The policy network's loops with AVX2 (8 floats). CMakeLists.txt sets the flags.
+#if defined(FLITGYM_X86_64)
+#if !defined(__AVX2__)
+#error "this file must be compiled for AVX2"
+#endif
 #include "simcore/types.hpp"
 
 namespace flitgym::learning {
@@ -8,12 +11,11 @@ constexpr u32 kLanes = 8;
 }
 }  // namespace flitgym::learning
 
-#include "learning/perceptron_loops.inc"
+#include "learning/perceptron_loops.hpp"
 
 namespace flitgym::learning {
 
-const PerceptronLoops perceptron_loops_8 = {"AVX2", [] { return __builtin_cpu_supports("avx2") != 0; }, block,
-                                            score_slots};
+constinit const PerceptronLoops perceptron_loops_8 = {"AVX2", block, score_slots};
 
 }  // namespace flitgym::learning
 #endif

@@ -53,15 +53,19 @@ TEST(policy_scores_equal_a_plain_reference) {
       }
 }
 
-// The loops for all vectors of this processor give the bits of those with the shortest vectors, which every processor
-// has.
+// The loops of every vector width give the bits of the loops for 4 floats.
 TEST(vectors_of_every_length_give_the_same_bits) {
   const auto& all = learning::perceptron_loops();
-  CHECK_EQ(std::string(all.back()->vectors), "4 numbers");
+#if defined(__x86_64__)
+  const bool avx2 = __builtin_cpu_supports("avx2");
+  CHECK_EQ(all.size(), std::size_t{1} + avx2 + (avx2 && __builtin_cpu_supports("avx512f")));
+#endif
+  CHECK(all.back() == &learning::perceptron_loops_4);
   constexpr u32 kBlock = learning::kUnitBlock;
   for (u32 n = 0; n < 160; n++) {
     const u32 rows = 1 + n % 17, inputs = 1 + n * 7 % 70, width = (1 + n % 5) * kBlock, hidden = n % 4;
-    const u32 most = std::max(inputs, width), general = inputs / 2, per_slot = inputs - general;
+    const u32 most = std::max((inputs + kBlock - 1) / kBlock * kBlock, width), general = inputs / 2,
+              per_slot = inputs - general;
     u32 k = 0;
     const auto random = [&](std::size_t count) {
       std::vector<float> x(count);
@@ -70,21 +74,27 @@ TEST(vectors_of_every_length_give_the_same_bits) {
     };
     const std::vector<float> in = random(std::size_t{rows} * inputs), weight = random((most + 1) * std::size_t{width}),
                              last_weight = random(width), row = random(general + std::size_t{rows} * per_slot);
-    std::vector<learning::SlotNetwork::Layer> layers;
-    for (u32 l = 0; l <= hidden; l++)
-      layers.push_back({weight.data(), l == 0 ? inputs : width, l == hidden ? kBlock : width});
+    std::vector<u32> sizes = {inputs};
+    for (u32 l = 0; l < hidden; l++) sizes.push_back(width - l);
+    sizes.push_back(1);
+    const std::vector<std::size_t> offsets(hidden + 1, 0);  // parts of the same matrix
+    const auto activation = n % 3 == 0 ? learning::Units::kTanh : learning::Units::kRectified;
     const auto results = [&](const learning::PerceptronLoops& loops) {
-      std::vector<float> out(std::size_t{rows} * width), scores(rows), scratch(std::size_t{2} * rows * width);
-      std::vector<u32> lists(2 * (most + kBlock));
-      loops.block(in.data(), inputs, rows, inputs, weight.data(), width, last_weight.data(), out.data(), width, n % 3);
-      loops.score_slots({layers.data(),
-                         hidden,
-                         last_weight.data(),
-                         general,
-                         per_slot,
-                         n % 3 == 0,
-                         {scratch.data(), &scratch[std::size_t{rows} * width]},
-                         {lists.data(), &lists[most + kBlock]}},
+      std::vector<float> out(std::size_t{rows} * width), scores(rows), scratch(std::size_t{2} * rows * most);
+      std::vector<u32> lists(2 * most);
+      loops.block(in.data(), inputs, rows, inputs, weight.data(), width, last_weight.data(), out.data(), width,
+                  n % 4 == 0 ? learning::Units::kLinear : activation);
+      loops.score_slots({.weights = weight.data(),
+                         .offsets = offsets.data(),
+                         .sizes = sizes.data(),
+                         .hidden = hidden,
+                         .last_weight = last_weight.data(),
+                         .general = general,
+                         .per_slot = per_slot,
+                         .activation = activation,
+                         .scratch = {scratch.data(), &scratch[std::size_t{rows} * most]},
+                         .lists = {lists.data(), &lists[most]},
+                         .worked = [](u64) {}},
                         row.data(), rows, scores.data());
       out.insert(out.end(), scores.begin(), scores.end());
       return out;
@@ -94,7 +104,7 @@ TEST(vectors_of_every_length_give_the_same_bits) {
     CHECK(std::ranges::any_of(wanted, [](float x) { return x != 0; }) || rows * inputs < 4);
     for (const learning::PerceptronLoops* loops : all) {
       const std::vector<float> got = results(*loops);
-      CHECK_FOR(std::memcmp(got.data(), wanted.data(), wanted.size() * sizeof(float)) == 0, loops->vectors);
+      CHECK_FOR(std::memcmp(got.data(), wanted.data(), wanted.size() * sizeof(float)) == 0, loops->name);
     }
   }
 }

@@ -1,6 +1,8 @@
-// The loops of perceptron_lanes.hpp for vectors of kLanes numbers. Each file that includes this text defines kLanes and
-// may be compiled for another processor. So everything here has internal linkage, and no function of a library is used:
-// a linker keeps one copy of a shared inline function, which might need the other processor.
+// The loops of perceptron_lanes.hpp for vectors of kLanes floats. Each file that includes this text defines kLanes. All
+// functions have internal linkage and call no inline function of a library. Otherwise the linker could keep the copy
+// for AVX-512 for the whole program.
+#pragma once
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 #endif
@@ -16,10 +18,10 @@ typedef int Bits __attribute__((vector_size(kLanes * sizeof(int)), aligned(4), m
 constexpr u32 kParts = kUnitBlock / kLanes;
 // Rows per tile, chosen so that its sums fit the registers.
 constexpr u32 kMostRows = kLanes == 16 ? 8 : kLanes == 8 ? 6 : 2;
-// Blocks computed at a time, if the layer is wide enough.
+// Blocks that a tile of several rows computes together, if the layer is wide enough.
 constexpr u32 kWide = kLanes == 16 ? 2 : 1;
-// The same for a single row. Its sums would otherwise wait for each other.
-constexpr u32 kTall = kLanes == 4 ? 2 : 4;
+// Blocks that one row computes together. Independent sums hide the latency of additions.
+constexpr u32 kBlocksOfOneRow = kLanes == 4 ? 2 : 4;
 
 // Computes tanh by sums, products and divisions alone, which IEEE 754 defines to the last bit. The C library's tanh
 // differs from machine to machine. Lambert's continued fraction, cut after 13, gives tanh(x / 2). The formula for the
@@ -35,15 +37,17 @@ inline Lanes hyperbolic_tangent(Lanes x) {
   return (t + t) / (1.0f + t * t);
 }
 
-inline Lanes activated(Lanes x, bool tanh) {
+inline u32 padded(u32 units) { return (units + kUnitBlock - 1) / kUnitBlock * kUnitBlock; }
+
+inline Lanes activated(Lanes x, Units activation) {
   const Lanes zero = {};
-  return tanh ? hyperbolic_tangent(x) : x > zero ? x : zero;
+  return activation == Units::kTanh ? hyperbolic_tangent(x) : x > zero ? x : zero;
 }
 
 // Computes kRows rows by kUnitBlock outputs. The sums stay in registers, and each weight is read once for all rows.
 template <u32 kRows>
 inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight, u32 width, const float* bias,
-                 float* out, u32 out_stride, u32 activation) {
+                 float* out, u32 out_stride, Units activation) {
   Lanes sum[kRows][kParts];
   for (u32 part = 0; part < kParts; part++) {
     const Lanes b = *reinterpret_cast<const Lanes*>(bias + part * kLanes);
@@ -62,12 +66,12 @@ inline void tile(const float* in, u32 in_stride, u32 inputs, const float* weight
     for (u32 part = 0; part < kParts; part++) {
       const Lanes y = sum[r][part];
       *reinterpret_cast<Lanes*>(out + u64{r} * out_stride + part * kLanes) =
-          activation ? activated(y, activation == 2) : y;
+          activation == Units::kLinear ? y : activated(y, activation);
     }
 }
 
 void block(const float* in, u32 in_stride, u32 rows, u32 inputs, const float* weight, u32 width, const float* bias,
-           float* out, u32 out_stride, u32 activation) {
+           float* out, u32 out_stride, Units activation) {
   u32 r = 0;
   for (; r + 8 <= rows; r += 8)
     tile<8>(in + u64{r} * in_stride, in_stride, inputs, weight, width, bias, out + u64{r} * out_stride, out_stride,
@@ -97,7 +101,7 @@ struct Inputs {
 // `times` is given, the units are then multiplied by it element by element.
 template <u32 kRows, u32 kOwn>
 void units(const Inputs& in, const float* weight, u32 width, const float* start, float* out, Bits* active,
-           const float* times, bool tanh) {
+           const float* times, Units activation) {
   Lanes sum[kRows][kOwn];
   for (u32 part = 0; part < kOwn; part++) {
     const Lanes first = *reinterpret_cast<const Lanes*>(start + part * kLanes);
@@ -116,7 +120,7 @@ void units(const Inputs& in, const float* weight, u32 width, const float* start,
     for (u32 part = 0; part < kOwn; part++) {
       Lanes y = sum[r][part];
       if (active) {
-        y = activated(y, tanh);
+        y = activated(y, activation);
         active[part] |= reinterpret_cast<const Bits&>(y);
         if (times) y *= *reinterpret_cast<const Lanes*>(times + part * kLanes);
       }
@@ -134,23 +138,24 @@ void score(const Inputs& in, const float* start, float* out) {
   for (u32 r = 0; r < kRows; r++) out[r] = sum[r];
 }
 
-// The same for any number of rows. kOwn = 0 computes the single unit.
+// Runs units(), or with kOwn = 0 score(), for any number of rows.
 template <u32 kOwn, u32 kRows = kMostRows>
 inline void all_rows(u32 rows, Inputs in, const float* weight, u32 width, const float* start, float* out, Bits* active,
-                     const float* times, bool tanh) {
+                     const float* times, Units activation) {
   const auto go = [&]<u32 kSome>() {
     if constexpr (kOwn == 0) score<kSome>(in, start, out);
-    else units<kSome, kOwn>(in, weight, width, start, out, active, times, tanh);
+    else units<kSome, kOwn>(in, weight, width, start, out, active, times, activation);
   };
   if constexpr (kRows == kMostRows)
     for (; rows > kMostRows;
          rows -= kMostRows, in.rows += u64{kMostRows} * in.stride, out += u64{kMostRows} * (kOwn ? width : 1))
       go.template operator()<kMostRows>();
   if (rows == kRows) return go.template operator()<kRows>();
-  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times, tanh);
+  if constexpr (kRows > 1) all_rows<kOwn, kRows - 1>(rows, in, weight, width, start, out, active, times, activation);
 }
 
-// Appends the units first .. first + kUnitBlock - 1 that have a bit set, and returns the new length of the list.
+// Appends the units first .. first + kUnitBlock - 1 that have a bit set, and returns the new length of the list. Writes
+// kUnitBlock entries. They fit, because no more units are listed than were computed before.
 u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 #if defined(__AVX512F__)
   if constexpr (kLanes == 16) {
@@ -172,30 +177,31 @@ u32 list_active(const Bits* active, u32 first, u32* list, u32 listed) {
 
 void score_slots(const SlotNetwork& n, const float* row, u32 count, float* scores) {
   for (u32 i = 0; i < n.general || i < n.per_slot; i++) n.lists[1][i] = i;
+  const u32 first_width = padded(n.sizes[1]);
+  const float *const first = n.weights + n.offsets[0], *const bias = first + u64{n.sizes[0]} * first_width;
 
   // The sums over the shared features of the first layer are the start values of the sums over the slots' own features.
-  const SlotNetwork::Layer& first = n.layers[0];
   float* const shared = n.scratch[1];
-  const float* const bias = first.weight + u64{first.inputs} * first.width;
   const Inputs general{row, 0, n.lists[1], n.general};
-  for (u32 o = 0; o < first.width;) {
-    const bool tall = first.width - o >= kTall * kUnitBlock;
-    (tall ? units<1, kTall * kParts> : units<1, kParts>)(general, first.weight + o, first.width, bias + o, shared + o,
-                                                         nullptr, nullptr, n.tanh);
-    o += tall ? kTall * kUnitBlock : kUnitBlock;
+  for (u32 o = 0; o < first_width;) {
+    const bool several = first_width - o >= kBlocksOfOneRow * kUnitBlock;
+    (several ? units<1, kBlocksOfOneRow * kParts> : units<1, kParts>)(general, first + o, first_width, bias + o,
+                                                                      shared + o, nullptr, nullptr, n.activation);
+    o += several ? kBlocksOfOneRow * kUnitBlock : kUnitBlock;
   }
   Inputs in{row + n.general, n.per_slot, n.lists[1], n.per_slot};
-  const float *start = shared, *weight = first.weight + u64{n.general} * first.width;
+  const float *start = shared, *weight = first + u64{n.general} * first_width;
 
   if (n.hidden == 0) {
     for (u32 r = 0; r < count; r++) {
       scores[r] = *shared;
-      for (u32 i = 0; i < in.count; i++) scores[r] += in.rows[u64{r} * in.stride + i] * weight[u64{i} * first.width];
+      for (u32 i = 0; i < in.count; i++) scores[r] += in.rows[u64{r} * in.stride + i] * weight[u64{i} * first_width];
     }
     return;
   }
   for (u32 l = 0; l < n.hidden; l++) {
-    const u32 width = n.layers[l].width;
+    const u32 width = padded(n.sizes[l + 1]);
+    n.worked(u64{count} * in.count * width / kUnitBlock);
     const float* const times = l + 1 == n.hidden ? n.last_weight : nullptr;
     float* const out = n.scratch[l % 2];
     u32 *const list = n.lists[l % 2], listed = 0;
@@ -204,17 +210,16 @@ void score_slots(const SlotNetwork& n, const float* row, u32 count, float* score
       const u32 end = o + (width - o < kWide * kUnitBlock ? kUnitBlock : kWide * kUnitBlock);
       const float* const factors = times ? times + o : nullptr;
       if (end - o == kUnitBlock)
-        all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, factors, n.tanh);
-      else all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, factors, n.tanh);
+        all_rows<kParts>(count, in, weight + o, width, start + o, out + o, active, factors, n.activation);
+      else all_rows<kWide * kParts>(count, in, weight + o, width, start + o, out + o, active, factors, n.activation);
       for (const Bits* some = active; o < end; o += kUnitBlock, some += kParts)
         listed = list_active(some, o, list, listed);
     }
     in = {out, width, list, listed};
-    const SlotNetwork::Layer& next = n.layers[l + 1];
-    weight = next.weight;
-    start = weight + u64{next.inputs} * next.width;
+    weight = n.weights + n.offsets[l + 1];
+    start = weight + u64{n.sizes[l + 1]} * padded(n.sizes[l + 2]);
   }
-  all_rows<0>(count, in, nullptr, 0, start, scores, nullptr, nullptr, n.tanh);
+  all_rows<0>(count, in, nullptr, 0, start, scores, nullptr, nullptr, n.activation);
 }
 
 }  // namespace
