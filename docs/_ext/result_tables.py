@@ -421,7 +421,7 @@ def readme(folder: str, number: str) -> str:
 
 def speed() -> str:
     """Saved figures of the core's benchmark for the scenes of `_SCENES`."""
-    saved = json.loads((DOCS.parent / "simcore" / "bench" / "results" / "after.json").read_text())
+    saved = json.loads((DOCS.parent / "simcore" / "bench" / "results" / "third.json").read_text())
     of = {scene["scene"]: scene for scene in saved["scenes"]}
     rows = []
     for name in _SCENES:

@@ -1,6 +1,6 @@
 """Print saved results as the Markdown tables of results/README.md: goals, series and instructions.
 
-python simcore/bench/report.py [NAME]     reads results/NAME.json; `after` by default
+python simcore/bench/report.py [NAME]     reads results/NAME.json; `third` by default
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def report(found: Results) -> str:
 
 def main() -> int:
     """Print the report of a file of results."""
-    path = RESULTS / f"{sys.argv[1] if len(sys.argv) > 1 else 'after'}.json"
+    path = RESULTS / f"{sys.argv[1] if len(sys.argv) > 1 else 'third'}.json"
     try:
         if not path.exists():
             names = ", ".join(sorted(file.stem for file in RESULTS.glob("*.json")))
