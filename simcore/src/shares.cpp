@@ -6,7 +6,8 @@ namespace flitgym {
 
 namespace {
 
-constexpr u64 kMovesPerCycle = 4;  // cost of a cycle of an idle partition, in moves
+// Cost of a cycle of an idle partition, in moves. Measured: 74 ns with `input_queued`, where a move takes about 45 ns.
+constexpr u64 kMovesPerCycle = 2;
 
 // Prefix sums: entry k is the work of the partitions 0 .. k-1.
 std::vector<u64> sums_of(const std::vector<u64>& work) {

@@ -14,12 +14,47 @@ namespace {
 
 using namespace switching;
 
+// Most routers have a single request in most cycles, and a single request needs no sorting. Returns its bit and sets
+// `out_port`. Returns kNone if there are several requests.
+template <Shape kShape>
+inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at, u32& out_port) {
+  if (!std::has_single_bit(*at.asked)) return kNone;
+  out_port = static_cast<u32>(__builtin_ctzll(*at.asked));
+  const u64* const mask = at.mask(out_port);
+  if constexpr (kShape.mask_words == 2) {  // without a branch for the word that holds the request
+    const u32 word = mask[0] == 0;
+    return std::popcount(mask[0]) + std::popcount(mask[1]) == 1
+               ? word * 64 + static_cast<u32>(__builtin_ctzll(mask[word]))
+               : kNone;
+  }
+  u64 all = mask[0];
+  u32 word = 0;
+  for (u32 k = 1; k < at.words(); k++) {
+    if (mask[k] == 0) continue;
+    if (all) return kNone;
+    all = mask[k];
+    word = k;
+  }
+  return all & (all - 1) ? kNone : word * 64 + static_cast<u32>(__builtin_ctzll(all));
+}
+
 // Separable output-first allocator. Each output chooses by round robin among the (input, VC) pairs that request it. The
 // outputs choose one after another, and skip inputs that an earlier output has chosen. The matching is therefore
 // maximal (Dally & Towles, 19.3-19.4). The order of the outputs rotates with the cycle.
 template <Shape kShape>
 inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at) {
   const Fabric& x = at.x;
+  if constexpr (kShape.few_ports) {  // a single request needs no matching
+    u32 only_port = 0;
+    if (const u32 bit = only_request(at, only_port); bit != kNone) {
+      Port& o = at.ports[only_port];
+      if (at.busy(o.output_busy_until) || at.busy(at.ports[bit >> x.vc_shift].input_busy_until)) return;
+      const Request request(at, only_port, bit);
+      if (!has_room(at, request)) return;
+      o.next_request = static_cast<u16>((bit + 1) & (at.words() * 64 - 1));
+      return grant(at, request);
+    }
+  }
   const u64 group_mask = (u64{1} << (1u << x.vc_shift)) - 1;
   const u32 words = at.words(), start = kShape.few_ports ? x.now & 63 : x.now % (x.asked_words * 64);
   u64 used[kShape.mask_words ? kShape.mask_words : kMaxRadix * kMaxVcs / 64];
@@ -76,30 +111,6 @@ inline __attribute__((always_inline)) void round_robin(const Router<kShape>& at)
     if constexpr (!kAtOnce) winners[count++] = bit << kPortBits | out_port;
   });
   for (u32 k = 0; k < count; k++) grant(at, Request(at, winners[k] & kPortMask, winners[k] >> kPortBits));
-}
-
-// Most routers have a single request in most cycles, and a single request needs no sorting. Returns its bit and sets
-// `out_port`. Returns kNone if there are several requests.
-template <Shape kShape>
-inline __attribute__((always_inline)) u32 only_request(const Router<kShape>& at, u32& out_port) {
-  if (!std::has_single_bit(*at.asked)) return kNone;
-  out_port = static_cast<u32>(__builtin_ctzll(*at.asked));
-  const u64* const mask = at.mask(out_port);
-  if constexpr (kShape.mask_words == 2) {  // without a branch for the word that holds the request
-    const u32 word = mask[0] == 0;
-    return std::popcount(mask[0]) + std::popcount(mask[1]) == 1
-               ? word * 64 + static_cast<u32>(__builtin_ctzll(mask[word]))
-               : kNone;
-  }
-  u64 all = mask[0];
-  u32 word = 0;
-  for (u32 k = 1; k < at.words(); k++) {
-    if (mask[k] == 0) continue;
-    if (all) return kNone;
-    all = mask[k];
-    word = k;
-  }
-  return all & (all - 1) ? kNone : word * 64 + static_cast<u32>(__builtin_ctzll(all));
 }
 
 constexpr u32 kFewKeys = 32;
