@@ -399,7 +399,7 @@ struct Decisions {
   std::vector<u32> chosen;                    // [count]
   std::vector<float> log_probability;         // [count] of the choice; NaN: not known
   std::vector<float> gathered, rows, scores;  // scratch memory of the network of weights
-  std::vector<u32> lists;                     // of it, too: numbers of the units of two layers that are not 0
+  std::vector<u32> lists;                     // the same
 };
 
 // The requests of a cycle: the packet in front of an input VC needs an output port and a VC class. The arrays are

@@ -15,17 +15,19 @@ enum class Units : u32 { kLinear, kRectified, kTanh };
 // A network that scores the slots of a decision. The slots share the general features.
 struct SlotNetwork {
   const float* weights;
-  const std::size_t*
-      offsets;       // [hidden + 1] Where a layer begins: a row of weights for each input, then a row of biases.
-  const u32* sizes;  // [hidden + 2] Inputs, units of each hidden layer, and the one output. A row has whole blocks.
-  u32 hidden;        // Number of hidden layers.
-  // [units of the last hidden layer, in whole blocks] Weights of the output.
+  // [hidden + 1] A layer begins at its offset. It has a row of weights for each input, then a row of biases.
+  const std::size_t* offsets;
+  // [hidden + 2] The inputs, the units of each hidden layer, and the one output. A row of weights has whole blocks.
+  const u32* sizes;
+  u32 hidden;  // Number of hidden layers.
+  // [units of the last hidden layer, in whole blocks] The weights of the output.
   const float* last_weight;
-  u32 general, per_slot;      // Features of a decision, and of each slot.
-  Units activation;           // Of hidden units.
-  float* scratch[2];          // [slots, widest layer in whole blocks]
-  u32* lists[2];              // [the same width, or features if there are more]
-  void (*worked)(u64 steps);  // Called before each layer. May throw.
+  u32 general, per_slot;  // Features of a decision, and of each slot.
+  Units activation;       // The hidden units have this activation.
+  float* scratch[2];      // [slots, width] with the width of the widest layer in whole blocks.
+  // [the same width, or that of the inputs if they are more] The numbers of the inputs that are not 0 in some slot.
+  u32* lists[2];
+  void (*worked)(u64 steps);  // The loops call it before each layer. It may throw.
 };
 
 struct PerceptronLoops {
