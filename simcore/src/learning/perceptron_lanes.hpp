@@ -24,8 +24,9 @@ struct SlotNetwork {
   const float* last_weight;
   u32 general, per_slot;  // Features of a decision, and of each slot.
   Units activation;       // The hidden units have this activation.
-  float* scratch[2];      // [slots, width] with the width of the widest layer in whole blocks.
-  // [the same width, or that of the inputs if they are more] The numbers of the inputs that are not 0 in some slot.
+  // [slots, width] The width is that of the widest layer in whole blocks.
+  float* scratch[2];
+  // [width, or inputs if there are more] The numbers of the inputs that are not 0 in some slot.
   u32* lists[2];
   void (*worked)(u64 steps);  // The loops call it before each layer. It may throw.
 };
