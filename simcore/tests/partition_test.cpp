@@ -339,30 +339,30 @@ TEST(partitions_are_divided_by_work) {
 }
 
 // Two of eight partitions have most of the work, and different threads get them. The state does not depend on the
-// division.
+// division. Threads that meet in every cycle are slow on a busy machine, so they are only two.
 TEST(threads_follow_the_work) {
-  for (const char* routing : {"minimal", "ugal_global"}) {
+  for (const auto& [routing, threads] : {std::pair("minimal", 3u), {"ugal_global", 2u}}) {
     Config c = config(small_network(), input_queued(), {routing, {}}, {"uniform", {{"load", 0.3}}});
     c.partitions = 8;
     Simulation one(c), shared(c);
     Workspace workspace;
     prepare(shared.network(), workspace);
     PartitionRunner runner;
-    const auto go_on = [&](u32 cycles) {
+    const auto first_partitions_after = [&](u32 cycles) {
       one.run(cycles);
-      runner.run(shared.network(), shared.state(), workspace, 3, shared.state().part.totals.now + cycles);
+      runner.run(shared.network(), shared.state(), workspace, threads, shared.state().part.totals.now + cycles);
       CHECK_EQ(shared.hash(), one.hash());
+      std::vector<u32> all;
+      for (u32 i = 0; i <= threads; i++) all.push_back(runner.shares().first(i));
+      for (u32 i = 0; i < threads; i++) CHECK(all[i] < all[i + 1]);
+      return all;
     };
-    go_on(100);
-    CHECK_EQ(runner.shares().first(1), 3u);
-    CHECK_EQ(runner.shares().first(2), 5u);
+    CHECK(first_partitions_after(100) == (threads == 3 ? std::vector<u32>{0, 3, 5, 8} : std::vector<u32>{0, 4, 8}));
     for (const u32 busy : {0u, 6u, 3u}) {
       for (Simulation* sim : {&one, &shared})
         for (const u32 k : {busy, busy + 1}) partition(sim->state(), k).totals.moves += 1000000;
-      go_on(2 * Shares::kInterval + 500);
-      const Shares& shares = runner.shares();
-      CHECK(shares.first(1) == busy + 1 || shares.first(2) == busy + 1);
-      CHECK(shares.first(1) > 0 && shares.first(2) > shares.first(1) && shares.first(3) == 8);
+      const std::vector<u32> all = first_partitions_after(Shares::kInterval + 500);  // with one division
+      CHECK(std::ranges::find(all, busy + 1) != all.end());
     }
     one.check_conservation();
   }
