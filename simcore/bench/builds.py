@@ -108,6 +108,14 @@ def undisturbed() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def keep_policies(tree: Path, lists: Path, kept: Path) -> None:
+    """Copy the shipped policies, which the program reads at run time from the place that its CMakeLists.txt names."""
+    policies = tree / "agents" / "policies"
+    if policies.exists():
+        shutil.copytree(policies, kept, dirs_exist_ok=True)
+        lists.write_text(lists.read_text().replace("${CMAKE_CURRENT_SOURCE_DIR}/../agents/policies", str(kept)))
+
+
 def bench_of(commit: str, repository: Path = ROOT, cache: Path = CACHE) -> Path:
     """The simcore_bench of a commit, from the cache. The first call builds it.
 
@@ -124,6 +132,7 @@ def bench_of(commit: str, repository: Path = ROOT, cache: Path = CACHE) -> Path:
         lists = source / "CMakeLists.txt"
         if not lists.exists() or "FLITGYM_BENCH" not in lists.read_text():
             raise BenchError(f"{commit[:12]} has no simcore_bench to compare with")
+        keep_policies(tree, lists, program.parent / "policies")
         folder = tree.parent / "build"
         log = cache / f"{commit}.log"
         try:

@@ -55,7 +55,7 @@ struct ObservationSpec {
   // update. The scaling of features is not counted, because hardware can fold it into the first layer.
   Operations per_candidate = {}, update = {};
   // Whether the block reads only the packet and the router that decides. Otherwise it may also read queues and credits
-  // of other routers. Then partitions meet in every cycle, and the core cuts networks only on request.
+  // of other routers. Partitions then meet in every cycle. The core cuts such a network only on request.
   bool local = false;
   bool distances = false;   // reads hops from the next routers to the destination (Seam::hops)
   std::string plugin = {};  // plugin that registers it; empty: built in
