@@ -122,6 +122,23 @@ def test_a_scene_missing_in_the_base_is_named_and_left_out(repository):
     assert compare(repository, "main", "nonsense").stderr.startswith("unknown scene nonsense; valid scenes: ")
 
 
+def test_the_program_of_a_base_finds_its_policies(repository):
+    core = repository / "simcore"
+    where = 'FLITGYM_POLICIES="${CMAKE_CURRENT_SOURCE_DIR}/../agents/policies"'
+    (core / "CMakeLists.txt").write_text(CMAKE + f"target_compile_definitions(simcore_bench PRIVATE {where})\n")
+    main = MAIN.format(scenes=SCENE, row=ROW % ("2e6", "a"))
+    reads = '{\n  if (!std::fopen(FLITGYM_POLICIES "/shipped", "r")) return 1;\n'
+    (core / "main.cpp").write_text(main.replace("{\n", reads, 1))
+    policies = repository / "agents" / "policies"
+    policies.mkdir(parents=True)
+    (policies / "shipped").write_text("weights")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "with policies")
+    done = compare(repository, "main", SCENE)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 scenes slower" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -156,9 +173,9 @@ def test_a_base_that_does_not_build_leaves_only_its_log(repository):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_build_leaves_nothing(repository, number):
-    begun = repository.parent / "begun"
+    begun, asleep = repository.parent / "begun", f"sleep {900 + number}"  # tests of two signals may run at once
     (repository / "simcore" / "CMakeLists.txt").write_text(
-        CMAKE + f'execute_process(COMMAND touch "{begun}")\nexecute_process(COMMAND sleep 987)\n'
+        CMAKE + f'execute_process(COMMAND touch "{begun}")\nexecute_process(COMMAND {asleep})\n'
     )
     git(repository, "commit", "--quiet", "-am", "slow to build")
     running = subprocess.Popen(command(repository, "main", SCENE), stderr=subprocess.PIPE, text=True)
@@ -173,4 +190,4 @@ def test_an_interrupted_build_leaves_nothing(repository, number):
     assert left_behind(repository) == []
     assert list((repository / "build" / "compare").iterdir()) == []
     if shutil.which("pgrep"):
-        assert subprocess.run(["pgrep", "-f", "^sleep 987$"], capture_output=True, text=True).stdout == ""
+        assert subprocess.run(["pgrep", "-f", f"^{asleep}$"], capture_output=True, text=True).stdout == ""
