@@ -158,7 +158,6 @@ class Evaluation:
     workload: dict[str, Any] = field(default_factory=dict)
     seeds: list[int] = MISSING
     confidence: float = MISSING
-    resamples: int = MISSING
     workers: int | None = MISSING
     topology: Any = MISSING
     router: Any = MISSING
@@ -183,7 +182,6 @@ class Regret:
     candidates: str = MISSING
     other_packets: str = MISSING
     confidence: float = MISSING
-    resamples: int = MISSING
     threads: int = MISSING
     topology: Any = MISSING
     router: Any = MISSING
@@ -205,7 +203,6 @@ class Saturation:
     precision: float = MISSING
     max_ns: float = MISSING
     confidence: float = MISSING
-    resamples: int = MISSING
     workers: int | None = MISSING
     router: Any = MISSING
     failures: Failures = field(default_factory=Failures)

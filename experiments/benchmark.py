@@ -109,12 +109,14 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     rows = {p.key: row(results[p.trial.run.directory], p.trial.run.directory) for p in done}
     own = {p.key: measures(p.task.kind, rows[p.key]) for p in done}
 
-    cells, summaries, bootstrap = _scored(suite, policies, options, plays, kept, own)
+    states = {r.key[1:]: r.state_hash for r in kept} | {key: str(one["state_hash"]) for key, one in rows.items()}
+    cells, summaries = _scored(suite, policies, options, plays, kept, own, states)
     tasks, all_tasks = len(suite.tasks), len(whole.tasks)
     about = About(
-        suite.id, suite.about, command, __version__, tasks, all_tasks, len(suite.seeds), options.confidence, notes
-    )
-    written = _write(cells, summaries, about, bootstrap, failures, directory)
+        suite.id, suite.about, command, __version__, tasks, all_tasks, len(suite.seeds), options.confidence, notes,
+        sum(cell.copies for cell in cells),
+    )  # fmt: skip
+    written = _write(cells, summaries, about, failures, directory)
     if rows:
         labels = {p.key: {**p.trial.labels, "task": p.task.id, "set": p.task.set, "kind": p.task.kind} for p in done}
         write_rows(directory / ROWS_FILE, [rows[key] | labels[key] for key in rows], "labelled")
@@ -128,10 +130,12 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
 
 def standing_of(suite: Suite, bootstrap: Bootstrap) -> list[Summary]:
     """The summaries of a suite's recorded results, without a run: the tables of `docs/benchmarks`."""
-    records = {(r.task, r.policy, r.seed): r.measures for r in read_records(suite.results) if r.suite == suite.id}
+    kept = [record for record in read_records(suite.results) if record.suite == suite.id]
+    records = {r.key[1:]: r.measures for r in kept}
+    states = {r.key[1:]: r.state_hash for r in kept}
     names = dict.fromkeys((name for _, name, _ in records), True)
     references = {task.id: place.reference for place in suite.places for task in place.tasks.values()}
-    cells = cells_of(suite.tasks, records, list(names), references, records, suite.seeds)
+    cells = cells_of(suite.tasks, records, list(names), references, records, suite.seeds, states)
     return summarise(cells, suite.tasks, names, bootstrap)
 
 
@@ -221,7 +225,8 @@ def _scored(
     plays: Sequence[Play],
     kept: Sequence[Record],
     own: Mapping[tuple[str, str, int], Measures],
-) -> tuple[list[Cell], list[Summary], Bootstrap]:
+    states: Mapping[tuple[str, str, int], str],
+) -> tuple[list[Cell], list[Summary]]:
     asked = [policy.name for policy in policies]
     of_baselines = {p.key for p in plays if p.trial.policy.name in {b.name for s in suite.places for b in s.baselines}}
     known: dict[tuple[str, str, int], Mapping[str, float]] = {(r.task, r.policy, r.seed): r.measures for r in kept}
@@ -234,15 +239,14 @@ def _scored(
     }
     references = {task.id: place.reference for place in suite.places for task in place.tasks.values()}
     bootstrap = Bootstrap(options.confidence, options.resamples)
-    cells = cells_of(suite.tasks, shown, list(names), references, known, suite.seeds)
-    return cells, summarise(cells, suite.tasks, names, bootstrap), bootstrap
+    cells = cells_of(suite.tasks, shown, list(names), references, known, suite.seeds, states)
+    return cells, summarise(cells, suite.tasks, names, bootstrap)
 
 
 def _write(
     cells: Sequence[Cell],
     summaries: Sequence[Summary],
     about: About,
-    bootstrap: Bootstrap,
     failures: Sequence[str],
     directory: Path,
 ) -> list[Path]:
@@ -250,10 +254,10 @@ def _write(
     from .plotting.drawing import save_figure
 
     table, text = directory / f"{NAME}.csv", directory / f"{NAME}.md"
-    write_numbers(table, cells, summaries, bootstrap)
+    write_numbers(table, cells, summaries, about.confidence)
     images = save_figure(draw(cells, summaries, about.confidence), directory / NAME, salt=NAME)
     with atomic_path(text) as temporary:
-        temporary.write_text(markdown(cells, summaries, about, bootstrap, images[0].name, failures))
+        temporary.write_text(markdown(cells, summaries, about, images[0].name, failures))
     return [table, text, *images]
 
 

@@ -30,7 +30,7 @@ from .evaluation.study import (
     study_of_app,
     write_study,
 )
-from .evaluation.summary import Bootstrap, summarise, tidy
+from .evaluation.summary import summarise, tidy
 from .evaluation.text import About, markdown, print_tables
 from .results.files import require_writable
 from .running.launcher import HERE, Launcher, launcher_of_app
@@ -102,17 +102,17 @@ def _write(
     """Print the tables, and write rows, tables and figure; returns the files."""
     policies, scenarios, reference = players
     rows = labelled_rows(trials, results)
-    bootstrap = Bootstrap(given["confidence"], given["resamples"])
+    confidence = given["confidence"]
     names = [policy.name for policy in policies]
-    cells = summarise(rows, names, scenarios, given["loads"], given["seeds"], reference, bootstrap)
+    cells = summarise(rows, names, scenarios, given["loads"], given["seeds"], reference, confidence)
     network = _network(list(results.values()), any(scenario.kind == "pattern" for scenario in scenarios))
-    about = About(study.command, network, reference, bootstrap.confidence, len(given["seeds"]))
+    about = About(study.command, network, reference, confidence, len(given["seeds"]))
     print_tables(console(WIDTH_OF_FILES), cells, about)
     from .evaluation.figure import draw  # with Matplotlib, which takes long to import
 
     return write_study(
         *(study.directory, NAME, rows, tidy(cells), policies),
-        lambda styles: draw(cells, styles, reference, bootstrap.confidence),
+        lambda styles: draw(cells, styles, reference, confidence),
         lambda figure: markdown(cells, about, figure, failures),
     )
 
@@ -133,7 +133,7 @@ def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], st
     reference = names[0] if given["reference"] is None else given["reference"]
     if reference not in names:
         raise CommandError(unknown("reference", reference, names, "policy"))
-    check_numbers(given["confidence"], resamples=given["resamples"], workers=given["workers"])
+    check_numbers(given["confidence"], workers=given["workers"])
     return policies, scenarios, reference
 
 

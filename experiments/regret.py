@@ -86,7 +86,7 @@ def regret(config: DictConfig, study: Study) -> None:
     say_cautions(COMMAND, results.values())
     rows = labelled_rows(trials, results)
     confidence = given["confidence"]
-    lines = summarise(_groups(trials, results), confidence, given["resamples"])
+    lines = summarise(_groups(trials, results), confidence)
     result = next(iter(results.values()))
     network = f"{network_text(result)}; code {result['version']}."
     uneven = is_uneven(lines)
@@ -116,7 +116,7 @@ def _players(given: Mapping[str, Any], sampling: Sampling) -> tuple[list[Policy]
     for axis in ("seeds", "loads"):
         check_axis(axis, given[axis])
     sampling.check()
-    check_numbers(given["confidence"], resamples=given["resamples"])
+    check_numbers(given["confidence"])
     if given["threads"] < 0:
         raise CommandError(f"threads: {given['threads']} is less than 0")
     return policies, patterns

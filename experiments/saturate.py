@@ -80,7 +80,7 @@ def saturate(config: DictConfig, study: Study, launcher: Launcher = HERE) -> Non
 
     rows = labelled_rows(searches, results)
     confidence = given["confidence"]
-    lines = summarise(rows, confidence, given["resamples"])
+    lines = summarise(rows, confidence)
     about = About(study.command, _networks(searches, results), given["precision"], confidence, len(given["seeds"]))
     print_tables(console(WIDTH_OF_FILES), lines, about)
     from .saturation.figure import draw  # with Matplotlib, which takes long to import
@@ -103,7 +103,7 @@ def _plan(given: Mapping[str, Any], study: Study, policies: Sequence[Policy]) ->
     if twice is not None:
         raise CommandError(f"networks: '{twice}' occurs twice")
     check_axis("seeds", given["seeds"])
-    check_numbers(given["confidence"], resamples=given["resamples"], workers=given["workers"])
+    check_numbers(given["confidence"], workers=given["workers"])
     if not 0 < given["precision"] < 0.5:
         raise CommandError(f"precision: {given['precision']:g} is not between 0 and 0.5")
     if not 0 < given["max_ns"] < math.inf:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics import Interval, bootstrap_stratified, interquartile_mean
+from ..results.copies import once
 from .measures import NAMES, SCORED
 from .suite import SETS, Kind, Set, Task
 
@@ -41,6 +42,7 @@ class Cell:
             negative if better.
         ahead: Natural logarithm of the factor by which it is better than that of the reference.
         behind_others: As `behind`, for the best known policy among all others; NaN if there is none.
+        copies: Number of runs that repeat another seed bit by bit, like the reference. They have no score.
     """
 
     task: Task
@@ -50,6 +52,7 @@ class Cell:
     behind: Values
     ahead: Values
     behind_others: Values
+    copies: int = 0
 
     @property
     def missing(self) -> int:
@@ -59,7 +62,8 @@ class Cell:
     @property
     def unscored(self) -> int:
         """Number of runs with a value but no score, because the reference has no value for their seeds."""
-        return int((np.isfinite(self.measures[SCORED[self.task.kind][0]]) & np.isnan(self.scores)).sum())
+        valued = np.isfinite(self.measures[SCORED[self.task.kind][0]])
+        return int((valued & np.isnan(self.scores)).sum()) - self.copies
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,7 @@ def cells_of(
     references: Mapping[str, str],
     known: Mapping[tuple[str, str, int], Mapping[str, float]],
     seeds: Sequence[int],
+    states: Mapping[tuple[str, str, int], str],
 ) -> list[Cell]:
     """All cells, by task and then by policy. A policy without any run in a task has no cell.
 
@@ -156,6 +161,7 @@ def cells_of(
         references: The name of the reference by task id.
         known: Measures of the reference and of the other baselines, which define the scale.
         seeds: The seeds of the suite.
+        states: Hashes of the final states, by task id, policy and seed. Runs that repeat another seed count once.
     """
     cells = []
     for task in tasks:
@@ -174,7 +180,13 @@ def cells_of(
         reference = of_known.get(references[task.id], nothing)
         for name, arrays in shown.items():
             best = _best([own for other, own in of_known.items() if other != name], np.isfinite(reference))
-            cells.append(Cell(task, name, {measure: nothing, **arrays}, *scored[name], best - scored[name][2]))
+            pair = ([{"state_hash": states.get((task.id, n, s))} for s in seeds] for n in (name, references[task.id]))
+            numbers = [one.copy() for one in (*scored[name], best - scored[name][2])]
+            copied = np.isfinite(numbers[0])
+            copied[once(*pair)] = False
+            for one in numbers:
+                one[copied] = np.nan
+            cells.append(Cell(task, name, {measure: nothing, **arrays}, *numbers, int(copied.sum())))
     return cells
 
 

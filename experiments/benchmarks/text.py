@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics import Interval, bootstrap_mean
+from ..metrics import Interval, mean_interval
 from ..terminal.tables import MISSING, interval_columns, interval_text, markdown_table, terminal_table, write_csv
 from .measures import SCORED
-from .scoring import LEAST_AHEAD, Bootstrap, Cell, Summary, Values
+from .scoring import LEAST_AHEAD, Cell, Summary, Values
 from .suite import Task
 
-# With fewer seeds, the caption warns that intervals are too narrow.
-_FEW_SEEDS = 10
 _INCOMPLETE = "†"
 _UNSCORED = "‡"
 _KINDS = {
@@ -62,6 +60,7 @@ class About:
     seeds: int
     confidence: float
     notes: Sequence[str]  # about the recorded results
+    copies: int = 0  # runs that count as one with another seed
 
     @property
     def caption(self) -> str:
@@ -74,9 +73,11 @@ class About:
         )
         if self.seeds == 1:
             return f"{text} One seed gives no intervals."
-        text += f" Brackets hold the {100 * self.confidence:g} % interval (bootstrap, stratified by task)."
-        if self.seeds < _FEW_SEEDS:
-            text += f" {self.seeds} seeds are few, so the intervals are too narrow."
+        text += f" Brackets hold the {100 * self.confidence:g} % interval over seeds (bootstrap, stratified by task)."
+        if self.copies:
+            text += (
+                f" {self.copies} runs repeat a run with another seed bit by bit, like the reference's. They count once."
+            )
         return text
 
 
@@ -113,7 +114,7 @@ def by_kind(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
     return _split(summaries, lambda summary: summary.by_kind, lambda kind: _KINDS[kind])
 
 
-def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str, list[str], Lines]]:
+def of_tasks(cells: Sequence[Cell], confidence: float) -> Iterable[tuple[str, list[str], Lines]]:
     """Title, headings and lines of the tables of tasks, one per network and kind."""
     for network, kind in dict.fromkeys((cell.task.network, cell.task.kind) for cell in cells):
         own = [cell for cell in cells if (cell.task.network, cell.task.kind) == (network, kind)]
@@ -126,7 +127,7 @@ def of_tasks(cells: Sequence[Cell], bootstrap: Bootstrap) -> Iterable[tuple[str,
                 _, factor, form = _COLUMNS[name]
                 values = cell.measures.get(name)
                 numbers.append(MISSING if values is None else _number(_mean(values) * factor, form))
-            mean = bootstrap_mean(cell.scores, bootstrap.confidence, bootstrap.resamples)
+            mean = mean_interval(cell.scores, confidence)
             fewer = _INCOMPLETE if cell.missing else ""
             scored = interval_text(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
             lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, scored, *numbers])
@@ -166,7 +167,6 @@ def markdown(
     cells: Sequence[Cell],
     summaries: Sequence[Summary],
     about: About,
-    bootstrap: Bootstrap,
     figure: str,
     failures: Sequence[str],
 ) -> str:
@@ -177,23 +177,23 @@ def markdown(
     if failures:
         parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
     parts += [f"## Scores\n\n{about.caption}\n", standing(summaries), f"![Scores and performance profiles]({figure})\n"]
-    for title, heads, lines in of_tasks(cells, bootstrap):
+    for title, heads, lines in of_tasks(cells, about.confidence):
         parts.append(f"## {title}\n\n{_markdown(heads, lines)}")
     return "\n".join(parts)
 
 
-def write_numbers(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], bootstrap: Bootstrap) -> None:
+def write_numbers(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float) -> None:
     """Write the CSV: a line per measure and score of a task, and per aggregate. A missing number is an empty field."""
     lines = []
     for cell in cells:
         of_cell = {"policy": cell.policy, **_columns_of(cell.task)}
         for name, values in {"score": cell.scores, **cell.measures}.items():
-            interval = bootstrap_mean(values, bootstrap.confidence, bootstrap.resamples)
+            interval = mean_interval(values, confidence)
             found = int(np.isfinite(values).sum())
             scored = name == SCORED[cell.task.kind][0]
             lines.append(
                 {**of_cell, "metric": name, "scored": scored, **_ends(interval), "runs": found,
-                 "missing": values.size - found}
+                 "missing": values.size - found - (cell.copies if name == "score" else 0)}
             )  # fmt: skip
     for summary in summaries:
         split: dict[str, Mapping[Any, Interval]] = {

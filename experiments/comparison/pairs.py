@@ -8,20 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...simcore import ConfigError
-from ..metrics import Interval, bootstrap_difference
+from ..metrics import Interval, difference_interval
 from ..plotting.lines import TRAFFIC
 from ..plotting.swept import Row, configuration, is_of_jobs, named, swept, value_of
 from ..plotting.words import value_label
+from ..results.copies import once, state_of
 
-# Quantiles 0.975 of Student's t with 1, 2, ... 30 degrees of freedom; 1.96 beyond.
-_STUDENT = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
-    *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
-_NORMAL = 1.96
-
-EXCEEDS, WITHIN, UNCLEAR = "exceeds noise", "within noise", "unclear, too few seeds"
-EQUAL, ONE_SEED, NO_SEED = "equal", "one seed, no interval", "no seed in common, no interval"
+EXCEEDS, WITHIN = "exceeds noise", "within noise"
+EQUAL, NO_SPREAD, NO_SEED = "equal", "one run or no variation, no interval", "no seed in common, no interval"
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ class Pair:
 
     Args:
         common: The keys by which runs were paired, with their values.
-        seeds: The seeds that both sides have.
+        seeds: The seeds that both sides have, without those that repeat another one bit by bit.
         identical: Whether the final states are equal bit by bit for all these seeds.
         differences: One per result that both sides have.
     """
@@ -119,8 +113,7 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
 def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, float]) -> Difference:
     """The difference of one result, and whether it exceeds noise.
 
-    Seeds of both sides are paired. `bootstrap_difference` gives the interval, which is too narrow for few seeds. A
-    difference therefore exceeds noise only if a paired t-test at 5 % confirms it.
+    Seeds of both sides are paired. A difference exceeds noise if its 95 % interval excludes 0.
 
     Args:
         column: The name of the result.
@@ -137,14 +130,10 @@ def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, flo
     change = after - before
     if not change.any():
         return Difference(column, *means, Interval(0.0, 0.0, 0.0), EQUAL)
-    if len(seeds) == 1:
-        return Difference(column, *means, Interval(float(change[0]), math.nan, math.nan), ONE_SEED)
-    interval = bootstrap_difference(after, before)
-    quantile = _STUDENT[len(seeds) - 2] if len(seeds) - 2 < len(_STUDENT) else _NORMAL
-    certain = abs(interval.value) > quantile * float(np.std(change, ddof=1)) / math.sqrt(len(seeds))
-    if interval.low <= 0 <= interval.high:
-        return Difference(column, *means, interval, WITHIN)
-    return Difference(column, *means, interval, EXCEEDS if certain else UNCLEAR)
+    interval = difference_interval(after, before)
+    if math.isnan(interval.low):
+        return Difference(column, *means, interval, NO_SPREAD)
+    return Difference(column, *means, interval, WITHIN if interval.low <= 0 <= interval.high else EXCEEDS)
 
 
 def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], dict[Any, Row]]:
@@ -157,13 +146,14 @@ def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], d
 
 def _pair(common: Mapping[str, Any], first: Mapping[Any, Row], second: Mapping[Any, Row]) -> Pair:
     seeds = [seed for seed in first if seed in second]
-    states = [(first[seed].get("state_hash"), second[seed].get("state_hash")) for seed in seeds]
+    seeds = [seeds[k] for k in once(*([side[seed] for seed in seeds] for side in (first, second)))]
+    states = [(state_of(first[seed]), state_of(second[seed])) for seed in seeds]
     identical = bool(states) and all(a is not None and a == b for a, b in states)
+    sides = [{seed: side[seed] for seed in seeds} or side for side in (first, second)]
     found = []
     for column in _results([*first.values(), *second.values()]):
         values = [
-            {seed: float(row[column]) for seed, row in side.items() if row.get(column) is not None}
-            for side in (first, second)
+            {seed: float(row[column]) for seed, row in side.items() if row.get(column) is not None} for side in sides
         ]
         if all(values):
             found.append(difference(column, *values))

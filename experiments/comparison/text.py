@@ -7,18 +7,17 @@ from rich.console import Console
 from rich.table import Table
 
 from ..plotting.words import axis_label
-from .pairs import EQUAL, EXCEEDS, NO_SEED, ONE_SEED, UNCLEAR, WITHIN, Comparison, Difference
+from .pairs import EQUAL, EXCEEDS, NO_SEED, NO_SPREAD, WITHIN, Comparison, Difference
 
 _NOTE = (
-    "Differences are second - first, with 95 % intervals over paired seeds (percentile bootstrap). A difference "
-    "exceeds noise if its interval excludes 0 and a paired t-test confirms it at 5 %. One in twenty does so by chance."
+    "Differences are second - first, with 95 % intervals over paired seeds (Student's t). A difference "
+    "exceeds noise if its interval excludes 0. One in twenty does so by chance."
 )
 _COUNTED = {
     EXCEEDS: "beyond noise",
     WITHIN: "within noise",
-    UNCLEAR: "unclear (too few seeds)",
     EQUAL: "equal",
-    ONE_SEED: "with one seed and no interval",
+    NO_SPREAD: "with one run or no variation, and no interval",
     NO_SEED: "with no seed in common",
 }
 _UNIT = " (flits per terminal per flit time)"  # of loads, too long for a table

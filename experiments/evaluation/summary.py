@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics import Interval, bootstrap_difference, bootstrap_mean, bootstrap_ratio
+from ..metrics import Interval, difference_interval, mean_interval, ratio_interval
+from ..results.copies import once
 from ..terminal.tables import interval_columns
 from .plan import Kind, Scenario
 
@@ -48,16 +49,8 @@ class Cell:
     mean: Interval
     ratio: Interval  # to the reference, over the seeds with both values
     difference: Interval  # from the reference, over the same seeds, in the metric's unit
-    seeds: int  # number of seeds with a value
+    seeds: int  # number of different runs with a value
     missing: int  # number of seeds without one: the run failed, or it measured nothing
-
-
-@dataclass(frozen=True)
-class Bootstrap:
-    """Settings of the bootstrap that gives the intervals."""
-
-    confidence: float
-    resamples: int
 
 
 def summarise(
@@ -67,7 +60,7 @@ def summarise(
     loads: Sequence[float],
     seeds: Sequence[int],
     reference: str,
-    bootstrap: Bootstrap,
+    confidence: float,
 ) -> list[Cell]:
     """All cells, ordered by scenario, point, policy and metric. A run without a row counts as missing.
 
@@ -78,7 +71,7 @@ def summarise(
         loads: The loads of the patterns.
         seeds: The seeds of every policy and scenario.
         reference: The policy that ratios and differences refer to.
-        bootstrap: Settings of the intervals.
+        confidence: The confidence of the intervals.
     """
     found = {
         (
@@ -97,16 +90,18 @@ def summarise(
                 policy: [found.get((scenario.name, policy, load, seed)) for seed in seeds] for policy in policies
             }
             for policy in policies:
+                mine, others = own_rows[policy], own_rows[reference]
+                alone, pairs = once(mine), once(mine, others)
                 for metric, column in metrics.items():
-                    own, other = (_vector(own_rows[name], column, job) for name in (policy, reference))
-                    arguments = (own, other, bootstrap.confidence, bootstrap.resamples)
-                    measured = int(np.isfinite(own).sum())
+                    own, other = (_vector(rows_of, column, job) for rows_of in (mine, others))
+                    arguments = (own[pairs], other[pairs], confidence)
+                    measured = np.isfinite(own)
                     cells.append(
                         Cell(
                             policy, scenario.name, scenario.kind, load, job, metric,
-                            bootstrap_mean(own, bootstrap.confidence, bootstrap.resamples),
-                            bootstrap_ratio(*arguments), bootstrap_difference(*arguments),
-                            measured, len(seeds) - measured,
+                            mean_interval(own[alone], confidence),
+                            ratio_interval(*arguments), difference_interval(*arguments),
+                            int(measured[alone].sum()), int((~measured).sum()),
                         )
                     )  # fmt: skip
     return cells

@@ -12,8 +12,6 @@ from ..metrics import Interval
 from ..terminal.tables import MISSING, interval_text, markdown_table, study_page, terminal_table
 from .summary import Cell
 
-# With fewer seeds, the caption warns that the bootstrap's intervals are too narrow.
-_FEW_SEEDS = 10
 _FEWER = "†"
 
 _COLUMNS = {
@@ -50,15 +48,9 @@ class About:
         """
         if self.seeds == 1:
             return "One seed gives no intervals, because the variation between runs is unknown. Use more seeds."
-        interval = f"the {100 * self.confidence:g} % bootstrap interval of the mean over {self.seeds} seeds"
+        interval = f"the {100 * self.confidence:g} % interval of the mean over {self.seeds} seeds (Student's t)"
         shown = f"Brackets hold {interval}" if ends else f"The number after ± is half the width of {interval}"
-        text = f"{shown}. Ratios compare a policy with {self.reference} on the same seeds."
-        if self.seeds < _FEW_SEEDS:
-            text += (
-                f" {self.seeds} seeds are few, so the intervals are too narrow. A 95 % interval covers the true mean "
-                "in about 75 % of cases with 3 seeds, 85 % with 5 and 90 % with 10."
-            )
-        return text
+        return f"{shown}. Ratios compare a policy with {self.reference} on the same seeds."
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics import Interval, bootstrap_mean, bootstrap_ratio
+from ..metrics import Interval, mean_interval, ratio_interval
 from ..terminal.tables import interval_columns
 
-# Stretches of time into which a run is cut for the bootstrap, because decisions close in time are correlated.
+# Stretches of time into which a run is cut for the intervals, because decisions close in time are correlated.
 _STRETCHES = 20
 
 
@@ -31,14 +31,13 @@ class Line:
 
 
 def summarise(
-    groups: Mapping[tuple[str, str, float], Sequence[Mapping[str, NDArray[Any]]]], confidence: float, resamples: int
+    groups: Mapping[tuple[str, str, float], Sequence[Mapping[str, NDArray[Any]]]], confidence: float
 ) -> list[Line]:
     """All lines in the order of the groups. The line for all decisions of a group precedes the lines for each hop.
 
     Args:
         groups: By policy, pattern and load, the columns of each seed's run (`measure.columns_of`).
         confidence: The confidence of the intervals.
-        resamples: Number of resamples of the bootstrap.
     """
     lines = []
     for (policy, pattern, load), runs in groups.items():
@@ -51,9 +50,9 @@ def summarise(
                 Line(
                     policy, pattern, load, hops, len(whole["regret_ns"]), float(whole["candidates"].mean()),
                     float((whole["regret_ns"] <= 0).mean()),
-                    bootstrap_mean(regret, confidence, resamples),
-                    bootstrap_ratio(regret, chance, confidence, resamples),
-                    bootstrap_mean(change, confidence, resamples),
+                    mean_interval(regret, confidence),
+                    ratio_interval(regret, chance, confidence),
+                    mean_interval(change, confidence),
                 )
             )  # fmt: skip
     return lines

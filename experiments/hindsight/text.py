@@ -37,7 +37,7 @@ class About:
             "because it cannot know the future. relative: regret divided by the regret of a random choice (1: as good "
             "as chance). change: the mean cost of the other candidates minus the cost of the one taken; below 0, "
             f"another candidate is better. {self._compared()}Brackets hold the {100 * self.confidence:g} % interval "
-            "(bootstrap over stretches of time)."
+            "(Student's t over stretches of time)."
         )
 
     def _compared(self) -> str:

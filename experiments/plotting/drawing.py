@@ -19,7 +19,7 @@ from matplotlib.typing import ColorType
 from numpy.typing import ArrayLike, NDArray
 
 from ...simcore._files import atomic_path
-from ..metrics import bootstrap_mean
+from ..metrics import mean_interval
 from .patterns import pattern_of
 from .players import player_of
 
@@ -72,7 +72,7 @@ FURTHER_MARKERS = ("h", "d", "p", ">")
 
 _further: dict[str, Style] = {}  # styles assigned by `style_of`, by name
 
-BANDS = "bands: 95 % bootstrap intervals over the seeds"  # of `draw_band`
+BANDS = "bands: 95 % intervals over the seeds"  # of `draw_band`
 
 # A published point: a large hollow star. `Any`, because Matplotlib's keyword arguments have no common type.
 PUBLISHED: dict[str, Any] = {
@@ -154,7 +154,7 @@ def routings(rows: Sequence[Row]) -> list[str]:
 def draw_curves(ax: Axes, rows: Sequence[Row], pattern: str, quantity: str) -> None:
     """Draw the curves of every routing over the offered load for one pattern. Latencies have a logarithmic axis.
 
-    A band is the 95 % bootstrap interval over the seeds, if there are several.
+    A band is the 95 % interval over the seeds, if there are several.
 
     Raises:
         ValueError: a routing has no row for the pattern.
@@ -245,7 +245,7 @@ def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, sha
 
 
 def draw_band(ax: Axes, x: NDArray[Any], values: Iterable[ArrayLike], style: Style) -> None:
-    """Draw a band along a curve: 95 % bootstrap intervals over the seeds. A curve of a single seed has no band.
+    """Draw a band along a curve: 95 % intervals over the seeds. A curve of a single seed has no band.
 
     Args:
         ax: Axes to draw into.
@@ -255,7 +255,7 @@ def draw_band(ax: Axes, x: NDArray[Any], values: Iterable[ArrayLike], style: Sty
     """
     points = list(values)
     if max(map(np.size, points)) > 1:
-        draw_intervals(ax, x, np.array([bootstrap_mean(at) for at in points]), style, shaded=True)
+        draw_intervals(ax, x, np.array([mean_interval(at) for at in points]), style, shaded=True)
 
 
 def key_line(style: Style) -> Line2D:

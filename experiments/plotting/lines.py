@@ -9,8 +9,9 @@ from typing import Any, Literal
 import matplotlib
 import numpy as np
 
-from ..metrics import Interval, bootstrap_mean
+from ..metrics import Interval, mean_interval
 from ..results.cautions import is_saturated
+from ..results.copies import distinct
 from .drawing import STYLES, Style, distinct_styles
 from .swept import Row, is_number, is_of_jobs, named, swept, value_of
 from .words import value_label
@@ -31,9 +32,9 @@ class Point:
 
     Args:
         at: The value on the x axis.
-        estimate: The mean over seeds and the ends of its 95 % interval, which are NaN for a single seed.
+        estimate: The mean over seeds and the ends of its 95 % interval, which are NaN for a single run.
         saturated: Whether the network is saturated (`is_saturated`).
-        seeds: Number of seeds.
+        seeds: Number of different runs.
     """
 
     at: Any
@@ -93,7 +94,7 @@ def blocks_of(rows: Iterable[Row]) -> list[Block]:
 
 
 def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
-    """The points of one line by increasing `x`. Several runs with the same seed count once.
+    """The points of one line by increasing `x`. Several runs with the same seed count once, and so do copies.
 
     Args:
         rows: The rows of one line, from `named`.
@@ -106,8 +107,8 @@ def points(rows: Sequence[Row], x: str, y: str) -> list[Point]:
             at.setdefault(value_of(row, x), {})[row.get("seed")] = row
     found = []
     for value in ordered(x, at):
-        runs = list(at[value].values())
-        estimate = bootstrap_mean([math.nan if row.get(y) is None else float(row[y]) for row in runs])
+        runs = distinct(at[value].values())
+        estimate = mean_interval([math.nan if row.get(y) is None else float(row[y]) for row in runs])
         found.append(Point(value, estimate, is_saturated(runs), len(runs)))
     return found
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from ..results.copies import distinct
 from .buffers import buffers_text
 
 # Columns with the seeds of runs, and their nouns.
@@ -29,7 +30,8 @@ def state_seeds(
         other: The description of the other intervals that it shows.
         of_one_seed: The description of the intervals that it shows if there is one seed.
     """
-    counts = {noun: len({row.get(column) for row in rows} - {None}) for column, noun in _SEEDS.items()}
+    different = distinct(rows)
+    counts = {noun: len({row.get(column) for row in different} - {None}) for column, noun in _SEEDS.items()}
     if not counts["seed"]:  # forwarding tables have neither a seed nor buffers
         return
     several = max(counts.values()) > 1

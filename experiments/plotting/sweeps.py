@@ -27,7 +27,7 @@ _NS_PER_MS = 1e6
 def curves(rows: Sequence[Row], x: str, y: str, by: str | Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw a column against another, with one line per value of `by`. Points are means over seeds.
 
-    Vertical bars are 95 % intervals over seeds (percentile bootstrap). A hollow point is saturated: the network
+    Vertical bars are 95 % intervals over seeds (Student's t). A hollow point is saturated: the network
     accepted less than 97 % of the offered load. Runs that differ in further keys have separate lines. Runs without a
     value, such as a latency without packets, give no point.
 

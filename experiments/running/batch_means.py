@@ -11,10 +11,11 @@ Sources:
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..metrics import student
 
 Floats = NDArray[np.float64]
 
@@ -129,15 +130,3 @@ def _drift(values: Floats) -> float:
     spread = math.sqrt((first.var(ddof=1) + second.var(ddof=1)) / len(first))
     difference = float(second.mean() - first.mean())
     return difference / spread if spread > 0 else math.copysign(math.inf, difference) if difference else 0.0
-
-
-def student(probability: float, freedom: int) -> float:
-    """The quantile of Student's t (Abramowitz and Stegun, 26.7.5; four digits from 10 degrees of freedom on)."""
-    z = NormalDist().inv_cdf(probability)
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return z + sum(term / float(freedom) ** (k + 1) for k, term in enumerate(terms))

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics import Interval, bootstrap_mean
+from ..metrics import Interval, mean_interval
+from ..results.copies import distinct
 from ..terminal.tables import interval_columns
 
 
@@ -18,8 +19,8 @@ class Line:
         network: The name of the network.
         pattern: The name of the pattern.
         policy: The name of the policy.
-        seeds: Number of searches.
-        load: The highest carried load, mean over the seeds. The interval begins at the lower end of the bootstrap
+        seeds: Number of different searches.
+        load: The highest carried load, mean over the seeds. The interval begins at the lower end of the
             interval of the carried loads, and ends at the upper end of that of the refused loads.
         accepted: Accepted load at the highest carried load, mean over the seeds; NaN if none was carried.
         bound: The analytic bound; None without one.
@@ -34,20 +35,19 @@ class Line:
     bound: float | None
 
 
-def summarise(rows: Sequence[Mapping[str, Any]], confidence: float, resamples: int) -> list[Line]:
+def summarise(rows: Sequence[Mapping[str, Any]], confidence: float) -> list[Line]:
     """A line per network, pattern and policy, in the order of their first rows.
 
     Args:
         rows: One per search, with its labels.
         confidence: The confidence of the intervals.
-        resamples: Number of resamples of the seeds.
     """
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((row["network"], row["scenario"], row["policy"]), []).append(row)
     networks, patterns = ([key[k] for key in groups] for k in (0, 1))
     ordered = sorted(groups, key=lambda key: (networks.index(key[0]), patterns.index(key[1])))
-    return [_line(key, groups[key], confidence, resamples) for key in ordered]
+    return [_line(key, groups[key], confidence) for key in ordered]
 
 
 def tidy(lines: Sequence[Line]) -> list[dict[str, Any]]:
@@ -63,9 +63,10 @@ def tidy(lines: Sequence[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def _line(key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], confidence: float, resamples: int) -> Line:
+def _line(key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], confidence: float) -> Line:
+    rows = distinct(rows)
     carried, refused = ([float(row[name]) for row in rows] for name in ("saturation_load", "refused_load"))
-    below, above = (bootstrap_mean(loads, confidence, resamples) for loads in (carried, refused))
+    below, above = (mean_interval(loads, confidence) for loads in (carried, refused))
     # A single seed has no interval over seeds, but its bracket.
     low, high = (below.low, above.high) if len(rows) > 1 else (carried[0], refused[0])
     accepted = [row["saturation_accepted"] for row in rows if row["saturation_accepted"] is not None]

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...simcore._files import atomic_path
-from ..metrics import bootstrap_mean, running_median
+from ..metrics import mean_interval, running_median
 from ..plotting.drawing import FURTHER_COLORS, FURTHER_MARKERS, polish, save_figure, style_of
 from .comparison import COMPARED
 
@@ -20,7 +20,6 @@ _MOST_GROUPS = 10  # groups with distinct styles in a figure
 _POINTS = 100  # of a curve
 _WORLD = ("topology.", "router.", "traffic.", "workload.", "failures.", "worlds")
 _FEW = 12  # points that have markers
-_RESAMPLES = 1000
 
 
 def draw_learning_curve(
@@ -59,7 +58,7 @@ def draw_learning_curve(
 
 
 def draw_study(groups: Sequence["Group"], stem: Path) -> list[Path]:
-    """Draw the learning curves of trainings: means over seeds with 95 % bootstrap intervals; returns the files.
+    """Draw the learning curves of trainings: means over seeds with 95 % intervals; returns the files.
 
     Args:
         groups: Groups of trainings, the best first. Only the first ten are drawn.
@@ -79,7 +78,7 @@ def draw_study(groups: Sequence["Group"], stem: Path) -> list[Path]:
         for k, group in enumerate(shown):
             rounds, values = _curves(group, key)
             if len(rounds):
-                ends = np.array([bootstrap_mean(column, resamples=_RESAMPLES) for column in values.T])
+                ends = np.array([mean_interval(column) for column in values.T])
                 color, line, marker = _look(k)
                 marker = marker if len(rounds) <= _FEW else ""
                 ax.plot(rounds, ends[:, 0], line, color=color, marker=marker, markersize=4, linewidth=1.6)

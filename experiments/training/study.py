@@ -16,7 +16,7 @@ from ...configs.composition import Root
 from ...configs.training import register_training, train_id, variation, world_sections
 from ...env.experience.world import World
 from ...simcore._files import atomic_path
-from ..metrics import bootstrap_mean
+from ..metrics import mean_interval
 from ..results.rows import ROWS_FILE, row, write_rows
 from ..running.plan import Kind, Survey
 from ..terminal.progress import Report
@@ -134,7 +134,7 @@ def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
     members = list(by_identity.values())
     labels = _labels([_identity(own[0]) for own in members])
     groups = [Group(label, own) for label, own in zip(labels, members, strict=True)]
-    return sorted(groups, key=lambda group: (_sortable(bootstrap_mean(group.values("objective")).value), group.label))
+    return sorted(groups, key=lambda group: (_sortable(mean_interval(group.values("objective")).value), group.label))
 
 
 def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _csv(groups: Sequence[Group]) -> str:
     for group in groups:
         for key in _metrics(groups):
             values = group.values(key)
-            interval = bootstrap_mean(values)
+            interval = mean_interval(values)
             known = sum(math.isfinite(value) for value in values)
             cells = ["" if math.isnan(number) else f"{number:.6g}" for number in interval]
             lines.writerow([group.label, key.removeprefix("last."), *cells, known, len(values) - known])
@@ -191,9 +191,9 @@ def _markdown(groups: Sequence[Group]) -> str:
     lines = []
     for group in groups:
         seeds = ", ".join(str(entry.get("seed")) for entry in group.rows)
-        cells = [interval_text(bootstrap_mean(group.values(key)), "{:.4g}") for key in metrics]
+        cells = [interval_text(mean_interval(group.values(key)), "{:.4g}") for key in metrics]
         lines.append([group.label, seeds, *cells])
-    note = "Mean over seeds and its 95 % bootstrap interval after the last round; `objective`: less is better."
+    note = "Mean over seeds and its 95 % interval after the last round; `objective`: less is better."
     return f"{note}\n\n{markdown_table(heads, lines, left=heads)}"
 
 

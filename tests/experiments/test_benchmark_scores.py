@@ -44,7 +44,7 @@ def cells(values: Mapping[tuple[str, str], Sequence[float]], known: Sequence[str
     every = found(values)
     policies = list(dict.fromkeys(policy for _, policy in values))
     scale = {key: numbers for key, numbers in every.items() if key[1] in known}
-    return cells_of(tasks, every, policies, {t.id: "reference" for t in tasks}, scale, SEEDS)
+    return cells_of(tasks, every, policies, {t.id: "reference" for t in tasks}, scale, SEEDS, {})
 
 
 # --- Scores ----------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_a_policy_that_accepts_nothing_gets_the_lowest_score() -> None:
     }
     every = found(of, "accepted_load")
     scale = {key: numbers for key, numbers in every.items() if key[1] == "reference"}
-    made = cells_of(tasks, every, ["new"], {t.id: "reference" for t in tasks}, scale, SEEDS)
+    made = cells_of(tasks, every, ["new"], {t.id: "reference" for t in tasks}, scale, SEEDS, {})
     (summary,) = summarise(made, tasks, {"new": False}, BOOTSTRAP)
     assert summary.worst is not None
     assert summary.worst[1] == pytest.approx(-math.log(MOST_AHEAD) / math.log1p(LEAST_AHEAD) / 2)
@@ -146,7 +146,7 @@ def test_summaries() -> None:
     }
     every = found(values) | found({("d", "reference"): [0.2, 0.2], ("d", "new"): [0.4, 0.4]}, "accepted_load")
     scale = {key: numbers for key, numbers in every.items() if key[1] != "new"}
-    made = cells_of(tasks, every, list(times), {t.id: "reference" for t in tasks}, scale, SEEDS)
+    made = cells_of(tasks, every, list(times), {t.id: "reference" for t in tasks}, scale, SEEDS, {})
     summaries = {s.policy: s for s in summarise(made, tasks, dict.fromkeys(times, False), BOOTSTRAP)}
     # A policy that lacks tasks comes last, whatever its score.
     assert list(summaries) == ["new", "reference", "best"]

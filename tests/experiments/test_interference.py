@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
-from flitgym.experiments.metrics import bootstrap_mean
+from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
 from flitgym.experiments.plotting.jobs import MIXED, TARGETS, backgrounds, targets
 from flitgym.experiments.results.rows import ROWS_FILE, read_rows, row, write_rows
@@ -186,7 +186,7 @@ def test_intervals_are_over_placements() -> None:
     for one in rows:
         one["jobs.lu.comm_time_mean_ns"] = 1e6 * one["workload.placement_seed"]
     runs = pair(rows, "lu", "dl", "par")
-    assert comm_time(runs, "lu") == bootstrap_mean([1.0, 12.0, 13.0])
+    assert comm_time(runs, "lu") == mean_interval([1.0, 12.0, 13.0])
     # Both runs of a ratio have the same placement.
     assert slowdown(rows, "lu", "dl", "par") == (1.0, 1.0, 1.0)
     alone = comm_time(runs[:1], "lu")  # one standard deviation over the ranks, 0.1 ms

@@ -12,7 +12,6 @@ from flitgym.configs.world_presets import world_presets
 from flitgym.experiments import reproduce
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.figures.job_policies import plot
-from flitgym.experiments.metrics import bootstrap_crossed
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.sweep import PlannedRun
 from omegaconf import OmegaConf
@@ -159,19 +158,3 @@ def test_a_missing_run_stops_the_figure(gone: dict[str, str], message: str) -> N
     left = [one for one in rows() if any(one.get(key) != value for key, value in gone.items())]
     with pytest.raises(ValueError, match=message):
         plot.draw(left, {})
-
-
-def test_the_crossed_bootstrap_resamples_rows_and_columns() -> None:
-    # Columns are equal, so the interval is that of the mean of two rows, which takes three values.
-    two = bootstrap_crossed([[1.0, 1.0, 1.0], [3.0, 3.0, 3.0]])
-    assert tuple(two) == (2.0, 1.0, 3.0)
-    # Columns are resampled jointly for all rows, so equal rows keep the spread of the columns.
-    assert tuple(bootstrap_crossed([[1.0, 3.0]] * 3)) == (2.0, 1.0, 3.0)
-    assert np.isnan(bootstrap_crossed([[1.0]]).low)
-    # With one row, only columns are resampled.
-    values = np.random.default_rng(1).normal(size=(1, 12))
-    one = bootstrap_crossed(values, resamples=20_000)
-    spread = values.std() / 12**0.5
-    assert one.low == pytest.approx(values.mean() - 1.96 * spread, abs=0.2 * spread)
-    with pytest.raises(ValueError, match="two-dimensional"):
-        bootstrap_crossed([1.0, 2.0])

@@ -308,7 +308,6 @@ def test_wrong_words_give_one_line(
         ("precision=2", ["precision: 2"]),
         ("max_ns=0", ["max_ns"]),
         ("confidence=95", ["confidence: 95"]),
-        ("resamples=0", ["resamples: 0"]),
         ("workers=0", ["workers: 0"]),
     ],
 )

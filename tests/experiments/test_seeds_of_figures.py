@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.experiments.metrics import bootstrap_mean
+from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import draw_curves
 from flitgym.experiments.plotting.seeds import count_text, state_seeds
 from matplotlib.collections import PolyCollection
@@ -51,7 +51,7 @@ def test_a_curve_of_several_seeds_has_a_band() -> None:
     ax = Figure().subplots()
     draw_curves(ax, rows, "uniform", "accepted_load")
     (band,) = (artist for artist in ax.collections if isinstance(artist, PolyCollection))
-    low = [bootstrap_mean([load * (1 - seed / 100) for seed in (1, 2, 3)]).low for load in (0.1, 0.2)]
+    low = [mean_interval([load * (1 - seed / 100) for seed in (1, 2, 3)]).low for load in (0.1, 0.2)]
     vertices = np.asarray(band.get_paths()[0].vertices)
     assert all(np.isclose(vertices, (load, end)).all(axis=1).any() for load, end in zip((0.1, 0.2), low, strict=True))
     alone = Figure().subplots()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.experiments.metrics import bootstrap_mean
+from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import STYLES, save_figure
 from flitgym.experiments.plotting.sweeps import curves, sweep_figure
 from flitgym.experiments.plotting.swept import column_of, named, swept
@@ -112,7 +112,7 @@ def test_a_curve_is_the_mean_of_the_seeds_with_its_interval() -> None:
     }
     assert drawn(ax) == {label: pytest.approx(np.array(points)) for label, points in expected.items()}
     intervals = [
-        (load, *bootstrap_mean([base * (1 + load) + seed for seed in SEEDS])[1:])
+        (load, *mean_interval([base * (1 + load) + seed for seed in SEEDS])[1:])
         for base in (500.0, 800.0)
         for load in LOADS
     ]

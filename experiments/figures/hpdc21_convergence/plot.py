@@ -64,7 +64,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str) -> list[tuple[float, float, str, ColorType]]:
     """Draw latency over time for one pattern; the higher the load, the stronger the colour.
 
-    Lines are means over the seeds, and bands are their 95 % bootstrap intervals.
+    Lines are means over the seeds, and bands are their 95 % intervals.
 
     Returns:
         The last point of each line, its label (the offered load) and its colour.

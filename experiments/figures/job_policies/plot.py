@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
-from ...metrics import Interval, bootstrap_crossed
+from ...metrics import Interval, crossed_interval
 from ...plotting.drawing import Row, legend_above, polish, routings, style_of
 from ...plotting.jobs import BACKGROUNDS, MIXED, comm_ms, job_title, targets
 from ...plotting.players import player_of
@@ -29,12 +29,11 @@ SEARCHED = {
     *(("stencil5d", "fft3d"), ("lu", "dl"), ("lqcd", "dl")),
 }
 
-OVER_SEEDS = "95 % bootstrap intervals over the placements, and over the trainings if there are several"
+OVER_SEEDS = "95 % intervals over the placements, and over the trainings if there are several"
 _PLACEMENT = "workload.placement_seed"
 _TRAINING = re.compile(r"(?P<family>.+)_seed(?P<seed>\d+)")
 _TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0)
 _COARSE_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
-_FEW = 5  # with fewer placements, intervals are clearly too narrow
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     _draw_times(times, players)
     reference = _reference(players)
     for k, one in enumerate(players):
-        shown = [(slowdowns, bootstrap_crossed(one.slowdowns), one.slowdowns)]
+        shown = [(slowdowns, crossed_interval(one.slowdowns), one.slowdowns)]
         relative = np.exp(np.mean(one.throughput - reference.throughput, axis=2))
         shown.append((throughput, throughput_of(one, reference), relative))
         for ax, interval, values in shown:
@@ -189,17 +188,14 @@ def summary(rows: Sequence[Row]) -> str:
     placements = len(next(iter(reference.rows.values())))
     lines = [
         f"## Communication time relative to {style_of(REFERENCE).label}\n",
-        f"Geometric means over the cases, with 95 % bootstrap intervals over the {placements} placements, and over "
-        "trainings if there are several. For a policy with one training, the intervals describe this training."
-        + " With so few placements, the intervals are too narrow. If only placements differ, intervals over three of "
-        "them cover the true value in about 75 % of cases."
-        * (placements < _FEW)
-        + " The worst case has the largest mean over placements and trainings.\n",
+        f"Geometric means over the cases, with 95 % intervals over the {placements} placements, and over "
+        "trainings if there are several. For a policy with one training, the intervals describe this training. The "
+        "worst case has the largest mean over placements and trainings.\n",
         f"| | trainings | {' | '.join(map(title_of, groups))} | worst case | greatest slowdown | throughput |",
         "|---" * (len(groups) + 5) + "|",
     ]
     for one in players:
-        slowdown = _text(bootstrap_crossed(one.slowdowns), 2)
+        slowdown = _text(crossed_interval(one.slowdowns), 2)
         if one is reference:
             lines.append(f"| {style_of(one.name).label} | - |{' 1 |' * (len(groups) + 1)} {slowdown} | 1 |")
             continue
@@ -221,7 +217,7 @@ def summary(rows: Sequence[Row]) -> str:
         case, ratio = worst_case(alone, reference)
         lines.append(
             f"| {alone.name} | {_text(time_of(alone, reference, ALL))} | {ratio:.3f} {case} | "
-            f"{_text(bootstrap_crossed(alone.slowdowns), 2)} | {_text(throughput_of(alone, reference))} |"
+            f"{_text(crossed_interval(alone.slowdowns), 2)} | {_text(throughput_of(alone, reference))} |"
         )
     lines.append(f"\nAll {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds.")
     return "\n".join(lines) + "\n"
@@ -296,12 +292,12 @@ def _by_placement(rows: Sequence[Row]) -> dict[int, dict[tuple[str | None, str],
 
 def time_of(one: Player, reference: Player, group: str) -> Interval:
     """The communication time relative to the reference in a group, as the geometric mean over its cases."""
-    return _exp(bootstrap_crossed(np.mean(one.times[group] - reference.times[group], axis=2)))
+    return _exp(crossed_interval(np.mean(one.times[group] - reference.times[group], axis=2)))
 
 
 def throughput_of(one: Player, reference: Player) -> Interval:
     """The throughput of all jobs relative to the reference, as the geometric mean over runs with several jobs."""
-    return _exp(bootstrap_crossed(np.mean(one.throughput - reference.throughput, axis=2)))
+    return _exp(crossed_interval(np.mean(one.throughput - reference.throughput, axis=2)))
 
 
 def worst_case(one: Player, reference: Player) -> tuple[str, float]:

@@ -53,7 +53,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], load: float) -> None:
-    """Draw the latency of every routing at one load, as means over the seeds with 95 % bootstrap intervals."""
+    """Draw the latency of every routing at one load, as means over the seeds with 95 % intervals."""
     event = event_of(rows[0])
     ax.axvspan(event.down, event.up, color=_DOWN, linewidth=0, zorder=0)
     for name in ROUTINGS:

@@ -61,7 +61,7 @@ def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
 
 
 def draw_panel(ax: Axes, rows: Sequence[Row], pattern: str, event: str) -> None:
-    """Draw latency for one pattern and event, as means over the seeds with 95 % bootstrap intervals.
+    """Draw latency for one pattern and event, as means over the seeds with 95 % intervals.
 
     Short marks show when a routing recovers, as means over the seeds.
     """

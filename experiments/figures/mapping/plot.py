@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ...metrics import Interval, bootstrap_mean, bootstrap_ratio
+from ...metrics import Interval, mean_interval, ratio_interval
 from ...plotting.drawing import Row, polish
 
-OVER_SEEDS = "thin lines: 95 % bootstrap intervals over the placements"
+OVER_SEEDS = "thin lines: 95 % intervals over the placements"
 APPLICATIONS = {"kkt": ("KKT matrix (as nlpkkt240)", "#0072B2"), "halo": ("faces of a 3-D grid", "#E69F00")}
 NETWORKS = {"torus": "12x12x12 torus", "fat_tree": "fat tree, 1,024", "dragonfly": "Dragonfly, 1,056"}
 MAPPINGS = {
@@ -41,7 +41,7 @@ QUANTITIES = {
 def draw(rows: Sequence[Row], expected: Mapping[str, Any]) -> Figure:
     """A row of panels per network, and a bar per mapping and application.
 
-    A thin line is the 95 % bootstrap interval over the placements, if there are several.
+    A thin line is the 95 % interval over the placements, if there are several.
 
     Raises:
         ValueError: a mapping has no row for a network and an application.
@@ -105,11 +105,11 @@ def cells(rows: Sequence[Row]) -> Cells:
                 if not chosen:
                     raise ValueError(f"no row for network {network}, application {application} and mapping {name}")
                 at = (network, application, name)
-                found[*at, "dilation"] = bootstrap_mean([row["mapping.dilation"] for row in chosen])
-                found[*at, "seconds"] = bootstrap_mean([sum(row[key] for key in _SECONDS) for row in chosen])
+                found[*at, "dilation"] = mean_interval([row["mapping.dilation"] for row in chosen])
+                found[*at, "seconds"] = mean_interval([sum(row[key] for key in _SECONDS) for row in chosen])
                 random = [row for row in own if mapping_of(row) == "random"]
                 for quantity, key in (("congestion", _CONGESTION), ("time", f"jobs.{application}.finish_ns")):
-                    found[*at, quantity] = bootstrap_ratio([row[key] for row in chosen], [row[key] for row in random])
+                    found[*at, quantity] = ratio_interval([row[key] for row in chosen], [row[key] for row in random])
     return found
 
 

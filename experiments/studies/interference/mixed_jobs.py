@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ...metrics import bootstrap_mean
+from ...metrics import mean_interval
 from ...plotting.drawing import Row, polish, routings, style_of
 from ...plotting.jobs import MIXED, job_title
 from .runs import bars, comm_time, error_lengths, legend, over_time
@@ -52,7 +52,7 @@ def stall_times(rows: Sequence[Row]) -> Figure:
     local = {}
     for name in names:
         stalls = np.array([run["groups.local_stall_ns"] for run in of(rows, name)]) / _NS_PER_MS
-        local[name] = np.array([bootstrap_mean(of_group) for of_group in stalls.T])
+        local[name] = np.array([mean_interval(of_group) for of_group in stalls.T])
     between = {
         name: np.mean([_matrix(run, "global_stall_ns") for run in of(rows, name)], axis=0) / _NS_PER_MS
         for name in names
@@ -97,7 +97,7 @@ def congestion_index(rows: Sequence[Row]) -> Figure:
     scale, axes = Normalize(0, highest or 1), list(np.atleast_1d(figure.subplots(1, len(names))))
     for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
         _heat_map(ax, indices[name], scale, first=k == 0)
-        mean = bootstrap_mean([np.nanmean(own) for own in of_runs[name]])
+        mean = mean_interval([np.nanmean(own) for own in of_runs[name]])
         interval = "" if np.isnan(mean.low) else f" [{mean.low:.3f}, {mean.high:.3f}]"
         ax.set_title(f"{style_of(name).label}\nmean {mean.value:.3f}{interval}", fontweight="bold")
     figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="congestion index", shrink=0.85, pad=0.01)
@@ -115,7 +115,7 @@ def latency_and_throughput(rows: Sequence[Row]) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
     which = ("mean", "p95", "p99")
     keys = [f"packet_latency_{key}_ns" for key in which]
-    bars(left, [[bootstrap_mean([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys], names)
+    bars(left, [[mean_interval([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys], names)
     left.set_xticks(range(len(which)), which)
     left.set_ylabel("packet latency (µs)")
     polish(left)

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from ...metrics import Interval, bootstrap_mean
+from ...metrics import Interval, mean_interval
 from ...plotting.drawing import Row, routings, style_of
 from ...plotting.jobs import MIXED, backgrounds, comm_ms, job_title, targets
 from . import blame, mixed_jobs, pair_series, pair_times
@@ -28,7 +28,7 @@ FIGURES = {
     "blame_mixed": blame.jobs,
 }
 
-_BARS = "bars: 95 % bootstrap intervals over the placements"
+_BARS = "bars: 95 % intervals over the placements"
 _BANDS = "bands: lowest and highest placement"
 OVER_SEEDS = {
     "fig04_pair_communication_times": _BARS,
@@ -39,12 +39,12 @@ OVER_SEEDS = {
     "fig09_cosmoflow_halo3d_throughput": _BANDS,
     "fig10_mixed_communication_times": _BARS,
     "fig11_mixed_stall_times": _BARS,
-    "fig12_mixed_congestion_index": "brackets: 95 % bootstrap intervals over the placements",
+    "fig12_mixed_congestion_index": "brackets: 95 % intervals over the placements",
     "fig13_mixed_latency_throughput": f"{_BARS}; {_BANDS}",
     "blame_pairs": "small numbers: lowest and highest placement",
 }
 _RANKS = "bars: one standard deviation over the ranks"
-_SPREADS = {True: "[95 % bootstrap interval over the placements]", False: "± standard deviation over the ranks"}
+_SPREADS = {True: "[95 % interval over the placements]", False: "± standard deviation over the ranks"}
 OF_ONE_SEED = {"fig04_pair_communication_times": _RANKS, "fig10_mixed_communication_times": _RANKS}
 
 Q = "q_adaptive"
@@ -117,7 +117,7 @@ def means_of(cases: Cases) -> dict[str, dict[str, float]]:
 
 def relative(cases: Iterable[Mapping[str, NDArray[np.float64]]], routing: str) -> Interval:
     """Times relative to Q-adaptive: the geometric mean over cases and placements, with its interval."""
-    mean = bootstrap_mean(np.mean([np.log(case[routing] / case[Q]) for case in cases], axis=0))
+    mean = mean_interval(np.mean([np.log(case[routing] / case[Q]) for case in cases], axis=0))
     return Interval(*map(float, np.exp(mean)))
 
 
@@ -139,7 +139,7 @@ def summary(rows: Sequence[Row]) -> str:
     lines = [
         "## Order of the routings\n",
         f"Geometric means of communication times, relative to {style_of(Q).label}"
-        + f", with 95 % bootstrap intervals over {len(placements(rows))} placements" * several
+        + f", with 95 % intervals over {len(placements(rows))} placements" * several
         + ".\n",
         f"| | {' | '.join(labels)} |",
         "|---" * (len(names) + 1) + "|",

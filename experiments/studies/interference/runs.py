@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from ...metrics import Interval, bootstrap_mean
+from ...metrics import Interval, mean_interval
 from ...plotting.drawing import Row, style_of
 from ...plotting.jobs import comm_ms
 from ...plotting.players import player_of
@@ -75,11 +75,11 @@ def times(runs: Sequence[Row], job: str) -> NDArray[np.float64]:
 def comm_time(runs: Sequence[Row], job: str) -> Interval:
     """Communication time of a job in ms, as a mean over ranks and placements.
 
-    The interval is the 95 % bootstrap interval over the placements. With one placement it is one standard deviation
+    The interval is the 95 % interval over the placements. With one placement it is one standard deviation
     over the ranks long.
     """
     if len(runs) > 1:
-        return bootstrap_mean(times(runs, job))
+        return mean_interval(times(runs, job))
     middle, half = comm_ms(runs[0], job), comm_ms(runs[0], job, "std") / 2
     return Interval(middle, middle - half, middle + half)
 
@@ -90,7 +90,7 @@ def slowdown(rows: Sequence[Row], target: str, background: str, routing: str) ->
     Both have the same routing and placement. The interval is over the placements.
     """
     together, alone = (times(pair(rows, target, other, routing), target) for other in (background, "none"))
-    return bootstrap_mean(together / alone)
+    return mean_interval(together / alone)
 
 
 def over_time(runs: Sequence[Row], *quantities: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
