@@ -14,6 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ..configs import compose, core_sections, explain
 from ..configs.policies import foreign_policy, require_policy_file, routing_of
 from ..simcore import ConfigError, CoreError, Simulation
+from ..simcore._window import cautions_of, measure_window
 from .experience.seeds import episode_seed
 from .experience.world import World, refuse_stuck
 from .packet_batch import PacketBatch
@@ -74,7 +75,8 @@ def play(
         player = _routed(_section_of(os.fspath(policy)))
     else:
         player = _ruled(policy, keywords)
-    runs = []
+    runs: list[dict[str, float]] = []
+    cautions: list[dict[str, str]] = []
     for seed in seeds:
         simulation, advance = player(made, seed)
         if simulation.jobs():
@@ -86,10 +88,15 @@ def play(
             runs.append(run)
             continue
         advance(simulation.cycles(_WINDOW_NS if warmup_ns is None else warmup_ns))
-        simulation.begin_window()
-        advance(simulation.cycles(_WINDOW_NS if measure_ns is None else measure_ns))
+        window = measure_window(
+            simulation, simulation.cycles(_WINDOW_NS if measure_ns is None else measure_ns), advance
+        )
         statistics = simulation.statistics()
         runs.append({name: statistics[name] for name in MEASURED})
+        cautions.append(cautions_of({**statistics, **window}))
+    for kind in dict.fromkeys(kind for found in cautions for kind in found):
+        texts = [found[kind] for found in cautions if kind in found]
+        warnings.warn(f"play(): {len(texts)} of {len(cautions)} runs, for example: {texts[0]}", stacklevel=2)
     names = dict.fromkeys(name for run in runs for name in run)
     return {name: float(np.mean([run[name] for run in runs if name in run])) for name in names}
 

@@ -103,7 +103,7 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     results: dict[Path, dict[str, Any]] = {}
     failures: list[str] = []
     if wanted:
-        results, failures = play([p.trial for p in wanted], COMMAND, suite.id, options.workers, launcher)
+        results, failures = play([p.trial for p in wanted], COMMAND, suite.id, options.workers, launcher, ["saturated"])
         require_results(results, failures)
     done = [p for p in wanted if p.trial.run.directory in results]
     rows = {p.key: row(results[p.trial.run.directory], p.trial.run.directory) for p in done}

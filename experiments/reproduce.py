@@ -162,7 +162,7 @@ def reproduce(options: Options, launcher: Launcher = HERE) -> None:
     for policy, played in _further(options, list(runs), directory):
         runs += played
         players += [policy.name] * len(played)
-    results = run_all(runs, options.name, options.workers, keep_going=True, launcher=launcher)
+    results = run_all(runs, options.name, options.workers, keep_going=True, launcher=launcher, silent=["saturated"])
     to_row = workload_row if _of_jobs(options) else row
     rows = [dict(to_row(result, run.directory)) for run, result in zip(runs, results, strict=True)]
     for one, name_given in zip(rows, players, strict=True):

@@ -21,6 +21,10 @@ FIELDS: list[tuple[str, str]] = [
     ("generation_latency_*_ns", "the same latency, from generation on"),
     ("packet_latency_first_half_ns", "mean of the window's first half; null for fewer than 1,000 packets"),
     ("packet_latency_second_half_ns", "mean of the window's second half; null for fewer than 1,000 packets"),
+    (
+        "packet_latency_trend",
+        "correlation of the mean packet latency of the window's ten parts with time; null for few packets",
+    ),
     ("steady", "with `run.precision`: whether both intervals are narrow enough, see [steady state](../steady.md)"),
     ("steady_reason", "with `run.precision`: the reason for `steady`, with the relative half widths"),
     ("saturated", "with `run.precision`: whether the network cannot carry the offered load"),

@@ -1,7 +1,7 @@
 """Runs the planned trials, and collects their results and their failures."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,12 @@ from .plan import Trial, refused
 
 
 def play(
-    trials: Sequence[Trial], command: str, description: str, workers: int | None, launcher: Launcher = HERE
+    trials: Sequence[Trial],
+    command: str,
+    description: str,
+    workers: int | None,
+    launcher: Launcher = HERE,
+    silent: Collection[str] = (),
 ) -> tuple[dict[Path, dict[str, Any]], list[str]]:
     """Run the trials that have no result yet. A trial that is refused or fails does not stop the others.
 
@@ -21,6 +26,7 @@ def play(
         description: The label of the progress bar.
         workers: Number of parallel runs; None: one per core, or as many as the cluster takes.
         launcher: Runs the simulations.
+        silent: Kinds of warnings that are expected, as in `say_cautions`.
 
     Returns:
         The results by directory, and the failures: one line for all runs of a policy with the same message.
@@ -33,7 +39,7 @@ def play(
     runs: dict[Path, PlannedRun] = {t.run.directory: t.run for t in trials if t.pair not in failures}
     failed: dict[Path, str] = {}
     try:
-        run_all(list(runs.values()), description, workers, keep_going=True, launcher=launcher)
+        run_all(list(runs.values()), description, workers, keep_going=True, launcher=launcher, silent=silent)
     except RunFailedError as error:
         failed = error.failures
     results = {path: result for path, result in collect(runs.values()).items() if path not in failed}

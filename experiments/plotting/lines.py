@@ -9,8 +9,8 @@ from typing import Any, Literal
 import matplotlib
 import numpy as np
 
+from ...simcore._window import is_saturated
 from ..metrics import Interval, mean_interval
-from ..results.cautions import is_saturated
 from ..results.copies import distinct
 from .drawing import STYLES, Style, distinct_styles
 from .swept import Row, is_number, is_of_jobs, named, swept, value_of

@@ -116,9 +116,10 @@ def _page(
     labels = [_label(result, name, settings, several) for (result, _), name in zip(runs, names, strict=True)]
     columns, rows = table(runs, names, settings, several)
     jobs = _of_jobs(runs, labels)
+    shown = curves(runs)
     content: dict[str, Any] = {
-        "figures": _figures(figures),
-        "loads": curves(runs),
+        "figures": _figures(figures, shown),
+        "loads": shown,
         "rows": rows,
         "matrices": _slowdown(runs),
         "has_blame": any(run["blame"] for run in jobs),
@@ -285,9 +286,10 @@ def _diverging(ratio: float, most: float) -> tuple[str, str]:
 # --- Figures and origin --------------------------------------------------------------------------------------------
 
 
-def _figures(figures: Sequence[Path]) -> list[dict[str, str]]:
+def _figures(figures: Sequence[Path], curves: Sequence[Any]) -> list[dict[str, str]]:
+    """The figures, without that of the sweep if the page has its curves."""
     chosen: dict[str, Path] = {}
-    for path in figures:
+    for path in (path for path in figures if not (curves and path.stem == _FIRST_FIGURE)):
         better = path.suffix == ".svg" and path.stat().st_size <= _LARGEST_SVG
         if path.suffix in (".png", ".svg") and (path.stem not in chosen or better):
             chosen[path.stem] = path

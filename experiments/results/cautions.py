@@ -1,22 +1,19 @@
 """Warnings about the numbers of a run, which are printed and stored in the result."""
 
-import math
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from omegaconf import DictConfig
 
 from ...configs import cold_table, core_failures
 from ...configs.policies import foreign_policy
+from ...simcore._window import cautions_of
+from .copies import copies_text
 
-_LEAST_PACKETS = 1_000  # in each half of the window; the means of fewer packets differ by chance
-_BEYOND_CHANCE = 3.0  # standard deviations
-_SATURATED = 0.97  # a network that accepts a smaller fraction of the offered load is saturated
 _DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS, LINK@DOWN_NS-UP_NS...
 _LEAST_ITERATIONS = 0.5  # below, the one iteration that remains is at least twice as long as `scale` says
-_DRIFT = 0.1  # of the latency, from one half of the window to the other
 
 
 def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
@@ -28,7 +25,8 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
 
     Returns:
         `cold_table`: a routing that learns was measured before its table had settled.
-        `drift`: the mean latencies of the window's two halves differ by more than a tenth, although nothing changed.
+        `saturated`: the network accepted less than 97 % of the offered load.
+        `drift`: the latency had not settled, although nothing changed.
         `not_steady`: a run with `run.precision` has not reached it.
         `replaced`: because of failures, the routing for any graph replaced the routing for this topology.
         `threads`: some of `run.threads` had nothing to do, or there are fewer partitions than `run.partitions`.
@@ -38,7 +36,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
     """
     found = {
         "cold_table": cold_table(config),
-        "drift": _drift(numbers),
+        **_of_window(config, numbers),
         "not_steady": None if numbers.get("steady", True) else f"not steady: {numbers['steady_reason']}",
         "replaced": _replaced(config, numbers),
         "threads": _threads(config, numbers),
@@ -93,53 +91,25 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     return f"{key}, but this network is one partition: {why}{more}"
 
 
-def halves(middle: Mapping[str, float], end: Mapping[str, float]) -> dict[str, float | None]:
-    """The mean packet latency of each half of a window, in ns; None if too few packets arrived.
+def say_cautions(name: str, results: Iterable[Mapping[str, Any]], silent: Collection[str] = ()) -> None:
+    """Print the warnings of results on stderr: each kind once, with the number of runs if there are several.
 
     Args:
-        middle: The core's statistics in the middle of the window.
-        end: The core's statistics at its end.
+        name: The command.
+        results: The results.
+        silent: Kinds that are expected in these runs, such as `saturated` for curves beyond saturation.
     """
-    first, both = middle["packets_delivered"], end["packets_delivered"]
-    times: list[float | None] = [None, None]
-    if min(first, both - first) >= _LEAST_PACKETS:
-        early, late = (s["packet_latency_mean_ns"] * s["packets_delivered"] for s in (middle, end))
-        times = [early / first, (late - early) / (both - first)]
-    return dict(zip(("packet_latency_first_half_ns", "packet_latency_second_half_ns"), times, strict=True))
-
-
-def is_saturated(runs: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether some runs together accepted less than 97 % of the offered load. Runs of jobs are never saturated.
-
-    The number of packets in a short window or at a low load varies by chance. The missing part must also exceed three
-    standard deviations of a Poisson count.
-
-    Args:
-        runs: Results or rows.
-    """
-    known = [run for run in runs if run.get("accepted_load") is not None and run.get("offered_load") is not None]
-    offered = sum(run["offered_load"] for run in known)
-    missing = offered - sum(run["accepted_load"] for run in known)
-    packets = sum(_packets(run) for run in known)
-    return bool(missing > offered * max(1 - _SATURATED, _BEYOND_CHANCE / math.sqrt(max(packets, 1))))
-
-
-def _packets(run: Mapping[str, Any]) -> float:
-    """The packets that were generated in the window or, if there are more, delivered; unknown counts as infinite."""
-    delivered = run.get("packets_delivered")
-    return math.inf if delivered is None else max(delivered, run.get("packets_generated") or 0)
-
-
-def say_cautions(name: str, results: Iterable[Mapping[str, Any]]) -> None:
-    """Print the warnings of results on stderr: each kind once, with the number of runs if there are several."""
     every = list(results)
     by_kind: dict[str, list[str]] = {}
     for result in every:
         for kind, text in (result.get("warnings") or {}).items():
-            by_kind.setdefault(kind, []).append(text)
+            if kind not in silent:
+                by_kind.setdefault(kind, []).append(text)
     for texts in by_kind.values():
         runs = f"{len(texts)} of {len(every)} runs, for example: " if len(every) > 1 else ""
         print(f"{name}: warning: {runs}{texts[0]}", file=sys.stderr, flush=True)
+    if copies := copies_text(every):
+        print(f"{name}: warning: {copies}", file=sys.stderr, flush=True)
 
 
 def _scale(numbers: Mapping[str, Any]) -> str | None:
@@ -163,26 +133,16 @@ def _replaced(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     )
 
 
-def _drift(numbers: Mapping[str, Any]) -> str | None:
-    # If traffic or links changed, the halves of the window differ by themselves. `not_steady` replaces this warning.
-    if numbers.get("changes_ns") or "steady" in numbers:
-        return None
-    first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
-    if first is None or second is None or abs(second - first) <= _DRIFT * first:
-        return None
-    accepted, offered = numbers["accepted_load"], numbers["offered_load"]
-    if second < first:
-        reason = "the network has not settled yet; use a longer run.warmup_ns"
-    elif is_saturated([numbers]):
-        reason = (
-            f"the network is saturated (accepted {accepted:.3f} of {offered:.3f}), so the latency grows with the window"
-        )
-    else:
-        reason = (
-            f"the network is still filling (accepted {accepted:.3f} of {offered:.3f}); use a longer run.warmup_ns to "
-            "see its final latency"
-        )
-    return (
-        f"the mean latency is {first:,.0f} ns in the first half of the window and {second:,.0f} ns in the second half: "
-        f"{reason}"
-    )
+def _of_window(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
+    """The warnings about a window. If traffic or links change, its halves differ by themselves."""
+    if numbers.get("changes_ns") or numbers.get("steady") is not None or numbers.get("jobs"):
+        return {}
+    found = cautions_of(numbers)
+    if shows_start(config.run):
+        found.pop("drift", None)
+    return found
+
+
+def shows_start(run: Mapping[str, Any]) -> bool:
+    """Whether a run records how a network settles: a time series without a warm-up, as `run=convergence`."""
+    return bool(run["warmup_ns"] == 0 and run["series_interval_ns"] > 0)

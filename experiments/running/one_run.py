@@ -14,8 +14,9 @@ from ...configs import check_resources, config_hash, core_sections, has_workload
 from ...configs.identity import without_later
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
+from ...simcore._window import measure_window, trend_of
 from ...simcore.plugins import versions
-from ..results.cautions import cautions, halves
+from ..results.cautions import cautions
 from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
 from ..results.names import Names
 from ..terminal.progress import Report
@@ -269,10 +270,12 @@ def _steady(simulation: Simulation, config: DictConfig, report: Report) -> dict[
         window_ns=run.measure_ns,
         report=report,
     )
-    middle = dict(zip(("packet_latency_mean_ns", "packets_delivered"), found.first_half, strict=True))
+    latency, packets = found.first_half
+    end = simulation.statistics()
+    whole = end["packets_delivered"], end["packet_latency_mean_ns"] * end["packets_delivered"]
     return {
         "measure_cpu_seconds": found.window_cpu_seconds,
-        **halves(middle, simulation.statistics()),
+        **trend_of([(0, 0), (packets, latency * packets), whole]),
         "steady": found.steady,
         "steady_reason": found.reason,
         "saturated": found.saturated,
@@ -288,14 +291,13 @@ def _advance(simulation: Simulation, phases: Phases, report: Report) -> dict[str
     expected = phases.warmup + phases.measure
 
     _run(simulation, phases.warmup, "warm-up", expected, report)
-    simulation.begin_window()
     measure_cpu = time.process_time()
-    _run(simulation, phases.measure // 2, "measure", expected, report)
-    middle = simulation.statistics()
-    _run(simulation, phases.measure - phases.measure // 2, "measure", expected, report)
+    found = measure_window(
+        simulation, phases.measure, lambda cycles: _run(simulation, cycles, "measure", expected, report)
+    )
     measure_cpu_seconds = time.process_time() - measure_cpu
     simulation.end_window()
-    return {"measure_cpu_seconds": measure_cpu_seconds, **halves(middle, simulation.statistics())}
+    return {"measure_cpu_seconds": measure_cpu_seconds, **found}
 
 
 def _run(simulation: Simulation, cycles: int, phase: str, expected: int, report: Report) -> None:

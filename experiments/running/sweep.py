@@ -7,7 +7,7 @@ executor with the interface of `concurrent.futures`: warm processes of this mach
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ def run_all(
     launcher: Launcher = HERE,
     done: Done = lambda run, result, now: None,
     check: bool = False,
+    silent: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """The results of all runs, in the order of the plan. A finished run is read and not repeated, unless `overwrite`.
 
@@ -76,6 +77,7 @@ def run_all(
             finished before.
         check: Whether to build every kind of network before the first run, so that a run that cannot start stops the
             sweep immediately.
+        silent: Kinds of warnings that are expected in these runs, as in `say_cautions`.
 
     Raises:
         RunFailedError: a run failed. Without `keep_going`, the other runs are stopped. Finished runs are kept.
@@ -105,10 +107,10 @@ def run_all(
         estimate = Estimate(groups, costs, at_once, PICTURE_SECONDS)  # every caller draws a picture at the end
         with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
             _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
+    results = [result for run in runs if (result := run.kind.read(run.directory)) is not None]
+    say_cautions(description, results, silent)
     if failures:
         raise RunFailedError(failures)
-    results = [result for run in runs if (result := run.kind.read(run.directory)) is not None]
-    say_cautions(description, results)
     return results
 
 

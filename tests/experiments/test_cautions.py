@@ -4,29 +4,67 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments.results.cautions import cautions, is_saturated
+from flitgym.experiments.results.cautions import cautions, say_cautions
+from flitgym.experiments.results.copies import distinct
 from flitgym.experiments.running import cores
+from flitgym.simcore._window import is_saturated
 
 SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fromkeys(
     ("packet_latency_first_half_ns", "packet_latency_second_half_ns"), 800.0
 )
 
 
+def window(first: float, second: float, trend: float = 0.0, accepted: float = 0.2) -> dict[str, Any]:
+    return {
+        "accepted_load": accepted,
+        "offered_load": 0.2,
+        "packet_latency_first_half_ns": first,
+        "packet_latency_second_half_ns": second,
+        "packet_latency_trend": trend,
+    }
+
+
 @pytest.mark.parametrize(
-    ("first", "second", "accepted", "words"),
+    ("numbers", "kind", "words"),
     [
-        (900.0, 800.0, 0.2, "has not settled"),
-        (8_000.0, 9_800.0, 0.12, "saturated (accepted 0.120 of 0.200)"),
-        (800.0, 950.0, 0.2, "still filling"),
+        (window(900, 800), "drift", "has not settled"),
+        (window(800, 950), "drift", "still filling"),
+        (window(800, 832, trend=0.9), "drift", "still filling"),  # 4 % with a trend
+        (window(800, 832, trend=0.5), None, ""),
+        (window(800, 808, trend=1), None, ""),
+        (window(8000, 9800, accepted=0.12), "saturated", "accepted 0.120 of 0.200"),
+        (window(15374, 15374, accepted=0.12), "saturated", "accepted 0.120 of 0.200"),  # a full network is constant
     ],
 )
-def test_the_reason_for_a_drift_is_given(first: float, second: float, accepted: float, words: str) -> None:
-    numbers: dict[str, Any] = {"accepted_load": accepted, "offered_load": 0.2}
-    numbers |= {"packet_latency_first_half_ns": first, "packet_latency_second_half_ns": second}
+def test_one_judgement_of_a_window(numbers: dict[str, Any], kind: str | None, words: str) -> None:
     config = compose(["routing=minimal"])
-    assert words in cautions(config, numbers)["drift"]
-    assert "drift" not in cautions(config, numbers | {"packet_latency_second_half_ns": first * 1.05})
-    assert "drift" not in cautions(config, numbers | {"changes_ns": [20000.0]})
+    found = cautions(config, numbers)
+    assert list(found) == [kind] * (kind is not None)
+    assert words in found.get(str(kind), "")
+    assert cautions(config, numbers | {"changes_ns": [20000.0]}) == {}
+    # A run that shows how a network settles has not settled.
+    assert "drift" not in cautions(compose(["routing=minimal", "run=convergence"]), numbers)
+
+
+def test_expected_warnings_are_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    results = [{"warnings": {"saturated": "full", "drift": "drifting"}}]
+    say_cautions("x", results, silent=["saturated"])
+    assert capsys.readouterr().err == "x: warning: drifting\n"
+
+
+def test_copies_are_counted_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    def run(seed: int, state: int, load: float = 0.1, placement: int = 1) -> dict[str, Any]:
+        config = {"seed": seed, "traffic": {"load": load}, "workload": {"placement_seed": placement}}
+        return {"config": config, "state_hash": state}
+
+    # Seeds 1 and 2 at load 0.1, and 1 and 3 at 0.3. An equal state at another load is no copy.
+    results = [run(1, 7), run(2, 7, placement=2), run(3, 8), run(1, 9, 0.3), run(2, 7, 0.3), run(3, 9, 0.3)]
+    say_cautions("x", results)
+    assert capsys.readouterr().err.startswith("x: warning: 2 of 6 runs repeat a run with another seed bit by bit")
+    assert [one["config"]["seed"] for one in distinct(results[:3])] == [1, 3]
+    assert len(distinct([{"state_hash": None}, {"state_hash": None}])) == 2  # unknown
+    say_cautions("x", results[2:4])
+    assert capsys.readouterr().err == ""
 
 
 def test_idle_threads_trigger_a_warning() -> None:

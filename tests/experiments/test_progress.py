@@ -4,7 +4,6 @@ import math
 
 import pytest
 from flitgym.configs import compose
-from flitgym.experiments.results.cautions import cautions, halves
 from flitgym.experiments.simulate import forecast
 from flitgym.experiments.terminal import progress
 from flitgym.experiments.terminal.progress import Forecast, no_report
@@ -58,19 +57,6 @@ def test_durations_are_readable() -> None:
     assert [duration_text(seconds) for seconds in (59, 119, 120, 3600, 7200, 1e5)] == [
         *("59 s", "119 s", "2 min", "60 min", "2 h", "28 h")
     ]
-
-
-def test_a_drifting_latency_triggers_a_warning() -> None:
-    window = [{"packets_delivered": n, "packet_latency_mean_ns": mean} for n, mean in ((1000, 100.0), (3000, 200.0))]
-    times = halves(*window)
-    assert times == {"packet_latency_first_half_ns": 100.0, "packet_latency_second_half_ns": 250.0}
-    config = compose(["routing=minimal"])
-    found = cautions(config, {**times, "accepted_load": 0.3, "offered_load": 0.5})
-    assert "100 ns" in found["drift"]
-    assert "accepted 0.300 of 0.500" in found["drift"]
-    few = halves({**window[0], "packets_delivered": 999}, window[1])
-    assert set(few.values()) == {None}
-    assert cautions(config, few) == {}
 
 
 @pytest.mark.parametrize(

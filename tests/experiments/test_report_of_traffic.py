@@ -16,9 +16,9 @@ from flitgym.experiments.conclusion.conclude import conclude
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.headline import compared
 from flitgym.experiments.report.loads import curves
-from flitgym.experiments.results.cautions import is_saturated
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
+from flitgym.simcore._window import is_saturated
 
 ROUTINGS, LOADS, SEEDS = ("minimal", "ugal_l"), (0.1, 0.3, 0.5), (1, 2)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
