@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 PICTURE_SECONDS = 2.0  # for the picture and the report of a sweep, including the import of Matplotlib
 _LEAST_SECONDS = 0.05  # per run, for its start and its files
+_LEAST_PART = 0.1  # of a run, before its own speed counts: the first messages and the warm-up are not typical
 
 
 @dataclass
@@ -51,7 +52,8 @@ class Estimate:
             active: Finished fraction and elapsed seconds of each run in progress that has reported.
         """
         speeds = {group: Speed(speed.seconds, speed.cost) for group, speed in self._ended.items()}
-        for run, (part, seconds) in active.items():
+        measured = {run: (part, seconds) for run, (part, seconds) in active.items() if part >= _LEAST_PART}
+        for run, (part, seconds) in measured.items():
             speed = speeds.setdefault(self.groups[run], Speed())
             speed.seconds, speed.cost = speed.seconds + seconds, speed.cost + part * self.costs[run]
         known = [speed for speed in speeds.values() if speed.cost > 0]
@@ -62,10 +64,11 @@ class Estimate:
         for run, cost in enumerate(self.costs):
             if run in self._taken:
                 continue
-            part, seconds = active.get(run, (0.0, 0.0))
-            if part > 0.05:  # from here on the run's own speed is the best estimate
+            if run in measured:  # the run's own speed is the best estimate
+                part, seconds = measured[run]
                 remaining.append(seconds * (1 - part) / part)
                 continue
+            _, seconds = active.get(run, (0.0, 0.0))
             speed = speeds.get(self.groups[run], Speed())
             rate = speed.seconds / speed.cost if speed.cost > 0 else overall
             remaining.append(max(_LEAST_SECONDS, rate * cost - seconds))

@@ -23,6 +23,7 @@ _LINE_EVERY_SECONDS = 15
 
 _FORECAST_AFTER_SECONDS = 3.0  # from the beginning of a run
 _LONG_SECONDS = 60.0  # a run that takes longer is announced
+_LEAST_PART = 0.1  # of a run, before its duration is estimated
 
 
 def no_report(phase: str, part: float) -> None:
@@ -153,28 +154,58 @@ class SweepProgress(Shown):
         print(text, file=sys.stderr, flush=True)
 
 
+class Pace:
+    """The time left of a run, from the finished fraction at each report.
+
+    A run of jobs stands still while its ranks compute, and a network that fills up slows down. The speed is therefore
+    that of the second half of the elapsed time, but at least half of the mean speed.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, float]] = []  # time and part
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from the first to the last report."""
+        return self._seen[-1][0] - self._seen[0][0] if self._seen else 0.0
+
+    def left(self, part: float) -> float | None:
+        """Record a finished fraction (0..1), and estimate the seconds left; None before a tenth of the run."""
+        now = time.monotonic()
+        if len(self._seen) > 500:
+            self._seen = self._seen[::2]
+        self._seen.append((now, part))
+        if part < _LEAST_PART or not self.elapsed:
+            return None
+        then, before = next(seen for seen in self._seen if now - seen[0] <= self.elapsed / 2)
+        recent = (part - before) / (now - then) if now > then else 0.0
+        return (1 - part) / max(recent, part / self.elapsed / 2)
+
+
 class RunBar(Shown):
     """The progress bar of a single run, a context manager. Its `report` is the run's `Report`."""
 
     def __init__(self) -> None:
-        self._progress = bars()
+        self._progress, self._pace = bars("{task.fields[left]}"), Pace()
         super().__init__(self._progress)
-        self._task = self._progress.add_task("build", total=1.0)
+        self._task = self._progress.add_task("build", total=1.0, left="")
 
     def report(self, phase: str, part: float) -> None:
         """Show the phase and the finished fraction (0..1) of the run."""
-        self._progress.update(self._task, completed=part, description=phase)
+        left = self._pace.left(part)
+        text = "" if left is None else f"about {duration_text(left)} left"
+        self._progress.update(self._task, completed=part, description=phase, left=text)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            self._progress.update(self._task, completed=1.0, description="done")
+            self._progress.update(self._task, completed=1.0, description="done", left="")
         super().__exit__(kind, error, trace)
 
 
 class Forecast:
-    """A `Report` that announces the duration of a run, a few seconds after its start, if it exceeds a minute.
+    """A `Report` that announces the duration of a run if it exceeds a minute, once a tenth of the run is done.
 
     It announces the duration again when the estimate has doubled, because a network that fills up slows down.
 
@@ -184,25 +215,16 @@ class Forecast:
     """
 
     def __init__(self, report: Report, say: Callable[[float], None]) -> None:
-        self._report, self._say = report, say
-        self._seen: list[tuple[float, float]] = []  # time and part
+        self._report, self._say, self._pace = report, say, Pace()
         self._said = _LONG_SECONDS / 2
 
     def __call__(self, phase: str, part: float) -> None:
         """Pass on the phase and the finished fraction (0..1), and announce the duration if it is long."""
         self._report(phase, part)
-        now = time.monotonic()
-        if len(self._seen) > 500:
-            self._seen = self._seen[::2]
-        self._seen.append((now, part))
-        began = self._seen[0][0]
-        if now - began < _FORECAST_AFTER_SECONDS:
+        left = self._pace.left(part)
+        if left is None or self._pace.elapsed < _FORECAST_AFTER_SECONDS:
             return
-        # Uses the speed of the second half of the elapsed time, because the network was empty at first.
-        then, before = next(seen for seen in self._seen if now - seen[0] <= (now - began) / 2 or seen is self._seen[-2])
-        if part <= before or now <= then:
-            return
-        whole = now - began + (1 - part) * (now - then) / (part - before)
+        whole = self._pace.elapsed + left
         if whole >= 2 * self._said:
             self._said = whole
             self._say(whole)

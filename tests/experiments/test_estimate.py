@@ -31,6 +31,13 @@ def test_an_active_run_predicts_its_own_rest() -> None:
     assert estimate.left({0: (0.25, 5.0), 1: (0.5, 10.0)}) == pytest.approx(15.0)
 
 
+def test_the_beginning_of_a_run_predicts_nothing() -> None:
+    estimate = Estimate(["a", "a"], [1.0, 1.0], workers=2)
+    assert estimate.left({0: (0.001, 30.0)}) is None
+    estimate.ended(1, 40.0)
+    assert estimate.left({0: (0.001, 30.0)}) == pytest.approx(10.0)
+
+
 def test_a_run_is_not_split_between_workers() -> None:
     estimate = Estimate(["a"] * 5, [1.0, 1.0, 1.0, 1.0, 10.0], workers=2)
     estimate.ended(0, 2.0)

@@ -40,6 +40,37 @@ def test_a_run_that_slows_down_is_announced_again(monkeypatch: pytest.MonkeyPatc
     assert last == pytest.approx(910, rel=0.3)
 
 
+# The finished fraction of a pair on dragonfly_72 (lu and halo3d), with plateaus during which ranks compute. The run
+# took 209 s.
+PAIR = (
+    *((0.0, 0.0), (2.4, 0.01167), (5.0, 0.02171), (10.3, 0.04316), (16.7, 0.07623), (20.0, 0.09193), (20.9, 0.09193)),
+    *((22.1, 0.09836), (30.2, 0.15042), (39.7, 0.20279), (51.4, 0.26246), (59.9, 0.3148), (61.5, 0.31926)),
+    *((62.6, 0.31926), (65.6, 0.33006), (73.4, 0.38463), (83.2, 0.43521), (92.9, 0.48859), (100.9, 0.53423)),
+    *((104.8, 0.5466), (108.9, 0.54662), (118.0, 0.59168), (127.1, 0.63846), (138.2, 0.69706), (148.1, 0.75225)),
+    *((154.4, 0.77396), (163.6, 0.81377), (172.1, 0.86236), (181.7, 0.91833), (190.4, 0.97182), (200.3, 0.999)),
+)
+
+
+def test_a_run_of_jobs_is_estimated_within_a_factor_of_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = progress.Pace()
+    for now, part in PAIR:
+        monkeypatch.setattr(progress.time, "monotonic", lambda now=now: now)
+        left = pace.left(part)
+        assert (left is None) == (part < 0.1)
+        assert left is None or 209 / 3 < now + left < 209 * 3
+    assert announced(monkeypatch, list(PAIR)) == [pytest.approx(209, rel=0.3)]
+    # Ranks compute for 50 s before the first tenth; their last message in that time looks like a speed of 1,264 h.
+    computing = [
+        (0.0, 0.0),
+        (5.0, 0.05),
+        (10.0, 0.09),
+        (60.0, 0.09001),
+        *((60 + k, 0.09 + 0.005 * k) for k in range(4, 183)),
+    ]
+    (seconds,) = announced(monkeypatch, computing)
+    assert 242 / 3 < seconds < 242 * 3
+
+
 def test_a_long_call_does_not_divide_by_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     assert announced(monkeypatch, [(0.0, 0.0), (9.0, 0.0), (9.0, 0.0), (18.0, 0.5)]) == []
 
