@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <set>
 #include <sstream>
 
 #include "failures.hpp"
@@ -56,10 +56,9 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, 
 
 // Parameters that are newer than files with fingerprints of networks. The default is left out of the fingerprint, so
 // these files still match.
-const std::map<std::string, std::string> kCameLater = {{"dragonfly", "rails"}};  // topology: key
+const std::set<std::string> kCameLater = {"dragonfly.rails", "dragonfly.minimal_paths"};
 bool implied(const std::string& topology, const ParamSpec& p, const std::string& value) {
-  const auto found = kCameLater.find(topology);
-  return found != kCameLater.end() && found->second == p.key && value == to_string(p.fallback);
+  return kCameLater.contains(topology + '.' + p.key) && value == to_string(p.fallback);
 }
 
 // Returns the links that fail during the run.

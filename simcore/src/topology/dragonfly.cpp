@@ -63,7 +63,9 @@ void wire(const Params& params, Wiring& w) {
   const u32 radix = p + a - 1 + h;
   w.resize(a * g, radix);
   df->links = std::max(1u, links);
-  claim_memory(u64{w.routers} * g * df->links + u64{w.routers} * (4 * h + 4), "topology.dragonfly",
+  df->by_destination = df->links > 1 && params.text("minimal_paths") == "shortest";
+  claim_memory(u64{w.routers} * g * (df->links + (links > 1 ? 2 : 0)) + u64{w.routers} * (4 * h + 4),
+               "topology.dragonfly",
                "the first hops from " + std::to_string(w.routers) + " routers to " + std::to_string(g) + " groups");
   for (u32 r = 0; r < a * g; r++) {
     df->group_of.push_back(static_cast<u16>(r / a));
@@ -95,9 +97,8 @@ void wire(const Params& params, Wiring& w) {
                     {PortKind::kGlobal});
       }
 
-  // First hop towards each group by the k-th link. A router with links to that group uses one of them, in turns if it
-  // has several. Any other router forwards to the router that has the k-th link.
   df->exit_port.assign(std::size_t{w.routers} * g * df->links, 0);
+  if (links > 1) df->exits.assign(std::size_t{w.routers} * g, 1);
   std::vector<Wiring::End> ports(links), own;
   for (u32 group = 0; group < g; group++)
     for (u32 d = 0; d + 1 < g; d++) {
@@ -108,11 +109,12 @@ void wire(const Params& params, Wiring& w) {
         own.clear();
         for (const Wiring::End port : ports)
           if (port.router == r) own.push_back(port);
-        for (u32 k = 0; k < links; k++) {
-          const Wiring::End chosen = own.empty() ? ports[k] : own[k % own.size()];
-          df->exit_port[(std::size_t{r} * g + other) * links + k] =
-              static_cast<u8>(chosen.router == r ? chosen.port : df->local_port(r, chosen.router));
-        }
+        const std::size_t pair = std::size_t{r} * g + other;
+        const auto& exits = own.empty() ? ports : own;
+        for (u32 k = 0; k < exits.size(); k++)
+          df->exit_port[pair * links + k] =
+              static_cast<u8>(own.empty() ? df->local_port(r, exits[k].router) : exits[k].port);
+        if (links > 1) df->exits[pair] = static_cast<u16>(exits.size());
       }
     }
   w.data = df;
@@ -131,6 +133,10 @@ const Register<TopologySpec> entry({
                    "assignment of global ports to groups; absolute = consecutive; even = as absolute, but the links of "
                    "a group take its routers in turns"),
             integer("links_per_group_pair", 0, 0, 4096, "", "0 = as many as the ports allow"),
+            choice("minimal_paths", "shortest", {"shortest", "balanced"},
+                   "minimal paths where a pair of groups has several links: shortest = by the links with the fewest "
+                   "hops between both routers, in turns; balanced = by a link of the own router, or else by any of the "
+                   "links in turns, whatever the hops behind it"),
             integer("arrangement_seed", 1, 0, 1ll << 40, "", "seed of arrangement=random"),
             integer("rails", 1, 1, 64, "per node",
                     "NICs of a node; its consecutive terminals are on as many consecutive routers; a divisor of "

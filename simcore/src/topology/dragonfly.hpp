@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 #include "topology/mark.hpp"
 
@@ -15,40 +16,78 @@ struct Dragonfly final : Topology {
   u32 p = 0, a = 0, h = 0, g = 0;
   std::vector<u16> group_of, place_of;  // [routers] group, and number within it
   u32 links = 1;                        // parallel links per pair of groups
-  // [routers, g, links] router-local port of the first hop towards that group; own group: 0, unused
+  bool by_destination = false;          // of parallel links, only those with the fewest hops are on minimal paths
+  // [routers, g, links] router-local ports of the first hops towards that group: the router's own links to it, or else
+  // the local ports to the routers with the links, a port once for each link. Own group: 0, unused.
   Array<u8> exit_port;
+  Array<u16> exits;  // [routers, g] the number of these ports; empty if links is 1
 
-  // The parallel link that a packet takes. Packets use the links in turns, so all links carry the same share.
-  u32 link_of(const Packet& packet) const { return links == 1 ? 0 : (packet.source + packet.sequence) % links; }
-  u32 exit(u32 router, u32 group, u32 link) const {
-    return exit_port[(std::size_t{router} * g + group) * links + link];
+  // Selects among the ports of the minimal paths of a packet. Its source router uses them in turns. At later routers
+  // the number is independent of the first one; with the same number, a part of the links would carry no traffic.
+  u32 turn(const Network& net, u32 router, const Packet& packet) const {
+    if (links == 1) return 0;
+    if (router == net.terminal_router[packet.source]) return packet.source + packet.sequence;
+    return static_cast<u32>(mix64(mix64(u64{packet.source} << 32 | packet.sequence) + router));
   }
+  const u8* exits_to(u32 router, u32 group) const { return &exit_port[(std::size_t{router} * g + group) * links]; }
+  u32 exit_count(u32 router, u32 group) const { return links == 1 ? 1 : exits[std::size_t{router} * g + group]; }
+  u32 exit(u32 router, u32 group, u32 turn) const {
+    return exits_to(router, group)[links == 1 ? 0 : turn % exit_count(router, group)];
+  }
+  bool has_link(u32 router, u32 group) const { return is_global(exits_to(router, group)[0]); }
   bool is_global(u32 port) const { return port >= p + a - 1; }
   // Router-local port of the link from router to its neighbour `to` in the same group.
   u32 local_port(u32 router, u32 to) const { return p + place_of[to] - (to > router); }
   u32 group(u32 router) const { return group_of[router]; }
 
+  // visit(port) for the first hop by each link with the fewest hops to router `to` of another group. A path by a link
+  // between the two routers has one hop, by a link at one of them two hops, and by any other link three.
+  template <class Visit>
+  void each_shortest(const Network& net, u32 router, u32 to, Visit&& visit) const {
+    const u32 here = group(router), there = group(to);
+    const u8 *const out = exits_to(router, there), *const in = exits_to(to, here);
+    const u32 outs = exit_count(router, there), ins = has_link(to, here) ? exit_count(to, here) : 0;
+    bool direct = false;
+    for (u32 k = 0; k < ins; k++)
+      if (const u32 port = net.channels[net.port(to, in[k])].peer; net.router_of_port(port) == router)
+        visit(net.local_port(port)), direct = true;
+    if (direct) return;
+    for (u32 k = 0; k < outs && (ins == 0 || has_link(router, there)); k++) visit(out[k]);
+    for (u32 k = 0; k < ins; k++) visit(local_port(router, net.next_router(net.port(to, in[k]))));
+  }
+  // One of these ports.
+  u32 shortest(const Network& net, u32 router, u32 to, u32 turn) const {
+    if (!has_link(to, group(router))) return exit(router, group(to), turn);
+    u32 ports = 0, port = 0;
+    each_shortest(net, router, to, [&](u32) { ports++; });
+    each_shortest(net, router, to, [&, k = turn % ports](u32 found) mutable {
+      if (k-- == 0) port = found;
+    });
+    return port;
+  }
+
   // First hop towards router `to` if group_to is its group, or else towards the group. Which of the cases applies
   // cannot be predicted, so all are computed, and one is selected.
-  u32 hop(u32 router, u32 to, u32 group_to, u32 link) const {
-    return select(group(router) == group_to, local_port(router, to), exit(router, group_to, link));
+  u32 hop(const Network& net, u32 router, u32 to, u32 group_to, u32 turn) const {
+    if (by_destination && group_to == group(to) && group_to != group(router)) return shortest(net, router, to, turn);
+    return select(group(router) == group_to, local_port(router, to), exit(router, group_to, turn));
   }
-  // First hop of the minimal path to another router.
-  u32 towards(u32 router, u32 to, u32 link) const { return hop(router, to, group(to), link); }
+  // First hop of a minimal path to another router.
+  u32 towards(const Network& net, u32 router, u32 to, u32 turn) const { return hop(net, router, to, group(to), turn); }
   // First hop of a packet's minimal path (at the last router, the terminal's port).
   u32 own_minimal_port(const Network& net, u32 router, const Packet& packet) const {
     const u32 to = net.terminal_router[packet.destination];
-    return select(to == router, net.terminal_port[packet.destination], towards(router, to, link_of(packet)));
+    return select(to == router, net.terminal_port[packet.destination],
+                  towards(net, router, to, turn(net, router, packet)));
   }
   u32 minimal_port(const Network& net, const Graph& graph, u32 router, const Packet& packet) const override {
     return net.damaged ? Topology::minimal_port(net, graph, router, packet) : own_minimal_port(net, router, packet);
   }
-  // Every parallel link lies on a minimal path, whatever the number of hops on either side of it.
+  // A port is minimal if it leads nearer. Otherwise it is minimal if packets take it to the link of their turn.
   bool is_minimal(const Network& net, const Graph& graph, u32 router, u32 port, u32 to) const override {
-    if (!net.damaged)
-      for (u32 link = 0; link < links; link++)
-        if (towards(router, to, link) == port) [[likely]]
-          return true;
+    for (u32 k = 0; !net.damaged && !by_destination && k < exit_count(router, group(to)); k++)
+      if (towards(net, router, to, k) == port) [[likely]]
+        return true;
     return Topology::is_minimal(net, graph, router, port, to);
   }
   // Nearly all packets take their own minimal port.
@@ -82,14 +121,16 @@ struct Dragonfly final : Topology {
     if (group(to) != group(router)) return global + 2 * local;
     return is_global(port) ? 2 * global : 2 * local;
   }
-  // Router-to-router hops of the minimal path.
-  u32 minimal_hops(const Network& net, u32 router, u32 to, u32 link) const {
+  // Router-to-router hops of a minimal path. turn_at(router) selects among the ports of a router.
+  template <class Turn>
+  u32 minimal_hops(const Network& net, u32 router, u32 to, Turn&& turn_at) const {
     u32 hops = 0;
-    for (; router != to; hops++)
-      router = net.router_of_port(net.channels[net.port(router, towards(router, to, link))].peer);
+    for (; router != to; hops++) router = net.next_router(net.port(router, towards(net, router, to, turn_at(router))));
     return hops;
   }
-  u32 hops_between(const Network& net, u32 router, u32 to) const override { return minimal_hops(net, router, to, 0); }
+  u32 hops_between(const Network& net, u32 router, u32 to) const override {
+    return minimal_hops(net, router, to, [](u32) { return 0u; });
+  }
 };
 
 inline const Dragonfly& as_dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }

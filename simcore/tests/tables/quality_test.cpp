@@ -32,7 +32,8 @@ tables::ForwardingTable dimension_order(const tables::ChannelGraph& g) {
 }
 tables::ForwardingTable dragonfly_minimal(const tables::ChannelGraph& g) {
   const auto& x = dynamic_cast<const Dragonfly&>(*g.topology);
-  return written(g, [&](u32 s, u32 to) { return x.towards(s, to, 0); });
+  return written(
+      g, [&](u32 s, u32 to) { return x.group(s) == x.group(to) ? x.local_port(s, to) : x.exit(s, x.group(to), 0); });
 }
 
 std::vector<u32> orders(u32 patterns, u32 terminals, u64 seed = 1) {

@@ -85,7 +85,7 @@ void check_shape(const Section& section) {
   for (u32 r = 0; r < net.routers; r++)
     for (u32 to = 0; to < net.routers; to++) {
       for (u32 link = 0; link < df.links; link++) {
-        const u32 hops = df.minimal_hops(net, r, to, link);
+        const u32 hops = df.minimal_hops(net, r, to, [&](u32) { return link; });
         CHECK_FOR(hops <= 3 && (hops == 0) == (r == to) && (df.group(r) != df.group(to) || hops <= 1), name);
       }
     }
@@ -148,30 +148,6 @@ TEST(random_arrangements_differ_by_seed) {
   CHECK(ends(1) != ends(2));
 }
 
-// If a pair of groups has several links, the packets of each router use them in turn. All links carry the same share,
-// whether a router has one of them (4 links, 8 routers) or several (16 links, 4 routers).
-TEST(several_links_are_used_equally) {
-  for (const auto& section : {dragonfly_section(1, 8, 2, 5), dragonfly_section(4, 4, 4, 2)}) {
-    const auto net = network(section);
-    const Dragonfly& df = as_dragonfly(*net);
-    for (u32 group = 0; group < df.g; group++)
-      for (u32 other = 0; other < df.g; other++) {
-        if (group == other) continue;
-        std::map<u32, u32> uses_of_link;
-        for (u32 r = group * df.a; r < (group + 1) * df.a; r++)
-          for (u32 link = 0; link < df.links; link++) {
-            u32 at = r, port = df.exit(at, other, link);
-            if (!df.is_global(port))
-              at = net->router_of_port(net->channels[net->port(at, port)].peer), port = df.exit(at, other, link);
-            CHECK(df.is_global(port));
-            uses_of_link[net->port(at, port)]++;
-          }
-        CHECK_EQ(uses_of_link.size(), static_cast<std::size_t>(df.links));
-        for (const auto& [link, uses] : uses_of_link) CHECK_EQ(uses, df.a);
-      }
-  }
-}
-
 TEST(impossible_dragonflies_are_refused) {
   CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 10)), "topology.dragonfly.groups", "10", "9");
   CHECK_THROWS(ConfigError, network(dragonfly_section(2, 4, 2, 5, {{"links_per_group_pair", i64{3}}})),
@@ -207,7 +183,7 @@ TEST(dragonfly_marks_hops_off_the_minimal_paths) {
                 nearer = 1 + df.hops_between(x.net, x.net.next_router(x.net.port(router, port)), to) <=
                          df.hops_between(x.net, router, to);
               for (u32 link = 0; router != to && link < df.links; link++)
-                nearer |= df.towards(router, to, link) == port;
+                nearer |= df.towards(x.net, router, to, link) == port;
               x.packet().nonminimal = 0;
               x.request(0, {router, 0, 0});
               x.batch.out_port[0] = static_cast<u16>(port);

@@ -125,7 +125,7 @@ void decide(const Network& net, State& s, const Dragonfly& df, const Rule& rule,
   } else {
     const float* const row = lookup.row;
     const float least = q_min(row, rule.table.stride);
-    const u32 k_min = port = df.exit(router, lookup.destination_group, df.link_of(p));
+    const u32 k_min = port = df.towards(net, router, lookup.to, df.turn(net, router, p));
     if (in_kind == PortKind::kTerminal) {
       port = from_source(net, s, df, rule, p, router, row, least, k_min);
     } else {

@@ -51,7 +51,7 @@ void decide(const Network& net, State& s, const Dragonfly& df, const QRule& rule
     port = router == to ? net.terminal_port[p.destination] : df.local_port(router, to);
   } else {
     const float* const row = rule.table.row(s, router, row_of(net, df, p, group, destination_group));
-    const u32 k_min = df.exit(router, destination_group, df.link_of(p));
+    const u32 k_min = df.towards(net, router, to, df.turn(net, router, p));
     const ColumnRange range = allowed(net, df, p, group, back.kind, k_min);
     const bool at_home = group == df.group(net.terminal_router[p.source]);
     const Pick best = pick(net, p, row, k_min - df.p, range, at_home ? rule.q_thld1 : rule.q_thld2, rule.candidates);

@@ -64,9 +64,10 @@ Step in_destination_group(const Network& net, State& s, const Dragonfly& df, con
 }
 
 // The packet is in its source group or in an intermediate group.
-Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router,
-                    u32 destination_group, PortKind in_kind) {
-  const u32 group = df.group(router), k_min = df.exit(router, destination_group, df.link_of(p));
+Step between_groups(const Network& net, State& s, const Dragonfly& df, const QRule& rule, Packet& p, u32 router, u32 to,
+                    PortKind in_kind) {
+  const u32 group = df.group(router), destination_group = df.group(to),
+            k_min = df.towards(net, router, to, df.turn(net, router, p));
   const float* const row = rule.table.row(s, router, row_between(group, destination_group));
   const u32 goal = df.is_global(k_min) ? router : net.router_of_port(net.channels[net.port(router, k_min)].peer);
   if (group == df.group(net.terminal_router[p.source])) {
@@ -101,7 +102,7 @@ void route(const Network& net, State& s, Batch& b) {
     const Channel& back = net.channels[net.port_of_vc(b.input_vc[i])];
     const bool there = df.group(router) == group;
     const Step step = there ? in_destination_group(net, s, df, rule, p, router, to, back.kind)
-                            : between_groups(net, s, df, rule, p, router, group, back.kind);
+                            : between_groups(net, s, df, rule, p, router, to, back.kind);
     detail.value = back.kind == PortKind::kTerminal ? -1.0f : step.value;
     if (detail.value >= 0) {
       const u32 from = df.group(net.router_of_port(back.peer));

@@ -47,7 +47,8 @@ inline Hop follow_legs(const Network& net, const Dragonfly& df, const LegClasses
   p.phase = static_cast<Phase>(select<u8>(first_leg & reached, kFromIntermediate, p.phase));
   const u32 to = kByRouter ? select(detours, intermediate, there) : there,
             group_to = kByRouter ? df.group(to) : select(detours, intermediate, e.destination_group);
-  const u32 onwards = df.hop(router, to, group_to, df.link_of(p)), eject = net.terminal_port[p.destination];
+  const u32 onwards = df.hop(net, router, to, group_to, df.turn(net, router, p)),
+            eject = net.terminal_port[p.destination];
   const u8 on_detour = select(group == e.source_group, classes.source_detour, classes.to_router),
            before = select(p.phase == kFromIntermediate, classes.leaving, classes.source_minimal),
            on_minimal = select(group == e.destination_group, classes.destination, before);
@@ -105,26 +106,33 @@ inline void read_ugal(const Params& params, UgalRule& rule) {
   rule.candidates = params.count("candidates");
 }
 
+// First hop of a path to the intermediate.
+template <bool kByRouter>
+inline u32 port_to_intermediate(const Network& net, const Dragonfly& df, const Packet& p, u32 router,
+                                u32 intermediate) {
+  const u32 turn = df.turn(net, router, p);
+  return kByRouter ? df.towards(net, router, intermediate, turn) : df.exit(router, intermediate, turn);
+}
+
 // Compares the minimal path with the path through `intermediate` at `router`, by the local queues of their first hops.
 template <bool kByRouter>
 inline bool ugal_diverts(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p,
                          u32 intermediate, u32 router, const Ends& e, u32 minimal_class, u32 detour_class) {
   const u32 k_min = df.own_minimal_port(net, router, p);
-  const u32 k_non =
-      kByRouter ? df.towards(router, intermediate, df.link_of(p)) : df.exit(router, intermediate, df.link_of(p));
+  const u32 k_non = port_to_intermediate<kByRouter>(net, df, p, router, intermediate);
   double q_min = rule.measure.of(net, s, net.port(router, k_min), minimal_class, k_min == k_non);
   double q_non = rule.measure.of(net, s, net.port(router, k_non), detour_class, k_min == k_non);
   if (rule.hop_weighted) {
-    const u32 link = df.link_of(p);
+    const auto turn_at = [&](u32 at) { return df.turn(net, at, p); };
     u32 middle = intermediate, leg = 0;
     if (kByRouter) {
-      leg = df.minimal_hops(net, router, middle, link);
+      leg = df.minimal_hops(net, router, middle, turn_at);
     } else {  // the router at which the link into the intermediate group ends
       for (middle = router; df.group(middle) != intermediate; leg++)
-        middle = net.router_of_port(net.channels[net.port(middle, df.exit(middle, intermediate, link))].peer);
+        middle = net.next_router(net.port(middle, df.exit(middle, intermediate, turn_at(middle))));
     }
-    q_min *= df.minimal_hops(net, router, e.destination_router, link);
-    q_non *= leg + df.minimal_hops(net, middle, e.destination_router, link);
+    q_min *= df.minimal_hops(net, router, e.destination_router, turn_at);
+    q_non *= leg + df.minimal_hops(net, middle, e.destination_router, turn_at);
   }
   return rule.diverts(q_min, q_non);
 }
@@ -137,13 +145,15 @@ inline bool draw_intermediate(const Network& net, const State& s, const Dragonfl
   for (u32 k = 0; k < rule.candidates; k++) {
     const u32 middle = random_router_elsewhere(net, df, e.source_group, e.destination_group, route_draw(net, p, k));
     if (middle == kNone) return false;
+    const u32 drawn = kByRouter ? middle : df.group(middle);
     const u32 q =
         rule.candidates == 1
             ? 0
-            : rule.measure.of(net, s, net.port(router, df.towards(router, middle, df.link_of(p))), detour_class);
+            : rule.measure.of(net, s, net.port(router, port_to_intermediate<kByRouter>(net, df, p, router, drawn)),
+                              detour_class);
     if (q < least) {
       least = q;
-      intermediate = kByRouter ? middle : df.group(middle);
+      intermediate = drawn;
     }
   }
   return true;

@@ -12,12 +12,14 @@ struct Seen {
 };
 
 // Walks from `router` to `group`, or to the router `to` if one is given. Sums the congestion that the oracle sees.
-inline Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, u32 link, u32& router,
-                 u32 group, u32 to) {
+inline Seen walk(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule, const Packet& p,
+                 u32& router, u32 group, u32 to) {
   const u32 home = df.group(router);
   Seen seen;
   while (df.group(router) != group || (to != kNone && router != to)) {
-    const u32 k = to != kNone ? df.towards(router, to, link) : df.exit(router, group, link), port = net.port(router, k);
+    const u32 turn = df.turn(net, router, p),
+              k = to != kNone ? df.towards(net, router, to, turn) : df.exit(router, group, turn),
+              port = net.port(router, k);
     if (rule.whole_path || (df.group(router) == home && df.is_global(k)))
       seen.congestion += port_congestion(s, rule.measure.parts, port);
     seen.hops++;
@@ -29,15 +31,15 @@ inline Seen walk(const Network& net, const State& s, const Dragonfly& df, const 
 // Congestion of the minimal path from `router`, times its hops if the rule says so.
 inline double seen_on_minimal_path(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule,
                                    const Packet& p, u32 router, const Ends& e) {
-  const Seen direct = walk(net, s, df, rule, df.link_of(p), router, e.destination_group, e.destination_router);
+  const Seen direct = walk(net, s, df, rule, p, router, e.destination_group, e.destination_router);
   return direct.congestion * (rule.hop_weighted ? direct.hops : 1.0);
 }
 
 // The same for the path through `group`.
 inline double seen_through(const Network& net, const State& s, const Dragonfly& df, const UgalRule& rule,
                            const Packet& p, u32 router, u32 group, const Ends& e) {
-  const Seen there = walk(net, s, df, rule, df.link_of(p), router, group, kNone);
-  const Seen on = walk(net, s, df, rule, df.link_of(p), router, e.destination_group, e.destination_router);
+  const Seen there = walk(net, s, df, rule, p, router, group, kNone);
+  const Seen on = walk(net, s, df, rule, p, router, e.destination_group, e.destination_router);
   return (there.congestion + (rule.whole_path ? on.congestion : 0)) * (rule.hop_weighted ? there.hops + on.hops : 1.0);
 }
 
