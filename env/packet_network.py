@@ -269,30 +269,28 @@ class PacketNetwork:
 
     def _packet(self) -> tuple[bool, float]:
         decided = self.simulation.now
-        seen = self.observation.copy(), self.mask.copy()
         number = self.simulation.decision_count + self._at
         self._apply()
         self._show(-1)
         source, sequence = self._followed
         batches = 0
-        while self._collect(self._end):
-            decisions = self.simulation.decisions()
-            here = (decisions["source"] == source) & (decisions["sequence"] == sequence)
-            if here.any():
-                self._background()
-                self._show(int(here.argmax()))
-                return False, self._since(decided)
+        # Also after the end, since a truncated episode needs the observation that follows the action.
+        while True:
+            found = self._collect(max(self._end, self.simulation.now + _STRIDE))
+            if found:
+                decisions = self.simulation.decisions()
+                here = (decisions["source"] == source) & (decisions["sequence"] == sequence)
+                if here.any():
+                    self._background()
+                    self._show(int(here.argmax()))
+                    return False, self._since(decided)
             # An occasional check is enough, since the transition holds the time of delivery.
             batches += 1
-            if batches % _LOOK_EVERY == 0 and (paid := self._delivered(number)) is not None:
+            if (not found or batches % _LOOK_EVERY == 0) and (paid := self._delivered(number)) is not None:
                 return True, paid
-            self._background()
-            self._apply()
-        if (paid := self._delivered(number)) is not None:
-            return True, paid
-        # The episode is truncated: the reward is the delay up to now, and the last observation stays.
-        (self.observation, self.mask), self._over = seen, True
-        return False, self._since(decided)
+            if found:
+                self._background()
+                self._apply()
 
     def _since(self, decided: int) -> float:
         return -(self.simulation.now - decided) * self._cycle_ns * 1e-3

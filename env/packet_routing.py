@@ -50,10 +50,9 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     `packet`: an episode is a packet, from its first decision to its delivery, which terminates the episode.
     `background` decides for all other packets. The reward is minus the packet's own true delay until its next decision
-    or its delivery. The same network then serves the next packet. When its `episode_ns` are over, the episode is
-    truncated. The reward then counts the delay up to that time, and the last observation is returned again. The next
-    episode, or a `reset` with a seed, draws a new network. The agent learns the best path for one packet among the
-    background packets. This rule may be bad if all packets follow it.
+    or its delivery. The same network then serves the next packet. After `episode_ns`, the packet's next decision
+    truncates the episode. The next episode, or a `reset` with a seed, draws a new network. The agent learns the best
+    path for one packet among the background packets. This rule may be bad if all packets follow it.
 
     info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (number of actions in this network
     that had no candidate and were replaced by slot 0)

@@ -26,10 +26,10 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
     [K, width], rewards [K] and masks are written in place into arrays that are allocated once.
 
     `autoreset_mode` determines the step after an episode, as in Gymnasium. `NextStep`: the next step begins the new
-    episode; its action is ignored and its reward is 0. `SameStep`: the last step of an episode returns the first
-    observation of the next one. The last observation and info of the old episode are in `info["final_obs"]` [K]
-    (objects: [width] each, or None) and `info["final_info"]`. `Disabled`: the caller must call
-    `reset(options={"reset_mask": ...})` before the next step.
+    episode; its action is ignored and its reward is 0. With control=decision this is every second step. `SameStep`: the
+    last step of an episode returns the first observation of the next one. The last observation and info of the old
+    episode are in `info["final_obs"]` [K] (objects: [width] each, or None) and `info["final_info"]`. `Disabled`: the
+    caller must call `reset(options={"reset_mask": ...})` before the next step.
 
     info: `action_mask` [K, slots], `router`, `time_ns` and `invalid_actions` [K], each with Gymnasium's `_name`.
 
@@ -37,7 +37,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         num_envs: K.
         render_mode: `ansi`: `render()` returns a text per network.
         copy: return copies; otherwise the next step overwrites the returned arrays.
-        autoreset_mode: an `AutoresetMode` or its name; the default is SameStep with control=decision, else NextStep.
+        autoreset_mode: an `AutoresetMode` or its name. With SameStep, Gymnasium's `RecordEpisodeStatistics` is right
+            from Gymnasium 1.4 on.
         **keywords: see `PacketOptions`.
 
     Raises:
@@ -51,7 +52,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
         "render_modes": ["ansi"],
         "render_fps": 1,
-        "autoreset_mode": AutoresetMode.SAME_STEP,  # the default with control=decision
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
     def __init__(
@@ -59,7 +60,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         num_envs: int = 1,
         render_mode: str | None = None,
         copy: bool = True,
-        autoreset_mode: AutoresetMode | str | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         **keywords: Unpack[PacketKeywords],
     ) -> None:
         self.options = PacketOptions.read(keywords, type(self).__name__)
@@ -68,9 +69,6 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         if num_envs < 1:
             raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
         modes = [mode.value for mode in AutoresetMode]
-        if autoreset_mode is None:
-            one_step = self.options.control == "decision"
-            autoreset_mode = AutoresetMode.SAME_STEP if one_step else AutoresetMode.NEXT_STEP
         if not isinstance(autoreset_mode, AutoresetMode) and autoreset_mode not in modes:
             raise ConfigError(unknown("autoreset_mode", str(autoreset_mode), modes, "mode"))
         self.autoreset_mode = AutoresetMode(autoreset_mode)

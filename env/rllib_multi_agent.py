@@ -3,6 +3,10 @@
 An agent acts when a packet at its router has several candidates. If its router has several such packets in a cycle, the
 agent acts once for each. The reward that comes with an action is the sum of the rewards of earlier decisions that the
 router received since its last action. For training at full speed see `flitgym.env.rllib_runner`.
+
+When a workload is done, the episode is terminated. When `episode_ns` are over, it is truncated. RLlib then adds the
+value of each router's last observation to its rewards, so this is the observation of the router's next decision. Slot 0
+decides for the other packets until every router has one.
 """
 
 from __future__ import annotations
@@ -14,11 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..configs import unknown
 from ..simcore import ConfigError
 from .experience.bounds import seen
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import World, episode_cycles, refuse_stuck
+from .experience.world import episode_cycles, refuse_stuck
+from .packet_options import world_of
 from .rllib_runner import spaces_of
 
 try:
@@ -27,6 +33,9 @@ except ImportError as error:
     raise ConfigError(f"flitgym.env.rllib_multi_agent needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
 
 _MOST_ROUTERS = 64
+_KEYS = ("world", "overrides", "vary", "episode_ns", "seam", "seed")
+# Cycles after `episode_ns` in which the routers can have the decision of their last observation.
+_BEYOND = 1024
 
 Row = NDArray[np.float32]
 ByAgent = dict[Any, Any]  # RLlib's type
@@ -37,20 +46,23 @@ class RoutersEnv(MultiAgentEnv):
 
     An observation is a row of features, followed by the mask: 1 for each slot with a candidate, else 0. An action is a
     slot. Slot 0, a minimal path, replaces a slot without a candidate, since RLlib ignores masks when it checks an
-    environment or acts at random.
+    environment or acts at random. A last observation without a decision has zeros, and the mask of slot 0.
 
     Args:
-        config: `world` (a `World`), `episode_ns` (simulated time of an episode; without it 10,000 for traffic, and no
-            limit for a workload), `seam` (parameters of routing=agent: relation, slots, observation, reward) and
-            `seed`.
+        config: `world`, `overrides` and `vary` as in `PacketOptions`, `episode_ns` (simulated time of an episode;
+            without it 10,000 for traffic, and no limit for a workload), `seam` (parameters of routing=agent: relation,
+            slots, observation, reward) and `seed`.
 
     Raises:
-        ConfigError: the network has more than 64 routers.
+        ConfigError: a key is unknown, the world cannot be built, or the network has more than 64 routers.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.world: World = config["world"]
+        for key in config:
+            if key not in _KEYS:
+                raise ConfigError(unknown(type(self).__name__, key, _KEYS, "key"))
+        self.world = world_of(config.get("world"), config.get("overrides"), config.get("vary"))
         self.episode_ns: float | None = config.get("episode_ns")
         self.routing = {"name": "agent", "record": 1 << 14, **config.get("seam", {})}
         self.episodes = Episodes(int(config.get("seed", 0)))
@@ -73,9 +85,9 @@ class RoutersEnv(MultiAgentEnv):
         self.end = episode_cycles(self.simulation, self.episode_ns)
         self.reader = Ring(self.simulation)
         self.earned = dict.fromkeys(self.possible_agents, 0.0)
-        self.last: dict[str, Row] = {}
+        self.acted: set[str] = set()
         self.queues: dict[str, deque[int]] = {}
-        self._next_cycle_with_decisions()
+        self._next_cycle_with_decisions(self.end)
         return self._ask(), {}
 
     def step(  # type: ignore[override]
@@ -85,19 +97,41 @@ class RoutersEnv(MultiAgentEnv):
         for agent, action in action_dict.items():
             decision = self.queues[agent].popleft()
             self.choices[decision] = action if self.mask[decision, action] else 0
-        over = False
+        self.acted.update(action_dict)
         if not any(self.queues.values()):  # every packet of this cycle has an action
             self.simulation.apply(self.choices)
-            over = not self._next_cycle_with_decisions()
-        if over:
-            agents = list(self.last)
-            return self.last, self._pay(agents), {"__all__": False}, {"__all__": True}, {}
+            if not self._next_cycle_with_decisions(self.end):
+                return self._last()
         asked = self._ask()
-        return asked, self._pay(list(asked)), {"__all__": False}, {"__all__": False}, {}
+        return asked, self._pay(asked), {"__all__": False}, {"__all__": False}, {}
 
-    def _next_cycle_with_decisions(self) -> bool:
+    def _last(self) -> tuple[ByAgent, ByAgent, ByAgent, ByAgent, ByAgent]:
+        """Run to the next decision of each router that has acted; its reward counts until then."""
+        rows: dict[str, Row] = {}
+        paid: dict[str, float] = {}
+        finished = self._finished()
+        while len(rows) < len(self.acted) and self._next_cycle_with_decisions(self.end + _BEYOND):
+            new = {agent: row for agent, row in self._ask().items() if agent in self.acted and agent not in rows}
+            rows |= new
+            paid |= self._pay(new)
+            self.simulation.apply(self.choices)
+            self.queues.clear()
+        none = np.concatenate([np.zeros(self.rows.shape[1] - self.mask.shape[1]), np.arange(self.mask.shape[1]) == 0])
+        rest = dict.fromkeys(self.acted - rows.keys(), none.astype(np.float32))
+        return rows | rest, paid | self._pay(rest), {"__all__": finished}, {"__all__": not finished}, {}
+
+    def _finished(self) -> bool:
+        """Whether the workload is done, the network empty, and every reward known."""
+        refuse_stuck(self.simulation)
+        return (
+            self.simulation.workload_finished
+            and self.simulation.packets_in_network == 0
+            and self.simulation.transition_count == self.simulation.decision_count
+        )
+
+    def _next_cycle_with_decisions(self, end: float) -> bool:
         """Run to the next cycle with decisions; false if the episode ends before it."""
-        while self.simulation.now < self.end and not self.simulation.workload_finished:
+        while self.simulation.now < end and not self._finished():
             if self.simulation.collect():
                 decisions = self.simulation.decisions()
                 self.rows = seen(decisions["observation"], decisions["mask"])
@@ -107,15 +141,12 @@ class RoutersEnv(MultiAgentEnv):
                     self.queues.setdefault(f"router_{router}", deque()).append(number)
                 return True
             self.simulation.apply()
-            refuse_stuck(self.simulation)
         return False
 
     def _ask(self) -> dict[str, Row]:
-        asked = {agent: self.rows[queue[0]] for agent, queue in self.queues.items() if queue}
-        self.last.update(asked)
-        return asked
+        return {agent: self.rows[queue[0]] for agent, queue in self.queues.items() if queue}
 
-    def _pay(self, agents: list[str]) -> dict[str, float]:
+    def _pay(self, agents: ByAgent) -> dict[str, float]:
         rows = self.reader.take()
         for router, reward in zip(rows["router"].tolist(), rows["reward"].tolist(), strict=True):
             self.earned[f"router_{router}"] += reward

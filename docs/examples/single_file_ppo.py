@@ -55,7 +55,10 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
 
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
-    envs = gymnasium.make_vec("flitgym.env:flitgym/PacketRouting-v1", num_envs=ENVS, overrides=WORLD)
+    # An episode is one decision. With SameStep, each step decides; otherwise every second step only begins an episode.
+    envs = gymnasium.make_vec(
+        "flitgym.env:flitgym/PacketRouting-v1", num_envs=ENVS, overrides=WORLD, autoreset_mode="SameStep"
+    )
     space, actions = envs.single_observation_space, envs.single_action_space
     assert isinstance(space, gymnasium.spaces.Box)
     assert isinstance(actions, gymnasium.spaces.Discrete)

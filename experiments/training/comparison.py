@@ -81,6 +81,11 @@ class Comparison:
         except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
             return None
 
+    @property
+    def lines(self) -> dict[str, float]:
+        """The baselines' numbers as metrics, which draw a constant line: `latency_ns@<load>/<baseline>` and so on."""
+        return {f"{key}/{name}": value for name, known in self.baselines.items() for key, value in known.items()}
+
     def of(self, layers: Any) -> dict[str, float]:
         """The policy's numbers: `latency_ns@<load>` and `accepted_load@<load>`, or `comm_time_ns@<job>`.
 

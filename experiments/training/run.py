@@ -143,12 +143,14 @@ def _train(
                     save(done, seconds)
                 raise _interrupted(done) from None
             done += 1
-            if comparison.due(done, config.rounds):
+            due = comparison.due(done, config.rounds)
+            if due:
                 progress.say("comparing with the baselines")
                 metrics |= comparison.of(agent.policy())
             seconds = metrics["seconds"] = time.monotonic() - began
-            for log in logs:
-                log.log(metrics, done)
+            logs[0].log(metrics, done)
+            for log in logs[1:]:
+                log.log(metrics | comparison.lines if due else metrics, done)
             asked = stop.asked  # read once, so that the message below is true
             if done % config.checkpoint_every == 0 or done == config.rounds or asked:
                 save(done, seconds)
@@ -158,7 +160,10 @@ def _train(
             if asked and done < config.rounds:
                 raise _interrupted(done)
         policy = agent.policy()
-    return finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds, words)
+        result = finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds, words)
+        for log in logs:
+            log.keep(directory / result["policy"])
+    return result
 
 
 def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...configs import unknown
-from ...simcore import ConfigError
+from ...simcore import ConfigError, __version__
 from ...simcore._files import atomic_path
 
 PROGRESS_FILE = "progress.jsonl"
 WANDB_ID_FILE = "wandb_id.txt"
 CHOICES = ("wandb", "tensorboard", "none")
+_TAGS = ("agent", "topology", "traffic", "workload")  # sections whose names are tags in W&B
 
 
 class Tracker(Protocol):
@@ -24,6 +25,9 @@ class Tracker(Protocol):
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         """Store the finite numbers of one round."""
+
+    def keep(self, policy: Path) -> None:
+        """Store the trained policy."""
 
     def close(self) -> None:
         """Write the remaining numbers."""
@@ -56,6 +60,9 @@ class JsonLines:
         except OSError as error:
             error.filename = error.filename or str(self._path)
             raise
+
+    def keep(self, policy: Path) -> None:
+        """Do nothing; the policy is already in this folder."""
 
     def amend(self, comparison: Mapping[str, float]) -> None:
         """Replace the numbers of the last round's comparison, whose names contain `@`."""
@@ -95,44 +102,64 @@ def _set_aside_unless_part(path: Path, lines: Sequence[str]) -> None:
 
 
 class _Wandb:
-    def __init__(self, directory: Path, config: Mapping[str, Any], project: str, online: bool, continues: bool) -> None:
+    """A run of W&B, in the group of its study.
+
+    The server replaces a run by a later one of the same id, unless the later run asks it to continue. Only an online
+    run can ask. So an offline training that continues after round n is another run, `<id>-<n>`, whose steps go on. If
+    it is killed before its next checkpoint, the next attempt has the same id and replaces it.
+    """
+
+    def __init__(self, directory: Path, config: Mapping[str, Any], project: str, online: bool, done: int) -> None:
         import wandb
 
-        settings = wandb.Settings(silent=True)
+        self._wandb, self._id = wandb, _wandb_id(directory)
         arguments: dict[str, Any] = {
             "project": project,
-            "name": directory.name,
+            "group": config.get("study"),
+            "tags": [name for name in (_name(config.get(key)) for key in _TAGS) if name],
             "dir": str(directory),
-            "id": _wandb_id(directory, continues),
-            "resume": "allow",
-            "config": dict(config),
-            "settings": settings,
+            "config": {**config, "flitgym_version": __version__},  # with the commit of the core
+            "settings": wandb.Settings(silent=True),
         }
+        part = {"id": f"{self._id}-{done}", "name": f"{directory.name} after round {done}"}
+        whole = {"id": self._id, "name": directory.name}
         if online:
+            all_online = not list((directory / "wandb").glob("offline-run-*"))
+            own = {**whole, "resume": "allow"} if done and all_online else part if done else whole
             try:
-                self._run = wandb.init(mode="online", **arguments)
+                self._run = wandb.init(mode="online", **arguments, **own)
                 return
             except (wandb.errors.UsageError, wandb.errors.CommError) as error:
                 print(f"W&B: {error}; continuing offline, `wandb sync` sends the run later", file=sys.stderr)
-        self._run = wandb.init(mode="offline", **arguments)
+        self._run = wandb.init(mode="offline", **arguments, **(part if done else whole))
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         self._run.log({key: value for key, value in metrics.items() if math.isfinite(value)}, step=step)
+
+    def keep(self, policy: Path) -> None:
+        artifact = self._wandb.Artifact(f"policy-{self._id}", "policy")
+        artifact.add_file(str(policy), policy="immutable")  # no copy in the user's home
+        self._run.log_artifact(artifact)
 
     def close(self) -> None:
         self._run.finish()
 
 
-def _wandb_id(directory: Path, continues: bool) -> str:
-    """The id of the run in W&B. A training that continues is the same run; any other training is a new one."""
+def _wandb_id(directory: Path) -> str:
+    """The id of a folder's run in W&B. A training that starts again replaces the run of the first attempt."""
     path = directory / WANDB_ID_FILE
     known = path.read_text().strip() if path.exists() else ""
     if not known:
-        # Before there was this file, the id was the name of the folder.
-        known = directory.name[-64:] if continues and (directory / "wandb").exists() else secrets.token_hex(8)
+        known = secrets.token_hex(8)
         with atomic_path(path) as temporary:
             temporary.write_text(known)
     return known
+
+
+def _name(section: Any) -> str | None:
+    """The name of a section of the configuration, if it has one. W&B refuses tags of more than 64 characters."""
+    name = section.get("name") if isinstance(section, Mapping) else section
+    return name[:64] if isinstance(name, str) and name != "none" else None
 
 
 class _TensorBoard:
@@ -145,6 +172,9 @@ class _TensorBoard:
         for key, value in metrics.items():
             if math.isfinite(value):
                 self._writer.add_scalar(key, value, step)
+
+    def keep(self, policy: Path) -> None:
+        """Do nothing; TensorBoard has no files of users."""
 
     def close(self) -> None:
         self._writer.close()
@@ -168,12 +198,10 @@ def trackers(
     if to not in CHOICES:
         raise ConfigError(unknown("track.to", to, CHOICES))
     chosen: list[Tracker] = [JsonLines(directory / PROGRESS_FILE, lines)]
-    if not lines:
-        (directory / WANDB_ID_FILE).unlink(missing_ok=True)
     try:
         if to == "wandb":
             os.environ.setdefault("WANDB_SILENT", "true")
-            chosen.append(_Wandb(directory, config, project, online, bool(lines)))
+            chosen.append(_Wandb(directory, config, project, online, len(lines)))
         elif to == "tensorboard":
             chosen.append(_TensorBoard(directory, len(lines)))
     except ModuleNotFoundError as error:

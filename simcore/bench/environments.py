@@ -31,8 +31,8 @@ def single() -> Callable[[], int]:
 
 
 def vector(networks: int) -> Callable[[], int]:
-    """A step of `gymnasium.make_vec`."""
-    env = gymnasium.make_vec("flitgym/PacketRouting-v1", num_envs=networks)
+    """A step of `gymnasium.make_vec` in which every network decides."""
+    env = gymnasium.make_vec("flitgym/PacketRouting-v1", num_envs=networks, autoreset_mode="SameStep")
     env.reset(seed=1)
     actions = np.zeros(networks, np.int64)
 

@@ -53,7 +53,7 @@ def test_environment_keeps_its_contract() -> None:
     assert set(env.observation_spaces) == set(env.action_spaces) == set(env.possible_agents)
     rng = np.random.default_rng(1)
     rows, _ = env.reset(seed=3)
-    acted, total, steps, several = set(), 0.0, 0, 0
+    acted, steps, several = set(), 0, 0
     while True:
         assert rows
         assert all(env.observation_spaces[agent].contains(row) for agent, row in rows.items())
@@ -62,29 +62,56 @@ def test_environment_keeps_its_contract() -> None:
         several += any(len(queue) > 1 for queue in env.queues.values())
         rows, rewards, terminated, truncated, _ = env.step(actions)
         assert set(rewards) == set(rows)
-        total += sum(rewards.values())
         steps += 1
         if truncated["__all__"]:
             break
     assert not terminated["__all__"]
     assert set(rows) == acted  # every agent that acted gets a last observation and reward
+    assert all(env.observation_spaces[agent].contains(row) for agent, row in rows.items())
     assert several > 0
     assert steps > 100
-    # Every recorded reward went to the router of the decision.
-    reader = env.simulation.transitions()
-    count = env.simulation.transition_count
-    assert count > 100
-    assert total == pytest.approx(float(reader["reward"][:count].sum()), rel=1e-4)
+
+
+def minimal_episode(env: RoutersEnv) -> tuple[dict[str, list[Any]], dict[str, list[float]], bool]:
+    """Observations and rewards of each router if all take slot 0, and whether the episode was terminated."""
+    rows, _ = env.reset(seed=3)
+    seen: dict[str, list[Any]] = {agent: [] for agent in env.possible_agents}
+    paid: dict[str, list[float]] = {agent: [] for agent in env.possible_agents}
+    while True:
+        for agent, row in rows.items():
+            seen[agent].append(row)
+        rows, rewards, terminated, truncated, _ = env.step(dict.fromkeys(rows, 0))
+        for agent, reward in rewards.items():
+            paid[agent].append(reward)
+        if terminated["__all__"] or truncated["__all__"]:
+            for agent, row in rows.items():
+                seen[agent].append(row)
+            return seen, paid, terminated["__all__"]
+
+
+def test_a_truncated_episode_ends_with_the_next_decision_of_each_router() -> None:
+    # Slot 0 decides after the end. If it also decides before, a longer episode has the same observations and rewards.
+    seen, paid, terminated = minimal_episode(environment())
+    longer, longer_paid, _ = minimal_episode(environment(episode_ns=3000))
+    assert not terminated
+    for agent, rows in seen.items():
+        np.testing.assert_array_equal(rows, longer[agent][: len(rows)])
+        assert rows[-1][-4:].any()
+        assert paid[agent] == pytest.approx(longer_paid[agent][: len(paid[agent])])
 
 
 def test_jobs_last_until_they_are_done() -> None:
     env = RoutersEnv({"world": JOBS, "seam": SEAM})
-    env.reset(seed=1)
-    over = False
-    while not over:
-        *_, truncated, _ = env.step({agent: 0 for agent in env.queues if env.queues[agent]})
-        over = truncated["__all__"]
+    seen, paid, terminated = minimal_episode(env)
+    assert terminated
     assert env.simulation.workload_finished
+    # No further decision follows, and every reward went to its router.
+    for rows in filter(None, seen.values()):
+        assert rows[-1].tolist() == [0] * (len(rows[-1]) - 4) + [1, 0, 0, 0]
+    columns, count = env.simulation.transitions(), env.simulation.transition_count
+    assert count == env.simulation.decision_count > 0
+    rewards = np.bincount(columns["router"][:count], columns["reward"][:count], len(paid))
+    assert [sum(of) for of in paid.values()] == pytest.approx(rewards.tolist(), rel=1e-4)
 
 
 def test_environment_repeats_and_knows_its_limits() -> None:
@@ -104,6 +131,9 @@ def test_environment_repeats_and_knows_its_limits() -> None:
     large = World({"topology": {**TINY, "routers_per_group": 8, "global_ports": 2, "groups": 9}, "traffic": "uniform"})
     with pytest.raises(ConfigError, match="72 routers"):
         environment(world=large)
+    with pytest.raises(ConfigError, match="did you mean 'episode_ns'"):
+        RoutersEnv({"episodes_ns": 5})
+    assert len(RoutersEnv({}).possible_agents) == 36  # the default world
 
 
 # --- The runner ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ import pytest
 from env_scenes import JOBS, TRIANGLE
 from flitgym.env import RouterParallelEnv
 from flitgym.simcore import ConfigError, CoreError
-from pettingzoo.test import parallel_api_test, parallel_seed_test
+from gymnasium.utils.env_checker import data_equivalence
+from pettingzoo.test import parallel_api_test
 from pettingzoo.test.state_test import test_state_space as check_state_space
 
 ONE_PATH = {"topology": {"name": "graph", "links": [0, 1, 1, 2], "terminals_per_router": 2}, "traffic": "uniform"}
@@ -22,7 +23,24 @@ def test_pettingzoo_accepts_it() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parallel_api_test(small(), num_cycles=20)
-        parallel_seed_test(small, num_cycles=5)
+
+
+def test_a_seed_repeats_an_episode() -> None:
+    # PettingZoo's parallel_seed_test compares one step only (PettingZoo, pull request 1437).
+    first, second = small(vary={"traffic.load": [0.1, 0.2, 0.3]}), small(vary={"traffic.load": [0.1, 0.2, 0.3]})
+    second.reset(seed=7)
+    second.step({})
+    random = np.random.default_rng(1)
+    for seed in (42, None):  # the next episode of a seed is repeated, too
+        episode = [first.reset(seed=seed)], [second.reset(seed=seed)]
+        while first.agents:
+            actions = {agent: random.uniform(-64, 64, first.table.shape[1]) for agent in first.agents}
+            for env, shown in zip((first, second), episode, strict=True):
+                shown.append(env.step(actions))
+        assert len(episode[0]) == 6
+        assert data_equivalence(*episode)
+    second.reset(seed=43)
+    assert not data_equivalence(second.step({})[0], episode[1][1][0])
 
 
 def test_torchrl_takes_the_routers_as_one_group() -> None:

@@ -3,6 +3,7 @@ import os
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -231,23 +232,73 @@ def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
     assert list(tmp_path.glob("wandb/wandb/offline-run-*/*.wandb"))
 
 
-def test_a_training_that_continues_is_the_same_run_in_wandb(tmp_path: Path):
-    ids, one = [], ['{"round": 1}']
-    for to, lines in (("wandb", []), ("wandb", one), ("wandb", []), ("none", []), ("wandb", one)):
-        for log in trackers(tmp_path, to, {}, lines):
-            log.close()
-        if to == "wandb":
-            ids.append((tmp_path / "wandb_id.txt").read_text())
-    assert ids[0] == ids[1] != ids[2]
-    assert ids[3] == tmp_path.name  # as before there was this file
-    assert {path.name.split("-")[3] for path in tmp_path.glob("wandb/offline-run-*")} == set(ids)
-
-
 def quick(directory: Path, *words: str, after_round: Callable[[int], None] = lambda done: None) -> dict[str, Any]:
     register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("train", overrides=[*SMALL, *OWN["dqn"], *words])
     return run_training(config, directory, after_round)
+
+
+def offline_runs(directory: Path) -> list[dict[str, Any]]:
+    """The runs in W&B's offline files, in order of their start: `run`, `steps` (metrics by step) and `artifacts`."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    runs = []
+    for path in sorted(directory.glob("wandb/offline-run-*/*.wandb")):
+        data, at, part = path.read_bytes(), 7, b""
+        found: dict[str, Any] = {"steps": {}, "artifacts": []}
+        while at + 7 <= len(data):  # LevelDB's log: blocks of 32 KiB, records with checksum, length and kind
+            at += 32768 - at % 32768 if 32768 - at % 32768 < 7 else 0
+            _, length, kind = struct.unpack_from("<IHB", data, at)
+            part += data[at + 7 : at + 7 + length]
+            at += 7 + length
+            if kind in (1, 4):  # whole, or the last piece
+                record, part = Record.FromString(part), b""
+                match record.WhichOneof("record_type"):
+                    case "run":
+                        found["run"] = record.run
+                    case "history":
+                        items = {item.key or item.nested_key[0]: item.value_json for item in record.history.item}
+                        found["steps"][record.history.step.num] = items
+                    case "artifact":
+                        found["artifacts"].append(record.artifact)
+        runs.append(found)
+    return runs
+
+
+def test_no_offline_part_of_a_training_replaces_another_in_wandb(tmp_path: Path):
+    words = ["rounds=4", "checkpoint_every=2", "track.to=wandb", "evaluation.every=4", "evaluation.loads=[0.2]",
+             "evaluation.seeds=[1]", "evaluation.baselines=[minimal]", "evaluation.warmup_ns=500",
+             "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000", "study=mine"]  # fmt: skip
+
+    def killed_after(last: int) -> Callable[[int], None]:
+        def after_round(done: int) -> None:
+            if done == last:
+                raise RuntimeError("killed")
+
+        return after_round
+
+    for last in (1, 3):  # before the first checkpoint, and between two checkpoints
+        with pytest.raises(RuntimeError, match="killed"):
+            quick(tmp_path, *words, after_round=killed_after(last))
+    result = quick(tmp_path, *words)
+    runs = offline_runs(tmp_path)
+    # The server keeps the last file of each id.
+    own = (tmp_path / "wandb_id.txt").read_text()
+    kept = {run["run"].run_id: sorted(run["steps"]) for run in runs}
+    assert kept == {own: [1, 2, 3], f"{own}-2": [3, 4]}
+    for run in runs:
+        assert run["run"].run_group == "mine"
+        assert {"dqn", "dragonfly"} <= set(run["run"].tags)
+        config = {item.key: item.value_json for item in run["run"].config.update}
+        assert json.loads(config["flitgym_version"]) == result["version"]
+    line = float(runs[-1]["steps"][4]["latency_ns@0.2/minimal"])
+    assert line == pytest.approx(result["baselines"]["minimal"]["latency_ns@0.2"])
+    (policy,) = runs[-1]["artifacts"]
+    assert (policy.type, [Path(file.local_path) for file in policy.manifest.contents]) == (
+        "policy",
+        [tmp_path / "policy.safetensors"],
+    )
 
 
 def test_restarting_a_finished_training_changes_nothing(tmp_path: Path):
