@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..metrics import Interval, bootstrap_mean
-from ..terminal.tables import MISSING, failed, interval_columns, interval_text, markdown_table, terminal_table, write_csv
+from ..terminal.tables import (
+    MISSING,
+    failed,
+    interval_columns,
+    interval_text,
+    markdown_table,
+    terminal_table,
+    write_csv,
+)
 from .measures import SCORED
 from .scoring import LEAST_AHEAD, Bootstrap, Cell, Summary, Values
 from .suite import Task
@@ -174,7 +182,12 @@ def markdown(
     parts = [f"# Benchmark {about.suite}\n\n    {about.command}\n", f"{about.about}\n\nCode {about.version}.\n"]
     if about.notes:
         parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
-    parts += [*failed(failures), f"## Scores\n\n{about.caption}\n", standing(summaries), f"![Scores and performance profiles]({figure})\n"]
+    parts += [
+        *failed(failures),
+        f"## Scores\n\n{about.caption}\n",
+        standing(summaries),
+        f"![Scores and performance profiles]({figure})\n",
+    ]
     for title, heads, lines in of_tasks(cells, bootstrap):
         parts.append(f"## {title}\n\n{_markdown(heads, lines)}")
     return "\n".join(parts)
