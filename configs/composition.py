@@ -17,6 +17,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
+from hydra.version import VersionBase
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -57,7 +58,7 @@ def compose(overrides: Sequence[str] = ()) -> DictConfig:
 
 
 def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> DictConfig:
-    """A primary configuration composed by Hydra, on the search path of the running command if there is one.
+    """A primary configuration composed by Hydra, on the search path of the running command of flitgym if there is one.
 
     Args:
         name: Name of the file, without `.yaml`.
@@ -70,10 +71,18 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
     """
     overrides = with_new_keys(name, overrides)
     refuse_valueless_groups(overrides)
-    if GlobalHydra.instance().is_initialized():
+    outer = GlobalHydra.instance()
+    if outer.is_initialized() and any(source.path == str(CONFIG_DIR) for source in outer.config_loader().get_sources()):
         return _composed(name, overrides, hydra)
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return _composed(name, overrides, hydra)
+    # The caller may be another program of Hydra, whose state must stay as it is.
+    running, base = outer.hydra, VersionBase.instance().version_base
+    outer.clear()
+    try:
+        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+            return _composed(name, overrides, hydra)
+    finally:
+        outer.hydra, VersionBase.instance().version_base = running, base
+        GlobalHydra.set_instance(outer)
 
 
 def _composed(name: str, overrides: Sequence[str], hydra: bool) -> DictConfig:

@@ -91,7 +91,7 @@ def _intervals(result: Mapping[str, Any]) -> str:
     latency, accepted = result["packet_latency_mean_ns_interval"], result["accepted_load_interval"]
     known = f"latency {latency[0]:,.0f} to {latency[1]:,.0f} ns, accepted load {accepted[0]:.4f} to {accepted[1]:.4f}"
     confidence, warmup = result["config"]["run"]["confidence"], result["warmup_end_ns"]
-    return f"  {state}, {100 * confidence:g} % intervals: {known}; warm-up {warmup:,.0f} ns"
+    return f"  {state}, {100 * confidence:.12g} % intervals: {known}; warm-up {warmup:,.0f} ns"
 
 
 def _job_summary(job: Mapping[str, Any]) -> str:

@@ -44,7 +44,7 @@ def draw(cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float)
     if any(np.isfinite(interval.low) for s in scored for interval in s.by_set.values()):
         seeds = count_text([len(cell.scores) for cell in cells])
         handles.append(
-            Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:g} % interval, {seeds}")
+            Line2D([], [], color="#888888", linewidth=1.8, label=f"{100 * confidence:.12g} % interval, {seeds}")
         )
     legend_of(figure, handles)
     return figure

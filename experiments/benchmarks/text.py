@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..metrics import Interval, mean_interval
-from ..terminal.tables import MISSING, interval_columns, interval_text, markdown_table, terminal_table, write_csv
+from ..terminal.tables import (
+    MISSING,
+    failed,
+    interval_columns,
+    interval_text,
+    markdown_table,
+    terminal_table,
+    write_csv,
+)
 from .measures import SCORED
 from .scoring import LEAST_AHEAD, Cell, Summary, Values
 from .suite import Task
@@ -73,7 +81,9 @@ class About:
         )
         if self.seeds == 1:
             return f"{text} One seed gives no intervals."
-        text += f" Brackets hold the {100 * self.confidence:g} % interval over seeds (bootstrap, stratified by task)."
+        text += (
+            f" Brackets hold the {100 * self.confidence:.12g} % interval over seeds (bootstrap, stratified by task)."
+        )
         if self.copies:
             text += (
                 f" {self.copies} runs repeat a run with another seed bit by bit, like the reference's. They count once."
@@ -174,9 +184,12 @@ def markdown(
     parts = [f"# Benchmark {about.suite}\n\n    {about.command}\n", f"{about.about}\n\nCode {about.version}.\n"]
     if about.notes:
         parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
-    if failures:
-        parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
-    parts += [f"## Scores\n\n{about.caption}\n", standing(summaries), f"![Scores and performance profiles]({figure})\n"]
+    parts += [
+        *failed(failures),
+        f"## Scores\n\n{about.caption}\n",
+        standing(summaries),
+        f"![Scores and performance profiles]({figure})\n",
+    ]
     for title, heads, lines in of_tasks(cells, about.confidence):
         parts.append(f"## {title}\n\n{_markdown(heads, lines)}")
     return "\n".join(parts)

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..plotting.words import axis_label
+from ..terminal.tables import escaped, markdown_table
 from .pairs import EQUAL, EXCEEDS, NO_SEED, NO_SPREAD, WITHIN, Comparison, Difference
 
 _NOTE = (
@@ -74,16 +75,14 @@ def markdown(found: Comparison, names: Sequence[str]) -> str:
         found: The comparison.
         names: The names of both sides.
     """
-    parts = [f"# {names[0]} and {names[1]}\n", conclusion(found) + ".\n"]
+    parts = [f"# {escaped(names[0])} and {escaped(names[1])}\n", conclusion(found) + ".\n"]
     for title, heads, lines in (
         ("Configuration", _SETTINGS, settings_table(found)),
         ("Results", _RESULTS, results_table(found)),
     ):
         if lines:
-            rows = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in (heads, *lines)]
-            rows.insert(1, "|---" * len(heads) + "|")
-            parts.append(f"## {title}\n\n" + "\n".join(rows) + "\n")
-    return "\n".join([*parts, *(line + "\n" for line in remarks(found))])
+            parts.append(f"## {title}\n\n{markdown_table(heads, lines, left=heads)}")
+    return "\n".join([*parts, *(escaped(line) + "\n" for line in remarks(found))])
 
 
 def show(found: Comparison, names: Sequence[str], console: Console) -> None:

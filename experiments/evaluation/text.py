@@ -48,7 +48,7 @@ class About:
         """
         if self.seeds == 1:
             return "One seed gives no intervals, because the variation between runs is unknown. Use more seeds."
-        interval = f"the {100 * self.confidence:g} % interval of the mean over {self.seeds} seeds (Student's t)"
+        interval = f"the {100 * self.confidence:.12g} % interval of the mean over {self.seeds} seeds (Student's t)"
         shown = f"Brackets hold {interval}" if ends else f"The number after ± is half the width of {interval}"
         return f"{shown}. Ratios compare a policy with {self.reference} on the same seeds."
 

@@ -36,7 +36,7 @@ class About:
             "cost of the candidate taken minus the cost of the best one, mean per decision. No routing reaches 0, "
             "because it cannot know the future. relative: regret divided by the regret of a random choice (1: as good "
             "as chance). change: the mean cost of the other candidates minus the cost of the one taken; below 0, "
-            f"another candidate is better. {self._compared()}Brackets hold the {100 * self.confidence:g} % interval "
+            f"another candidate is better. {self._compared()}Brackets hold the {100 * self.confidence:.12g} % interval "
             "(Student's t over stretches of time)."
         )
 

@@ -224,7 +224,7 @@ def interval_key(confidence: float, of: str) -> Line2D:
         confidence: The confidence of the intervals.
         of: The number of seeds in words.
     """
-    return Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:g} % interval, {of}")
+    return Line2D([], [], color="#888888", alpha=0.35, linewidth=8, label=f"{100 * confidence:.12g} % interval, {of}")
 
 
 def draw_intervals(ax: Axes, x: NDArray[Any], y: NDArray[Any], style: Style, shaded: bool = False) -> None:

@@ -78,6 +78,14 @@ ONE_RUN = "a single run uses this process; add -m to give the runs of a sweep to
 _kept: list[tuple[LocalExecutor, object]] = []
 
 
+def _forget() -> None:
+    while _kept:
+        _kept.pop()[0].forget()
+
+
+os.register_at_fork(after_in_child=_forget)  # a fork copies no threads
+
+
 @contextmanager
 def _warm(most: int) -> Iterator[LocalExecutor]:
     """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree."""

@@ -76,6 +76,11 @@ class LocalExecutor(Executor):
             future.set_exception(WorkerDiedError("it was interrupted"))
         self._busy.clear()
 
+    def forget(self) -> None:
+        """Close the connections of a copy that a fork made. The workers belong to the parent."""
+        for connection in (self._wake_receiver, self._wake_sender, *(worker.connection for worker in self._idle)):
+            connection.close()
+
     @property
     def idle(self) -> bool:
         """Whether all calls have ended."""

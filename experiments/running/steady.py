@@ -124,7 +124,7 @@ def check_steady(
     if max_ns > end_ns:
         raise ConfigError(f"run.max_ns: {max_ns:g} ns is beyond the end of simulated time ({end_ns:g} ns)")
     ns = _observation_cycles(simulation, window_ns) * simulation.cycle_ns
-    least = (_rounded(max(warmup_ns / ns, _LEAST)) * _WARMUP_GROWTH + _LEAST) * ns
+    least = shortest_ns(simulation, warmup_ns, window_ns)
     if max_ns < least:
         raise ConfigError(
             f"run.max_ns: {max_ns:g} ns is too short for the shortest warm-up and window; use at least {least:g}"
@@ -134,6 +134,12 @@ def check_steady(
             f"run.measure_ns: {window_ns:g} ns is too short for run.max_ns={max_ns:g}, because an observation takes a "
             f"{_LEAST}th of it; use at least {max_ns / _MOST_OBSERVATIONS * _LEAST:g}"
         )
+
+
+def shortest_ns(simulation: Simulation, warmup_ns: float, window_ns: float) -> float:
+    """The shortest `max_ns` of `measure_steady`, in ns."""
+    ns = _observation_cycles(simulation, window_ns) * simulation.cycle_ns
+    return (_rounded(max(warmup_ns / ns, _LEAST)) * _WARMUP_GROWTH + _LEAST) * ns
 
 
 def _observation_cycles(simulation: Simulation, window_ns: float) -> int:

@@ -77,4 +77,4 @@ def _look(style: Style) -> dict[str, Any]:
 
 def _interval(lines: Sequence[Line], confidence: float) -> str:
     counts = [line.seeds for line in lines]
-    return "bracket, 1 seed" if max(counts) == 1 else f"{100 * confidence:g} % interval, {count_text(counts)}"
+    return "bracket, 1 seed" if max(counts) == 1 else f"{100 * confidence:.12g} % interval, {count_text(counts)}"

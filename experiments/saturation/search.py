@@ -13,14 +13,14 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from ...configs import config_hash, run_id
-from ...simcore import __version__, results_version
+from ...simcore import ConfigError, __version__, results_version
 from ...simcore._files import read_plain
 from ...simcore.plugins import versions
 from ..evaluation.plan import Trial
 from ..results.files import DamagedError, finished, read_with_care, require_writable, write_json, write_result
 from ..running.one_run import prepare
 from ..running.plan import Composers, PlannedRun, SimulationKind, expand
-from ..running.steady import measure_steady
+from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
 from .bounds import bound_of
 
@@ -258,11 +258,15 @@ def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     if config.run.load_q_table is not None:
         simulation.load_q_table(config.run.load_q_table)
     simulation.q_frozen = config.run.freeze_q_table
+    warmups = _WARMUPS * config.run.warmup_ns
+    least = shortest_ns(simulation, config.run.warmup_ns, config.run.measure_ns) - warmups
+    if settings["max_ns"] < least:
+        raise ConfigError(f"max_ns: {settings['max_ns']:g} ns is too short for one load; use at least {least:g}")
     found = measure_steady(
         simulation,
         settings["precision"],
         settings["confidence"],
-        settings["max_ns"] + _WARMUPS * config.run.warmup_ns,
+        settings["max_ns"] + warmups,
         warmup_ns=config.run.warmup_ns,
         window_ns=config.run.measure_ns,
         report=report,

@@ -28,7 +28,7 @@ class About:
         """An explanation of the tables."""
         over = f"over {self.seeds} seeds" if self.seeds > 1 else "of one seed"
         interval = (
-            f"from the lower end of the {100 * self.confidence:g} % interval of the carried loads to the "
+            f"from the lower end of the {100 * self.confidence:.12g} % interval of the carried loads to the "
             "upper end of that of the refused loads"
             if self.seeds > 1
             else "from the carried to the refused load"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -44,11 +45,22 @@ def terminal_table(heads: Iterable[str], left: Sequence[str] = (), title: str | 
     return table
 
 
+def escaped(text: str) -> str:
+    """Text for Markdown that contains no HTML and ends no cell of a table."""
+    return html.escape(text, quote=False).replace("|", "\\|")
+
+
 def markdown_table(heads: Sequence[str], lines: Iterable[Sequence[str]], left: Sequence[str] = ()) -> str:
     """A table in Markdown that ends with a newline; arguments as for `terminal_table`."""
+    first, *rest = (f"| {' | '.join(map(escaped, line))} |" for line in (heads, *lines))
     rules = ["---" if head in left else "---:" for head in heads]
-    rows = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|", *(f"| {' | '.join(line)} |" for line in lines)]
-    return "\n".join(rows) + "\n"
+    return "\n".join([first, f"|{'|'.join(rules)}|", *rest]) + "\n"
+
+
+def failed(failures: Sequence[str]) -> list[str]:
+    """The section of a Markdown page that lists failures; empty without a failure."""
+    lines = "".join(f"- {escaped(failure)}\n" for failure in failures)
+    return [f"## Failed\n\n{lines}"] if failures else []
 
 
 def study_page(
@@ -71,11 +83,9 @@ def study_page(
         tables: In Markdown, by title.
         footnote: Below the tables.
     """
-    parts = [f"# {title}\n\n    {command}\n", *(f"{note}\n" for note in notes)]
-    if failures:
-        parts.append("## Failed\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n")
+    parts = [f"# {title}\n\n    {command}\n", *(f"{escaped(note)}\n" for note in notes), *failed(failures)]
     parts.append(f"{figure}\n")
-    parts += [f"## {name}\n\n{table}" for name, table in tables.items()]
+    parts += [f"## {escaped(name)}\n\n{table}" for name, table in tables.items()]
     if footnote:
         parts.append(f"{footnote}\n")
     return "\n".join(parts)

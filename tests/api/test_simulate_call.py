@@ -1,14 +1,20 @@
 """`flitgym.simulate` and `flitgym.configuration`: the results of the command, without its files."""
 
 import json
+import subprocess
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import flitgym
+import hydra
 import numpy as np
 import pytest
 from conftest import Command
+from hydra import initialize_config_dir, version
+from hydra.core.global_hydra import GlobalHydra
+from packaging.version import Version
 
 SHORT = {"run.warmup_ns": 500, "run.measure_ns": 1000}
 
@@ -28,6 +34,25 @@ def test_a_run_equals_that_of_the_command(command: Command, tmp_path: Path, monk
     assert found.directory is not None
     assert found.directory.resolve() == path.parent
     assert found["wall_seconds"] == fields["wall_seconds"]
+
+
+def test_it_runs_inside_another_program_of_hydra(small: Sequence[str], tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("x: 1\n")
+    with initialize_config_dir(str(tmp_path), version_base="1.2"):
+        outer = GlobalHydra.instance()
+        assert flitgym.simulate(*small)["packets_delivered"] > 0
+        assert GlobalHydra.instance() is outer
+        assert version.getbase() == Version("1.2")
+        assert hydra.compose("config", ["x=2"]) == {"x": 2}
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import flitgym, hydra\n"
+        '@hydra.main(config_path=".", config_name="config", version_base=None)\n'
+        "def main(config):\n"
+        f'    print(flitgym.simulate(*{[*small]}, **{{"seed": config.x}}).config["seed"])\n'
+        "main()\n"
+    )
+    assert subprocess.check_output([sys.executable, program, "x=7"], cwd=tmp_path, text=True) == "7\n"
 
 
 def test_it_leaves_no_files(small: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,22 @@ def test_every_combination_is_a_run(runs: flitgym.Runs, folder: Path) -> None:
         assert json.loads((run.directory / "result.json").read_text())["state_hash"] == run["state_hash"]
     left = {path.name for path in (folder / "mine").iterdir() if path.is_file()}
     assert left == {"rows.parquet", "sweep.png", "sweep.svg", "report.html"}
+
+
+def test_a_forked_process_runs_its_own_sweep(folder: Path) -> None:
+    script = """
+        import os, sys, flitgym
+        def sweep(study):
+            flitgym.sweep(sys.argv[2:], results=sys.argv[1], study=study, progress=False, seeds=2)
+        sweep("parent")
+        child = os.fork()
+        sweep("child" if child == 0 else "parent_again")
+        if child == 0: os._exit(0)
+        sys.exit(os.waitpid(child, 0)[1])
+    """
+    run = [sys.executable, "-c", textwrap.dedent(script), str(folder), *words(), "topology=dragonfly_72"]
+    subprocess.run(run, check=True, timeout=120)
+    assert all(len(flitgym.Runs.read(folder / name)) == 2 for name in ("parent", "child", "parent_again"))
 
 
 def test_a_run_of_a_sweep_equals_that_of_simulate(runs: flitgym.Runs) -> None:

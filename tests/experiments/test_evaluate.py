@@ -19,6 +19,7 @@ from flitgym.experiments.evaluation.text import About, heads, markdown
 from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.terminal.tables import markdown_table
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
@@ -250,6 +251,14 @@ def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
     assert "- a, pattern uniform (seed 1): deadlock" in fewer
     assert "†" in fewer
     assert "ratio" in heads(cells_of(rows, UNIFORM))
+
+
+def test_names_are_text_in_markdown() -> None:
+    name, shown = "<img src=x onerror=alert(6)>|b", "&lt;img src=x onerror=alert(6)&gt;\\|b"
+    page = markdown([], About("flitgym-evaluate", name, "a", 0.95, 3), "f.png", [f"{name}: deadlock"])
+    assert f"- {shown}: deadlock\n" in page
+    assert "<" not in page
+    assert markdown_table(["policy"], [[name]]) == f"| policy |\n|---:|\n| {shown} |\n"
 
 
 # --- The command -----------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"Not a directory|File exists"):
+    with pytest.raises(OSError, match="Not a directory"):
         write_json(tmp_path / "file" / "result.json", {})
 
 

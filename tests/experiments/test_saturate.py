@@ -185,6 +185,13 @@ def test_without_a_bound_the_search_finds_the_same(tmp_path: Path, monkeypatch: 
     assert low <= free_high
 
 
+def test_a_load_needs_some_time(tmp_path: Path) -> None:
+    config = plain("topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic=adversarial")
+    config["saturation"] = {"precision": 0.25, "confidence": 0.95, "max_ns": 1}
+    with pytest.raises(ConfigError, match=r"^max_ns: 1 ns is too short for one load; use at least \d+$"):
+        search.SATURATIONS.do(config, tmp_path, lambda phase, part: None, ())
+
+
 def test_an_interrupted_search_keeps_its_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = plain("topology=dragonfly_72", "router=input_queued", "routing=par", "traffic=adversarial")
     config["saturation"] = {"precision": 0.25, "confidence": 0.95, "max_ns": 50_000}

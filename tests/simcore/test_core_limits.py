@@ -48,6 +48,8 @@ def jobs(*given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
         # a virtual machine that had to obtain memory took 13 s for 3 GB.
         {"topology": {**HYPERCUBE, "widths": [16, 16, 10]}, "routing": "agent"},
         {"topology": {**HYPERCUBE, "widths": [16, 16, 8]}, "routing": "q_routing"},
+        # The first packet of a terminal comes after some 1e8 changes of the pattern.
+        {"topology": SMALL, "traffic": {"name": "moving_adversary", "load": 1e-8, "period_ns": 2}},
     ],
 )
 def test_a_build_is_interrupted(sections: dict[str, Any]) -> None:

@@ -67,6 +67,12 @@ TEST(phases_offer_their_loads) {
   sim.check_conservation();
 }
 
+// The mean gap is beyond the end of time, so no clock walks through the 2^31 phases until then.
+TEST(sources_without_packets_have_no_tick) {
+  const auto net = build(scene({"moving_adversary", {{"load", 1e-10}, {"period_ns", 2.0}}}));
+  CHECK(ticks(*net, 0, kEndOfTime).empty());
+}
+
 TEST(phases_have_their_patterns) {
   const std::string text = "adversarial shift=2 duration_ns=400; mixed adversarial_part=1 shift=5 duration_ns=300";
   for (const auto& [cycle, found] : shifts(scene(phases(text, {{"load", 0.3}})), 1500))
