@@ -123,10 +123,10 @@ def _draw(trace: Trace, facts: Mapping[str, Any], picture: Path) -> None:
 
     from .traces.picture import metadata, trace_figure
 
-    path = facts["critical_path"]
-    course: Course = course_of(trace.program, path["loggops"], path["loggops_ns"])
+    ideal = facts["ideal_finish"]
+    course: Course = course_of(trace.program, ideal["loggops"], ideal["loggops_ns"])
     title = f"{Path(facts['file']).name}: {facts['format']}, {facts['ranks']:,} ranks"
-    figure = trace_figure(trace.program, course, title, model_text(path["loggops"]))
+    figure = trace_figure(trace.program, course, title, model_text(ideal["loggops"]))
     with matplotlib.rc_context({"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}), atomic_path(picture) as file:
         figure.savefig(file, dpi=150, format=picture.suffix[1:], metadata=metadata(picture.suffix))
 

@@ -49,12 +49,13 @@ def read_plain(path: str | os.PathLike[str], most: int | None = None) -> bytes:
         OSError: The file cannot be read.
     """
     with open_plain(path) as file:
-        if most is not None:
-            return file.read(most)
         size, free = os.fstat(file.fileno()).st_size, available_memory()
-        if size > free:
+        if most is None and size > free:
             raise ConfigError(f"{path}: the file has {size:,} bytes, but only {free:,} bytes of memory are free")
-        return file.read()
+        content = file.read(-1 if most is None else most)
+        if content is None:  # a file of the kernel, such as /proc/kmsg, that would block
+            raise ConfigError(f"{path}: not a plain file")
+        return content
 
 
 def read_unpacked(path: str | os.PathLike[str], most: int | None = None) -> bytes:

@@ -20,7 +20,7 @@ SAMPLES = 240  # points in time of a course
 _TERMINALS = 256  # per router of the network that an ideal run does not use
 _CYCLE_NS = (1e-3, 1e6)  # bounds of router.cycle_ns
 _COARSE_NS = 1000.0  # a cycle of the run that finds the end; no time of an operation depends on it
-_CHUNK = 1 << 20  # cycles of a call
+_S = "loggops_S_bytes"
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,9 @@ def facts_of(trace: Trace, loggops: Mapping[str, float] | None = None) -> dict[s
         "computation_ns": totals["calc_ns"],
         "contents": dict(trace.counts),
         "notes": list(trace.notes),
-        "critical_path": {
-            "computation_ns": finish_ns(program, dict.fromkeys(model, 0.0)),
+        "ideal_finish": {
+            # S stays, because it decides which sends wait for their receive.
+            "computation_ns": finish_ns(program, {key: x if key == _S else 0.0 for key, x in model.items()}),
             "loggops_ns": finish_ns(program, model),
             "loggops": model,
         },
@@ -87,17 +88,17 @@ def finish_ns(program: Program, loggops: Mapping[str, float]) -> float:
 
     Args:
         program: The operations.
-        loggops: All parameters of the model. If all are zero, messages take no time, and the result is the longest
-            chain of computations.
+        loggops: All parameters of the model. If all times are zero, messages take no time.
 
     Raises:
-        CoreError: Ranks wait for each other forever.
+        CoreError: Ranks wait for each other forever, or the end is beyond the end of simulated time.
     """
     simulation = _ideal(program, loggops, _COARSE_NS)
-    while not simulation.workload_finished:
-        if simulation.workload_stuck:
-            raise CoreError(f"the ranks wait for each other forever:{simulation.waiting(8)}")
-        simulation.run_workload(_CHUNK)
+    end = simulation.facts()["end_of_time_cycles"]
+    if not simulation.run_workload(end):
+        stuck = simulation.workload_stuck
+        why = "wait for each other forever" if stuck else f"are not done after {end * simulation.cycle_ns:g} ns"
+        raise CoreError(f"the ranks {why}:{simulation.waiting(8)}")
     return float(simulation.jobs()[0]["finish_ns"])
 
 

@@ -12,7 +12,7 @@ _UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
 
 def lines_of(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Names and values, in the order of the table."""
-    operations, path = facts["operations"], facts["critical_path"]
+    operations, ideal = facts["operations"], facts["ideal_finish"]
     yield "format", facts["format"]
     yield "ranks", f"{facts['ranks']:,}"
     for kind, noun in (("calc", "computations"), ("send", "sends"), ("receive", "receives")):
@@ -23,8 +23,9 @@ def lines_of(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "computation, sum over ranks", time_text(facts["computation_ns"])
     for name, value in facts["contents"].items():
         yield from _nested(name.replace("_", " "), value, "bytes" in name)
-    yield "critical path, computation only", _time(path["computation_ns"])
-    yield f"critical path, {model_text(path['loggops'])}", _time(path["loggops_ns"])
+    free = {key: value if key.endswith("_bytes") else 0 for key, value in ideal["loggops"].items()}
+    for model, end in ((free, "computation_ns"), (ideal["loggops"], "loggops_ns")):
+        yield f"finish without congestion, {model_text(model)}", _time(ideal[end])
     for note in facts["notes"]:
         yield "note", note
 

@@ -49,6 +49,7 @@ class Limits:
     series_interval: int
     map_interval: int  # a multiple of _LOOK, or 0
     target_only: bool  # the end of the first job ends the run
+    chunk: int = _CHUNK  # cycles between two reports
 
     @classmethod
     def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
@@ -64,9 +65,10 @@ class Limits:
         end = simulation.facts()["end_of_time_cycles"]
         most = workload.max_ns / simulation.cycle_ns
         if not 1 <= most <= end:
+            why = "26 days" if workload.network == "none" else "a network counts 2^32 cycles; use a longer cycle_ns"
             raise ConfigError(
                 f"workload.max_ns: {workload.max_ns:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
-                f"the end of simulated time ({end * simulation.cycle_ns:g} ns)"
+                f"the end of simulated time ({end * simulation.cycle_ns:g} ns: {why})"
             )
         intervals = {}
         for key in ("series_interval_ns", "map_interval_ns"):
@@ -108,6 +110,7 @@ def run_workload(
     limits = Limits.of(workload, simulation)
     if workload.network == "none":
         limits.series_interval = limits.map_interval = 0  # without a network there are no packets and no links
+        limits.chunk = max(_CHUNK, limits.most // 1000)  # and few events per cycle
     if limits.series_interval:
         simulation.set_series_interval(limits.series_interval)
     counted = bytes_of_jobs(config)[: 1 if limits.target_only else None]
@@ -183,7 +186,7 @@ def _advance(
     frames = LinkFrames(simulation, limits.map_interval) if limits.map_interval else None
     while simulation.now < limits.most and not (limits.done(simulation) or simulation.workload_stuck):
         report(f"{simulation.time_ns / 1e6:.2f} ms simulated")
-        until = min(simulation.now + _CHUNK, limits.most, frames.next if frames else limits.most)
+        until = min(simulation.now + limits.chunk, limits.most, frames.next if frames else limits.most)
         simulation.run_workload(until - simulation.now)
         if frames:
             frames.look()

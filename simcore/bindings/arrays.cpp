@@ -17,6 +17,7 @@
 #include "simcore/stats.hpp"
 #include "topology/graph.hpp"
 #include "views.hpp"
+#include "workload/engine.hpp"
 
 namespace py = pybind11;
 using namespace flitgym;
@@ -54,7 +55,7 @@ py::dict facts(const Simulation& sim) {
   for (u32 p = 0; p < net.router_ports; p++) channels += net.channels[p].peer != kNone;
   d["channels"] = channels;
   d["cycle_ns"] = net.cycle_ns;
-  d["end_of_time_cycles"] = kEndOfTime;
+  d["end_of_time_cycles"] = workload::end_of_time(net);
   d["flit_time_ns"] = net.flit_cycles_host * net.cycle_ns;
   d["flit_cycles"] = net.flit_cycles_host;
   d["packet_flits"] = net.mean_packet_flits();

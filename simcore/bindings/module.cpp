@@ -30,6 +30,7 @@
 #include "simcore/workload.hpp"
 #include "tables.hpp"
 #include "topology/graph.hpp"
+#include "workload/engine.hpp"
 #include "workload/program_totals.hpp"
 #include "workload/readers/array_program.hpp"
 #include "workload/readers/goal.hpp"
@@ -74,7 +75,9 @@ double workload_progress(Simulation& s) {
   const u64 done = runs_elsewhere(s) ? s.progress().blocks_done.load() : host_totals(s.state()).blocks_done;
   return blocks ? static_cast<double>(done) / static_cast<double>(blocks) : 1.0;
 }
-u64 now(Simulation& s) { return runs_elsewhere(s) ? s.progress().now.load() : s.state().part.totals.now; }
+u64 now(Simulation& s) {
+  return runs_elsewhere(s) ? s.progress().now.load() : workload::present(s.network(), s.state());
+}
 u64 packets_in_network(Simulation& s) {
   return runs_elsewhere(s) ? s.progress().packets_in_network.load() : totals(s.state()).packets_in_network;
 }

@@ -69,7 +69,7 @@ void Simulation::expose_table(u32 memory) {
 void Simulation::set_table(u32 memory, const float* values) { tables_.set(*network_, state_, memory, values); }
 
 void Simulation::show_progress() {
-  progress_.now.store(state_.part.totals.now, std::memory_order_relaxed);
+  progress_.now.store(workload::present(*network_, state_), std::memory_order_relaxed);
   progress_.packets_in_network.store(totals(state_).packets_in_network, std::memory_order_relaxed);
   progress_.blocks_done.store(host_totals(state_).blocks_done, std::memory_order_relaxed);
 }
@@ -127,22 +127,24 @@ void Simulation::set_threads(u32 threads) {
 bool Simulation::run_workload(u64 most_cycles, const std::function<void()>& keep_going) {
   const Network& net = *network_;
   if (!net.workload) throw CoreError("run_workload(): there is no workload; use run()");
-  const u64 end = state_.part.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.part.totals.now);
   if (!net.workload->host.network) {
-    ready(most_cycles);
+    const u64 begin = workload::present(net, state_), cycle_ps = net.workload->cycle_ps;
+    const u64 cycles = std::min(most_cycles, workload::end_of_time(net) - begin), until = (begin + cycles) * cycle_ps;
+    ready(cycles);
     // Only the hosts are simulated. Their events are processed in strides of 1 us, so that Ctrl-C works.
     const LimitScope scope(keep_going);
     Frame f(net, state_, workspace_, state_.part.totals.now);
-    const u64 until = end * net.workload->cycle_ps;
     while (workload::next_host_event(state_) <= until && !workload::no_host_events(state_) && !workload_finished()) {
       whole_or_broken([&] { workload::host_events(f, std::min(until, workload::next_host_event(state_) + 1000000)); });
       show_progress();
       if (keep_going) keep_going();
     }
-    const u64 cycle_ps = net.workload->cycle_ps, last = (host_totals(state_).now + cycle_ps - 1) / cycle_ps;
-    state_.part.totals.now = static_cast<Cycle>(workload::no_host_events(state_) ? std::min(end, last) : end);
+    if (!workload::no_host_events(state_)) state_.hosts[0].totals.now = until;
+    state_.part.totals.now = static_cast<Cycle>(std::min<u64>(kEndOfTime, workload::present(net, state_)));
+    show_progress();
     return workload_finished();
   }
+  const u64 end = state_.part.totals.now + std::min<u64>(most_cycles, kEndOfTime - state_.part.totals.now);
   while (!workload_finished() && !workload_stuck() && state_.part.totals.now < end)
     run(std::min<u64>(1024, end - state_.part.totals.now), keep_going);
   return workload_finished();

@@ -109,7 +109,10 @@ def trace_files(path: str | os.PathLike[str]) -> list[Path]:
 
 def _existing(path: str | os.PathLike[str]) -> Path:
     place = Path(path)
-    place.stat()
+    try:
+        place.stat()
+    except ValueError as error:  # a zero byte or a lone surrogate
+        raise ConfigError(f"{os.fspath(path)!r}: no file can have this name: {error}") from error
     return place
 
 

@@ -93,7 +93,8 @@ class ProgramBuilder:
         self._rank = -1
         self._alike = alike
         self._columns = {name: array("q") for name in ("kind", "size", "peer", "tag", "cpu", "owner")}
-        self._before, self._after = array("q"), array("q")
+        self._before, self._after, self._on_start = array("q"), array("q"), array("b")
+        self._at_once: set[int] = set()  # operations of this rank that count as ended when they start
         self._first_op, self._first_dependency = [0], [0]
         self._messages = Messages(place)
         self._checked = 0
@@ -113,6 +114,7 @@ class ProgramBuilder:
             if self._alike and self._rank == 1:
                 self._require(len(self._columns["kind"]) * self.ranks)
         self._next.clear()
+        self._at_once.clear()
 
     def _close(self) -> None:
         if self._rank >= 0:
@@ -151,9 +153,16 @@ class ProgramBuilder:
         cpu: int = 0,
         context: int = 0,
         place: int = 0,
+        blocking: bool = True,
     ) -> int:
-        """Add a message to rank `peer`. It matches a receive with the same context and tag."""
-        return self._message(True, peer, bytes_, tag, after, cpu, context, place)
+        """Add a message to rank `peer`. It matches a receive with the same context and tag.
+
+        If it is not `blocking`, operations that wait for it start when it starts, and never wait for the receiver.
+        """
+        op = self._message(True, peer, bytes_, tag, after, cpu, context, place)
+        if not blocking:
+            self._at_once.add(op)
+        return op
 
     def receive(
         self,
@@ -257,6 +266,7 @@ class ProgramBuilder:
                 op_cpu=ops["cpu"],
                 before=np.frombuffer(self._before, np.int64) if self._before else (),
                 after=np.frombuffer(self._after, np.int64) if self._after else (),
+                on_start=np.frombuffer(self._on_start, np.int8) if self._on_start else (),
                 dependency_rank=np.repeat(np.arange(self.ranks), dependencies),
             )
         except ConfigError as error:
@@ -270,10 +280,14 @@ class ProgramBuilder:
         op = len(columns["kind"]) - self._first_op[-1]
         for name, value in zip(columns, (kind, size, peer, 0, cpu, owner), strict=True):
             columns[name].append(value)
-        self._before.extend(after)
-        self._after.extend([op] * len(after))
+        self._depend(op, after)
         self._check_memory()
         return op
+
+    def _depend(self, op: int, after: Sequence[int]) -> None:
+        self._before.extend(after)
+        self._after.extend([op] * len(after))
+        self._on_start.extend(int(each in self._at_once) for each in after)
 
     def _message(
         self, send: bool, peer: int, bytes_: int, tag: int, after: Sequence[int], cpu: int, context: int, place: int
@@ -330,9 +344,9 @@ class ProgramBuilder:
             self._columns[name].frombytes(np.ascontiguousarray(value, np.int64).tobytes())
         self._before.frombytes((made.before + base).astype(np.int64).tobytes())
         self._after.frombytes((made.after + base).astype(np.int64).tobytes())
+        self._on_start.frombytes(bytes(len(made.before)))
         for op in first:
-            self._before.extend(after)
-            self._after.extend([base + op] * len(after))
+            self._depend(base + op, after)
         known = self._collectives[number]
         known.tags = max(known.tags, made.tags)
         return self.join([base + op for op in last], cpu)

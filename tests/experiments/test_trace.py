@@ -33,12 +33,48 @@ c: calc 900 cpu 1
 """
 
 
-def test_critical_path_by_hand() -> None:
+# The first send has a receive that waits for the second message.
+CROSSED = """num_ranks 2
+rank 0 {
+s1: send 192b to 1 tag 222
+s2: send 4b to 1 tag 5
+s2 requires s1
+}
+rank 1 {
+r1: recv 4b from 0 tag 5
+r2: recv 192b from 0 tag 222
+r2 requires r1
+}
+"""
+
+
+def test_finish_by_hand() -> None:
     program = Program.goal(CHAIN)
     assert finish_ns(program, NONE) == 1100
     # o, L, o and 1000 bytes at 6 ns each (LogGOPSim's defaults).
     assert finish_ns(program, loggops_parameters()) == 700 + 1500 + 2500 + 1500 + 6000 + 400
     assert finish_ns(program, {**NONE, "loggops_L_ns": 50}) == 1150
+
+
+def test_eager_sends_do_not_wait_without_costs_either() -> None:
+    facts = facts_of(Trace(Program.goal(CROSSED), "own"))
+    assert facts["ideal_finish"]["computation_ns"] == 0
+    # The first message arrives after o + L. It takes the receiver o and 191 bytes, and the second one o and 3 bytes.
+    assert facts["ideal_finish"]["loggops_ns"] == 1500 + 2500 + (1500 + 191 * 6) + (1500 + 3 * 6)
+    with pytest.raises(CoreError, match=r"send of 192 bytes(?s:.*)workload\.loggops_S_bytes=100; raise this key"):
+        facts_of(Trace(Program.goal(CROSSED), "own"), {"loggops_S_bytes": 100})
+
+
+def test_the_end_may_be_days_away() -> None:
+    day = 86_400_000_000_000
+    assert finish_ns(Program.goal(f"num_ranks 1\nrank 0 {{\ncalc {6 * day}\n}}\n"), NONE) == 6 * day
+    params = {"ranks": 4, "collective": "allreduce", "algorithm": "ring", "bytes": 1 << 40, "iterations": 1}
+    ring = Program.motif("collective", {**params, "compute_ns": 0})
+    # 2 (N - 1) steps of a quarter: o, L, o and the gaps of the bytes after the first.
+    assert finish_ns(ring, {**loggops_parameters(), "loggops_S_bytes": 1 << 40}) == 6 * (5500 + 6 * ((1 << 38) - 1))
+    much = "\n".join(f"c{k}: calc {6 * day}" for k in range(5))
+    with pytest.raises(CoreError, match=r"are not done after 2.30584e\+15 ns"):
+        finish_ns(Program.goal(f"num_ranks 1\nrank 0 {{\n{much}\n}}\n"), NONE)
 
 
 def test_a_course_conserves_messages_and_computations() -> None:
@@ -91,7 +127,8 @@ def test_facts_and_lines() -> None:
     lines = dict(lines_of(facts))
     assert lines["collectives: all_reduce"] == "3"
     assert lines["bytes: all_reduce"] == "3,072,000 B (3.07 MB)"
-    assert lines["critical path, LogGOPS L=2500 o=1500 g=1000 G=6 O=0 S=65535"] == "12,600 ns (12.6 us)"
+    assert lines["finish without congestion, LogGOPS L=2500 o=1500 g=1000 G=6 O=0 S=65535"] == "12,600 ns (12.6 us)"
+    assert lines["finish without congestion, LogGOPS L=0 o=0 g=0 G=0 O=0 S=65535"] == "1,100 ns (1.1 us)"
     assert lines["note"] == "All ranks play one file."
     assert bytes_text(12) == "12 B"
     assert bytes_text(2.5) == "2.5 B"
@@ -112,7 +149,7 @@ def test_info(command: Command, tmp_path: Path) -> None:
 def test_info_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     facts = json.loads(trace.run(["info", str(GOAL / "tree.goal"), "--json", "loggops_L_ns=0"]))
-    assert (facts["format"], facts["critical_path"]["loggops"]["loggops_L_ns"]) == ("goal", 0)
+    assert (facts["format"], facts["ideal_finish"]["loggops"]["loggops_L_ns"]) == ("goal", 0)
     assert list(tmp_path.iterdir()) == []
     trace.run(["info", str(GOAL / "tree.goal"), "--json", "--out", "a.svg"])
     first = (tmp_path / "a.svg").read_bytes()
@@ -162,3 +199,15 @@ def test_simulate_a_trace(command: Command, tmp_path: Path) -> None:
     assert result["jobs"]["perm64"]["finish_ns"] == 12_005_494
     assert result["traces"] == {"perm64": {"format": "goal_binary", "ranks": 64, "counts": {}, "notes": []}}
     assert "trace-perm64" in path.parent.name
+
+
+def test_simulated_time_ends_after_days_without_a_network(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "long.goal").write_text("num_ranks 1\nrank 0 {\ncalc 9000000000\n}\n")
+    words = ("topology=dragonfly_72", "routing=minimal", "workload=goal", "workload.file=long.goal")
+    done = command("simulate", *words, "workload.max_ns=10000000000")
+    assert (done.returncode, "a network counts 2^32 cycles; use a longer cycle_ns" in done.stderr) == (1, True)
+    done = command("simulate", *words, "workload.max_ns=1e10", "workload.network=none", "workload.host=loggops")
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("results/*/*/result.json")
+    result = json.loads(path.read_text())
+    assert (result["jobs"]["long"]["finish_ns"], result["simulated_ns"]) == (9e9, pytest.approx(9e9))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flitgym.simcore import ConfigError, Program
 from flitgym.simcore.traces import TraceOptions, read_trace
+from flitgym.simcore.traces.readers import _chakra_nodes
 from flitgym.simcore.traces.readers._chakra_schema import messages
 from google.protobuf.json_format import MessageToJson
 from trace_files import DATA, feeder_json, finish_ns, framed, node, trace, varint
@@ -92,6 +93,22 @@ def test_messages_with_tags(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r"x\.\d\.et: node \d .*no partner.*with tag"):
         read_trace(tmp_path / "t")
+
+
+def test_a_send_does_not_wait_for_its_receiver(tmp_path: Path) -> None:
+    # As in ASTRA-sim: both ranks receive after they have sent, and a computation follows the send.
+    for rank, size in ((0, 131_072), (1, 131_072)):
+        trace(
+            tmp_path / "p2p" / f"x.{rank}.et",
+            node(1, "COMM_SEND_NODE", comm_dst=1 - rank, comm_size=size),
+            node(2, "COMM_RECV_NODE", comm_src=1 - rank, comm_size=size, deps=(1,)),
+            node(3, "COMP_NODE", us=7, deps=(1,)),
+            node(4, "COMP_NODE", us=5, deps=(2,)),
+        )
+    program = read_trace(tmp_path / "p2p").program
+    assert finish_ns(program) == 7000 + 5000  # one kernel at a time; the message takes 1,000 ns
+    assert finish_ns(program, host="mpi", network="simulated") > 12_000
+    assert finish_ns(Program.goal(program.to_goal())) == 12_000
 
 
 def test_groups(tmp_path: Path) -> None:
@@ -200,6 +217,24 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(framed(messages()[0](version="0.0.4").SerializeToString(), b"\x08\x01\xff"))
     with pytest.raises(ConfigError, match=r"byte \d+: this message of 3 bytes is not a Node"):
         read_trace(path, format="chakra")
+
+
+def test_a_bomb_of_tiny_nodes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = trace(tmp_path / "bomb.0.et", node(1, "COMP_NODE", us=5))
+    whole = path.read_bytes()
+    path.write_bytes(gzip.compress(whole + bytes(1000)))
+    with pytest.raises(ConfigError, match=f"byte {len(whole)}: an empty message"):
+        read_trace(path)
+    path.write_bytes(gzip.compress(whole + framed(b"\x18\x04") * 1000))
+    monkeypatch.setattr(_chakra_nodes, "available_memory", lambda: 200_000)
+    with pytest.raises(ConfigError, match="more than 501 nodes"):
+        read_trace(path)
+
+
+def test_a_null_in_json_is_no_attribute(tmp_path: Path) -> None:
+    given = {"Id": 1, "Name": "c", "NodeType": 7, "comm_type": None, "comm_size": 1024}
+    with pytest.raises(ConfigError, match="node 1 'c': a collective without comm_type"):
+        read_trace(feeder_json(tmp_path / "x.json", [given]))
 
 
 def test_a_bad_folder_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import pickle
+import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,9 +57,10 @@ def run(program: Program, terminals: int = 256, **workload: object) -> Simulatio
 
 
 @pytest.mark.parametrize("name", LOGGOPSIM)
-def test_binary_schedules_finish_at_the_time_of_loggopsim(name: str) -> None:
-    trace = read_trace(DATA / f"{name}.bin")
-    assert trace.format == "goal_binary"
+def test_schedules_finish_at_the_time_of_loggopsim(name: str) -> None:
+    binary = DATA / f"{name}.bin"
+    trace = read_trace(binary if binary.exists() else DATA / f"{name}.goal")
+    assert trace.format == ("goal_binary" if binary.exists() else "goal")
     assert trace.program.ranks == int(LOGGOPSIM[name]["ranks"])
     (job,) = run(trace.program, **MODEL).jobs()
     assert job["finish_ns"] == int(LOGGOPSIM[name]["finishing_time_ns"])
@@ -162,6 +164,12 @@ def test_a_text_schedule_may_begin_with_a_long_comment(tmp_path: Path) -> None:
         (b"hello\n", {"format": "goal"}, ["trace:1:1: "]),
         (b"num_ranks 1\nrank 0 {\n}\n", {"options": TraceOptions(replicate=3)}, ["'replicate' has no effect", "goal"]),
         ((2342).to_bytes(8, "little") * 4, {}, ["trace: byte 0: ", "--save-mem"]),
+        # A rank with one root of 104 bytes, as in tests/network/binomialtreebcast_128_1024.bin of LogGOPSim2.
+        (
+            struct.pack("<QIBBQQII", 4223, 1, 0, 0, 22, 22 + 8 + 4 + 104, 1, 1) + bytes(108),
+            {},
+            ["trace: byte 30 (rank 0)", "another version of the format"],
+        ),
     ],
 )
 def test_refused_files(tmp_path: Path, content: bytes, arguments: dict[str, object], words: list[str]) -> None:
@@ -176,6 +184,8 @@ def test_refused_files(tmp_path: Path, content: bytes, arguments: dict[str, obje
 def test_refused_places(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_trace(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="no file can have this name"):
+        read_trace("a\0b")
     with pytest.raises(ConfigError, match="no trace format recognises this folder"):
         read_trace(tmp_path)
     with pytest.raises(ConfigError, match="a folder; the trace format goal needs a plain file"):

@@ -62,7 +62,7 @@ def feeder_json(path: Path, nodes: list[dict[str, Any]]) -> Path:
 def finish_ns(program: Program, **workload: Any) -> float:
     """When the program ends on hosts without costs, if each message takes 1,000 ns."""
     free = {"loggops_L_ns": 1000, "loggops_o_ns": 0, "loggops_g_ns": 0, "loggops_G_ns_per_byte": 0}
-    hosts = {"host": "loggops", "network": "none", "loggops_S_bytes": 1 << 40, **free, **workload}
+    hosts = {"host": "loggops", "network": "none", **free, **workload}
     jobs = [{"name": "trace", "program": program}]
     simulation = Simulation(
         {

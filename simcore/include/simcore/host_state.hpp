@@ -30,7 +30,8 @@ struct ActiveOp {
   u32 next;  // next operation in the list of posted receives
   u16 kind;  // OpKind
   u8 cpu, nic;
-  u16 running, reserved;
+  u16 running;
+  u16 early;  // without a network: 1 + processor whose successors are released before this operation ends; 0: none
   u32 index;  // position in its block
 };
 static_assert(sizeof(ActiveOp) == 48);

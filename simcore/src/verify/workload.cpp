@@ -225,6 +225,7 @@ class WorkloadCheck {
                  own.index == i && own.edges == end[i] && own.first_edge == at && own.running <= 2,
              broken);
         hold(own.cpu < w_.cpus && own.nic < w_.nics && (!message || own.peer < w_.ranks()), broken);
+        hold(own.early == 0 || (!w_.host.network && own.running > 0 && own.early <= w_.cpus), broken);
         at += own.edges;
         end[i] = own.first_edge;
         left += own.running != 2;
@@ -233,7 +234,8 @@ class WorkloadCheck {
       }
       for (const Dependency& d : block.dependencies) {
         hold(after[end[d.before]++] == (d.after | (d.on_start ? kOnStart : 0)), broken);
-        waits[d.after] += ops[d.before].running < (d.on_start ? 1 : 2);
+        const ActiveOp& before = ops[d.before];
+        waits[d.after] += d.on_start ? before.running == 0 : before.running < 2 && before.early != ops[d.after].cpu + 1;
       }
       for (std::size_t i = 0; i < n; i++)
         hold(ops[i].waits == waits[i] && (ops[i].running == 0 || waits[i] == 0), broken);

@@ -29,7 +29,8 @@ u32 size_class(u32 n) {
 class Engine {
  public:
   explicit Engine(Frame& frame)
-      : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s), own_(frame.hosts()), queues_(w_, s_, own_) {}
+      : f_(frame), w_(*frame.net.workload), h_(w_.host), s_(frame.s), own_(frame.hosts()), queues_(w_, s_, own_),
+        as_loggopsim_(!h_.network) {}
 
   void run(u64 until) {
     auto& heap = own_.events;
@@ -52,6 +53,7 @@ class Engine {
         case HostAction::kLinkTail: link_tail(f_, e.id); break;
       }
       queues_.ask_next();
+      queue_free_operations();
     }
   }
 
@@ -134,7 +136,7 @@ class Engine {
     // An operation that begins may release others at once, so the operations without dependencies are determined first.
     for (u32 i = 0; i < n; i++) end[i] = ops[i].waits;
     for (u32 i = 0, first = rank.first_op; i < n; i++)
-      if (end[i] == 0) ready(first + i);
+      if (end[i] == 0) free_operation(first + i);
   }
 
   void make_room(Rank& rank, u32 ops, u32 edges) {
@@ -173,6 +175,36 @@ class Engine {
 
   // ---- operations ----
 
+  // The operation waits for no other operation any more.
+  void free_operation(u32 id) {
+    if (as_loggopsim_) free_.push_back(id);
+    else ready(id);
+  }
+
+  // Without a network, operations get their place in the order of events as in LogGOPSim, rank by rank.
+  void queue_free_operations() {
+    if (free_.empty()) return;
+    const auto by_rank = [&](u32 a, u32 b) { return own_.ops[a].rank < own_.ops[b].rank; };
+    const auto place = [&](u32 id) {
+      const auto kind = static_cast<OpKind>(own_.ops[id].kind);
+      return kind == OpKind::kSend ? 0 : kind == OpKind::kReceive ? 1 : 2;
+    };
+    std::stable_sort(free_.begin(), free_.end(), by_rank);
+    for (auto from = free_.begin(); from != free_.end();) {
+      const auto to = std::upper_bound(from, free_.end(), *from, by_rank);
+      // Not stable, and the permutation of more than 16 equal elements decides about times. LogGOPSim has this call.
+      std::sort(from, to, [&](u32 a, u32 b) { return place(a) < place(b); });
+      from = to;
+    }
+    for (const u32 id : free_) {
+      const ActiveOp& op = own_.ops[id];
+      u64 when = std::max(now_, cpu(op.rank, op.cpu));
+      if (static_cast<OpKind>(op.kind) == OpKind::kSend) when = std::max(when, nic(op.rank, op.nic, false));
+      push(when, HostAction::kReady, id);
+    }
+    free_.clear();
+  }
+
   // An operation that begins may let others begin, and so on. The traversal is depth-first with an explicit stack, so
   // chains may have any length.
   void ready(u32 id) {
@@ -196,11 +228,13 @@ class Engine {
           next = rank.first_op + (to & ~kOnStart);
       }
       if (next != kNone) {
-        attempt(next);
+        if (as_loggopsim_) free_.push_back(next);
+        else attempt(next);
         continue;
       }
       const u32 started = op;
       starting.pop_back();
+      if (own_.ops[started].early) release(started, true);
       if (static_cast<OpKind>(own_.ops[started].kind) == OpKind::kReceive) look_for_message(started);
     }
   }
@@ -228,6 +262,7 @@ class Engine {
         break;
       }
     }
+    if (as_loggopsim_ && end != kNoEnd) own_.ops[id].early = early(op.cpu);
     if (end != kNoEnd && end > from) push(end, HostAction::kDone, id);
     if (from > now_) push(from, HostAction::kBegin, id);
     else start(id);
@@ -283,22 +318,34 @@ class Engine {
     Rank& rank = s_.ranks[r];
     op.running = 2;
     if (static_cast<OpKind>(op.kind) == OpKind::kCalc && --rank.calculating == 0) rank.calc += now_ - rank.calc_since;
-    release(id);
+    release(id, false);
     if (--rank.left > 0) return;
     rank.block++;
     own_.totals.blocks_done++;
     enter(r);
   }
 
-  // Releases the successors that wait for the end of the operation.
-  void release(u32 id) {
+  static u16 early(u8 cpu_number) { return static_cast<u16>(cpu_number + 1); }
+
+  // Releases the successors that wait for the end of the operation. LogGOPSim puts them in the queue of their processor
+  // when the operation begins. The same happens here to `the_early`, the successors on the processor of the operation.
+  // The other ones wait for its end.
+  void release(u32 id, bool the_early) {
     const Rank& rank = s_.ranks[own_.ops[id].rank];
     const u32 first_op = rank.first_op, from = rank.first_edge + own_.ops[id].first_edge, n = own_.ops[id].edges;
     for (u32 k = from; k < from + n; k++) {
       const u32 edge = own_.edges[k];
       if (edge & kOnStart) continue;
-      if (--own_.ops[first_op + edge].waits == 0) ready(first_op + edge);
+      ActiveOp& next = own_.ops[first_op + edge];
+      if ((early(next.cpu) == own_.ops[id].early) == the_early && --next.waits == 0) free_operation(first_op + edge);
     }
+  }
+
+  // Without a network: a message has met its receive, so the end of an operation at one of its ends is known.
+  void ends(u32 id, u64 when, u8 cpu_number) {
+    own_.ops[id].early = early(cpu_number);
+    push(when, HostAction::kDone, id);
+    release(id, true);
   }
 
   // ---- messages ----
@@ -324,7 +371,7 @@ class Engine {
           // the processor has finished.
           count_received(id, from + work);
           m.served = from + work;
-          push(from, HostAction::kMatch, id);
+          look_for_receive(id);
         }
         break;
       }
@@ -384,18 +431,18 @@ class Engine {
   void matched(u32 id, u32 op, u32 looked_at) {
     Message& m = own_.messages[id];
     const u32 source = m.source, destination = m.destination;
-    if (static_cast<Transfer>(m.transfer) == Transfer::kEager) {
-      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_);
-      const u64 here = h_.network ? now_ : std::max(now_, m.served);
-      push(work > 0 ? take_cpu(destination, m.cpu, work) + work : here, HostAction::kDone, op);
+    if (!h_.network) {
+      if (m.send_op != kNone) {  // rendezvous as in LogGOPSim: the sender is blocked until now
+        cpu(source, m.cpu) = std::max(cpu(source, m.cpu), now_);
+        nic(source, m.nic, false) = std::max(nic(source, m.nic, false), now_);
+        ends(m.send_op, std::max(now_, m.begun + send_work(h_, m.bytes)), m.cpu);
+      }
+      ends(op, std::max(now_, m.served), m.cpu);
       return free_message(own_, id);
     }
-    if (!h_.network) {
-      // Rendezvous as in LogGOPSim: the sender is blocked until now.
-      push(std::max(now_, m.served), HostAction::kDone, op);
-      push(std::max(now_, m.begun + send_work(h_, m.bytes)), HostAction::kDone, m.send_op);
-      cpu(source, m.cpu) = std::max(cpu(source, m.cpu), now_);
-      nic(source, m.nic, false) = std::max(nic(source, m.nic, false), now_);
+    if (static_cast<Transfer>(m.transfer) == Transfer::kEager) {
+      const u64 work = match_work(h_, m.bytes, looked_at) + return_work(h_);
+      push(work > 0 ? take_cpu(destination, m.cpu, work) + work : now_, HostAction::kDone, op);
       return free_message(own_, id);
     }
     const u64 work = match_work(h_, m.bytes, looked_at);
@@ -432,7 +479,9 @@ class Engine {
   State& s_;
   Hosts& own_;
   HostQueues queues_;
-  u64 now_ = 0;  // time of the current event
+  const bool as_loggopsim_;
+  u64 now_ = 0;            // time of the current event
+  std::vector<u32> free_;  // operations that the current event has freed, without a network
 };
 
 }  // namespace
@@ -461,6 +510,17 @@ u64 next_host_event(const State& s) {
   for (const Hosts& hosts : s.hosts)
     if (!hosts.events.empty()) next = std::min(next, hosts.events.front().when);
   return next;
+}
+
+u64 present(const Network& net, const State& s) {
+  const u64 now = s.part.totals.now;
+  if (!net.workload || net.workload->host.network) return now;
+  return std::max(now, (host_totals(s).now + net.workload->cycle_ps - 1) / net.workload->cycle_ps);
+}
+
+u64 end_of_time(const Network& net) {
+  constexpr u64 kEndPs = u64{1} << 61;  // 26 days; times of operations that begin earlier stay within 64 bits
+  return !net.workload || net.workload->host.network ? kEndOfTime : kEndPs / net.workload->cycle_ps;
 }
 
 }  // namespace flitgym::workload

@@ -14,6 +14,11 @@ void host_events(Frame& f, u64 until);
 bool no_host_events(const State& s);  // no host event is scheduled
 u64 next_host_event(const State& s);  // time of the earliest event in ps; all ones: none
 
+// Cycles simulated so far, and cycle of the end of simulated time. Without a network only hosts have a time, in 64
+// bits.
+u64 present(const Network& network, const State& state);
+u64 end_of_time(const Network& network);
+
 void push_event(Hosts& hosts, u64 when, HostAction action, u32 id);
 void put_event(Hosts& hosts, const HostEvent& event);  // an event whose order is given
 

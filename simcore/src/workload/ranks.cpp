@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "workload/engine.hpp"
+#include "workload/host.hpp"
 
 namespace flitgym::workload {
 
@@ -47,6 +48,7 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
   std::string text;
   const u64 now = std::max(host_totals(s).now, u64{s.part.totals.now} * w.cycle_ps);
   u32 listed = 0, unfinished = 0;
+  bool rendezvous = false;
   for (u32 r = 0; r < w.ranks(); r++) {
     const Rank& rank = s.ranks[r];
     if (rank.done) continue;
@@ -65,6 +67,7 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
       if (kind == OpKind::kCalc) continue;
       const std::string where = job.program->where(own, rank.block, i);
       const bool sends = kind == OpKind::kSend;
+      rendezvous |= sends && !is_eager(w.host, op.size);
       text += std::string(shown++ ? ";" : "") + (sends ? " send of " : " receive of ") + std::to_string(op.size) +
               " bytes " + (sends ? "to" : "from") +
               (op.peer == kAnySource ? " any rank" : " rank " + std::to_string(op.peer - job.first_rank)) +
@@ -79,6 +82,10 @@ std::string waiting_report(const Network& net, const State& s, u32 most) {
     else text += " no operation is running";
   }
   if (unfinished > listed) text += "\n  and " + std::to_string(unfinished - listed) + " more";
+  if (rendezvous)
+    text += std::string("\n  A send waits for its receive if it has more bytes than workload.") +
+            (w.host.kind == HostKind::kMpi ? "mpi_eager_bytes=" : "loggops_S_bytes=") +
+            std::to_string(w.host.eager_bytes) + "; raise this key if the program needs sends that do not wait";
   return text;
 }
 

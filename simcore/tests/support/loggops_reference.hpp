@@ -15,16 +15,23 @@
 //   receive                    when its message has left the processor
 //   rendezvous send            when its message has met its receive. The clocks of the send advance to that
 //                              moment, without latency.
-// A rank runs one block at a time. LogGOPSim differs: it counts an operation as finished when it begins, and the next
-// operation waits only for its own processor. Both rules give the same times if a rank uses one processor. If it uses
-// several, LogGOPSim's times may be earlier.
+// A rank runs one block at a time.
 //
 // Events run in the order of time, and at equal times in the order of creation. An event that has to wait runs again
-// when its clocks are free and keeps its place in the order of creation. If two events of the same time need the same
-// clock, a tie is recorded. Without ties every correct engine finds the same times.
+// when its clocks are free and keeps its place in the order of creation.
+//
+// As in LogGOPSim, an operation releases its successors when its time of finish is known. A calc and an eager send do
+// so when they begin, a receive and a rendezvous send when the message meets the receive. LogGOPSim does so for all
+// successors, which then wait only for their own processor. Here successors on other processors are released at the
+// finish.
+//
+// The operations that an event has released become events rank by rank: first the sends, then the receives, then the
+// calcs. As in LogGOPSim, std::sort orders them. With GCC's library it changes the order of equal elements if there are
+// more than 16 operations.
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <queue>
 #include <stdexcept>
@@ -46,8 +53,6 @@ struct OpId {
   u32 rank;
   u64 block;
   u32 op;
-  bool message;  // true: the message of this send, at its receiver
-  bool operator==(const OpId&) const = default;
 };
 struct Times {
   u32 rank;
@@ -55,14 +60,9 @@ struct Times {
   u32 op;
   u64 start, finish;
 };
-struct Tie {
-  u64 time;
-  OpId winner, loser;
-};
 struct Result {
   std::vector<u64> end;    // [ranks] time at which the last processor is free
   std::vector<Times> ops;  // in the order in which ranks reached them
-  std::vector<Tie> ties;
   u64 last() const { return *std::max_element(end.begin(), end.end()); }
 };
 
@@ -71,7 +71,8 @@ class Reference {
   Reference(const Program& program, const Model& model) : program_(program), model_(model), ranks_(program.ranks) {}
 
   Result run() {
-    for (u32 rank = 0; rank < program_.ranks; rank++) enter_next_block(rank, kNone);
+    for (u32 rank = 0; rank < program_.ranks; rank++) enter_next_block(rank);
+    create_released();
     while (!events_.empty()) {
       const Event event = events_.top();
       events_.pop();
@@ -81,6 +82,7 @@ class Reference {
       else if (tasks_[event.task].op.kind == OpKind::kCalc) calc(event);
       else if (tasks_[event.task].op.kind == OpKind::kSend) send(event);
       else receive(event.task);
+      create_released();
     }
     for (const Task& task : tasks_) {
       if (!task.finished)
@@ -91,7 +93,7 @@ class Reference {
     }
     for (const Rank& rank : ranks_) {
       u64 end = 0;
-      for (const Clock& clock : rank.cpu) end = std::max(end, clock.free);
+      for (const u64 free : rank.cpu) end = std::max(end, free);
       result_.end.push_back(end);
     }
     return std::move(result_);
@@ -106,10 +108,6 @@ class Reference {
     // Reversed: std::priority_queue takes the largest first.
     bool operator<(const Event& other) const { return time != other.time ? time > other.time : number > other.number; }
   };
-  struct Clock {
-    u64 free = 0, taken_at = ~u64{0};
-    OpId holder{};
-  };
   struct Task {
     OpId id;
     Op op;
@@ -117,6 +115,7 @@ class Reference {
     std::vector<u32> after_finish, after_start;
     u64 start = 0, finish = 0;
     u64 cpu_free = 0;  // time at which the processor of a send is free
+    u32 cpu = kNone;   // processor whose successors have been released before the finish
     bool finished = false;
   };
   struct Kept {
@@ -124,7 +123,7 @@ class Reference {
     u64 cpu_free;  // time at which the receiver's processor has handled the message
   };
   struct Rank {
-    std::vector<Clock> cpu = std::vector<Clock>(256), out = std::vector<Clock>(256), in = std::vector<Clock>(256);
+    std::vector<u64> cpu = std::vector<u64>(256), out = cpu, in = cpu;  // times at which they are free
     std::vector<u32> posted;
     std::vector<Kept> kept;
     u64 next_block = 0;
@@ -135,7 +134,7 @@ class Reference {
 
   // ---- blocks and dependencies ----
 
-  void enter_next_block(u32 rank, u32 cause) {
+  void enter_next_block(u32 rank) {
     Rank& r = ranks_[rank];
     while (r.open == 0 && r.next_block < program_.blocks(rank)) {
       Block block;
@@ -143,7 +142,7 @@ class Reference {
       const u32 first = static_cast<u32>(tasks_.size());
       for (u32 op = 0; op < block.ops.size(); op++) {
         tasks_.emplace_back();
-        tasks_.back().id = {rank, r.next_block, op, false};
+        tasks_.back().id = {rank, r.next_block, op};
         tasks_.back().op = block.ops[op];
       }
       for (const Dependency& d : block.dependencies) {
@@ -154,110 +153,107 @@ class Reference {
       r.next_block++;
       r.open = static_cast<u32>(block.ops.size());
       for (u32 task = first; task < tasks_.size(); task++)
-        if (tasks_[task].waits == 0) release(task, cause);
+        if (tasks_[task].waits == 0) released_[rank].push_back(task);
     }
   }
 
-  // Schedules a task whose last dependency is `cause`. If the task waits for a clock that `cause` has just taken, this
-  // is not a tie.
-  void release(u32 task, u32 cause) {
-    const OpId* by = cause == kNone ? nullptr : &tasks_[cause].id;
-    const Op& op = tasks_[task].op;
-    Rank& r = ranks_[tasks_[task].id.rank];
-    u64 time = now_;
-    if (op.kind == OpKind::kCalc) time = free_at(tasks_[task].id, by, {&r.cpu[op.cpu]});
-    if (op.kind == OpKind::kSend) time = free_at(tasks_[task].id, by, {&r.cpu[op.cpu], &r.out[op.nic]});
-    create(time, Kind::kStart, task);
+  void create_released() {
+    for (auto& [rank, tasks] : released_) {
+      const auto place = [&](u32 task) {
+        const OpKind kind = tasks_[task].op.kind;
+        return kind == OpKind::kSend ? 1 : kind == OpKind::kReceive ? 2 : 3;
+      };
+      std::sort(tasks.begin(), tasks.end(), [&](u32 a, u32 b) { return place(a) < place(b); });
+      for (const u32 task : tasks) {
+        const Op& op = tasks_[task].op;
+        u64 time = std::max(now_, ranks_[rank].cpu[op.cpu]);
+        if (op.kind == OpKind::kSend) time = std::max(time, ranks_[rank].out[op.nic]);
+        create(time, Kind::kStart, task);
+      }
+    }
+    released_.clear();
   }
-  void meet(const std::vector<u32>& successors, u32 cause) {
+  void meet(const std::vector<u32>& successors, u32 cpu, bool on_this_cpu) {
     for (const u32 task : successors)
-      if (--tasks_[task].waits == 0) release(task, cause);
+      if ((tasks_[task].op.cpu == cpu) == on_this_cpu && --tasks_[task].waits == 0)
+        released_[tasks_[task].id.rank].push_back(task);
   }
   void started(u32 task) {
     tasks_[task].start = now_;
-    meet(std::vector<u32>(tasks_[task].after_start), task);
+    for (const u32 next : tasks_[task].after_start)
+      if (--tasks_[next].waits == 0) released_[tasks_[next].id.rank].push_back(next);
   }
-  void finish_at(u32 task, u64 time) { create(time, Kind::kFinish, task); }
+  // The finish has become known. The last work for the task is that of processor `cpu`.
+  void ends(u32 task, u32 cpu) {
+    tasks_[task].cpu = cpu;
+    meet(tasks_[task].after_finish, cpu, true);
+  }
   void finish(u32 task) {
     tasks_[task].finished = true;
     tasks_[task].finish = now_;
     const u32 rank = tasks_[task].id.rank;
-    meet(std::vector<u32>(tasks_[task].after_finish), task);
-    if (--ranks_[rank].open == 0) enter_next_block(rank, task);
+    meet(tasks_[task].after_finish, tasks_[task].cpu, false);
+    if (--ranks_[rank].open == 0) enter_next_block(rank);
   }
 
-  // ---- clocks ----
+  // ---- the four kinds of events ----
 
-  u64 free_at(const OpId& id, const OpId* cause, std::initializer_list<Clock*> clocks) {
-    u64 time = now_;
-    for (const Clock* clock : clocks) {
-      time = std::max(time, clock->free);
-      if (clock->free > now_ && clock->taken_at == now_ && !(cause && *cause == clock->holder))
-        result_.ties.push_back({now_, clock->holder, id});
-    }
-    return time;
-  }
-  bool has_to_wait(Event event, const OpId& id, std::initializer_list<Clock*> clocks) {
-    const u64 time = free_at(id, nullptr, clocks);
-    if (time == now_) return false;
+  bool has_to_wait(Event event, u64 cpu_free, u64 nic_free) {
+    const u64 time = std::max(cpu_free, nic_free);
+    if (time <= now_) return false;
     event.time = time;
     events_.push(event);
     return true;
   }
-  void take(Clock& clock, const OpId& id, u64 ns) { clock = {now_ + ns, now_, id}; }
   static u64 behind_first(const Op& op) { return std::max(op.size, u64{1}) - 1; }
-
-  // ---- the four kinds of events ----
 
   void calc(const Event& event) {
     const Task& task = tasks_[event.task];
-    Clock& cpu = ranks_[task.id.rank].cpu[task.op.cpu];
-    if (has_to_wait(event, task.id, {&cpu})) return;
-    take(cpu, task.id, task.op.size);
-    finish_at(event.task, cpu.free);
+    u64& cpu = ranks_[task.id.rank].cpu[task.op.cpu];
+    if (has_to_wait(event, cpu, 0)) return;
+    cpu = now_ + task.op.size;
+    create(cpu, Kind::kFinish, event.task);
     started(event.task);
+    ends(event.task, task.op.cpu);
   }
   void send(const Event& event) {
     Task& task = tasks_[event.task];
-    Clock& cpu = ranks_[task.id.rank].cpu[task.op.cpu];
-    Clock& out = ranks_[task.id.rank].out[task.op.nic];
-    if (has_to_wait(event, task.id, {&cpu, &out})) return;
-    take(cpu, task.id, model_.o + behind_first(task.op) * model_.O);
-    take(out, task.id, model_.g + behind_first(task.op) * model_.G);
-    task.cpu_free = cpu.free;
+    u64& cpu = ranks_[task.id.rank].cpu[task.op.cpu];
+    u64& out = ranks_[task.id.rank].out[task.op.nic];
+    if (has_to_wait(event, cpu, out)) return;
+    task.cpu_free = cpu = now_ + model_.o + behind_first(task.op) * model_.O;
+    out = now_ + model_.g + behind_first(task.op) * model_.G;
     create(now_ + model_.o + model_.L, Kind::kMessage, event.task);
-    if (task.op.size <= model_.S) finish_at(event.task, cpu.free);
+    const bool eager = task.op.size <= model_.S;
+    if (eager) create(cpu, Kind::kFinish, event.task);
     started(event.task);
+    if (eager) ends(event.task, task.op.cpu);
   }
   void message(const Event& event) {
     const Task& sent = tasks_[event.task];
     Rank& r = ranks_[sent.op.peer];
-    OpId id = sent.id;
-    id.message = true;
-    Clock& cpu = r.cpu[sent.op.cpu];
-    Clock& in = r.in[sent.op.nic];
-    if (has_to_wait(event, id, {&cpu, &in})) return;
-    take(cpu, id, model_.o + behind_first(sent.op) * std::max(model_.O, model_.G));
-    take(in, id, model_.g + behind_first(sent.op) * model_.G);
+    u64 &cpu = r.cpu[sent.op.cpu], &in = r.in[sent.op.nic];
+    if (has_to_wait(event, cpu, in)) return;
+    cpu = now_ + model_.o + behind_first(sent.op) * std::max(model_.O, model_.G);
+    in = now_ + model_.g + behind_first(sent.op) * model_.G;
     for (std::size_t k = 0; k < r.posted.size(); k++)
       if (fits(r.posted[k], event.task)) {
         const u32 task = r.posted[k];
         r.posted.erase(r.posted.begin() + static_cast<std::ptrdiff_t>(k));
-        return met(task, event.task, cpu.free);
+        return met(task, event.task, cpu);
       }
-    r.kept.push_back({event.task, cpu.free});
+    r.kept.push_back({event.task, cpu});
   }
   void receive(u32 task) {
+    started(task);
     Rank& r = ranks_[tasks_[task].id.rank];
     for (std::size_t k = 0; k < r.kept.size(); k++)
       if (fits(task, r.kept[k].send)) {
         const Kept kept = r.kept[k];
         r.kept.erase(r.kept.begin() + static_cast<std::ptrdiff_t>(k));
-        met(task, kept.send, kept.cpu_free);
-        return started(task);
+        return met(task, kept.send, kept.cpu_free);
       }
     r.posted.push_back(task);
-    started(task);
   }
 
   bool fits(u32 receives, u32 sends) const {
@@ -267,12 +263,15 @@ class Reference {
            (wanted.tag == kAnyTag || wanted.tag == sent.op.tag);
   }
   void met(u32 receives, u32 sends, u64 cpu_free) {
-    finish_at(receives, std::max(now_, cpu_free));
     const Task& sent = tasks_[sends];
-    if (sent.op.size <= model_.S) return;
-    Rank& sender = ranks_[sent.id.rank];
-    for (Clock* clock : {&sender.cpu[sent.op.cpu], &sender.out[sent.op.nic]}) clock->free = std::max(clock->free, now_);
-    finish_at(sends, std::max(now_, sent.cpu_free));
+    if (sent.op.size > model_.S) {
+      Rank& sender = ranks_[sent.id.rank];
+      for (u64* clock : {&sender.cpu[sent.op.cpu], &sender.out[sent.op.nic]}) *clock = std::max(*clock, now_);
+      create(std::max(now_, sent.cpu_free), Kind::kFinish, sends);
+      ends(sends, sent.op.cpu);
+    }
+    create(std::max(now_, cpu_free), Kind::kFinish, receives);
+    ends(receives, sent.op.cpu);
   }
 
   const Program& program_;
@@ -281,6 +280,7 @@ class Reference {
   std::vector<Rank> ranks_;
   std::vector<Task> tasks_;
   std::priority_queue<Event> events_;
+  std::map<u32, std::vector<u32>> released_;  // by rank, by the present event
   Result result_;
 };
 
@@ -295,115 +295,64 @@ struct ListedProgram : Program {
   void block(u32 rank, u64 index, Block& out) const override { out = listed[rank][index]; }
 };
 
-// A program of about `ops` operations. Every message has a receive, no operation waits for itself, and no ties occur
-// under `model`, so every correct engine gives the same times. Operations are added one by one, each receive right
-// after its send. They depend only on earlier operations, so the program can finish, also with rendezvous. Ties are
-// then removed one by one.
+// A program of about `ops` operations. Every message has a receive, and no operation waits for itself. Operations are
+// added one by one, each receive right after its send. They depend only on earlier operations, so the program can
+// finish, also with rendezvous. With one processor, all operations of a rank are in one block.
 class RandomProgram {
  public:
-  static constexpr u32 kCpus = 6, kNics = 4;
-
-  RandomProgram(u64 seed, u32 ranks, u32 ops, const Model& model)
-      : seed_(seed), model_(model), program_(std::make_shared<ListedProgram>(ranks)) {
+  RandomProgram(u64 seed, u32 ranks, u32 ops, const Model& model, u32 cpus)
+      : seed_(seed), model_(model), cpus_(cpus), program_(std::make_shared<ListedProgram>(ranks)) {
     for (auto& blocks : program_->listed) blocks.resize(1);
     for (u32 made = 0; made < ops;) made += add(below(ranks));
   }
-
-  // Returns null if ties remain. A change that adds ties is undone.
-  std::shared_ptr<const Program> without_ties(u32 attempts) {
-    std::vector<Tie> ties = run(*program_, model_).ties;
-    for (; attempts > 0 && !ties.empty(); attempts--) {
-      const auto before = program_->listed;
-      change(ties[below(static_cast<u32>(ties.size()))]);
-      std::vector<Tie> left = run(*program_, model_).ties;
-      if (left.size() <= ties.size()) ties = std::move(left);
-      else program_->listed = before;
-    }
-    return ties.empty() ? program_ : nullptr;
-  }
+  std::shared_ptr<const Program> program() const { return program_; }
 
  private:
-  struct Pair {
-    OpId send, receive;
-  };
+  static constexpr u32 kNics = 4;
 
   u32 below(u32 n) { return flitgym::below(draw(seed_, 0, drawn_++), n); }
   bool chance(u32 percent) { return below(100) < percent; }
-  Block& block(const OpId& id) { return program_->listed[id.rank][id.block]; }
-  Op& op(const OpId& id) { return block(id).ops[id.op]; }
+  u8 cpu() { return static_cast<u8>(below(cpus_)); }
 
   u32 add(u32 rank) {
-    if (chance(4) && !program_->listed[rank].back().ops.empty()) program_->listed[rank].emplace_back();
+    if (cpus_ > 1 && chance(4) && !program_->listed[rank].back().ops.empty()) program_->listed[rank].emplace_back();
     if (chance(60)) {
-      add(rank, {chance(10) ? 0 : u64{1} + below(30000), 0, 0, OpKind::kCalc, static_cast<u8>(below(kCpus)), 0, {}}, 0);
+      const u64 ns = chance(10) ? 0 : chance(50) ? 1000 : 1 + below(30000);
+      add(rank, {ns, 0, 0, OpKind::kCalc, cpu(), 0, {}}, 0);
       return 1;
     }
     // Each message has a unique tag, so it meets its own receive in any order of arrival. Some sizes are close to S, on
     // both sides.
     const u32 to = chance(3) ? rank : below(program_->ranks);
     const u64 size = chance(5) ? 0 : chance(10) ? model_.S - 50 + below(100) : 1 + below(600);
-    Op made{size,
-            to,
-            static_cast<i32>(pairs_.size()) + 1,
-            OpKind::kSend,
-            static_cast<u8>(below(kCpus)),
-            static_cast<u8>(below(kNics)),
-            {}};
-    const OpId send = add(rank, made, 0);
+    Op made{size, to, ++tag_, OpKind::kSend, cpu(), static_cast<u8>(below(kNics)), {}};
+    add(rank, made, 0);
     made.kind = OpKind::kReceive;
     made.peer = chance(15) ? kAnySource : rank;
-    pairs_.push_back({send, add(to, made, to == rank)});
+    add(to, made, to == rank);
     return 2;
   }
-  // Adds an operation that depends on one or two earlier operations of the block, but on none of the last `spared`. In
-  // a rendezvous of a rank with itself, the receive must not wait for the send.
-  OpId add(u32 rank, const Op& made, u32 spared) {
+  // Adds an operation that depends on up to two earlier operations of the block, but on none of the last `spared`. In a
+  // rendezvous of a rank with itself, the receive must not wait for the send.
+  void add(u32 rank, const Op& made, u32 spared) {
     Block& mine = program_->listed[rank].back();
     const u32 index = mine.add(made), earlier = index - std::min(index, spared);
-    if (earlier > 0) {
-      mine.require(index, chance(70) ? earlier - 1 : below(earlier), chance(15));
-      if (chance(30)) mine.require(index, below(earlier), chance(15));
-    }
-    return {rank, program_->listed[rank].size() - 1, index, false};
-  }
-
-  // Removes a tie. If both operations are in one block and are not a send and its receive, the later one gets a
-  // dependency on the earlier one. Otherwise one of them moves to another processor and interface, or a calc becomes
-  // longer.
-  void change(const Tie& tie) {
-    const auto& [time, winner, loser] = tie;
-    const bool same_block = !winner.message && !loser.message && winner.block == loser.block;
-    if (same_block && !is_pair(op(winner), op(loser)))
-      return block(winner).require(std::max(winner.op, loser.op), std::min(winner.op, loser.op));
-    OpId id = chance(50) ? winner : loser;
-    id.message = false;
-    Op& chosen = op(id);
-    if (chosen.kind == OpKind::kCalc) {
-      if (chance(50)) chosen.size += below(20000);
-      else chosen.cpu = static_cast<u8>(below(kCpus));
-      return;
-    }
-    chosen.cpu = static_cast<u8>(below(kCpus)), chosen.nic = static_cast<u8>(below(kNics));
-    for (const Pair& pair : pairs_)
-      if (pair.send == id) op(pair.receive).cpu = chosen.cpu, op(pair.receive).nic = chosen.nic;
-  }
-  static bool is_pair(const Op& a, const Op& b) {
-    return a.kind != OpKind::kCalc && b.kind != OpKind::kCalc && a.tag == b.tag;
+    if (earlier == 0 || chance(30)) return;
+    mine.require(index, chance(70) ? earlier - 1 : below(earlier), chance(15));
+    if (chance(30)) mine.require(index, below(earlier), chance(15));
   }
 
   const u64 seed_;
   const Model model_;
+  const u32 cpus_;
   u64 drawn_ = 0;
+  i32 tag_ = 0;
   std::shared_ptr<ListedProgram> program_;
-  std::vector<Pair> pairs_;
 };
 
-inline std::shared_ptr<const Program> random_program(u64 seed, u32 ranks, u32 ops, const Model& model = {}) {
-  for (u64 attempt = 0; attempt < 20; attempt++)
-    if (auto program = RandomProgram(mix64(seed) + attempt, ranks, ops, model).without_ties(3 * ops + 50))
-      return program;
-  throw std::runtime_error("no random program of " + std::to_string(ops) + " operations on " + std::to_string(ranks) +
-                           " ranks without ties; use fewer operations or more ranks");
+inline std::shared_ptr<const Program> random_program(u64 seed, u32 ranks, u32 ops, const Model& model = {},
+                                                     u32 cpus = 6) {
+  return RandomProgram(seed, ranks, ops, model, cpus).program();
 }
 
 }  // namespace loggops

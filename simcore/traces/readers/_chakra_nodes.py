@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..._core import ConfigError
+from ..._core import ConfigError, available_memory
 from ..._files import read_unpacked
 from ._chakra_files import is_json
 from ._chakra_schema import COLLECTIVES, NODE_TYPES, messages
 
 _NS_PER_US = 1000
+_NODE_BYTES = 400  # of a node in memory, with its lists and attributes
 # The keys of the JSON that Chakra's feeder reads (src/feeder/json_node.cpp), and their names in the schema.
 _FEEDER_KEYS = {"Id": "id", "Name": "name", "NodeType": "type", "ctrlDeps": "ctrl_deps", "runtime": "duration_micros"}
 _NO_ATTRIBUTES = {"id", "name", "type", "ctrl_deps", "data_deps", "duration_micros", "start_time_micros"}
@@ -112,13 +113,31 @@ def _from_protobuf(data: bytes) -> tuple[str, list[Node]]:
     if first is None:
         raise ConfigError("the file is empty; a Chakra trace begins with GlobalMetadata")
     version = str(_parsed(metadata_class, data, first, "GlobalMetadata").version)
-    return version, [_from_message(_parsed(node_class, data, part, "a Node")) for part in parts]
+    return version, list(_affordable(_from_message(_parsed(node_class, data, part, "a Node")) for part in parts))
+
+
+def _affordable(nodes: Iterator[Node]) -> Iterator[Node]:
+    """The nodes. A compressed file can have many nodes of a few bytes.
+
+    Raises:
+        ConfigError: They need more than the free memory.
+    """
+    free = available_memory()
+    for count, node in enumerate(nodes):
+        if count * _NODE_BYTES > free:
+            raise ConfigError(
+                f"the file has more than {count:,} nodes, which need {count * _NODE_BYTES / 1e9:.1f} GB, but "
+                f"{free / 1e9:.1f} GB of memory are free"
+            )
+        yield node
 
 
 def _parsed(kind: Any, data: bytes, part: tuple[int, int, int], what: str) -> Any:
     from google.protobuf.message import DecodeError
 
     offset, begin, end = part
+    if begin == end and what != "GlobalMetadata":
+        raise ConfigError(f"byte {offset}: an empty message; {what} of Chakra has at least a type")
     try:
         return kind.FromString(data[begin:end])
     except (DecodeError, UnicodeDecodeError) as error:
@@ -143,7 +162,7 @@ def _from_message(message: Any) -> Node:
         ctrl_deps=list(message.ctrl_deps),
         duration_ns=message.duration_micros * _NS_PER_US,
         values=message.inputs.values if kind == NODE_TYPES.index("METADATA_NODE") else "",
-        attributes={a.name: _value(a) for a in message.attr if a.name in KNOWN},
+        attributes={a.name: value for a in message.attr if a.name in KNOWN and (value := _value(a)) is not None},
     )
 
 
@@ -185,7 +204,7 @@ def _json_values(text: str) -> Iterator[Any]:
 def _nodes(values: Any, where: str) -> list[Node]:
     if not isinstance(values, list):
         raise ConfigError(f"{where}: expected a list of nodes")
-    return [_node(value, f"{where}[{k}]") for k, value in enumerate(values)]
+    return list(_affordable(_node(value, f"{where}[{k}]") for k, value in enumerate(values)))
 
 
 def _node(value: Any, where: str) -> Node:
@@ -195,7 +214,7 @@ def _node(value: Any, where: str) -> Node:
     kind = given.get("type", 0)
     if isinstance(kind, int) and 0 <= kind < len(NODE_TYPES):
         kind = NODE_TYPES[kind]
-    attributes = {key: each for key, each in given.items() if key in KNOWN and key not in _NO_ATTRIBUTES}
+    attributes = {key: each for key, each in given.items() if key in KNOWN - _NO_ATTRIBUTES and each is not None}
     attributes |= dict(_json_attributes(given.get("attr", []), where))
     inputs = given.get("inputs")
     return Node(
@@ -218,7 +237,7 @@ def _json_attributes(values: Any, where: str) -> Iterator[tuple[str, Any]]:
         if not isinstance(each, dict) or each.get("name") not in KNOWN:
             continue
         for key, value in each.items():
-            if key.endswith(("Val", "_val")):
+            if key.endswith(("Val", "_val")) and value is not None:
                 yield each["name"], value
             elif key.endswith(("List", "_list")) and isinstance(value, Mapping):
                 yield each["name"], value.get("values", [])

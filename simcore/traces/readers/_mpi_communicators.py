@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 from ._mpi_calls import Call, Communicator
 
@@ -49,6 +50,9 @@ class _Rank:
     events: deque[tuple[str, Call, Communicator, int, int]] = field(default_factory=deque)
     of_handle: dict[Communicator, tuple[int, ...]] = field(default_factory=dict)
     created: list[tuple[int, ...] | None] = field(default_factory=list)  # None: not yet known
+    known: int = 0  # all communicators before this one are known
+    # Numbers of known communicators without a handle, by (size, own rank in it): a heap
+    unused: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
     used: list[tuple[int, ...]] = field(default_factory=list)  # of the first uses, in order
 
 
@@ -136,16 +140,19 @@ class Communicators:
             colors[color].append((key, place, member))
         for color, members in colors.items():
             group = tuple(member for _, _, member in sorted(members))
-            for member in group:
-                self._ranks[member].created[split[member][2]] = group if color >= 0 else ()
+            for place, member in enumerate(group):
+                rank, number = self._ranks[member], split[member][2]
+                rank.created[number] = group if color >= 0 else ()
+                if color >= 0:
+                    heappush(rank.unused[len(group), place], number)
 
     def _group(self, me: int, rank: _Rank, comm: Communicator) -> tuple[int, ...] | None:
-        for at, group in enumerate(rank.created):
-            if group is None:
-                break  # a later communicator must not take its handle
-            if len(group) == comm.size and group[comm.rank] == me:
-                rank.created[at] = ()  # in use from now on
-                return group
+        while rank.known < len(rank.created) and rank.created[rank.known] is not None:
+            rank.known += 1
+        unused = rank.unused[comm.size, comm.rank]
+        # After an unknown communicator, a later one must not take its handle.
+        if unused and unused[0] < rank.known:
+            return rank.created[heappop(unused)]
         # Traces that were written by hand, such as Schedgen's sample `bcast`, have the same rank in all files.
         if comm.size == self._size and (comm.rank == me or not rank.created):
             return self._world

@@ -206,6 +206,7 @@ class _Player:
         self.rank = 0
         self.now: list[int] = []  # operations that end before the next computation
         self._numbers: dict[str, int] = {}  # of the rank's groups
+        self._number_of: dict[range, int] = {}
         self.alone: Counter[str] = Counter()  # collectives of rank 0 in groups of one rank
 
     def play(self, rank: int) -> None:
@@ -213,7 +214,7 @@ class _Player:
         self.builder.begin(rank)
         self.rank, self.now = rank, []
         used = _STREAMS[:-1] if self.workload.policy in _TRAINING else _STREAMS[-1:]
-        self._numbers = {kind: self.builder.group(tuple(self.groups.of(kind, rank))) for kind in used}
+        self._numbers = {kind: self._number(self.groups.of(kind, rank)) for kind in used}
         layers, policy = self.workload.layers, self.workload.policy
         if policy == "MICRO":
             for layer in layers:
@@ -223,6 +224,12 @@ class _Player:
         self._pass(range(len(layers)), lambda k: self._blocking(layers[k].forward, layers[k]), forward=True)
         if policy != "DISTRIBUTED_INFERENCE":
             self._pass(range(len(layers) - 1, -1, -1), self._backward, forward=False)
+
+    def _number(self, ranks: range) -> int:
+        # All members of a group share its number, so a large group is made once.
+        if ranks not in self._number_of:
+            self._number_of[ranks] = self.builder.group(ranks)
+        return self._number_of[ranks]
 
     def _pass(self, order: range, layer: Callable[[int], None], *, forward: bool) -> None:
         """Run a pass with the messages between pipeline stages: one per micro-batch, at equal distances."""

@@ -156,8 +156,9 @@ class _Player:
             raise ConfigError(f"{node.text()}: {own} is {me}, but this is the trace of rank {rank}")
         tag = node.number("comm_tag") or 0
         tag = ANY if tag in (ANY, (1 << 32) - 1) and not send else tag
-        call = self.builder.send if send else self.builder.receive
-        return call(peer, size, tag, after, _COMMUNICATION, place=node.at)
+        if send:  # as in ASTRA-sim, nodes that depend on a send do not wait for its receiver
+            return self.builder.send(peer, size, tag, after, _COMMUNICATION, place=node.at, blocking=False)
+        return self.builder.receive(peer, size, tag, after, _COMMUNICATION, place=node.at)
 
     def _stream(self, node: Node) -> int:
         name = str(node.attributes.get("pg_name") or "")

@@ -27,6 +27,10 @@ constexpr u64 kTableEntry = 16, kSectionHeader = 8, kRecord = 39, kNumber = 4;
 constexpr u64 kCpus = 12, kNics = 13;  // places of the largest cpu and nic in the header
 constexpr u64 kLargestSize = std::numeric_limits<i64>::max();
 constexpr u32 kLargestTag = std::numeric_limits<i32>::max(), kAny = 0xffffffff;
+// Records of the schedules of LogGOPSim2 are longer.
+constexpr const char* kOtherVersion =
+    "; if the file is whole, it has another version of the format, such as LogGOPSim2's: make it from its text again, "
+    "with LogGOPSim's txt2bin or flitgym-trace convert";
 constexpr u8 kSendType = 1, kReceiveType = 2, kCalcType = 3;
 // Places of the fields in a record.
 enum Field : u64 {
@@ -166,7 +170,7 @@ class Checker {
       fail(s.begin,
            text(s.ops) + " operations and " + text(s.roots) + " roots take " + text(least) +
                " bytes, and the section has " + text(end - begin),
-           text(least) + " bytes and 4 for each dependency");
+           text(least) + " bytes and 4 for each dependency" + kOtherVersion);
     return s;
   }
 
@@ -177,7 +181,7 @@ class Checker {
     const u32 tag = s.field<u32>(op_, kTag), peer = s.field<u32>(op_, kPeer);
     const bool calc = type == kCalcType, any = type == kReceiveType;
     if (!calc && !any && type != kSendType)
-      fail(at + kType, "the type is " + text(type), "1 (send), 2 (receive) or 3 (calc)");
+      fail(at + kType, "the type is " + text(type), std::string("1 (send), 2 (receive) or 3 (calc)") + kOtherVersion);
     if (size > kLargestSize)
       fail(at + kSize, text(size) + (calc ? " ns" : " bytes") + " are out of range", "0 .. " + text(kLargestSize));
     if (!calc && peer >= program_.ranks && !(any && peer == kAny))
@@ -215,7 +219,7 @@ class Checker {
     op_ = kNone;
     if (listed != held)
       fail(s.successor(0), "the operations list " + text(listed) + " successors, and the section holds " + text(held),
-           "equal numbers");
+           std::string("equal numbers") + kOtherVersion);
   }
 
   // The number of dependencies of each operation, and the roots.
