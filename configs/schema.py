@@ -151,7 +151,7 @@ class Evaluation:
     study: str = MISSING
     policies: list[Any] = MISSING
     reference: str | None = MISSING
-    patterns: list[Any] = MISSING
+    patterns: list[Any] | None = MISSING
     loads: list[float] = MISSING
     traffic: dict[str, Any] = field(default_factory=dict)
     workloads: list[Any] = MISSING

@@ -62,6 +62,7 @@ def play(
         `offered_load` (flits per terminal per flit time) and `hops_mean`. With a workload, of the whole run:
         `packet_latency_mean_ns`, `packet_latency_p99_ns`, `hops_mean`, and for each job `comm_time_ns@<job>`, the mean
         communication time of its ranks, and `slowdown@<job>`, this time divided by its time alone with the same policy.
+        A warning names windows in which the network was saturated or had not settled.
 
     Raises:
         ConfigError: a keyword is unknown, the world or the routing cannot be built, or a window is given with a

@@ -40,6 +40,7 @@ from .terminal.tables import console
 
 COMMAND = "flitgym-evaluate"
 NAME = "evaluation"  # of the files
+_PATTERNS = ("uniform", "adversarial")  # without patterns and workloads
 # Keys of a single run, and the lists that replace them here.
 _LISTS = {"routing": "policies", "traffic": "patterns", "workload": "workloads", "seed": "seeds"}
 
@@ -120,8 +121,10 @@ def _write(
 def _players(given: Mapping[str, Any]) -> tuple[list[Policy], list[Scenario], str]:
     """The policies, the scenarios and the name of the reference, all checked."""
     policies = policies_of(given["policies"])
-    patterns = scenarios_of("pattern", given["patterns"], given["traffic"])
-    scenarios = patterns + scenarios_of("workload", given["workloads"], given["workload"])
+    workloads = scenarios_of("workload", given["workloads"], given["workload"])
+    entries = given["patterns"] if given["patterns"] is not None else [] if workloads else _PATTERNS
+    patterns = scenarios_of("pattern", entries, given["traffic"])
+    scenarios = patterns + workloads
     if not policies:
         raise CommandError("policies: give at least one, policies=[minimal]")
     if not scenarios:

@@ -93,8 +93,8 @@ FIELDS: list[tuple[str, str]] = [
     ),
     (
         "warnings",
-        "warnings by kind, such as `cold_table` (early measurement of a learning routing) or `drift` (the halves of "
-        "the window differ by more than a tenth)",
+        "warnings by kind, such as `cold_table` (early measurement of a learning routing), `saturated` or `drift` (the "
+        "latency had not settled)",
     ),
     ("files", "the other files of the run, by kind"),
     ("checksum", "checksum of the result"),

@@ -1,6 +1,7 @@
 """The common parts of `flitgym-evaluate` and `flitgym-regret`: both run policies over scenarios and seeds."""
 
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -164,8 +165,14 @@ def write_study(
     write_csv(table, numbers)
     styles = distinct_styles({policy.name: policy.routing for policy in policies})
     images = save_figure(draw(styles), directory / name, salt=name)
+    page = markdown(images[0].name)
+    before = text.read_text().splitlines()[2:3] if text.is_file() else []
+    if before and before != page.splitlines()[2:3]:
+        print(
+            f"{text} and its tables were those of: {before[0].strip()}; another study=... keeps both", file=sys.stderr
+        )
     with atomic_path(text) as temporary:
-        temporary.write_text(markdown(images[0].name))
+        temporary.write_text(page)
     return [directory / ROWS_FILE, table, text, *images]
 
 

@@ -146,6 +146,6 @@ def _any_missing(cells: Sequence[Cell]) -> bool:
 
 def _footnote() -> str:
     return (
-        f"{MISSING} means that every run failed or measured nothing. {_FEWER} marks a mean over fewer seeds, because "
-        "the other runs failed or measured nothing."
+        f"{MISSING} means that no run has finished with a value. {_FEWER} marks a mean over fewer seeds, because the "
+        "other runs have not finished, failed or measured nothing."
     )

@@ -67,8 +67,9 @@ def _line(key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], confiden
     rows = distinct(rows)
     carried, refused = ([float(row[name]) for row in rows] for name in ("saturation_load", "refused_load"))
     below, above = (mean_interval(loads, confidence) for loads in (carried, refused))
-    # A single seed has no interval over seeds, but its bracket.
-    low, high = (below.low, above.high) if len(rows) > 1 else (carried[0], refused[0])
+    # A single seed, or seeds with the same bracket, have no interval over seeds, but this bracket.
+    low = carried[0] if np.isnan(below.low) else below.low
+    high = refused[0] if np.isnan(above.high) else above.high
     accepted = [row["saturation_accepted"] for row in rows if row["saturation_accepted"] is not None]
     return Line(
         *key, len(rows), Interval(below.value, low, high), float(np.mean(accepted)) if accepted else np.nan,

@@ -48,6 +48,8 @@ def finish(
         CoreError: no decision received a reward.
         OSError: a file cannot be written.
     """
+    import torch
+
     from ...agents.policy.file import save_policy
 
     rows = read_progress(directory / PROGRESS_FILE)
@@ -83,6 +85,8 @@ def finish(
         "baselines": baselines,
         "training_hash": identity,
         "version": __version__,
+        "torch": torch.__version__,  # it and the instructions change the last bits of sums, and so the policy
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "config": plain,
     }
     write_json(directory / TRAINING_FILE, result)  # last, because it marks a complete training

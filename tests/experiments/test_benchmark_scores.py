@@ -116,6 +116,24 @@ def test_a_task_is_scored_with_the_seeds_of_the_reference() -> None:
     assert "‡" not in standing(summarise(whole, [task("a")], {"reference": True}, BOOTSTRAP))
 
 
+def test_copies_count_once() -> None:
+    """The reference and `best` repeat seed 1 bit by bit. `random` differs, so its pairs with the reference do, too."""
+    values = {"reference": [400.0, 400.0], "best": [100.0, 100.0], "random": [200.0, 100.0]}
+    every = found({("a", policy): own for policy, own in values.items()})
+    states = {key: f"{key[1]} {numbers['latency_mean_ns']}" for key, numbers in every.items()}
+    made = cells_of([task()], every, list(values), {task().id: "reference"}, every, SEEDS, states)
+    scores = {cell.policy: cell.scores for cell in made}
+    assert np.isnan(scores["best"]).tolist() == [False, True]
+    assert scores["random"] == pytest.approx([0.5, 1])
+    assert [(cell.copies, cell.missing, cell.unscored) for cell in made] == [(1, 0, 0), (1, 0, 0), (0, 0, 0)]
+    best, random = (
+        summarise([cell], [task()], {cell.policy: True}, BOOTSTRAP)[0].by_set["held_out"] for cell in made[1:]
+    )
+    assert best.value == 1
+    assert np.isnan(best.low)
+    assert random.low < random.value == 0.75 < random.high
+
+
 def test_a_policy_that_accepts_nothing_gets_the_lowest_score() -> None:
     nothing, some = np.array([0.0, 0.0]), np.array([0.2, 0.2])
     assert advantage(nothing, some, True) == pytest.approx([-math.log(MOST_AHEAD)] * 2)

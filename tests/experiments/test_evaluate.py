@@ -12,7 +12,7 @@ from conftest import Command
 from flitgym.configs import CONFIG_DIR, compose, config_hash
 from flitgym.experiments.evaluate import evaluate
 from flitgym.experiments.evaluation.figure import draw
-from flitgym.experiments.evaluation.plan import Scenario, plan, policies_of, refused, routing_of, scenarios_of
+from flitgym.experiments.evaluation.plan import Scenario, Trial, plan, policies_of, refused, routing_of, scenarios_of
 from flitgym.experiments.evaluation.study import Study, section_of
 from flitgym.experiments.evaluation.summary import Cell, summarise, tidy
 from flitgym.experiments.evaluation.text import About, heads, markdown
@@ -304,7 +304,24 @@ def test_an_evaluation(command: Command, tmp_path: Path) -> None:
     again = command("evaluate", *arguments, "seeds=[1,2,3]", "reference=eager")
     assert again.returncode == 0, again.stderr
     assert "18 runs, 12 finished before" in again.stderr
+    assert "evaluation.md and its tables were those of: flitgym-evaluate" in again.stderr
     assert {line["ratio"] for line in table(folder) if line["policy"] == "eager" and float(line["mean"])} == {"1.0"}
+
+
+def test_workloads_alone_run_no_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[str] = []
+
+    def stop(trials: Sequence[Trial], *_: Any) -> Any:
+        planned.extend(dict.fromkeys(trial.scenario.name for trial in trials))
+        raise CommandError("planned")
+
+    monkeypatch.setattr("flitgym.experiments.evaluate.play", stop)
+    for words in (["workloads=[pair]"], [], ["workloads=[pair]", "patterns=[uniform]"]):
+        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
+            config = hydra_compose("evaluate", overrides=["policies=[minimal]", "loads=[0.1]", *words])
+        with pytest.raises(CommandError, match="planned"):
+            evaluate(config, Study(tmp_path, [], "flitgym-evaluate"))
+    assert planned == ["pair", "uniform", "adversarial", "uniform", "pair"]
 
 
 def test_one_seed_has_no_interval_and_a_note(command: Command, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The report of a sweep of traffic: figure first, then curves and a comparison of runs, without empty sections."""
+"""The report of a sweep of traffic: curves and a comparison of runs, without empty sections."""
 
 import copy
 import html
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from flitgym.configs import compose
 from flitgym.experiments.conclusion.conclude import conclude
+from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.report import write_report
 from flitgym.experiments.report.headline import compared
 from flitgym.experiments.report.loads import curves
@@ -94,11 +95,11 @@ def page(study: Path) -> Page:
     return Page((study / "report.html").read_text())
 
 
-def test_the_figure_comes_first_and_nothing_is_empty(page: Page) -> None:
-    assert list(page.sections) == ["figures", "loads", "overview", "provenance"]
+def test_the_curves_come_first_and_once_and_nothing_is_empty(page: Page) -> None:
+    assert list(page.sections) == ["loads", "overview", "provenance"]  # sweep.png has the same curves
     assert page.links == list(page.sections)
     assert not OF_JOBS & page.ids
-    assert page.controls == {"figures": [], "loads": [], "overview": ["headline-filter"], "provenance": []}
+    assert page.controls == {"loads": [], "overview": ["headline-filter"], "provenance": []}
     assert page.headings == [
         "Run",
         "Routing",
@@ -137,10 +138,18 @@ def test_the_curves_are_the_means_of_the_results(runs: list[tuple[dict[str, Any]
                 own = [result for result, folder in runs if folder.name.startswith(f"{routing}_{point['x']}_")]
                 values = [result[key] for result in own]
                 assert point["mean"] == pytest.approx(sum(values) / 2)
-                assert (point["low"], point["high"]) == pytest.approx((min(values), max(values)))
+                _, low, high = mean_interval(values)
+                assert (point["low"], point["high"]) == ((low, high) if values[0] != values[1] else (None, None))
                 assert [runs[i][0] for i in point["runs"]] == own
                 assert point["saturated"] == is_saturated(own)
     assert any(point["saturated"] for point in accepted["lines"][0]["points"])
+
+
+def test_a_run_that_shows_how_a_network_settles_belongs_to_no_load(runs: list[tuple[dict[str, Any], Path]]) -> None:
+    settling = copy.deepcopy(runs)
+    for result, _ in settling:
+        result["config"]["run"] |= {"warmup_ns": 0, "series_interval_ns": 5000}
+    assert curves(settling) == []
 
 
 def test_runs_are_compared_by_the_keys_that_differ(runs: list[tuple[dict[str, Any], Path]]) -> None:
