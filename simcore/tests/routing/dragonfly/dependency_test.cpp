@@ -13,24 +13,27 @@ namespace {
 
 struct Small {
   Section topology;
-  u32 turns;  // sequence numbers that differ by this use the same parallel links
+  u32 turns;  // packets with this many sequence numbers take all minimal paths
 };
 std::vector<Small> dragonflies() {
-  return {{dragonfly_section(1, 3, 1, 4), 1},
-          {dragonfly_section(1, 2, 1, 3), 1},
-          {dragonfly_section(1, 4, 1, 3), 2},
-          {dragonfly_section(1, 2, 2, 4), 1},
-          {dragonfly_section(2, 3, 1, 3), 1}};
+  std::vector<Small> all = {{dragonfly_section(1, 3, 1, 4), 1},
+                            {dragonfly_section(1, 2, 1, 3), 1},
+                            {dragonfly_section(1, 4, 1, 3, {{"minimal_paths", "balanced"}}), 16},
+                            {dragonfly_section(1, 2, 2, 4), 1},
+                            {dragonfly_section(2, 3, 1, 3), 1}};
+  for (const std::string arrangement : {"absolute", "relative", "palmtree", "random", "even"})
+    all.push_back({dragonfly_section(1, 4, 1, 3, {{"arrangement", arrangement}}), 16});
+  return all;
 }
 
 enum class Queues { kNone, kRouter, kGroup };  // the queues that a routing looks at
 
 // A packet decides at its source, and under PAR again at the second router. There each queue is full in turn. All draws
 // miss one of 6 routers with probability (5/6)^96 = 2e-8, and one of 2 groups with 2^-32 = 2e-10.
-Options by_queues(u32 turns, Queues queues, bool by_router) {
-  const Options decided = chosen(1, turns, idle),
-                undecided = chosen(
-                    by_router ? 96 : 32, turns, [=](Lone& x, const Node& node, const std::function<void()>& ask) {
+Options by_queues(Queues queues, bool by_router) {
+  const Options decided = chosen(24, 1, idle),
+                undecided =
+                    chosen(by_router ? 96 : 32, 1, [=](Lone& x, const Node& node, const std::function<void()>& ask) {
                       if (queues == Queues::kNone) return ask();
                       const Dragonfly& df = as_dragonfly(x.net);
                       std::vector<u32> routers = {node.at.router};
@@ -67,7 +70,7 @@ constexpr TwoLegs kTwoLegs[] = {
 TEST(minimal_on_dragonfly_is_free_of_deadlock) {
   for (const auto& [topology, turns] : dragonflies()) {
     Lone x = lone(topology, {"minimal", {}});
-    const Edges edges = explore(x, chosen(1, turns, idle), [](const Node&, const std::vector<Option>&) {}, turns);
+    const Edges edges = explore(x, chosen(24, 1, idle));
     CHECK(acyclic(edges));
     if (x.net.routers == 12 && x.net.radix == 4) CHECK_EQ(edge_count(edges), 48u);
   }
@@ -81,9 +84,8 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
       const Dragonfly& df = as_dragonfly(x.net);
       const std::string name = std::string(c.routing) + " " + x.net.fingerprint;
       u32 again = 0;
-      const Edges edges = explore(
-          x, by_queues(turns, c.queues, c.by_router),
-          [&](const Node& node, const std::vector<Option>& options) {
+      const Edges edges =
+          explore(x, by_queues(c.queues, c.by_router), [&](const Node& node, const std::vector<Option>& options) {
             const u32 from = df.group(x.net.terminal_router[node.packet.source]),
                       to = df.group(x.net.terminal_router[node.packet.destination]);
             std::set<u32> middles;
@@ -100,8 +102,7 @@ TEST(two_legs_on_dragonfly_are_free_of_deadlock) {
               CHECK_FOR(minimal && middles.size() == 1, name);
               again++;
             }
-          },
-          turns);
+          });
       CHECK_FOR(acyclic(edges), name);
       CHECK((again > 0) == c.decides_twice);
     }
@@ -113,23 +114,23 @@ TEST(q_adaptive_on_dragonfly_is_free_of_deadlock) {
     Lone x = lone(topology, {"q_adaptive", {{"epsilon", 0.5}, {"q_thld1", 0.0}, {"q_thld2", -10.0}}});
     const Dragonfly& df = as_dragonfly(x.net);
     u32 longest = 0;
-    const Edges edges = explore(
-        x, learned(turns),
-        [&](const Node& node, const std::vector<Option>& options) {
-          longest = std::max(longest, u32{node.packet.hops});
-          const u32 to = x.net.terminal_router[node.packet.destination];
-          const PortKind came_by = x.net.channels[x.net.port(node.at.router, node.at.in_port)].kind;
-          Packet packet = node.packet;
-          const bool at_source = came_by == PortKind::kTerminal,
-                     between = came_by == PortKind::kGlobal && node.packet.hops == 1 &&
-                               !df.is_global(df.own_minimal_port(x.net, node.at.router, packet));
-          const bool asked = df.group(node.at.router) != df.group(to) && (at_source || between);
-          u32 used = 0;
-          for (u32 port = df.p; port < x.net.radix; port++)
-            used += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
-          CHECK_EQ(ports_of(options).size(), asked ? used : 1u);
-        },
-        turns);
+    const Edges edges = explore(x, learned(), [&](const Node& node, const std::vector<Option>& options) {
+      longest = std::max(longest, u32{node.packet.hops});
+      const u32 to = x.net.terminal_router[node.packet.destination];
+      const PortKind came_by = x.net.channels[x.net.port(node.at.router, node.at.in_port)].kind;
+      Packet packet = node.packet;
+      std::set<u32> minimal;
+      for (u32 n = 0; n < 150; n++, packet.sequence++)  // the packets of learned()
+        minimal.insert(df.own_minimal_port(x.net, node.at.router, packet));
+      const bool at_source = came_by == PortKind::kTerminal,
+                 between = came_by == PortKind::kGlobal && node.packet.hops == 1 &&
+                           !std::ranges::all_of(minimal, [&](u32 port) { return df.is_global(port); });
+      const bool asked = df.group(node.at.router) != df.group(to) && (at_source || between);
+      u32 used = 0;
+      for (u32 port = df.p; port < x.net.radix; port++)
+        used += x.net.channels[x.net.port(node.at.router, port)].kind != PortKind::kUnused;
+      CHECK_EQ(ports_of(options).size(), asked ? used : minimal.size());
+    });
     CHECK_FOR(acyclic(edges), x.net.fingerprint);
     CHECK_EQ(longest, 5u);
   }
