@@ -25,6 +25,7 @@ from flitgym.simcore import (
     read_matrix_market,
 )
 from flitgym.simcore._files import read_plain, read_unpacked
+from flitgym.simcore.traces import find_reader
 
 HYPERX: dict[str, Any] = {"name": "hyperx", "widths": [3, 3], "terminals_per_router": 1}
 REFUSALS = (ConfigError, DamagedError)
@@ -106,6 +107,17 @@ def test_an_impossible_file_name_is_refused(reader: str) -> None:
     for name in ("\0", "a\0b"):
         with pytest.raises(REFUSALS, match=r"zero byte|null byte|null character"):
             READERS[reader](name)
+
+
+@pytest.mark.parametrize("read", [read_plain, read_unpacked, find_reader])
+def test_a_file_that_would_block_is_refused(read: Callable[[str], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    # Some files of the kernel, such as /proc/kmsg, are plain files whose read waits.
+    end, other = os.pipe2(os.O_NONBLOCK)
+    monkeypatch.setattr("flitgym.simcore._files.open_plain", lambda _: os.fdopen(os.dup(end), "rb"))
+    with pytest.raises(ConfigError, match=r"not a plain file|no trace format recognises"):
+        read("/proc/version")
+    os.close(end)
+    os.close(other)
 
 
 def test_commands_name_the_key_of_an_unreadable_file() -> None:

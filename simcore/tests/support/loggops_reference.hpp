@@ -9,7 +9,8 @@
 //   message  waits for the receiver's processor and incoming interface. It occupies them for
 //            o + s' max(O, G) and g + s'G. Both have the numbers that the send names, because the receive
 //            may not be known yet. Then the message meets the first posted receive, or is kept.
-//   receive  meets the first kept message, or is posted. It takes no time itself.
+//   receive  is due when its processor is free. Then it meets the first kept message, or is posted. It takes no time
+//            itself, even if the processor has been taken since.
 // Times of finish:
 //   calc, eager send (s <= S)  when the processor is free again
 //   receive                    when its message has left the processor
