@@ -15,7 +15,7 @@ from ..configs import compose, core_sections, explain
 from ..configs.policies import foreign_policy, require_policy_file, routing_of
 from ..simcore import ConfigError, CoreError, Simulation
 from .experience.seeds import episode_seed
-from .experience.world import World, refuse_stuck
+from .experience.world import World, refuse_stuck, window_cycles
 from .packet_batch import PacketBatch
 from .packet_options import Choose, world_of
 
@@ -85,9 +85,9 @@ def play(
                 run |= _slowdowns(made, seed, simulation, run, player, max_ns)
             runs.append(run)
             continue
-        advance(simulation.cycles(_WINDOW_NS if warmup_ns is None else warmup_ns))
+        advance(window_cycles(simulation, "warmup_ns", _WINDOW_NS if warmup_ns is None else warmup_ns))
         simulation.begin_window()
-        advance(simulation.cycles(_WINDOW_NS if measure_ns is None else measure_ns))
+        advance(window_cycles(simulation, "measure_ns", _WINDOW_NS if measure_ns is None else measure_ns))
         statistics = simulation.statistics()
         runs.append({name: statistics[name] for name in MEASURED})
     names = dict.fromkeys(name for run in runs for name in run)
