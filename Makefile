@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python test-lowest coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +147,15 @@ one-definition: ## check that no type of the core has two definitions (needs GCC
 test-python: dev ## run the Python tests
 	@echo "== pytest"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# TORCH_INDEX names another package index for torch, as above. The core and the packages go into build/lowest.
+LOWEST ?= tests/env tests/api tests/agents/test_networks.py tests/agents/test_policy_of_a_batch.py
+
+test-lowest: ## run tests with the lowest versions that pyproject.toml allows (needs uv): LOWEST="..." for some tests
+	@uv venv --quiet --clear --python 3.11 build/lowest
+	@uv pip install --quiet --python build/lowest --resolution lowest-direct --index-strategy unsafe-best-match \
+		$(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") --config-settings=build-dir=build/lowest-core '.[dev]'
+	@build/lowest/bin/python -m pytest -n $(JOBS) --dist loadfile $(LOWEST)
 
 coverage: venv ## measure how often the intervals of run=steady contain the long-run mean (docs/steady.md, minutes)
 	@cd tests/experiments && ../../$(BIN)/python steady_scenes.py

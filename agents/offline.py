@@ -80,6 +80,8 @@ class Agent:
         self.seam = world.simulation({**routing, "name": "policy"}, training_seed(seed)).seam()
         data = Dataset.load(config.dataset)
         self._check_features(data)
+        if not len(data):
+            raise ConfigError(f"agent.dataset: {config.dataset} has no rows; record it again with record.decisions")
         self.rows = {name: torch.from_numpy(data.rows[name]).to(device) for name in _COLUMNS}
         torch.manual_seed(seed)
         shape = (self.seam, config.hidden, config.network)

@@ -15,6 +15,7 @@ from .experience.chains import horizon_cycles
 from .experience.own_columns import OwnColumns
 from .experience.ring import Ring, Rows
 from .experience.seeds import Episodes
+from .experience.world import check_number
 from .packet_options import PacketOptions, check_room
 
 _OBSERVATIONS = ("observation", "next_observation")
@@ -89,10 +90,8 @@ class PacketBatch:
         for key in keywords:
             if key not in self.KEYWORDS:
                 raise ConfigError(unknown(type(self).__name__, key, self.KEYWORDS, "keyword"))
-        if num_envs < 1:
-            raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
-        if threads < 0:
-            raise ConfigError(f"threads: {threads}; it is 0 (one per core) or more")
+        check_number("num_envs", num_envs, 1, whole=True)
+        check_number("threads", threads, whole=True)
         self.num_envs, self.threads = num_envs, threads
         self.options = PacketOptions.read(keywords, type(self).__name__)
         self._parts = self.options.parts()

@@ -12,7 +12,7 @@ from ..simcore import ConfigError, CoreError, Simulation, SimulationBatch
 from .experience.block_rows import BlockRows
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import EPISODE_NS, episode_cycles, refuse_stuck
+from .experience.world import EPISODE_NS, episode_cycles, refuse_stuck, window_cycles
 from .packet_options import TOLLED_EPISODE_NS, PacketOptions
 
 # Cycles that a run without decisions may take at once; short enough to notice the end of a workload.
@@ -152,7 +152,7 @@ class PacketNetwork:
         self._over = False
         self._decided = 0
         self.invalid_actions = 0
-        warmup = self.simulation.cycles(options.warmup_ns)
+        warmup = window_cycles(self.simulation, "warmup_ns", options.warmup_ns)
         # Neighbours need some time to learn the lost times of which the tolled delay consists.
         usual_ns = TOLLED_EPISODE_NS if self._tolled else EPISODE_NS
         self._end = warmup + episode_cycles(self.simulation, options.episode_ns, usual_ns)

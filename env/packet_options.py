@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation, available_memory
 from .experience.blocks import Parts
-from .experience.world import World
+from .experience.world import World, check_number
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.integer[Any]]]
 """A rule that maps observations [n, width] and masks [n, slots] to n slots.
@@ -119,12 +119,11 @@ class PacketOptions:
                 raise ConfigError(unknown(key, str(getattr(self, key)), valid, "value"))
         if not callable(self.background) and self.background not in _BACKGROUNDS:
             raise ConfigError(unknown("background", str(self.background), _BACKGROUNDS, "value") + ", or a rule")
-        endless = self.episode_ns is None or self.episode_ns > 0
-        if not endless or self.episode_decisions < 0 or self.warmup_ns < 0 or self.record < 1:
-            raise ConfigError(
-                f"episode_ns ({self.episode_ns}) and record ({self.record}) must be above 0, episode_decisions "
-                f"({self.episode_decisions}) and warmup_ns ({self.warmup_ns}) at least 0"
-            )
+        if self.episode_ns is not None:
+            check_number("episode_ns", self.episode_ns, 1)
+        check_number("warmup_ns", self.warmup_ns)
+        check_number("record", self.record, 1, whole=True)
+        check_number("episode_decisions", self.episode_decisions, whole=True)
         self.parts()
 
     @classmethod
@@ -168,8 +167,6 @@ def world_of(
     Raises:
         ConfigError: the keywords contradict each other, or the world does not exist.
     """
-    if isinstance(overrides, str):
-        raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
     if world is not None and overrides is not None:
         raise ConfigError("world and overrides both describe the network; give one of them")
     if isinstance(world, World):
@@ -220,6 +217,8 @@ def check_options(options: Mapping[str, Any] | None, valid: Sequence[str] = ()) 
     Raises:
         ConfigError: names the option and the valid ones.
     """
+    if not isinstance(options, Mapping | None):
+        raise ConfigError(f"reset(): options is {options!r}; it takes a mapping")
     for key in options or ():
         if not valid:
             raise ConfigError(f"reset(): unknown option '{key}'; it takes none")

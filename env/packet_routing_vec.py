@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation
 from .experience.bounds import bounds_of
+from .experience.world import check_number
 from .packet_network import PacketNetwork
 from .packet_options import PacketKeywords, PacketOptions, check_options, check_room
 
@@ -66,8 +67,7 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self.options = PacketOptions.read(keywords, type(self).__name__)
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(unknown("render_mode", str(render_mode), self.metadata["render_modes"], "mode"))
-        if num_envs < 1:
-            raise ConfigError(f"num_envs: {num_envs}; there must be at least one network")
+        check_number("num_envs", num_envs, 1, whole=True)
         modes = [mode.value for mode in AutoresetMode]
         if not isinstance(autoreset_mode, AutoresetMode) and autoreset_mode not in modes:
             raise ConfigError(unknown("autoreset_mode", str(autoreset_mode), modes, "mode"))

@@ -16,7 +16,7 @@ from ..configs.policies import foreign_policy, require_policy_file, routing_of
 from ..simcore import ConfigError, CoreError, Simulation
 from ..simcore._window import cautions_of, measure_window
 from .experience.seeds import episode_seed
-from .experience.world import World, refuse_stuck
+from .experience.world import World, refuse_stuck, window_cycles
 from .packet_batch import PacketBatch
 from .packet_options import Choose, world_of
 
@@ -88,10 +88,9 @@ def play(
                 run |= _slowdowns(made, seed, simulation, run, player, max_ns)
             runs.append(run)
             continue
-        advance(simulation.cycles(_WINDOW_NS if warmup_ns is None else warmup_ns))
-        window = measure_window(
-            simulation, simulation.cycles(_WINDOW_NS if measure_ns is None else measure_ns), advance
-        )
+        advance(window_cycles(simulation, "warmup_ns", _WINDOW_NS if warmup_ns is None else warmup_ns))
+        measured = window_cycles(simulation, "measure_ns", _WINDOW_NS if measure_ns is None else measure_ns)
+        window = measure_window(simulation, measured, advance)
         statistics = simulation.statistics()
         runs.append({name: statistics[name] for name in MEASURED})
         cautions.append(cautions_of({**statistics, **window}))

@@ -23,7 +23,7 @@ from ..simcore import ConfigError
 from .experience.bounds import seen
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import episode_cycles, refuse_stuck
+from .experience.world import check_number, episode_cycles, refuse_stuck
 from .packet_options import world_of
 from .rllib_runner import spaces_of
 
@@ -64,6 +64,8 @@ class RoutersEnv(MultiAgentEnv):
                 raise ConfigError(unknown(type(self).__name__, key, _KEYS, "key"))
         self.world = world_of(config.get("world"), config.get("overrides"), config.get("vary"))
         self.episode_ns: float | None = config.get("episode_ns")
+        if self.episode_ns is not None:
+            check_number("episode_ns", self.episode_ns, 1)
         self.routing = {"name": "agent", "record": 1 << 14, **config.get("seam", {})}
         self.episodes = Episodes(int(config.get("seed", 0)))
         self.simulation = self.world.simulation(self.routing, 0)  # gives the sizes of the spaces

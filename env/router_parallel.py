@@ -14,7 +14,7 @@ from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation, registered
 from .experience.ring import Ring
 from .experience.seeds import Episodes
-from .experience.world import World, refuse_stuck
+from .experience.world import World, check_number, refuse_stuck, window_cycles
 
 try:
     from pettingzoo import ParallelEnv
@@ -98,18 +98,15 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
             raise ConfigError(f"render_mode: '{render_mode}'; there are no render modes, use None")
         self.render_mode = None
         self.world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
-        self.interval_ns = float(keywords.get("interval_ns", 1_000.0))
+        self.interval_ns = keywords.get("interval_ns", 1_000.0)
         self.intervals = keywords.get("intervals")
-        self.bias_flits = float(keywords.get("bias_flits", 64.0))
+        self.bias_flits = keywords.get("bias_flits", 64.0)
         self.reward = keywords.get("reward", "team")
         if self.reward not in _REWARDS:
             raise ConfigError(unknown("reward", self.reward, _REWARDS, "value"))
-        endless = self.intervals is None or self.intervals > 0
-        if not (self.interval_ns > 0 and endless and 0 < self.bias_flits < np.inf):
-            raise ConfigError(
-                f"interval_ns ({self.interval_ns}), intervals ({self.intervals}) and bias_flits ({self.bias_flits}) "
-                "must be above 0"
-            )
+        if self.intervals is not None:
+            check_number("intervals", self.intervals, 1, whole=True)
+        check_number("bias_flits", self.bias_flits)
         self._routing = {
             "name": "biased",
             "slots": keywords.get("slots", 8),
@@ -124,6 +121,7 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
         # The networks of all episodes have the same sizes.
         self._draw(0)
+        window_cycles(self.simulation, "interval_ns", self.interval_ns, least=1)
         self.possible_agents = [f"router_{k}" for k in range(self._routers)]
         self.agents: list[str] = []
         self._ports, regions = self._span, self.table.shape[1]

@@ -88,7 +88,9 @@ class Sb3PacketRouting(VecEnv):
 
     def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
         """An attribute, once per network."""
-        value = None if attr_name == "render_mode" else getattr(self.networks, attr_name)
+        # The spaces of `networks` are those of all networks together.
+        owner = self if attr_name in ("render_mode", "observation_space", "action_space") else self.networks
+        value = getattr(owner, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:

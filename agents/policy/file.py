@@ -103,7 +103,7 @@ def save_policy(
 
 def save_batch_policy(
     path: str | os.PathLike[str],
-    batch: PacketBatch,
+    batch: PacketBatch | Any,
     model: Iterable[Any] | Pairs,
     *,
     network: str = "slots",
@@ -111,16 +111,17 @@ def save_batch_policy(
     activation: str | None = None,
     provenance: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a policy that was trained on a `PacketBatch`, so that the core plays it (`routing=policy`).
+    """Write a policy of a `PacketBatch` or an environment, so that the core plays it (`routing=policy`).
 
     Args:
         path: `*.safetensors`.
-        batch: gives observation, slots, relation, decisions and topology; `reset()` was called.
+        batch: gives observation, slots, relation, decisions and topology. A `PacketBatch` after `reset()`, an
+            environment of packets from Gymnasium, also in wrappers, or an `Sb3PacketRouting`.
         model: a `torch.nn.Sequential` of `Linear` and one kind of `ReLU` or `Tanh`, or weights and biases as for
             `save_policy`.
         network: `slots`: the model maps the general features and those of a slot to the score of the slot; `flat`: it
             maps the whole observation to the scores of all slots.
-        topology: see `save_policy`; None: that of the batch's first network.
+        topology: see `save_policy`; None: that of the first network of the batch's world.
         activation: only with weights and biases; None: `relu`.
         provenance: see `save_policy`.
 
@@ -132,7 +133,9 @@ def save_batch_policy(
     layers, found = _layers_of(model)
     if found is not None and activation not in (None, found):
         raise ConfigError(f"save_batch_policy(): activation={activation}, but the model has {found}")
-    seam, options = batch.seam, batch.options
+    environment = getattr(batch, "unwrapped", batch)
+    environment = getattr(environment, "networks", environment)  # of an Sb3PacketRouting
+    seam, options = environment.seam, environment.options
     if options.parts().observations:
         raise ConfigError(
             f"save_batch_policy(): the observation '{options.observation}' has blocks from Python, which the core does "
@@ -155,7 +158,7 @@ def save_batch_policy(
         network=network,
         slots=slots,
         observation=options.observation,
-        topology=topology or str(batch.simulations[0].facts()["topology"]),
+        topology=topology or str(options.world.simulation(options.routing(), 0).facts()["topology"]),
         relation=options.relation,
         slots_by=options.slots_by,
         activation=found or activation or "relu",

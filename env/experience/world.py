@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ class World:
     vary: Mapping[str, Sequence[Any] | Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, given in (("world", self.sections), ("vary", self.vary)):
+            if not isinstance(given, Mapping):
+                raise ConfigError(f"{name}: takes a mapping, not {given!r}")
         for section in self.sections:
             if section not in _SECTIONS:
                 raise ConfigError(unknown("World", section, _SECTIONS, "section"))
@@ -67,7 +71,11 @@ class World:
         Raises:
             ConfigError: an override does not exist, or does not belong to a world.
         """
+        if isinstance(overrides, str) or not isinstance(overrides, Sequence):
+            raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
         for override in overrides:
+            if not isinstance(override, str):
+                raise ConfigError(f"overrides: {override!r} is not text such as 'traffic.load=0.3'")
             section = override.lstrip("+~").split("=", 1)[0].split(".", 1)[0].split("@", 1)[0]
             if section not in _SECTIONS:
                 raise ConfigError(
@@ -136,6 +144,28 @@ def episode_cycles(simulation: Simulation, episode_ns: float | None, usual_ns: f
     return max(simulation.cycles(usual_ns if episode_ns is None else episode_ns), 1)
 
 
+def check_number(key: str, value: Any, least: float = 0, most: float = 1e12, whole: bool = False) -> None:
+    """Refuse a value of a key that is not a number, not an integer if it must be `whole`, or out of bounds.
+
+    Raises:
+        ConfigError: names key, value and bounds.
+    """
+    kind = Integral if whole else Real
+    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
+        noun = "an integer" if whole else "a number"
+        raise ConfigError(f"{key}: {value!r} is not {noun} within {least:g} .. {most:g}")
+
+
+def window_cycles(simulation: Simulation, key: str, ns: Any, least: float = 0) -> int:
+    """A user's time in cycles.
+
+    Raises:
+        ConfigError: it is not a number from `least` to the end of simulated time.
+    """
+    check_number(key, ns, least, simulation.facts()["end_of_time_cycles"] * simulation.cycle_ns)
+    return simulation.cycles(ns)
+
+
 def refuse_stuck(simulation: Simulation) -> None:
     """Refuse to run a workload that cannot continue.
 
@@ -189,16 +219,11 @@ class Mixture:
                 if key not in _MEMBER:
                     raise ConfigError(unknown(f"worlds.{name}", key, _MEMBER, "key"))
             share, length = member.get("share", 1), member.get("episode_ns")
-            if isinstance(share, bool) or not isinstance(share, int) or not 0 <= share <= 64:
-                raise ConfigError(f"worlds.{name}.share: {share} is not an integer from 0 to 64")
-            number = isinstance(length, int | float) and not isinstance(length, bool)
-            if length is not None and not (number and 1 <= length <= 1e12):
-                raise ConfigError(f"worlds.{name}.episode_ns: {length} is not a number within 1 .. 1e12")
-            overrides = member.get("overrides") or []
-            if isinstance(overrides, str):
-                raise ConfigError(f"worlds.{name}.overrides: takes a list, e.g. ['{overrides}']")
+            check_number(f"worlds.{name}.share", share, most=64, whole=True)
+            if length is not None:
+                check_number(f"worlds.{name}.episode_ns", length, 1)
             try:
-                world = World.composed(list(overrides), member.get("vary"))
+                world = World.composed(member.get("overrides") or [], member.get("vary"))
             except ConfigError as error:
                 raise ConfigError(f"worlds.{name}: {error}") from error
             worlds += [world] * share

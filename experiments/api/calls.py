@@ -29,6 +29,7 @@ from .matrices import is_matrix, stored
 from .result import Result
 from .runs import Runs
 
+_MOST_SEEDS = 1_000_000
 _TABLES = ("series", "channels")  # kept in memory if a run leaves no files
 
 
@@ -125,9 +126,13 @@ def sweep(
     if seeds is not None:
         if "seed" in axes:
             raise ConfigError(f"seeds: {seeds} and seed={values['seed']}; give one of them")
-        if isinstance(seeds, int) and seeds < 1:
-            raise ConfigError(f"seeds: {seeds} is less than 1; it is the number of seeds, or a list of them")
-        axes["seed"] = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
+        if not isinstance(seeds, Iterable):
+            if not isinstance(seeds, int) or not 1 <= seeds <= _MOST_SEEDS:
+                raise ConfigError(f"seeds: {seeds} is not a list of seeds, or their number within 1 .. {_MOST_SEEDS}")
+            seeds = range(1, seeds + 1)
+        axes["seed"] = list(seeds)
+    if workers is not None and workers < 1:
+        raise ConfigError(f"workers: {workers} is less than 1; None = one per core")
     for key, several in axes.items():
         if not several:
             raise ConfigError(f"{key}: the list is empty; give at least one value")

@@ -48,7 +48,7 @@ def has_bars() -> bool:
     """Whether progress bars can be shown: on a terminal, or in a notebook with the widgets that Rich needs."""
     if _quiet.get():
         return False
-    return sys.stderr.isatty() or (in_notebook() and find_spec("ipywidgets") is not None)
+    return (sys.stderr is not None and sys.stderr.isatty()) or (in_notebook() and find_spec("ipywidgets") is not None)
 
 
 def in_notebook() -> bool:

@@ -75,6 +75,12 @@ def test_conservative_q_learns_the_better_action_from_random_ones(of_par: Datase
     assert taken(best, choices(made, data.rows)).mean() > 0.9
 
 
+def test_a_recording_without_rows_is_refused(of_par: Dataset, path: Path) -> None:
+    Dataset({name: column[:0] for name, column in of_par.rows.items()}, of_par.about).save(path)
+    with pytest.raises(ConfigError, match=r"agent\.dataset: .*transitions.parquet has no rows"):
+        agent(path)
+
+
 def test_imitation_repeats_the_recorded_action(of_par: Dataset, path: Path) -> None:
     best, data = solved(of_par, path)
     Dataset({**data.rows, "action": best.argmax(axis=1)}, data.about).save(path)

@@ -175,7 +175,9 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
         ({"routing": ["minimal", "ugal"], "run.measure_ns": 0}, r"run\.measure_ns: 0 ns is shorter"),
         ({"routing": ["pra"]}, "routing: unknown name 'pra'; did you mean 'par'"),
         ({"routing": []}, "routing: the list is empty"),
-        ({"seeds": 0}, "seeds: 0 is less than 1"),
+        ({"seeds": 0}, "seeds: 0 is not a list of seeds, or their number within 1"),
+        ({"seeds": 10**12}, "seeds: 1000000000000 is not a list of seeds, or their number within 1"),
+        ({"workers": 0}, "workers: 0 is less than 1"),
         ({"plot.format": [["gif"]]}, r"plot\.format: unknown format 'gif'"),
         ({"study": "a/b"}, "study: 'a/b' is a path"),
         ({"traffic.load": [0.1, "x"]}, r"traffic\.load: 'x' is not a number"),
@@ -186,6 +188,12 @@ def test_bad_values_are_refused_before_the_first_run(values: dict[str, Any], mes
     with pytest.raises(flitgym.ConfigError, match=message):
         flitgym.sweep(words(), results=tmp_path, progress=False, **values)
     assert not list(tmp_path.rglob("result.json"))
+
+
+def test_services_have_neither_stdout_nor_stderr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert len(flitgym.sweep(words(), results=tmp_path, seeds=2)) == 2
 
 
 def test_progress_shows_the_number_of_runs(

@@ -88,8 +88,9 @@ def test_seeds_of_their_own() -> None:
     assert env.step([0, 0, 7])[4]["invalid_actions"].tolist() == [0, 0, 1]
     with pytest.raises(ConfigError, match=r"shape \(2,\); give whole numbers of shape \(3,\)"):
         env.step([0, 0])
-    with pytest.raises(ConfigError, match="there must be at least one"):
-        PacketRoutingVecEnv(0)
+    for few in (0, 1.5):
+        with pytest.raises(ConfigError, match=f"num_envs: {few} is not an integer within 1"):
+            PacketRoutingVecEnv(few)
     with pytest.raises(ConfigError, match="did you mean 'slots'"):
         PacketRoutingVecEnv(2, slot=3)
 
@@ -188,3 +189,5 @@ def test_options_and_modes_that_do_not_exist() -> None:
     with pytest.raises(ConfigError, match="unknown option 'seed'; it takes none"):
         PacketRoutingEnv(world=TRIANGLE).reset(options={"seed": 1})
     PacketRoutingEnv(world=TRIANGLE).reset(options={})
+    with pytest.raises(ConfigError, match="options is 5; it takes a mapping"):
+        PacketRoutingEnv(world=TRIANGLE).reset(options=5)

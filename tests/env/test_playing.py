@@ -85,5 +85,7 @@ def test_slowdown_is_the_time_together_over_the_time_alone() -> None:
 def test_jobs_have_no_window_and_must_end() -> None:
     with pytest.raises(ConfigError, match="a workload has no window"):
         play("minimal", world=JOBS, warmup_ns=100)
+    with pytest.raises(ConfigError, match=r"warmup_ns: 1000000000000\.0 is not a number within 0"):
+        play("minimal", world=TRIANGLE, warmup_ns=1e12)  # beyond the end of simulated time
     with pytest.raises(CoreError, match="not done after max_ns=100"):
         play("minimal", world=JOBS, max_ns=100)

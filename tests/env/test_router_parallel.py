@@ -209,7 +209,8 @@ def test_episodes_end() -> None:
     [
         ({"intervals_ns": 5}, "did you mean 'interval_ns'"),
         ({"reward": "teem"}, "did you mean 'team'"),
-        ({"intervals": 0}, "above 0"),
+        ({"intervals": 0}, "intervals: 0 is not an integer within 1"),
+        ({"interval_ns": 1e30}, "interval_ns: 1e[+]30 is not a number within 1 .. .*e[+]09"),
         ({"render_mode": "human"}, "there are no render modes"),
         ({"decisions": "sauce"}, "did you mean 'source'"),
         ({"decisions": "source", "relation": "omni_war"}, "routing.biased.decisions: source has no effect"),

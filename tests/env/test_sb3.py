@@ -66,6 +66,8 @@ def test_single_networks_cannot_be_set() -> None:
     env = Sb3PacketRouting(2, overrides=WORLD)
     with pytest.raises(ConfigError, match="episode_ns"):
         env.set_attr("episode_ns", 1)
+    assert env.get_attr("action_space") == [PacketRoutingEnv(overrides=WORLD).action_space] * 2
+    assert env.get_attr("observation_space", [1]) == [env.observation_space]
     with pytest.raises(ConfigError, match="valid: action_masks"):
         env.env_method("fly")
 
