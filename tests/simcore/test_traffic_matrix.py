@@ -196,7 +196,7 @@ def test_invalid_matrices_are_refused(matrix: Matrix, tmp_path: Path) -> None:
         (changed(matrix, 3, 4, -1), r"traffic\.matrix: row 3, column 4 is -1\.0.*finite numbers from 0"),
         (changed(matrix, 3, 4, np.nan), r"row 3, column 4 is nan"),
         (changed(matrix, 3, 4, np.inf), r"row 3, column 4 is inf"),
-        (changed(matrix, 5, 5, 2), r"row 5, column 5 is 2; a terminal sends nothing to itself"),
+        (changed(matrix, 5, 5, 2), r"row 5, column 5 is 2; traffic of a terminal to itself"),
         (matrix[:, :71], "a matrix of 72 x 71 for 72 terminals"),
         (np.ones((N + 1, N + 1)), "a matrix of 73 x 73 for 72 terminals"),
         (np.zeros((N, N)), "no terminal sends to another"),

@@ -40,9 +40,11 @@ void order_by_source(const tables::Demand& demand, Matrix& data) {
       const u32 s = demand.source[k];
       if (demand.weight[k] == 0) continue;
       if (s == d)
-        refuse(demand, "row " + std::to_string(s) + ", column " + std::to_string(d) + " is " +
-                           to_string(Value{demand.weight[k]}) +
-                           "; a terminal sends nothing to itself, so the diagonal must be 0");
+        refuse(demand,
+               "row " + std::to_string(s) + ", column " + std::to_string(d) + " is " +
+                   to_string(Value{demand.weight[k]}) +
+                   "; traffic of a terminal to itself never enters the network and would count as its load, so the "
+                   "diagonal must be 0");
       const u64 at = next[s]++;
       data.destination[at] = d;
       data.until[at] = demand.weight[k] + (at > data.first[s] ? data.until[at - 1] : 0);
