@@ -49,7 +49,7 @@ def test_message(override: str, parts: list[str]) -> None:
 
 
 def test_a_single_job_must_be_in_a_list() -> None:
-    with pytest.raises(Exception, match="Cannot merge") as raised:
+    with pytest.raises(Exception, match="Error merging") as raised:
         compose(["workload=jobs", "workload.jobs={name: a, motif: ur}"])
     assert explain(raised.value) == (
         "workload.jobs: a mapping, but it must be a list; write the mapping in brackets, [{...}]"
