@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-python test-lowest coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-docs test-python test-lowest coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,8 +101,8 @@ demo: venv ## a first picture within a minute, then the two figures of the HPDC'
 # --- Checks --------------------------------------------------------------------------------------------------------
 
 # Two targets at a time: the C++ tests compile while the others run, which mostly use one core.
-test: ## run every check: lint, types, C++ tests with sanitizers, Python tests
-	@$(MAKE) --no-print-directory -j2 test-cpp one-definition lint types test-python
+test: ## run every check: lint, types, documentation, C++ tests with sanitizers, Python tests
+	@$(MAKE) --no-print-directory -j2 test-cpp one-definition lint types test-docs test-python
 
 lint: dev ## check the format of the sources, line lengths and words
 	@echo "== ruff"
@@ -157,6 +157,11 @@ test-lowest: ## run tests with the lowest versions that pyproject.toml allows (n
 		$(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") --config-settings=build-dir=build/lowest-core '.[dev]'
 	@build/lowest/bin/python -m pytest -n $(JOBS) --dist loadfile $(LOWEST)
 
+# The Python tests run the notebooks.
+test-docs: dev ## build the documentation without running its notebooks (warnings are errors)
+	@echo "== sphinx"
+	@$(SPHINX) -D nb_execution_mode=off -d build/docs.test docs build/docs_test
+
 coverage: venv ## measure how often the intervals of run=steady contain the long-run mean (docs/steady.md, minutes)
 	@cd tests/experiments && ../../$(BIN)/python steady_scenes.py
 
@@ -208,9 +213,11 @@ pictures: venv ## draw the pictures of docs/pictures again: the networks, the fi
 		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
 	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
 
+SPHINX := $(BIN)/python -m sphinx -E -a -W --keep-going -q -b html
+
 docs: $(VENV)/installed-docs ## build the documentation into build/docs (warnings are errors)
 	@echo "== sphinx"
-	@$(BIN)/python -m sphinx -E -a -W --keep-going -q -b html -d build/docs.cache docs build/docs
+	@$(SPHINX) -d build/docs.cache docs build/docs
 	@echo "build/docs/index.html"
 
 # --- Housekeeping --------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from .added import refuse_added
 from .errors import explain_file, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import shipped_policy
+from .quantities import in_number, in_numbers
 from .renamed import new_keys, with_new_keys
 from .schema import GROUPS
 from .warmup import warmup_ns
@@ -69,7 +70,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         ConfigError: a preset cannot be read.
         hydra.errors.HydraException: see `compose`.
     """
-    overrides = with_new_keys(name, overrides)
+    overrides = in_numbers(with_new_keys(name, overrides))
     refuse_valueless_groups(overrides)
     outer = GlobalHydra.instance()
     if outer.is_initialized() and any(source.path == str(CONFIG_DIR) for source in outer.config_loader().get_sources()):
@@ -158,7 +159,8 @@ class Composer:
         """
         values = values or {}
         new = new_keys(self.root.name, values, words)
-        words, values = with_new_keys(self.root.name, words), {new[key]: value for key, value in values.items()}
+        words = in_numbers(with_new_keys(self.root.name, words))
+        values = {new[key]: in_number(key, value) for key, value in values.items()}
         try:
             return self._assembled(words, values)
         except (_UnusualError, *WRONG):

@@ -7,10 +7,11 @@ import difflib
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf import ListConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
 from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyValidationError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
@@ -169,9 +170,16 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
         return f"{parent} is a list, but it must be a mapping of keys"
     if error.key == "name" and section and "name" not in (parent or {}):
         return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
+    homes = [f"{name}.{error.key}" for name in valid if not section and _has(parent[name], error.key)]
+    if homes:
+        return f"{error.key}: a key of a section; write {' or '.join(sorted(homes))}"
     text = unknown(section or "configuration", str(error.key), valid, "key")
     renamed = _renamed(f"{section}.{error.key}" if section else str(error.key))
     return f"{text}; {renamed}" if renamed else text + _elsewhere(section, str(error.key))
+
+
+def _has(section: Any, key: Any) -> bool:
+    return isinstance(section, DictConfig) and key in section
 
 
 def _renamed(key: str) -> str | None:
@@ -190,7 +198,8 @@ def _elsewhere(section: str, key: str) -> str:
 def _no_list(error: HydraException) -> str:
     # OmegaConf names only the value's type; Hydra's text ends with the override.
     key, _, value = _first_line(str(error)).rpartition(" ")[2].partition("=")
-    return f"{key}: '{value}' is not a list; write {key}=[{value}]"
+    entries = value.replace("x", ",") if re.fullmatch(r"\d+(x\d+)+", value) else value
+    return f"{key}: '{value}' is not a list; write {key}=[{entries}]"
 
 
 def _in_worlds(text: str) -> str | None:

@@ -54,6 +54,8 @@ def of_type(text: str) -> str:
         return f"'{found['value']}' is {_KINDS[found['kind'] or found['bool']]}"
     if (found := _MISSING.match(text)) is not None:
         return f"no value is given; it must be {_wanted(found['kind'])}"
+    if text == "Cannot merge DictConfig with ListConfig":
+        return "a mapping, but it must be a list; write the mapping in brackets, [{...}]"
     return "no value is given, but the key needs one" if _NOT_OPTIONAL.match(text) else text
 
 

@@ -14,6 +14,7 @@ from .copies import copies_text
 
 _DOWN_NS = re.compile(r"@(\d+(?:\.\d*)?(?:[eE]\+?\d+)?)")  # of an event LINK@DOWN_NS, LINK@DOWN_NS-UP_NS...
 _LEAST_ITERATIONS = 0.5  # below, the one iteration that remains is at least twice as long as `scale` says
+_ROUNDED = 0.01  # of a time
 
 
 def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
@@ -32,6 +33,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         `threads`: some of `run.threads` had nothing to do, or there are fewer partitions than `run.partitions`.
         `late_events`: some of `failures.events` come after the end of the run.
         `foreign_policy`: a policy file was trained on another kind of network.
+        `rounding`: a time is no multiple of `router.cycle_ns`, so the run has another one.
         `scale`: a job keeps more of its iterations than `scale` says, since at least one remains.
     """
     found = {
@@ -42,6 +44,7 @@ def cautions(config: DictConfig, numbers: Mapping[str, Any]) -> dict[str, str]:
         "threads": _threads(config, numbers),
         "late_events": late_events(config, numbers.get("simulated_ns")),
         "foreign_policy": foreign_policy(config.routing, config.topology.name),
+        "rounding": _rounding(numbers),
         "scale": _scale(numbers),
     }
     return {kind: text for kind, text in found.items() if text is not None}
@@ -69,6 +72,14 @@ def late_events(config: DictConfig, simulated_ns: float | None) -> str | None:
         f"failures.events: {', '.join(late)}: the run ended after {simulated_ns:,.0f} ns, before the link went down. "
         "The routing has VC classes for this failure all the same"
     )
+
+
+def _rounding(numbers: Mapping[str, Any]) -> str | None:
+    times = [time for time in numbers.get("facts", {}).get("rounding", ()) if abs(time["error"]) > _ROUNDED]
+    texts = [
+        f"{time['quantity']} = {time['ns']:g} ns becomes {time['ns'] * (1 + time['error']):g} ns" for time in times
+    ]
+    return f"router.cycle_ns: {'; '.join(texts)}, the nearest cycle" if texts else None
 
 
 def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:

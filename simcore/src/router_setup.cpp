@@ -16,7 +16,8 @@ const std::vector<ParamSpec>& router_params() {
   const double inf = std::numeric_limits<double>::max();
   static const std::vector<ParamSpec> specs = {
       real("cycle_ns", 1.0, 1e-3, 1e6, "ns",
-           "length of a simulator cycle; all times below are rounded to it, with an error of at most 1 %"),
+           "length of a simulator cycle; all times below are rounded to it: latencies by at most half a cycle, flit "
+           "times by at most 1 %"),
       real("flit_bytes", 128, 1, 1e6, "bytes", "size of a flit"),
       real("link_bandwidth_gb_per_s_host", 128, 1e-6, 1e6, "GB/s", "bandwidth of terminal channels"),
       real("link_bandwidth_gb_per_s_local", 128, 1e-6, 1e6, "GB/s", "bandwidth of local channels"),

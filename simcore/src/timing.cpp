@@ -14,21 +14,24 @@ namespace {
 
 constexpr double kMaxRoundingError = 0.01;
 
-// Converts physical times in ns to cycles and records the rounding error. Errors above 1 % are refused.
+// Converts physical times in ns to cycles and records the rounding error. An error of a bandwidth above 1 % is refused.
+// A latency may differ by half a cycle, but a delay does not become 0.
 class Clock {
  public:
   Clock(double cycle_ns, std::vector<Rounding>& report) : cycle_ns_(cycle_ns), report_(report) {}
 
-  u32 cycles(const std::string& quantity, double ns, u32 least) {
+  u32 cycles(const std::string& quantity, double ns, u32 least, bool bandwidth = false) {
     const double exact = ns / cycle_ns_;
     const u32 rounded = std::max(least, static_cast<u32>(std::lround(std::min(exact, 4e9))));
     const double error = ns == 0 ? 0 : rounded * cycle_ns_ / ns - 1;
     report_.push_back({quantity, ns, rounded, error});
-    if (std::abs(error) > kMaxRoundingError || (ns == 0 && least > 0))
+    const bool near = !bandwidth && rounded > 0 && std::abs(rounded - exact) <= 0.5 + 1e-9;
+    if ((std::abs(error) > kMaxRoundingError && !near) || (ns == 0 && least > 0))
       throw ConfigError("router.cycle_ns: with " + to_string(Value{cycle_ns_}) + " ns, " + quantity + " = " +
                         to_string(Value{ns}) + " ns becomes " + std::to_string(rounded) +
-                        " cycles = " + to_string(Value{rounded * cycle_ns_}) +
-                        " ns, an error above 1 %; choose a cycle length that nearly divides " + quantity);
+                        " cycles = " + to_string(Value{rounded * cycle_ns_}) + " ns, an error above " +
+                        (bandwidth ? "1 %" : "half a cycle") + "; choose a cycle length that nearly divides " +
+                        quantity);
     return rounded;
   }
 
@@ -71,8 +74,8 @@ class LinkClock {
   LinkCycles of(const Link& link, const std::string& own) {
     const std::string kind = own.empty() ? name(link.kind) : name(link.kind) + own;
     const double link_ns = latency_ns(link), flit_bytes = params_.real("flit_bytes");
-    const double bandwidth = link.bandwidth_gb_per_s > 0 ? link.bandwidth_gb_per_s
-                                                         : params_.real("link_bandwidth_gb_per_s_" + name(link.kind));
+    const double of_kind = params_.real("link_bandwidth_gb_per_s_" + name(link.kind)), given = link.bandwidth_gb_per_s,
+                 bandwidth = given > 0 ? given : -given * of_kind;  // a negative value is a factor
     LinkCycles t;
     if (!credit_by_hop_)
       t.credit = t.nic_credit = clock_.cycles("credit on a " + kind + " link (credit_latency=link)", link_ns, 1);
@@ -87,7 +90,7 @@ class LinkClock {
                         params_.real("output_latency_ns") + link_ns + params_.real("input_latency_ns"), 1);
     }
     t.flit = clock_.cycles(kind + " flit time (flit_bytes / link_bandwidth_gb_per_s_" + name(link.kind) + ")",
-                           flit_bytes / bandwidth, 1);
+                           flit_bytes / bandwidth, 1, given > 0 || given == -1);
     // A credit takes the channel from its receiver back to its sender. Its delay is that channel's hop or link.
     if (credit_by_hop_) t.credit = t.hop, t.nic_credit = t.nic_hop;
     return t;
@@ -116,7 +119,7 @@ void time_channels(const Params& params, Network& net) {
   }
   RouterParams& r = net.router;
   r.crossbar_cycles = clock.cycles("crossbar flit time (flit_bytes / crossbar_bandwidth_gb_per_s)",
-                                   params.real("flit_bytes") / params.real("crossbar_bandwidth_gb_per_s"), 1);
+                                   params.real("flit_bytes") / params.real("crossbar_bandwidth_gb_per_s"), 1, true);
   r.pipeline_cycles = clock.cycles("pipeline_ns", params.real("pipeline_ns"), 0);
   r.wake_cycles = params.count("output_wake_flits") * by_kind[1].flit;  // at most 16 flit times
   net.flit_cycles_host = by_kind[0].flit;

@@ -114,7 +114,7 @@ void Wiring::connect(End end_a, End end_b, const Link& link) {
   peer[a] = b;
   peer[b] = a;
   kind[a] = kind[b] = link.kind;
-  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s > 0) own[a] = link;
+  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s != -1) own[a] = link;
 }
 
 void Wiring::attach_terminal(End at, const Link& link) {
@@ -124,7 +124,7 @@ void Wiring::attach_terminal(End at, const Link& link) {
                     " does not exist, or is taken");
   kind[p] = PortKind::kTerminal;
   peer[p] = 0;  // build() replaces it by the NIC's id when the terminals are counted
-  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s > 0)
+  if (link.latency_ns >= 0 || link.bandwidth_gb_per_s != -1)
     own[p] = {PortKind::kTerminal, link.latency_ns, link.bandwidth_gb_per_s};
   terminal_port.push_back(p);
 }

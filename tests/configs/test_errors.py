@@ -35,6 +35,8 @@ from flitgym.simcore import ConfigError
         ("routing=dimwar", ["routing", "did you mean 'dim_war'?", "omni_war"]),
         ("topology=hyperx_409", ["topology", "did you mean 'hyperx_4096'?", "full_mesh"]),
         ("traffic=bit_complment", ["traffic", "did you mean 'bit_complement'?", "swap2"]),
+        ("groups=12", ["groups: a key of a section; write topology.groups"]),
+        ("load=0.3", ["load: a key of a section; write traffic.load"]),
     ],
 )
 def test_message(override: str, parts: list[str]) -> None:
@@ -46,12 +48,21 @@ def test_message(override: str, parts: list[str]) -> None:
         assert part in message
 
 
+def test_a_single_job_must_be_in_a_list() -> None:
+    with pytest.raises(Exception, match="Error merging") as raised:
+        compose(["workload=jobs", "workload.jobs={name: a, motif: ur}"])
+    assert explain(raised.value) == (
+        "workload.jobs: a mapping, but it must be a list; write the mapping in brackets, [{...}]"
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "parts"),
     [
         ("[4,x]", ["topology.widths[1]", "'x'", "Integer"]),
         ("[4,2.5]", ["topology.widths[1]", "'2.5'", "Integer"]),
         ("4", ["topology.widths", "'4'", "not a list", "topology.widths=[4]"]),
+        ("4x4", ["topology.widths=[4,4]"]),
     ],
 )
 def test_message_about_a_list_of_integers(value: str, parts: list[str]) -> None:

@@ -7,6 +7,7 @@ from flitgym.configs import compose
 from flitgym.experiments.results.cautions import cautions, say_cautions
 from flitgym.experiments.results.copies import distinct
 from flitgym.experiments.running import cores
+from flitgym.simcore import Simulation
 from flitgym.simcore._window import is_saturated
 
 SETTLED: dict[str, Any] = {"accepted_load": 0.2, "offered_load": 0.2} | dict.fromkeys(
@@ -83,6 +84,14 @@ def test_idle_threads_trigger_a_warning() -> None:
     assert said(4, 2, wanted=2) == "run.threads: 4, but run.partitions=2"
     assert said(1, 3, wanted=8) == "run.partitions: 8, but this network has only 3 partitions"
     assert "run.partitions: 4, but this network is one partition" in str(said(1, 1, wanted=4))
+
+
+def test_a_rounded_latency_is_named() -> None:
+    router = {"name": "slingshot", "link_latency_ns_host": 10}  # a cycle of 1.28 ns
+    sim = Simulation({"topology": "dragonfly_72", "router": router, "routing": "minimal", "traffic": "uniform"})
+    assert cautions(compose(["routing=minimal"]), {**SETTLED, "facts": sim.facts()})["rounding"] == (
+        "router.cycle_ns: credit on a host link (credit_latency=link) = 10 ns becomes 10.24 ns, the nearest cycle"
+    )
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,9 @@ CASES = {
         config(router=router("hpdc21", link_latency_ns_local=float("inf"))),
         ["link_latency_ns_local"],
     ),
-    "latency off by more than 1 %": (
+    "flit time off by more than 1 %": (
         config(router=router("hpdc21", cycle_ns=3.0)),
-        ["router.cycle_ns", "3 ns", "40 ns", "13 cycles", "39 ns", "1 %"],
+        ["router.cycle_ns", "3 ns", "flit time", "1 %"],
     ),
     "latency shorter than a cycle": (config(router=router("hpdc21", pipeline_ns=0.4)), ["pipeline_ns", "0.4"]),
     "packet larger than a cut-through buffer": (

@@ -32,6 +32,15 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+std::vector<std::string_view> words(std::string_view line) {
+  std::vector<std::string_view> found;
+  while (!(line = trimmed(line)).empty()) {
+    found.push_back(line.substr(0, line.find_first_of(" \t")));
+    line.remove_prefix(found.back().size());
+  }
+  return found;
+}
+
 bool starts_with_word(std::string_view line, std::string_view word) {
   if (line.substr(0, word.size()) != word) return false;
   const char next = line.size() > word.size() ? line[word.size()] : ' ';
@@ -221,7 +230,7 @@ Source read_source(const std::string& path) {
   return source;
 }
 
-const std::vector<std::string> kFormats = {"auto", "csv", "dot", "ibnetdiscover", "ibsim"};
+const std::vector<std::string> kFormats = {"auto", "csv", "dot", "edges", "ibnetdiscover", "ibsim"};
 
 // The format of a file, from the extension of its name or else from its first informative line.
 std::string format_of(const Source& source) {
@@ -246,17 +255,20 @@ std::string format_of(const Source& source) {
     }
     for (const char* const word : {"vendid", "devid", "sysimgguid", "switchguid", "caguid", "rtguid"})
       records |= starts_with_word(line, word);
-    if (records || line.empty() || line[0] == '#' || line.substr(0, 2) == "//") continue;
+    if (records || line.empty() || line[0] == '#' || line[0] == '%' || line.substr(0, 2) == "//") continue;
     const std::string begin = lower(line.substr(0, 8));  // GraphViz keywords are case-insensitive
     for (const char* const word : {"strict", "graph", "digraph"})
       if (starts_with_word(begin, word)) return "dot";
     if (line.substr(0, 2) == "/*") return "dot";
     if (line.find(',') != line.npos) return "csv";
+    if (words(line).size() == 2) return "edges";
     if (!starts_with_word(line, "Chassis") && !starts_with_word(line, "Non")) break;
   }
   fail(source, 0,
        "the format of the file is unknown; expected a name that ends in .csv, .dot or .gv, or the format csv, dot, "
-       "ibnetdiscover or ibsim");
+       "edges, ibnetdiscover or ibsim (networkx writes `edges` with write_edgelist(graph, path, data=False), for "
+       "example "
+       "of a graph from read_graphml)");
 }
 
 std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }
@@ -275,6 +287,7 @@ Fabric read_fabric(const std::string& path, const std::string& format) {
   const std::string known = format == "auto" ? fabric::format_of(source) : format;
   Fabric read = known == "csv"             ? fabric::read_csv(source)
                 : known == "dot"           ? fabric::read_dot(source)
+                : known == "edges"         ? fabric::read_edges(source)
                 : known == "ibnetdiscover" ? fabric::read_ibnetdiscover(source)
                                            : fabric::read_ibsim(source);
   if (read.cables.empty())

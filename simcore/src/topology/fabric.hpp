@@ -20,7 +20,7 @@ struct Fabric {
   // takes the next port that no other cable names, in the order of `cables`.
   struct Cable {
     u32 a = 0, a_port = kNone, b = 0, b_port = kNone;
-    double latency_ns = -1, bandwidth_gb_per_s = -1;  // -1 = value of the channel's kind
+    double latency_ns = -1, bandwidth_gb_per_s = -1;  // -1 = value of the channel's kind, -0.2 = a fifth of it
     std::string kind;                                 // "" (not given), "local" or "global"
     u32 line = 0;
   };

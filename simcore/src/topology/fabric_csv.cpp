@@ -25,10 +25,14 @@
 // order of these numbers. Nodes with other names need a_type or b_type, and then all nodes are in the order of the
 // file.
 //
+// The format `edges` (SNAP, networkx) has no columns, but two names per line with blanks between them, and comments
+// that begin with # or %. All nodes are switches. The edge 0 1 and the edge 1 0 are the same cable.
+//
 // Only a and b are required. Fields may be in double quotes (RFC 4180, without line breaks in them). Blanks around
 // fields, empty lines and lines that begin with # are ignored. A node has as many ports as its cables need.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "simcore/error.hpp"
 #include "topology/fabric_reader.hpp"
@@ -148,6 +152,26 @@ void take_names(Builder& out, const Source& source) {
 }
 
 }  // namespace
+
+Fabric read_edges(const Source& source) {
+  Builder out(source);
+  std::set<std::pair<u32, u32>> known;
+  for (Lines lines(source.text); lines.next();) {
+    const std::vector<std::string_view> ends = words(lines.line());
+    if (ends.empty() || ends[0][0] == '#' || ends[0][0] == '%') continue;
+    if (ends.size() != 2)
+      fail(source, lines.number(),
+           std::to_string(ends.size()) + (ends.size() == 1 ? " word" : " words") +
+               "; expected the names of two nodes, with a blank between them");
+    const u32 a = out.node(ends[0], lines.number()), b = out.node(ends[1], lines.number());
+    if (!known.insert(std::minmax(a, b)).second) continue;
+    Fabric::Cable cable;
+    cable.a = a, cable.b = b, cable.line = lines.number();
+    out.add(cable);
+  }
+  check_fabric(out.fabric, source.path);
+  return std::move(out.fabric);
+}
 
 Fabric read_csv(const Source& source) {
   Builder out(source);

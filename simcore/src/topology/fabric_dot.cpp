@@ -5,7 +5,9 @@
 //
 //   graph      an edge is a cable; several edges between the same nodes are parallel cables
 //   digraph    every cable appears in both directions, or every cable in one direction; a mixture is refused
-//   NODE:PORT  port, counted from 0 as in results, also with a p before it (p0); compass points are ignored
+//   NODE:PORT  port, counted from 0 as in results, also with a p before it (p0); compass points are ignored. Other
+//   words
+//              name ports ("leaf1":"swp51"), which are numbered from 0 in the order of the file
 //   nodes      attributes type (host or switch) and ports (their number). If no node of the file has a type, the nodes
 //              named H or h and a number (H12) are hosts, as in the files of ORCS and Mininet; all others are switches
 //   edges      attributes latency_ns, bandwidth_gb_per_s and kind (local or global), as in fabric_csv.cpp
@@ -13,6 +15,7 @@
 // Defaults (node [...], edge [...]), subgraphs (also as ends of edges) and all forms of names are read as GraphViz
 // reads them. Other attributes are ignored, such as the destinations that ORCS keeps in `comment`.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "simcore/error.hpp"
@@ -295,20 +298,23 @@ class DotReader {
     End end{out_.node(called, line)};
     if (out_.fabric.nodes.size() > known) describe(end.node, defaults.node, true);
     if (take(":")) {
-      end.port = port_number(called, line);
+      end.port = port_number(end.node, line);
       if (take(":")) name("a compass point");
     }
     ends.push_back(end);
     return false;
   }
 
-  u32 port_number(const std::string& node, u32 line) {
+  u32 port_number(u32 node, u32 line) {
     const std::string text = name("a port");
     for (const char* const point : {"n", "ne", "e", "se", "s", "sw", "w", "nw", "c", "_"})
       if (text == point) return kNone;
     const std::size_t from = text.size() > 1 && (text[0] == 'p' || text[0] == 'P') ? 1 : 0;
-    return whole_number(source_, line, "a port of " + shown(node), std::string_view(text).substr(from), 0,
-                        kMaxRadix - 1);
+    if (text.size() > from && text.find_first_not_of("0123456789", from) == text.npos)
+      return whole_number(source_, line, "a port of " + shown(out_.fabric.nodes[node].name),
+                          std::string_view(text).substr(from), 0, kMaxRadix - 1);
+    std::map<std::string, u32>& named = port_names_[node];
+    return named.try_emplace(text, static_cast<u32>(named.size())).first->second;
   }
 
   Attributes read_attributes() {
@@ -482,6 +488,7 @@ class DotReader {
   Lexer lexer_;
   Token token_;
   Builder out_;
+  std::map<u32, std::map<std::string, u32>> port_names_;  // [node][name]: port
   bool strict_ = false, directed_ = false;
 };
 

@@ -10,11 +10,15 @@
 // Every node has a record. Every cable appears in the records of both its nodes, which must agree. `Ca` is a host.
 // `Rt`, a router to another subnet, is also a host, because the simulated subnet ends there. Ports count from 1 in the
 // file and from 0 in a Fabric. The name of a node is its description, the comment of its first line. If another node
-// has the same description, the name is the type and GUID ("S-ec0d9a0300ec8240"). Widths and speeds (4xEDR) are
-// ignored: channels have the bandwidth of their kind.
+// has the same description, the name is the type and GUID ("S-ec0d9a0300ec8240"). The fastest cable of the file
+// (4xEDR) has the bandwidth of the channel's kind, and slower cables have proportionally less.
+//
+// A host with several cables becomes a terminal per cable, which is named NAME:PORT. Aggregation nodes, which reduce
+// data within a switch (SHARP), are no terminals and are left out.
 //
 // The format of ibsim is similar: fabric_ibsim.cpp reads it with this reader and other keywords.
 #include <algorithm>
+#include <map>
 
 #include "simcore/error.hpp"
 #include "simcore/limits.hpp"
@@ -38,6 +42,7 @@ class RecordReader {
     }
     connect();
     take_descriptions();
+    take_hosts();
     check_fabric(out_.fabric, source_.path);
     return std::move(out_.fabric);
   }
@@ -47,6 +52,7 @@ class RecordReader {
   struct End {
     u32 node, port, peer_port, line;
     std::string_view peer;
+    double speed = 0;  // Gb/s; 0: not given
   };
 
   bool is_ignored() const {
@@ -126,6 +132,8 @@ class RecordReader {
     skip_details(true);
     if (!rest_.empty() && rest_[0] != '#')
       fail(source_, line_, here() + " after the other end; expected a comment or the end of the line");
+    end.speed = speed_of(rest_);
+    fastest_ = std::max(fastest_, end.speed);
     const auto [at, fresh] = at_.try_emplace(u64{end.node} << 32 | end.port, static_cast<u32>(ends_.size()));
     if (!fresh)
       fail(source_, line_,
@@ -148,6 +156,22 @@ class RecordReader {
         rest_.remove_prefix(end);
       else return;
     }
+  }
+
+  // The data rate in a comment, such as 100 Gb/s for 4xEDR; 0 if there is none. Rates per lane without the overhead of
+  // the encoding: InfiniBand Trade Association, "InfiniBand Roadmap".
+  static double speed_of(std::string_view comment) {
+    static const std::map<std::string_view, double> lane = {
+        {"SDR", 2},  {"DDR", 4},  {"QDR", 8},   {"FDR10", 10}, {"FDR", 14.0625 * 64 / 66},
+        {"EDR", 25}, {"HDR", 50}, {"NDR", 100}, {"XDR", 200}};
+    for (const std::string_view word : words(comment)) {
+      const std::size_t cross = std::min(word.find('x'), word.size());
+      const auto rate = lane.find(word.substr(std::min(cross + 1, word.size())));
+      const std::string width(word.substr(0, cross));
+      if (rate != lane.end() && (width == "1" || width == "2" || width == "4" || width == "8" || width == "12"))
+        return std::stoi(width) * rate->second;
+    }
+    return 0;
   }
 
   // ---- once everything is read ----
@@ -182,7 +206,9 @@ class RecordReader {
         fail(source_, line_,
              from + ", which leads to port " + std::to_string(there.peer_port) + " of " + shown(there.peer) +
                  " (line " + std::to_string(there.line) + "); expected two sides that agree");
-      if (k < back->second) out_.add({end.node, end.port - 1, peer, end.peer_port - 1, -1, -1, "", end.line});
+      const double speed = std::max(end.speed, there.speed);
+      const double factor = speed > 0 ? speed / fastest_ : 1;
+      if (k < back->second) out_.add({end.node, end.port - 1, peer, end.peer_port - 1, -1, -factor, "", end.line});
     }
   }
 
@@ -198,6 +224,34 @@ class RecordReader {
     }
   }
 
+  // Leaves out aggregation nodes, and makes a terminal of each cable of a host.
+  void take_hosts() {
+    const Fabric whole = std::exchange(out_.fabric, {});
+    std::vector<std::map<u32, u32>> cables(whole.nodes.size());  // of hosts: the node of each port
+    for (const Fabric::Cable& c : whole.cables)
+      for (const auto& [node, port] : {std::pair(c.a, c.a_port), std::pair(c.b, c.b_port)})
+        if (whole.nodes[node].host) cables[node][port] = kNone;
+    std::vector<u32> id(whole.nodes.size(), kNone);  // kNone for an aggregation node
+    for (u32 node = 0; node < whole.nodes.size(); node++) {
+      Fabric::Node own = whole.nodes[node];
+      if (own.host && descriptions_[node].find("Aggregation Node") != descriptions_[node].npos) continue;
+      id[node] = static_cast<u32>(out_.fabric.nodes.size());
+      if (cables[node].size() < 2) out_.fabric.nodes.push_back(own);
+      else
+        for (auto& [port, of_port] : cables[node]) {
+          of_port = static_cast<u32>(out_.fabric.nodes.size());
+          out_.fabric.nodes.push_back(own);
+          out_.fabric.nodes.back().name += ":" + std::to_string(port + 1);
+        }
+    }
+    const auto node_of = [&](u32 node, u32 port) { return cables[node].size() < 2 ? id[node] : cables[node][port]; };
+    for (Fabric::Cable c : whole.cables) {
+      if (id[c.a] == kNone || id[c.b] == kNone) continue;
+      c.a = node_of(c.a, c.a_port), c.b = node_of(c.b, c.b_port);
+      out_.fabric.cables.push_back(c);
+    }
+  }
+
   const Source& source_;
   const Records& words_;
   Builder out_;
@@ -206,6 +260,7 @@ class RecordReader {
   std::unordered_map<u64, u32> at_;  // index in ends_ of the end at (node, port)
   std::string_view rest_;            // rest of the line
   u32 line_ = 0, node_ = kNone;      // the node whose ports follow
+  double fastest_ = 0;               // Gb/s
 };
 
 }  // namespace

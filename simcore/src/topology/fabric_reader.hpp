@@ -18,6 +18,7 @@ struct Source {
 [[noreturn]] void fail(const Source& source, u32 line, const std::string& what);
 std::string shown(std::string_view word);  // in quotes, for a message; a long word is cut
 std::string_view trimmed(std::string_view text);
+std::vector<std::string_view> words(std::string_view line);           // separated by blanks
 bool starts_with_word(std::string_view line, std::string_view word);  // no letter, digit or _ may follow the word
 
 // The lines of a text, without their ends (\n, \r\n or \r).
@@ -85,6 +86,7 @@ Fabric read_records(const Source& source, const Records& words);
 
 Fabric read_csv(const Source& source);
 Fabric read_dot(const Source& source);
+Fabric read_edges(const Source& source);
 Fabric read_ibnetdiscover(const Source& source);
 Fabric read_ibsim(const Source& source);
 

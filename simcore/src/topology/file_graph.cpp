@@ -90,7 +90,7 @@ void wire(const Params& params, Wiring& w) {
   const std::string& path = params.text("file");
   const std::vector<u32> links = params.counts("links"), terminals = params.counts("terminals");
   const u32 per_router = params.count("terminals_per_router");
-  if (path.empty() == links.empty())
+  if (path.empty() == (links.empty() && terminals.empty()))
     throw ConfigError(
         "topology.graph.file: give a file, or the arrays topology.links and topology.terminals, and not both");
   Fabric fabric = path.empty() ? from_arrays(links, terminals) : read_fabric(path, params.text("format"));
@@ -148,8 +148,10 @@ const Register<TopologySpec> entry({
     "graph",
     "any network, from a file or from arrays; distances by breadth-first search",
     {
-        choice("file", "", {}, "edge list (CSV), GraphViz dot, output of ibnetdiscover, or ibsim net file"),
-        choice("format", "auto", {"auto", "csv", "dot", "ibnetdiscover", "ibsim"},
+        choice(
+            "file", "", {},
+            "edge list (CSV, or a pair of names per line), GraphViz dot, output of ibnetdiscover, or ibsim net file"),
+        choice("format", "auto", {"auto", "csv", "dot", "edges", "ibnetdiscover", "ibsim"},
                "format of the file; auto = by its name, or else by its beginning"),
         integer_list("links", {}, 0, 1 << 24, "",
                      "instead of a file: the routers that each link joins, pair after pair"),

@@ -62,7 +62,7 @@ TreeNumbers read_numbers(const Params& params) {
 void wire(const Params& params, Wiring& w) {
   const auto tree = wire_tree(kName, read_numbers(params), w);
   const double latency = params.real("accelerator_latency_ns");
-  const double bandwidth = params.real("accelerator_bandwidth_gb_per_s");
+  const double given = params.real("accelerator_bandwidth_gb_per_s"), bandwidth = given > 0 ? given : -1;
   const u32 accelerators = tree->children[1];
   for (u32 host = 0; host < tree->first[2]; host++, worked(accelerators))
     for (u32 k = 0; k < accelerators; k++) w.attach_terminal({host, k}, {PortKind::kTerminal, latency, bandwidth});

@@ -1,4 +1,5 @@
-// Traffic by a matrix: entry [s, d] is the rate from terminal s to terminal d, relative to all other entries.
+// Traffic by a matrix: entry [s, d] is the rate from terminal s to terminal d, relative to all other entries. A packet
+// of a terminal to itself turns back in its router, as under `uniform`.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -39,10 +40,6 @@ void order_by_source(const tables::Demand& demand, Matrix& data) {
     for (u64 k = demand.first[d]; k < demand.first[d + 1]; k++) {
       const u32 s = demand.source[k];
       if (demand.weight[k] == 0) continue;
-      if (s == d)
-        refuse(demand, "row " + std::to_string(s) + ", column " + std::to_string(d) + " is " +
-                           to_string(Value{demand.weight[k]}) +
-                           "; a terminal sends nothing to itself, so the diagonal must be 0");
       const u64 at = next[s]++;
       data.destination[at] = d;
       data.until[at] = demand.weight[k] + (at > data.first[s] ? data.until[at - 1] : 0);

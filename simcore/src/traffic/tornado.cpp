@@ -1,4 +1,5 @@
 // Tornado: just under half a width ahead, x + floor((S-1)/2), in the given dimensions.
+#include <algorithm>
 #include <set>
 
 #include "traffic/coordinates.hpp"
@@ -17,6 +18,11 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   if (std::set<u32>(dimensions.begin(), dimensions.end()).size() < dimensions.size())
     throw ConfigError("traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")}) +
                       " names a dimension twice");
+  if (std::ranges::all_of(dimensions, [&](u32 k) { return grid.widths[k] <= 2; }))
+    throw ConfigError("traffic.tornado.dimensions: " + to_string(Value{params.reals("dimensions")}) +
+                      ": each of them has a width of at most 2, so every terminal would send to itself; name a "
+                      "dimension of at least 3 routers (" +
+                      grid.key + "), or use another pattern");
   return make_partners_by_router(net, [&](std::vector<u32> at, u32) {
     for (const u32 k : dimensions) at[k] = (at[k] + (grid.widths[k] - 1) / 2) % grid.widths[k];
     return at;

@@ -128,7 +128,9 @@ TEST(fabric_format_by_name) {
   CHECK_EQ(text(read_fabric(File("strict graph{x--y}", ".gv").path.string(), "auto")), "x y\nx y");
   CHECK_EQ(text(read("// GraphViz\nstrict graph{x--y}", "auto")), "x y\nx y");
   CHECK_EQ(text(read("/* GraphViz */graph{x--y}", "auto")), "x y\nx y");
-  refused("x y\n", "auto", "", {"csv", "dot", "ibnetdiscover", "ibsim"});
+  CHECK_EQ(text(read("# SNAP\n% x\n0\t1\n 1 2 \n1 0\n2 0\n", "auto")), "0 1 2\n0 1\n1 2\n2 0");
+  refused("0 1\n1 2 5\n", "auto", "2", {"3 words", "two nodes"});
+  refused("x y z\n", "auto", "", {"csv", "dot", "edges", "ibnetdiscover", "ibsim"});
   CHECK_THROWS(ConfigError, read(kCsv, "cvs"), "unknown format 'cvs'", "did you mean 'csv'", "ibnetdiscover");
 }
 
@@ -186,6 +188,11 @@ TEST(fabric_dot_language) {
       "a b c d e f g h i\na c global\na d global\nb c global\nb d global\nc e global\nd e global\na:3 f\na g\na h\n"
       "a i\ng i\nh i");
   CHECK_EQ(text(read("graph { a:p2 -- b:P0:ne; a:n -- \"b\":_; a:\"4\" -- b }", "dot")), "a b\na:2 b:0\na b\na:4 b");
+  // Named ports, also with the edges back of a digraph.
+  CHECK_EQ(text(read("graph { leaf:\"swp51\" -- s1:swp1; leaf:\"swp52\" -- s2:swp1 }", "dot")),
+           "leaf s1 s2\nleaf:0 s1:0\nleaf:1 s2:0");
+  CHECK_EQ(text(read("digraph { a:e1 -> b:e2; b:e3 -> a:e2; b:e2 -> a:e1; a:e2 -> b:e3 }", "dot")),
+           "a b\na:0 b:0\nb:1 a:1");
   CHECK_EQ(text(read("digraph { a -> b -> c -> a; a -> d }", "dot")),
            "a b c d\na b\nb c\nc a\na d");  // each cable counts once
   CHECK_EQ(text(read("digraph { a -> b [latency_ns=2]; c -> b; b -> a [kind=local]; a -> b; b -> c; b -> a }", "dot")),
@@ -229,4 +236,27 @@ Rt	1 "R-0005"		# "to "the" world"
       "S-0001:2 to \"the\" world:0";
   CHECK_EQ(text(read(found, "ibnetdiscover")), wanted);
   CHECK_EQ(text(read(found, "auto")), wanted);
+}
+
+// A host of two cabled ports is two terminals. An aggregation node is none. The cable of 4xDDR has 20 of 100 Gb/s.
+TEST(fabric_discovered_hosts_and_speeds) {
+  const std::string found = R"(Switch	8 "S-1"		# "edge" base port 0 lid 1 lmc 0
+[1]	"H-2"[1](a1) 		# "node1 HCA-1" lid 2 4xEDR
+[2]	"H-2"[3](a3) 		# "node1 HCA-1" lid 3 4xDDR
+[3]	"H-3"[1](a4) 		# "Mellanox Technologies Aggregation Node" lid 4 4xEDR
+[4]	"H-4"[1](a5) 		# "node2 HCA-1" lid 5 4xEDR
+
+Ca	3 "H-2"		# "node1 HCA-1"
+[1](a1) 	"S-1"[1]		# lid 2 lmc 0 "edge" lid 1 4xEDR
+[3](a3) 	"S-1"[2]		# lid 3 lmc 0 "edge" lid 1 4xDDR
+Ca	1 "H-3"		# "Mellanox Technologies Aggregation Node"
+[1](a4) 	"S-1"[3]		# lid 4 lmc 0 "edge" lid 1 4xEDR
+Ca	1 "H-4"		# "node2 HCA-1"
+[1](a5) 	"S-1"[4]		# lid 5 lmc 0 "edge" lid 1 4xEDR
+)";
+  const Fabric fabric = read(found, "auto");
+  CHECK_EQ(text(fabric),
+           "edge node1 HCA-1:1* node1 HCA-1:3* node2 HCA-1*\nedge:0 node1 HCA-1:1:0\n"
+           "edge:1 node1 HCA-1:3:2\nedge:3 node2 HCA-1:0");
+  for (u32 k = 0; k < 3; k++) CHECK_EQ(fabric.cables[k].bandwidth_gb_per_s, k == 1 ? -0.2 : -1.0);
 }

@@ -132,6 +132,20 @@ TEST(routers_of_many_ports_switch_like_small_ones) {
   CHECK(statistics(sim.network(), sim.state()).at("accepted_load") > 0.98);
 }
 
+TEST(graphs_may_have_one_router) {
+  const auto net = network({"graph", {{"terminals", std::vector<double>{0, 0, 0}}}});
+  CHECK(net->routers == 1 && net->terminals == 3);
+}
+
+TEST(graphs_slow_down_degraded_cables) {
+  const File file(
+      "Switch 4 \"S-1\" # \"a\"\n[1] \"S-2\"[1] # 4xEDR\n[2] \"S-2\"[2] # 4xDDR\n"
+      "Switch 4 \"S-2\" # \"b\"\n[1] \"S-1\"[1] # 4xEDR\n[2] \"S-1\"[2] # 4xDDR\n");
+  const auto net = network(from_file(file, {{"terminals_per_router", i64{1}}, {"format", "ibnetdiscover"}}));
+  CHECK_EQ(net->channels[net->port(0, 0)].flit_cycles, 1u);
+  CHECK_EQ(net->channels[net->port(0, 1)].flit_cycles, 5u);  // 20 of 100 Gb/s
+}
+
 TEST(graphs_that_cannot_be_built_are_refused) {
   CHECK_THROWS(ConfigError, network({"graph", {}}), "topology.graph.file", "links");
   CHECK_THROWS(ConfigError, network(from_links({0, 1, 1}, {{"terminals_per_router", i64{1}}})), "topology.graph.links",

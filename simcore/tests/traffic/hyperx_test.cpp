@@ -95,9 +95,9 @@ TEST(patterns_by_hand) {
   // One dimension is mirrored. Two are exchanged and mirrored: (1, 0) = 1 of 3x3 goes to (2, 1) = 5.
   CHECK_EQ(to(*network({"dimension_complement_reverse", {}}, {5}, 1), 1), 3u);
   CHECK_EQ(to(*network({"dimension_complement_reverse", {}}, {3, 3}, 1), 1), 5u);
-  // An odd width: floor((5 - 1) / 2) = 2. At width 2 every packet stays.
+  // An odd width: floor((5 - 1) / 2) = 2. At width 2 every packet would stay.
   CHECK_EQ(to(*network({"tornado", {}}, {5, 3}, 1), 4), 1u);
-  CHECK_EQ(to(*network({"tornado", {}}, {2, 3}, 1), 1), 1u);
+  CHECK_THROWS(ConfigError, network({"tornado", {}}, {2, 3}, 1), "traffic.tornado.dimensions", "width", "itself");
   CHECK_EQ(to(*network({"swap2", {}}, {4, 2, 3}, 1), 9), 11u);  // one terminal per router, even: (1, 0, 1) to (3, 0, 1)
 }
 
@@ -110,7 +110,7 @@ TEST(patterns_are_permutations) {
                                          {"shuffle", false}}) {
     check_permutation(*network({name, {}}), involution);
     check_permutation(*network({name, {}}, {4, 4}, 2), involution);
-    check_permutation(*network({name, {}}, {2, 2, 2, 2}, 4), involution);
+    if (name != std::string("tornado")) check_permutation(*network({name, {}}, {2, 2, 2, 2}, 4), involution);
   }
   for (const std::string name : {"dimension_complement_reverse", "transpose", "tornado"})
     check_permutation(*network({name, {}}, {3, 3, 3}, 2), name[0] != 't' || name[1] == 'r');

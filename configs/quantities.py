@@ -1,0 +1,30 @@
+"""Values with a unit, such as `3m`, `2us` and `200Gb/s`, as the numbers that the keys take."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+_LENGTHS = {"m": 5.0, "cm": 0.05}  # ns; a signal in a cable takes 5 ns per metre
+_RATES = {"Gb/s": 1 / 8, "Tb/s": 125.0, "GB/s": 1.0, "TB/s": 1e3}
+
+
+def in_numbers(words: Iterable[str]) -> list[str]:
+    """Overrides whose values are in the unit of their key, also in lists and sweeps.
+
+    Args:
+        words: Overrides. Keys with `_ns` take times. Those of a latency also take lengths. Keys with `_gb_per_s` take
+            rates.
+    """
+    parts = (word.partition("=") for word in words)
+    return [f"{key}{equals}{in_number(key, value)}" for key, equals, value in parts]
+
+
+def in_number(key: str, value: Any) -> Any:
+    """A value in the unit of its key; a value without a unit stays as it is."""
+    last = key.rpartition(".")[2]
+    units = _RATES if "gb_per_s" in last else {**_TIMES, **_LENGTHS} if "latency_ns" in last else _TIMES
+    if not isinstance(value, str) or not re.search(r"_ns(_|$)|gb_per_s", last):
+        return value
+    pattern = rf"(?<![\w.+-])(\d+\.?\d*(?:[eE][-+]?\d+)?)({'|'.join(units)})(?![\w/])"
+    return re.sub(pattern, lambda found: f"{float(found[1]) * units[found[2]]:.12g}", value)
