@@ -28,10 +28,6 @@ bool huge(std::size_t) { return false; }
 
 std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{huge(bytes) ? kHugePage : 64}; }
 
-// A routing may use the number of hops as VC class. A packet from a foreign snapshot can have any number of hops (8
-// bits), and verify_routes() refuses invalid ones only after the routing has used them.
-constexpr std::size_t kForeignClasses = 256;
-
 void complete(const std::vector<MemoryShape>& others, MemoryShape& shape) {
   for (const MemoryShape& other : others)
     if (other.name == shape.name) throw CoreError("memory '" + shape.name + "' is declared twice");
@@ -69,7 +65,6 @@ std::size_t memory_entries(const Network& net, Per per, std::size_t packets) {
   switch (per) {
     case Per::kRouter: return net.routers;
     case Per::kPort: return net.router_ports;
-    case Per::kVcClass: return std::size_t{net.router_ports} * net.routing_facts.classes + kForeignClasses;
     case Per::kPacket: return packets;
     case Per::kJob: return net.workload ? net.workload->job_count() : 1;
     default: return 1;
@@ -90,12 +85,6 @@ u32 declare_memory(Network& net, MemoryShape shape) {
   if (shape.learned && net.table == kNone) net.table = id;
   net.memories.push_back(std::move(shape));
   return id;
-}
-
-u32 declare_scratch_memory(Network& net, MemoryShape shape) {
-  complete(net.scratch, shape);
-  net.scratch.push_back(std::move(shape));
-  return static_cast<u32>(net.scratch.size()) - 1;
 }
 
 LearnedTable declare_table(Network& net, MemoryShape shape) {

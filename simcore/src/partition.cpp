@@ -128,8 +128,6 @@ void choose_partitions(Network& net, u32 wanted) {
   net.local_lines = static_cast<u32>(net.delays.size());
   net.ranges = {{0, net.routers, 0, (net.routers + 63) / 64}};
   if (whole(net)) return;
-  // Requests that are decided one after another keep the order of their arrival, which depends on the cut.
-  if (!net.scratch.empty() && !net.whole_packets) wanted = 0;
   const bool together = net.decider != Decider::kRouting || sees_far(net);
   if (together && !wanted) return;  // on one thread, such partitions cost more than they save
   const u32 unit = unit_of(net);

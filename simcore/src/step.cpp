@@ -58,8 +58,6 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   for (auto* ids : {&b.input_vc, &b.packet, &b.router}) make(*ids, most, 0u);
   for (auto* numbers : {&b.in_port, &b.in_vc, &b.out_port, &b.out_class}) make(*numbers, most, u16{0});
   if (make.only_counts()) make.count(net.router_ports * sizeof(u32));  // Workspace::again
-  b.scratch.resize(net.scratch.size());
-  for (std::size_t k = 0; k < net.scratch.size(); k++) make(b.scratch[k], memory_bytes(net, net.scratch[k]), u8{0});
   if (net.seam && make.only_counts()) {  // make_decisions() gives these arrays their size at the first decision
     const std::size_t slots = net.seam->slots;
     make.count(most * (net.seam->width * sizeof(float) + slots * (1 + 2 * sizeof(u16)) + 4 * sizeof(u32)));

@@ -25,7 +25,6 @@ enum class Per : u8 {
   kNetwork,  // one entry in total
   kRouter,   // [routers]
   kPort,     // [router_ports]
-  kVcClass,  // [router_ports, VC classes]; only for scratch memory
   kPacket,   // [pool], by packet id; every new packet resets its entry
   kJob,      // [jobs]; a traffic pattern counts as one job
 };
@@ -76,13 +75,6 @@ struct Kept {
   T* of(State& s) const;
   const T* of(const State& s) const;
 };
-// Memory that is all 0 between two cycles, so it is in the Batch and not in the State. A component that writes to it
-// sets it back to 0.
-template <class T>
-struct Scratch {
-  u32 memory = kNone;
-  T* of(Batch& b) const;
-};
 // A learned table of floats: rows x columns per router.
 struct LearnedTable {
   u32 memory = kNone, rows = 0, columns = 0, stride = 0;
@@ -93,17 +85,11 @@ struct LearnedTable {
 // ---- src/memory.cpp: called by a component's setup(); they claim the declared memory ----
 
 u32 declare_memory(Network&, MemoryShape);
-u32 declare_scratch_memory(Network&, MemoryShape);
 LearnedTable declare_table(Network&, MemoryShape);
 template <class T>
 Kept<T> declare(Network& net, MemoryShape shape) {
   shape.cell = kCellOf<T>;
   return {declare_memory(net, std::move(shape))};
-}
-template <class T>
-Scratch<T> declare_scratch(Network& net, MemoryShape shape) {
-  shape.cell = kCellOf<T>;
-  return {declare_scratch_memory(net, std::move(shape))};
 }
 
 std::size_t memory_entries(const Network&, Per, std::size_t packets = 0);

@@ -130,6 +130,8 @@ struct RoutingFacts {
   // Bubble flow control: a packet enters a ring of channels only if another packet would still fit after it
   // (Network::ring_of_output).
   bool bubble = false;
+  // A decision depends on earlier ones of its router in the same cycle, so requests are in the order of the input VCs.
+  bool sequential = false;
   Occupancy senses = Occupancy::kNothing;  // occupancy that it compares at many outputs (Network::sensed)
 };
 
@@ -280,8 +282,8 @@ struct Network {
   RoutingFacts routing_facts{};
   // [radix] bubble flow control: ring of the packets that leave or arrive through a router-local port, kNoRing
   std::vector<u16> ring_of_output, ring_of_input;
-  std::vector<MemoryShape> memories, scratch;  // data of components in State, and scratch data in a cycle (memory.hpp)
-  std::vector<u32> packet_memories;            // indices into `memories` of the memories with an entry per packet
+  std::vector<MemoryShape> memories;  // data of components in State (memory.hpp)
+  std::vector<u32> packet_memories;   // indices into `memories` of the memories with an entry per packet
   Kept<u32> followers[2];  // flits of packets that keep together, tracked one by one (router.packet_stepping=flit,
                            // src/stage/follow.cpp)
   Sensed sensed;

@@ -415,14 +415,8 @@ struct Batch {
   // The candidates of request i are entries offsets[i] .. offsets[i+1]-1. Entries after the last one are old.
   std::vector<u32> offsets;
   std::vector<u16> candidate_port, candidate_class;
-  std::vector<AlignedBytes> scratch;  // [Network::scratch] declared by components; all 0 between two cycles
-  Decisions decisions;                // the decisions of a learning seam
+  Decisions decisions;  // the decisions of a learning seam
 };
-
-template <class T>
-T* Scratch<T>::of(Batch& b) const {
-  return reinterpret_cast<T*>(b.scratch[memory].data());
-}
 
 // Buffers that are reused from cycle to cycle. Most are scratch memory. The batch must survive between collect() and
 // apply(). After an interruption, `routes`, `at_hosts` and `at_routing` must survive as well.

@@ -187,8 +187,7 @@ class Future {
 
 bool futures_can_meet(const Network& net, Ahead ahead) {
   if (net.workload || (net.whole_packets && net.router.flit_by_flit)) return false;
-  const bool ordered = !net.scratch.empty() && !net.whole_packets;
-  return ahead == Ahead::kKnown || (!net.learns && !ordered);
+  return ahead == Ahead::kKnown || !net.learns;
 }
 
 u64 future_hash(const Network& net, const State& s, Ahead ahead) { return Future(net, s, ahead).hash(); }

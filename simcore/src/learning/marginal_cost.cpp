@@ -250,7 +250,6 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
 // Lists the candidates of the requests. Changes that the listing makes to their packets are undone.
 void MarginalCost::list(State& s) {
   const Network& net = own_->network();
-  if (listed_.scratch.empty()) listed_.scratch = own_->batch().scratch;
   list_candidates_of(net, listing_, s, listed_);
 }
 

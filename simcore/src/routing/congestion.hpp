@@ -1,6 +1,9 @@
 // The congestion of an output port. All adaptive routings measure it with these functions.
 #pragma once
 
+#include <algorithm>
+
+#include "routing/choice.hpp"
 #include "simcore/error.hpp"
 #include "simcore/registry.hpp"
 #include "simcore/state.hpp"
@@ -30,6 +33,12 @@ inline ParamSpec congestion_scope_param(std::string fallback) {
     spec.choices.push_back("auto"), spec.doc += "; auto = port, or class on a router without output queues";
   return spec;
 }
+inline ParamSpec allocation_param(std::string fallback = "sequential") {
+  return choice("allocation", std::move(fallback), {"greedy", "sequential"},
+                "greedy = heads that a router routes in the same cycle see the same congestion; sequential = a router "
+                "routes one head after another, and a port is congested also by the flits that it has promised to it: "
+                "those of packets that have a route and still wait in an input buffer");
+}
 // For routings that compare two paths, which may leave by the same port.
 inline ParamSpec congestion_scope_of_paths_param(std::string fallback) {
   ParamSpec spec = congestion_scope_param(std::move(fallback));
@@ -54,11 +63,14 @@ inline u32 vc_congestion(const Network& net, const State& s, Occupancy measure, 
 struct CongestionMeasure {
   Occupancy parts = Occupancy::kBoth;
   Scope scope = Scope::kPort;
+  bool sequential = false;
 
   // Does the measure distinguish the VC classes of a port? `shared`: both compared paths leave by the same port.
   bool by_class(bool shared) const { return scope != Scope::kPort && (scope != Scope::kHybrid || shared); }
   // The part of the congestion that State keeps in Network::sensed for a routing that uses this measure alone.
-  Occupancy senses() const { return scope == Scope::kClass || scope == Scope::kVc ? parts : Occupancy::kNothing; }
+  Occupancy senses() const {
+    return !sequential && (scope == Scope::kClass || scope == Scope::kVc) ? parts : Occupancy::kNothing;
+  }
   // Flits ahead of a packet that would leave by `port` in `vc_class`.
   u32 of(const Network& net, const State& s, u32 port, u32 vc_class, bool shared = false) const {
     if (!by_class(shared)) return port_congestion(s, parts, port);
@@ -92,5 +104,59 @@ inline CongestionMeasure measure_of(const Params& params, const Network& net) {
                                       : scope == "vc"    ? Scope::kVc
                                                          : Scope::kHybrid};
 }
+// The same for a routing with the parameter `allocation`.
+inline CongestionMeasure allocating_measure_of(const Params& params, const Network& net) {
+  CongestionMeasure measure = measure_of(params, net);
+  measure.sequential = params.text("allocation") == "sequential";
+  return measure;
+}
+
+// The congestion that the decisions of a batch see. Sequential allocation includes the promised flits of the router
+// whose decisions are being made (Kim, Dally, Abts, "Adaptive routing in high-radix Clos network", SC 2006). Without
+// them, all heads of a cycle take the same port, and so do heads of later cycles while these wait for the switch. The
+// requests of a batch are in the order of their input VCs (RoutingFacts::sequential).
+class Congestion {
+ public:
+  Congestion(const Network& net, const State& s, const CongestionMeasure& measure)
+      : net_(net), s_(s), measure_(measure) {}
+  // The next decisions are those of `router`.
+  void begin(u32 router) {
+    if (measure_.sequential && router != router_) count_promised(router);
+  }
+  // Flits ahead of a packet that would leave `router` by the router-local port `k`.
+  u32 of(u32 router, u32 k, u32 vc_class, bool shared = false) const {
+    u32 flits = measure_.of(net_, s_, net_.port(router, k), vc_class, shared);
+    if (!measure_.sequential) return flits;
+    const u32* const own = &promised_[k * net_.routing_facts.classes];
+    if (measure_.by_class(shared)) return flits + own[vc_class];
+    for (u32 c = 0; c < net_.routing_facts.classes; c++) flits += own[c];
+    return flits;
+  }
+  // A decision of that router. Ports to terminals are never compared, so their flits are not counted.
+  void promise(const Hop& hop, u32 flits) {
+    if (measure_.sequential && hop.vc_class != kAnyClass)
+      promised_[hop.port * net_.routing_facts.classes + hop.vc_class] += flits;
+  }
+
+ private:
+  void count_promised(u32 router) {
+    router_ = router;
+    const bool single = net_.most_packet_flits == 1;
+    const u32 classes = net_.routing_facts.classes;
+    std::fill_n(promised_, net_.radix * classes, 0u);
+    const InputVc* const inputs = &s_.input_vcs[net_.vc_id(net_.port(router, 0), 0)];
+    for (u32 v = 0; v < net_.radix << net_.vc_shift; v++)
+      if (const InputVc& in = inputs[v]; in.routed())
+        promised_[in.out_port * classes + (classes == 1 ? 0 : in.out_vc % classes)] +=
+            single ? 1 : s_.packets[packet_of(in.front)].flits - in.sent;
+  }
+  const Network& net_;
+  const State& s_;
+  const CongestionMeasure& measure_;
+  u32 router_ = kNone;
+  // By port and VC class, for router_. A packet from a foreign snapshot can have any number of hops (8 bits), and
+  // verify_routes() refuses a class beyond the last one only after the routing has used it.
+  u32 promised_[kMaxRadix * kMaxVcs + 256];
+};
 
 }  // namespace flitgym::routing

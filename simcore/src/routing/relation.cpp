@@ -123,6 +123,7 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   // A relation only lists candidates. The selection reads congestion and marks packets.
   facts.marks = false;
   facts.senses = Occupancy::kNothing;
+  facts.sequential = false;
   return facts;
 }
 

@@ -49,9 +49,8 @@ void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Batch& b = f.w.batch;
-  // With routing.allocation=sequential, earlier decisions of a cycle affect later ones. The order of requests must then
-  // not depend on the order of events, which differs between trains and packet_stepping=flit.
-  if (net.whole_packets && !net.scratch.empty()) std::sort(f.w.routes.begin(), f.w.routes.end());
+  // The order of events differs between partitions, and between trains and packet_stepping=flit.
+  if (net.routing_facts.sequential) std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
   b.now = f.now;

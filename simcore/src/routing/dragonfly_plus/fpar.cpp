@@ -22,8 +22,7 @@ struct Rule : ComponentData {
 
 // Flits that wait at a port. Used slots downstream include the flits and credits of a round trip, which a link at full
 // rate has in flight. They do not count.
-u32 waiting(const Network& net, const State& s, const Rule& rule, u32 port, u32 vc_class) {
-  const u32 flits = rule.measure.of(net, s, port, vc_class);
+u32 waiting(const Network& net, const Rule& rule, u32 port, u32 flits) {
   if (rule.measure.parts == Occupancy::kOutputQueue) return flits;
   const Channel& channel = net.channels[port];
   const u32 cycles = net.hop_cycles(port) + net.delays[net.channels[channel.peer].credit_line];
@@ -36,19 +35,21 @@ u32 beyond_spine(const Network& net, const State& s, const DragonflyPlus& df, co
                  u32 port) {
   const u32 spine = net.next_router(net.port(at.router, port));
   u32 least = ~0u;
-  df.each_across(spine, at.to_group,
-                 [&](u32 k) { least = std::min(least, waiting(net, s, rule, net.port(spine, k), 0)); });
+  df.each_across(spine, at.to_group, [&](u32 k) {
+    const u32 across = net.port(spine, k);
+    least = std::min(least, waiting(net, rule, across, rule.measure.of(net, s, across, 0)));
+  });
   return least;
 }
 
 // The port with the fewest waiting flits. The search begins at a port that rotates by packet and differs between
 // routers. `notified`: a leaf counts the spine's queue where it is the longer one.
-Best shortest(const Network& net, const State& s, const DragonflyPlus& df, const Rule& rule, const Packet& p,
-              const Position& at, const Ports& ports, u32 vc_class, bool notified) {
+Best shortest(const Network& net, const State& s, const Congestion& congestion, const DragonflyPlus& df,
+              const Rule& rule, const Packet& p, const Position& at, const Ports& ports, u32 vc_class, bool notified) {
   Best best;
   for (u32 n = 0; n < ports.count && best.congestion > 0; n++) {
     const u32 k = ports.port[(p.source + p.sequence + at.router + n) % ports.count];
-    u32 flits = waiting(net, s, rule, net.port(at.router, k), vc_class);
+    u32 flits = waiting(net, rule, net.port(at.router, k), congestion.of(at.router, k, vc_class));
     if (notified) flits = std::max(flits, beyond_spine(net, s, df, rule, at, k));
     if (flits < best.congestion) best = {k, flits};
   }
@@ -58,6 +59,7 @@ Best shortest(const Network& net, const State& s, const DragonflyPlus& df, const
 void route(const Network& net, State& s, Batch& b) {
   const DragonflyPlus& df = as_dragonfly_plus(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
+  Congestion congestion(net, s, rule.measure);
   Ports onward, detours;
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
@@ -66,18 +68,22 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
+    congestion.begin(at.router);
     list_onward(df, at, onward);
     const u32 vc_class = onward_class(p, at);
     const bool notified = rule.notified && at.leaf && !at.there();
-    const Best best = shortest(net, s, df, rule, p, at, onward, vc_class, notified);
+    const Best best = shortest(net, s, congestion, df, rule, p, at, onward, vc_class, notified);
     if (best.congestion <= rule.threshold_flits) {
+      congestion.promise({best.port, vc_class}, p.flits);
       choose(b, i, {best.port, vc_class});
       continue;
     }
     list_detours(df, p, at, detours);
-    const Best other = shortest(net, s, df, rule, p, at, detours, 0, false);
+    const Best other = shortest(net, s, congestion, df, rule, p, at, detours, 0, false);
     const bool detour = other.port != kNone && (best.port == kNone || other.congestion <= rule.threshold_flits);
-    choose(b, i, detour ? Hop{other.port, 0} : Hop{best.port, vc_class});
+    const Hop hop = detour ? Hop{other.port, 0} : Hop{best.port, vc_class};
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
   }
 }
 
@@ -85,10 +91,11 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<Rule>();
   rule->threshold_flits = params.count("threshold_flits");
   rule->notified = params.text("notifications") == "instant";
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
   data = rule;
   RoutingFacts facts{kClasses, kMostHops};
   facts.remote = rule->notified;
+  facts.sequential = rule->measure.sequential;
   return facts;
 }
 
@@ -102,7 +109,7 @@ const Register<RoutingSpec> entry([] {
                    "waiting flits of a port that do not count as congestion; a round trip of the link is not counted"),
            choice("notifications", "none", {"none", "instant"},
                   "instant = leaves see the queues of the global links of their spines, as an oracle"),
-           congestion_param(), congestion_scope_param("port")},
+           congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
       .setup = setup,
       .route = route,
   };

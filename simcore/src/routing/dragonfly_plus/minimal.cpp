@@ -16,6 +16,7 @@ struct Rule : ComponentData {
 void route(const Network& net, State& s, Batch& b) {
   const DragonflyPlus& df = as_dragonfly_plus(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
+  Congestion congestion(net, s, rule.measure);
   Ports ports;
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
@@ -24,12 +25,13 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
+    congestion.begin(at.router);
     list_onward(df, at, ports);
     u32 port = ports.port[(p.source + p.sequence + at.router) % ports.count];
     if (rule.pick == graph::Pick::kFlow)
       port = ports.port[below(mix64(mix64(u64{p.source} << 32 | p.destination) + at.router), ports.count)];
-    else if (rule.pick == graph::Pick::kQueue)
-      port = least_congested(net, s, rule.measure, p, at.router, ports, 0).port;
+    else if (rule.pick == graph::Pick::kQueue) port = least_congested(congestion, p, at.router, ports, 0).port;
+    congestion.promise({port, 0}, p.flits);
     choose(b, i, {port, 0});
   }
 }
@@ -51,10 +53,12 @@ void candidates(const Network& net, State& s, Batch& b) {
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
   rule->pick = graph::pick_of(params);
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
+  rule->measure.sequential &= rule->pick == graph::Pick::kQueue;
   data = rule;
   RoutingFacts facts{1, kMinimalHops};
   facts.minimal = true;
+  facts.sequential = rule->measure.sequential;
   return facts;
 }
 
@@ -63,7 +67,8 @@ const Register<RoutingSpec> entry([] {
       .name = "minimal",
       .summary = "up, across and down, always (MIN)",
       .topologies = {"dragonfly_plus"},
-      .params = {graph::pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
+      .params = {graph::pick_param("packet"), congestion_param("both"), congestion_scope_param("port"),
+                 allocation_param()},
       .setup = setup,
       .route = route,
   };

@@ -80,13 +80,13 @@ inline void list_detours(const DragonflyPlus& df, const Packet& p, const Positio
 struct Best {
   u32 port = kNone, congestion = ~0u;
 };
-inline Best least_congested(const Network& net, const State& s, const CongestionMeasure& measure, const Packet& p,
-                            u32 router, const Ports& ports, u32 vc_class) {
+inline Best least_congested(const Congestion& congestion, const Packet& p, u32 router, const Ports& ports,
+                            u32 vc_class) {
   Best best;
   const u32 turn = ports.count ? (p.source + p.sequence + router) % ports.count : 0;
   for (u32 n = 0; n < ports.count && best.congestion > 0; n++) {
     const u32 k = ports.port[turn + n < ports.count ? turn + n : turn + n - ports.count],
-              flits = measure.of(net, s, net.port(router, k), vc_class);
+              flits = congestion.of(router, k, vc_class);
     if (flits < best.congestion) best = {k, flits};
   }
   return best;

@@ -68,6 +68,7 @@ void decide(const Network& net, State& s, const DragonflyPlus& df, const Rule& r
 void route(const Network& net, State& s, Batch& b) {
   const DragonflyPlus& df = as_dragonfly_plus(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
+  const Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     PacketDetail& detail = s.details[b.packet[i]];
@@ -88,7 +89,7 @@ void route(const Network& net, State& s, Batch& b) {
     Ports ports;
     list_onward(df, at, ports);
     const u32 vc_class = onward_class(p, at);
-    choose(b, i, {least_congested(net, s, rule.measure, p, at.router, ports, vc_class).port, vc_class});
+    choose(b, i, {least_congested(congestion, p, at.router, ports, vc_class).port, vc_class});
   }
 }
 

@@ -57,43 +57,43 @@ void list_towards(const DragonflyPlus& df, const Rule& rule, u32 middle, const P
 }
 
 // Draws the rule's candidates, and returns the one whose path begins with the least congested port.
-u32 best_middle(const Network& net, const State& s, const DragonflyPlus& df, const Rule& rule, const Packet& p,
-                const Position& at, Best& best) {
+u32 best_middle(const Network& net, const Congestion& congestion, const DragonflyPlus& df, const Rule& rule,
+                const Packet& p, const Position& at, Best& best) {
   u32 chosen = kNone;
   Ports ports;
   for (u32 n = 0; n < rule.candidates; n++) {
     const u32 middle = draw_middle(df, rule, at, route_draw(net, p, n));
     if (middle == kNone) break;
     list_towards(df, rule, middle, at, ports);
-    const Best found = least_congested(net, s, rule.measure, p, at.router, ports, 0);
+    const Best found = least_congested(congestion, p, at.router, ports, 0);
     if (chosen == kNone || found.congestion < best.congestion) chosen = middle, best = found;
   }
   return chosen;
 }
 
 // At the spine of the source group: a third group to which the spine has a link, by the least congested one.
-u32 middle_beyond(const Network& net, const State& s, const DragonflyPlus& df, const Rule& rule, const Packet& p,
-                  const Position& at, Best& best) {
+u32 middle_beyond(const Congestion& congestion, const DragonflyPlus& df, const Packet& p, const Position& at,
+                  Best& best) {
   Ports ports;
   list_detours(df, p, at, ports);
-  best = least_congested(net, s, rule.measure, p, at.router, ports, 0);
+  best = least_congested(congestion, p, at.router, ports, 0);
   return best.port == kNone ? kNone : df.group_beyond(at.router, best.port);
 }
 
 // Decides at the source leaf, or with PAR again at the spine of the source group.
-void decide(const Network& net, const State& s, const DragonflyPlus& df, const Rule& rule, const Position& at,
-            Packet& p, u32& intermediate) {
+void decide(const Network& net, const Congestion& congestion, const DragonflyPlus& df, const Rule& rule,
+            const Position& at, Packet& p, u32& intermediate) {
   const bool first = p.phase == kUndecided;
   p.phase = kMinimal;
   if (at.source_group == at.to_group) return;
   Best detour;
   const u32 middle =
-      first ? best_middle(net, s, df, rule, p, at, detour) : middle_beyond(net, s, df, rule, p, at, detour);
+      first ? best_middle(net, congestion, df, rule, p, at, detour) : middle_beyond(congestion, df, p, at, detour);
   if (middle == kNone) return;
   if (rule.decision != Decision::kAlways) {
     Ports ports;
     list_onward(df, at, ports);
-    const Best minimal = least_congested(net, s, rule.measure, p, at.router, ports, 0);
+    const Best minimal = least_congested(congestion, p, at.router, ports, 0);
     const double hops = rule.hop_weighted ? kMinimalHops : 1, more = rule.hop_weighted ? kMostHops : 1;
     if (!rule.diverts(minimal.congestion * hops, detour.congestion * more)) return;
   }
@@ -101,8 +101,8 @@ void decide(const Network& net, const State& s, const DragonflyPlus& df, const R
   take_detour(p);
 }
 
-Hop next_hop(const Network& net, const State& s, const DragonflyPlus& df, const Rule& rule, const Position& at,
-             Packet& p, u32 intermediate) {
+Hop next_hop(const Congestion& congestion, const DragonflyPlus& df, const Rule& rule, const Position& at, Packet& p,
+             u32 intermediate) {
   Ports ports;
   // The first spine of the third group begins the second leg if it has a link to the destination's group.
   if (p.phase == kToIntermediate && at.in_third_group()) {
@@ -114,17 +114,18 @@ Hop next_hop(const Network& net, const State& s, const DragonflyPlus& df, const 
   }
   if (p.phase == kToIntermediate) {
     list_towards(df, rule, intermediate, at, ports);
-    return {least_congested(net, s, rule.measure, p, at.router, ports, 0).port, 0};
+    return {least_congested(congestion, p, at.router, ports, 0).port, 0};
   }
   const u32 vc_class = onward_class(p, at);
   list_onward(df, at, ports);
-  return {least_congested(net, s, rule.measure, p, at.router, ports, vc_class).port, vc_class};
+  return {least_congested(congestion, p, at.router, ports, vc_class).port, vc_class};
 }
 
 void route(const Network& net, State& s, Batch& b) {
   const DragonflyPlus& df = as_dragonfly_plus(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
   u32* const intermediates = rule.intermediate.of(s);
+  Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     const Position at = position(net, df, p, b.router[i]);
@@ -133,8 +134,11 @@ void route(const Network& net, State& s, Batch& b) {
       continue;
     }
     const bool again = rule.decision == Decision::kProgressive && p.phase == kMinimal && at.at_home() && !at.leaf;
-    if (p.phase == kUndecided || again) decide(net, s, df, rule, at, p, intermediates[b.packet[i]]);
-    choose(b, i, next_hop(net, s, df, rule, at, p, intermediates[b.packet[i]]));
+    congestion.begin(at.router);
+    if (p.phase == kUndecided || again) decide(net, congestion, df, rule, at, p, intermediates[b.packet[i]]);
+    const Hop hop = next_hop(congestion, df, rule, at, p, intermediates[b.packet[i]]);
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
   }
 }
 
@@ -142,15 +146,22 @@ std::shared_ptr<Rule> make_rule(const Params& params, Network& net, Decision dec
   auto rule = std::make_shared<Rule>();
   rule->decision = decision;
   rule->by_leaf = by_leaf;
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
   rule->intermediate = declare_intermediate(net, !by_leaf);
   return rule;
 }
 
+RoutingFacts facts_of(const Rule& rule) {
+  RoutingFacts facts{kClasses, kMostHops};
+  facts.sequential = rule.measure.sequential;
+  return facts;
+}
+
 template <bool kByLeaf>
 RoutingFacts setup_valiant(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
-  data = make_rule(params, net, Decision::kAlways, kByLeaf);
-  return {kClasses, kMostHops};
+  const auto rule = make_rule(params, net, Decision::kAlways, kByLeaf);
+  data = rule;
+  return facts_of(*rule);
 }
 
 template <bool kByLeaf, Decision kDecision>
@@ -161,7 +172,7 @@ RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<cons
   rule->hop_weighted = params.boolean("hop_weighted");
   rule->candidates = params.count("candidates");
   data = rule;
-  return {kClasses, kMostHops};
+  return facts_of(*rule);
 }
 
 std::vector<ParamSpec> ugal_params() {
@@ -174,6 +185,7 @@ std::vector<ParamSpec> ugal_params() {
       integer("candidates", 1, 1, 15, "", "number of random intermediates compared; the least congested is taken"),
       congestion_param(),
       congestion_scope_of_paths_param("hybrid"),
+      allocation_param("greedy"),
   };
 }
 
@@ -188,14 +200,14 @@ RoutingSpec spec_of(RoutingSpec spec) {
 const Register<RoutingSpec> valiant_group(spec_of({
     .name = "valiant_group",
     .summary = "through a random group (VALg)",
-    .params = {congestion_param(), congestion_scope_param("port")},
+    .params = {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
     .setup = setup_valiant<false>,
     .route = nullptr,
 }));
 const Register<RoutingSpec> valiant_router(spec_of({
     .name = "valiant_router",
     .summary = "through a random leaf of another group (VALn)",
-    .params = {congestion_param(), congestion_scope_param("port")},
+    .params = {congestion_param(), congestion_scope_param("port"), allocation_param("greedy")},
     .setup = setup_valiant<true>,
     .route = nullptr,
 }));

@@ -28,13 +28,13 @@ struct Rule : ComponentData {
 
 // The least congested port. The search begins at a port that rotates by packet and differs between routers; a tie goes
 // to the first port found.
-u32 least_congested(const Network& net, const State& s, const CongestionMeasure& measure, const Packet& p, u32 router,
-                    const FatTree::Ports& ports, u32 vc_class) {
+u32 least_congested(const Congestion& congestion, const Packet& p, u32 router, const FatTree::Ports& ports,
+                    u32 vc_class) {
   const u32 turn = (p.source + p.sequence + router) % ports.count;
-  u32 best = ports[turn], least = measure.of(net, s, net.port(router, best), vc_class);
+  u32 best = ports[turn], least = congestion.of(router, best, vc_class);
   for (u32 k = 1; k < ports.count && least > 0; k++) {
     const u32 port = ports[turn + k < ports.count ? turn + k : turn + k - ports.count],
-              flits = measure.of(net, s, net.port(router, port), vc_class);
+              flits = congestion.of(router, port, vc_class);
     if (flits < least) least = flits, best = port;
   }
   return best;
@@ -47,18 +47,17 @@ u32 class_of(const Network& net, const Packet& p) {
   return (p.destination + p.destination / classes) % classes;
 }
 
-u32 pick(const Network& net, const State& s, const Rule& rule, const FatTree& tree, const Packet& p, u32 router, u32 to,
-         u32 vc_class) {
+u32 pick(const Network& net, const Congestion& congestion, const Rule& rule, const FatTree& tree, const Packet& p,
+         u32 router, u32 to, u32 vc_class) {
   const FatTree::Ports ports = tree.towards(router, to);
   if (ports.count == 1) return ports[0];
   switch (rule.ascent) {
-    case Ascent::kAdaptive: return least_congested(net, s, rule.measure, p, router, ports, vc_class);
+    case Ascent::kAdaptive: return least_congested(congestion, p, router, ports, vc_class);
     case Ascent::kRandom: return ports[below(route_draw(net, p, 0), ports.count)];
     case Ascent::kTwoRandom: {
       const u32 one = ports[below(route_draw(net, p, 0), ports.count)],
                 other = ports[below(route_draw(net, p, 1), ports.count)];
-      const u32 queue = rule.measure.of(net, s, net.port(router, one), vc_class);
-      return queue > rule.measure.of(net, s, net.port(router, other), vc_class) ? other : one;
+      return congestion.of(router, one, vc_class) > congestion.of(router, other, vc_class) ? other : one;
     }
     case Ascent::kDModK: break;
   }
@@ -68,11 +67,19 @@ u32 pick(const Network& net, const State& s, const Rule& rule, const FatTree& tr
 void route(const Network& net, State& s, Batch& b) {
   const FatTree& tree = as_fat_tree(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
+  Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
     const u32 vc_class = class_of(net, p);
-    choose(b, i, router == to ? ejection(net, p) : Hop{pick(net, s, rule, tree, p, router, to, vc_class), vc_class});
+    if (router == to) {
+      choose(b, i, ejection(net, p));
+      continue;
+    }
+    congestion.begin(router);
+    const Hop hop = {pick(net, congestion, rule, tree, p, router, to, vc_class), vc_class};
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
   }
 }
 
@@ -103,9 +110,12 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
                  : ascent == "random"     ? Ascent::kRandom
                  : ascent == "two_random" ? Ascent::kTwoRandom
                                           : Ascent::kDModK;
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
+  rule->measure.sequential &= rule->ascent == Ascent::kAdaptive || rule->ascent == Ascent::kTwoRandom;
   data = rule;
-  return facts_of(net, params.count("vc_classes"));
+  RoutingFacts facts = facts_of(net, params.count("vc_classes"));
+  facts.sequential = rule->measure.sequential;
+  return facts;
 }
 
 // As many classes as the relation `detours` needs, so both have the same buffers.
@@ -124,7 +134,7 @@ const Register<RoutingSpec> entry([] {
           {choice("ascent", "adaptive", {"adaptive", "random", "two_random", "d_mod_k"},
                   "choice of the up port (and of parallel cables down): adaptive = the least congested; random = a "
                   "random one; two_random = the less congested of two random ones; d_mod_k = fixed by the destination"),
-           congestion_param("both"), congestion_scope_param("port"),
+           congestion_param("both"), congestion_scope_param("port"), allocation_param(),
            integer("vc_classes", 1, 1, kMaxVcs, "",
                    "VC classes; the destination of a packet selects its class, so packets for a terminal that accepts "
                    "too little delay one class only")},

@@ -15,22 +15,31 @@ struct Rule : ComponentData {
 void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.routing);
   const Graph& graph = graph_now(net, s);
+  Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
-    if (router == to) choose(b, i, ejection(net, p));
-    else choose(b, i, {pick_minimal(net, s, graph, rule.pick, rule.measure, p, router, to, vc_class), vc_class});
+    if (router == to) {
+      choose(b, i, ejection(net, p));
+      continue;
+    }
+    congestion.begin(router);
+    const Hop hop = {pick_minimal(net, graph, rule.pick, congestion, p, router, to, vc_class), vc_class};
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
   }
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
   rule->pick = pick_of(params);
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
+  rule->measure.sequential &= rule->pick == Pick::kQueue;
   data = rule;
   need_distances(net);
   RoutingFacts facts{hops_in_all(net, 0), hops_in_all(net, 0)};
   facts.minimal = true;
+  facts.sequential = rule->measure.sequential;
   return facts;
 }
 
@@ -38,7 +47,7 @@ const Register<RoutingSpec> entry([] {
   RoutingSpec spec{
       .name = "minimal",
       .summary = "a shortest path; several are used in turns, by flow or by queue",
-      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
+      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
       .setup = setup,
       .route = route,
   };

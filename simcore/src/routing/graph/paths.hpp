@@ -34,27 +34,27 @@ inline u32 minimal_ports(const Network& net, const Graph& g, u32 router, u32 to,
 }
 
 // Picks one of n ports of a router.
-inline u32 pick_port(const Network& net, const State& s, Pick pick, const CongestionMeasure& measure, const Packet& p,
-                     u32 router, const u16* ports, u32 n, u32 vc_class) {
+inline u32 pick_port(Pick pick, const Congestion& congestion, const Packet& p, u32 router, const u16* ports, u32 n,
+                     u32 vc_class) {
   if (n == 1) return ports[0];
   // The turn differs between routers. If all hops of a path used the same number, few of the paths would be used.
   const u64 name = pick == Pick::kFlow ? u64{p.source} << 32 | p.destination : u64{p.source} << 32 | p.sequence;
   const u32 turn = pick == Pick::kFlow ? below(mix64(mix64(name) + router), n) : (p.source + p.sequence + router) % n;
   if (pick != Pick::kQueue) return ports[turn];
-  u32 best = ports[turn], least = measure.of(net, s, net.port(router, best), vc_class);
+  u32 best = ports[turn], least = congestion.of(router, best, vc_class);
   for (u32 k = 1; k < n && least > 0; k++) {
-    const u32 port = ports[(turn + k) % n], flits = measure.of(net, s, net.port(router, port), vc_class);
+    const u32 port = ports[(turn + k) % n], flits = congestion.of(router, port, vc_class);
     if (flits < least) least = flits, best = port;
   }
   return best;
 }
 
 // Router-local port of the next hop on a minimal path to another router `to`.
-inline u32 pick_minimal(const Network& net, const State& s, const Graph& g, Pick pick, const CongestionMeasure& measure,
-                        const Packet& p, u32 router, u32 to, u32 vc_class) {
+inline u32 pick_minimal(const Network& net, const Graph& g, Pick pick, const Congestion& congestion, const Packet& p,
+                        u32 router, u32 to, u32 vc_class) {
   u16 ports[kMaxRadix];
   const u32 n = minimal_ports(net, g, router, to, ports);
-  return pick_port(net, s, pick, measure, p, router, ports, n, vc_class);
+  return pick_port(pick, congestion, p, router, ports, n, vc_class);
 }
 
 // visit(port, nearer) for each port of a path with at most `deroutes` hops more than the minimal path from the packet's

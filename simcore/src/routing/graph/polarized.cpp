@@ -52,6 +52,7 @@ void route(const Network& net, State& s, Batch& b) {
   const Graph& graph = graph_now(net, s);
   u16 ports[kMaxRadix];
   u32 costs[kMaxRadix];
+  Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination], vc_class = hop_class(net, p);
@@ -59,9 +60,10 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
+    congestion.begin(router);
     u32 n = 0;
     each_candidate(net, graph, rule.budget, p, router, to, [&](u32 k, u32 rise) {
-      costs[n] = rule.measure.of(net, s, net.port(router, k), vc_class) + (2 - rise) * rule.penalty;
+      costs[n] = congestion.of(router, k, vc_class) + (2 - rise) * rule.penalty;
       ports[n++] = static_cast<u16>(k);
     });
     // Equal candidates take turns, which differ between routers.
@@ -70,7 +72,9 @@ void route(const Network& net, State& s, Batch& b) {
       at = at + 1 < n ? at + 1 : 0;
       if (costs[at] < costs[best]) best = at;
     }
-    choose(b, i, {ports[best], vc_class});
+    const Hop hop = {ports[best], vc_class};
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
   }
 }
 
@@ -96,7 +100,7 @@ void candidates(const Network& net, State& s, Batch& b) {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
   rule->penalty = static_cast<u32>(params.integer("penalty_flits"));
   need_distances(net);
   const u32 diameter = longest_path(net);
@@ -108,7 +112,9 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   rule->budget = wanted >= 0 ? static_cast<u32>(wanted) : std::min(2 * diameter, 4 * std::max(1u, diameter) - 3);
   data = rule;
   const u32 most = hops_in_all(net, rule->budget > diameter ? rule->budget - diameter : 0);
-  return {most, most};
+  RoutingFacts facts{most, most};
+  facts.sequential = rule->measure.sequential;
+  return facts;
 }
 
 const Register<RoutingSpec> entry([] {
@@ -120,7 +126,7 @@ const Register<RoutingSpec> entry([] {
                          "this is less"),
                  integer("penalty_flits", 16, 0, 1 << 20, "flits",
                          "cost of a unit by which a hop raises the weight by less than 2"),
-                 congestion_param("both"), congestion_scope_param("port")},
+                 congestion_param("both"), congestion_scope_param("port"), allocation_param()},
       .setup = setup,
       .route = route,
   };

@@ -30,9 +30,10 @@ u32 draw_middle(const Network& net, const Packet& p, u32 router, u32 to, u32 k) 
 }
 
 // The intermediate router of the packet, or kNone for a minimal path. A router that failures have cut off is skipped.
-u32 decide(const Network& net, const State& s, const Graph& g, const Rule& rule, const Packet& p, u32 router, u32 to) {
+u32 decide(const Network& net, const Congestion& congestion, const Graph& g, const Rule& rule, const Packet& p,
+           u32 router, u32 to) {
   const u32 direct = distance(net, g, router, to);
-  const u32 port = rule.always ? 0 : pick_minimal(net, s, g, rule.pick, rule.measure, p, router, to, 0);
+  const u32 port = rule.always ? 0 : pick_minimal(net, g, rule.pick, congestion, p, router, to, 0);
   double least = 0;
   u32 chosen = kNone;
   for (u32 k = 0; k < rule.candidates; k++) {
@@ -41,12 +42,11 @@ u32 decide(const Network& net, const State& s, const Graph& g, const Rule& rule,
     const u32 hops = distance(net, g, router, middle);
     if (hops > g.diameter) continue;
     if (rule.always) return middle;
-    const u32 first = pick_minimal(net, s, g, rule.pick, rule.measure, p, router, middle, 0);
-    const double weight = (hops + distance(net, g, middle, to)) *
-                              static_cast<double>(rule.measure.of(net, s, net.port(router, first), 0, first == port)) +
-                          rule.bias_flits;
-    const double minimal =
-        direct * static_cast<double>(rule.measure.of(net, s, net.port(router, port), 0, first == port));
+    const u32 first = pick_minimal(net, g, rule.pick, congestion, p, router, middle, 0);
+    const double weight =
+        (hops + distance(net, g, middle, to)) * static_cast<double>(congestion.of(router, first, 0, first == port)) +
+        rule.bias_flits;
+    const double minimal = direct * static_cast<double>(congestion.of(router, port, 0, first == port));
     if (weight >= minimal || (chosen != kNone && weight >= least)) continue;
     least = weight;
     chosen = middle;
@@ -64,6 +64,7 @@ void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.routing);
   const Graph& graph = graph_now(net, s);
   u32* const intermediates = rule.intermediate.of(s);
+  Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     u32& intermediate = intermediates[b.packet[i]];
@@ -72,9 +73,10 @@ void route(const Network& net, State& s, Batch& b) {
       choose(b, i, ejection(net, p));
       continue;
     }
+    congestion.begin(router);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
-      if (const u32 middle = decide(net, s, graph, rule, p, router, to); middle != kNone) {
+      if (const u32 middle = decide(net, congestion, graph, rule, p, router, to); middle != kNone) {
         intermediate = middle;
         take_detour(p);
       }
@@ -83,8 +85,11 @@ void route(const Network& net, State& s, Batch& b) {
     if (p.phase == kToIntermediate && net.damaged && distance(net, graph, router, intermediate) > graph.diameter)
       p.phase = kFromIntermediate;
     const u32 next = target(p, intermediate, router, to);
-    if (next == router) choose(b, i, ejection(net, p));
-    else choose(b, i, {pick_minimal(net, s, graph, rule.pick, rule.measure, p, router, next, vc_class), vc_class});
+    const Hop hop = next == router
+                        ? ejection(net, p)
+                        : Hop{pick_minimal(net, graph, rule.pick, congestion, p, router, next, vc_class), vc_class};
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
   }
 }
 
@@ -148,38 +153,41 @@ void chosen(const Network& net, State& s, Batch& b, u32 i) {
   }
 }
 
-RoutingFacts facts_of(Network& net) {
+RoutingFacts facts_of(Network& net, const Rule& rule) {
   need_distances(net);
   const u32 hops = hops_in_all(net, longest_path(net));
-  return {hops, hops};
+  RoutingFacts facts{hops, hops};
+  facts.sequential = rule.measure.sequential;
+  return facts;
 }
 
 RoutingFacts setup_valiant(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
   rule->always = true;
   rule->pick = pick_of(params);
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
+  rule->measure.sequential &= rule->pick == Pick::kQueue;
   rule->intermediate = declare_intermediate(net);
   data = rule;
-  return facts_of(net);
+  return facts_of(net, *rule);
 }
 
 RoutingFacts setup_ugal(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<Rule>();
   rule->pick = pick_of(params);
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
   rule->bias_flits = params.real("bias_flits");
   rule->candidates = params.count("candidates");
   rule->intermediate = declare_intermediate(net);
   data = rule;
-  return facts_of(net);
+  return facts_of(net, *rule);
 }
 
 const Register<RoutingSpec> valiant([] {
   RoutingSpec spec{
       .name = "valiant",
       .summary = "shortest paths through a random router (VAL)",
-      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port")},
+      .params = {pick_param("packet"), congestion_param("both"), congestion_scope_param("port"), allocation_param()},
       .setup = setup_valiant,
       .route = route,
   };
@@ -196,7 +204,7 @@ const Register<RoutingSpec> ugal([] {
       .params = {pick_param("packet"),
                  real("bias_flits", 0, -1e6, 1e6, "flits x hops",
                       "added to the weight of the path through a random router"),
-                 congestion_param("both"), congestion_scope_of_paths_param("port"),
+                 congestion_param("both"), congestion_scope_of_paths_param("port"), allocation_param("greedy"),
                  integer("candidates", 1, 1, 15, "", "number of random intermediates compared")},
       .setup = setup_ugal,
       .route = route,

@@ -45,6 +45,7 @@ u32 ports_of(const Network& net, const State& s, const Batch& b, u32 i, u32 to, 
 
 void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Rule&>(*net.routing);
+  Congestion congestion(net, s, rule.measure);
   u16 ports[kMaxRadix];
   u32 vc_class = 0;
   for (u32 i = 0; i < b.count; i++) {
@@ -55,7 +56,10 @@ void route(const Network& net, State& s, Batch& b) {
       continue;
     }
     const u32 n = ports_of(net, s, b, i, to, ports, vc_class);
-    choose(b, i, {pick_port(net, s, rule.pick, rule.measure, p, b.router[i], ports, n, vc_class), vc_class});
+    congestion.begin(b.router[i]);
+    const Hop hop = {pick_port(rule.pick, congestion, p, b.router[i], ports, n, vc_class), vc_class};
+    congestion.promise(hop, p.flits);
+    choose(b, i, hop);
   }
 }
 
@@ -89,7 +93,8 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
   auto rule = std::make_shared<Rule>();
   const std::string& pick = params.text("legal_ports");
   rule->pick = pick == "packet" ? Pick::kPacket : pick == "flow" ? Pick::kFlow : Pick::kQueue;
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
+  rule->measure.sequential &= rule->pick == Pick::kQueue;
   rule->place = places(ranks(tables::channel_graph(net)));
   u32 longest = 0;
   bool whole = net.graphs.size() == 1;
@@ -114,6 +119,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
     facts.max_hops = 2 * (net.routers - 1) + std::max(longest, rule->escape.longest);
   }
   facts.escapes = true;
+  facts.sequential = rule->measure.sequential;
   data = rule;
   return facts;
 }
@@ -125,7 +131,7 @@ const Register<RoutingSpec> entry([] {
       .params = {choice("legal_ports", "queue", {"packet", "flow", "queue"},
                         "choice among the ports of the shortest legal paths: packet = in turns, packet by packet; flow "
                         "= one port per source and destination; queue = the least congested port"),
-                 congestion_param("both"), congestion_scope_param("port")},
+                 congestion_param("both"), congestion_scope_param("port"), allocation_param()},
       .setup = setup,
       .route = route,
   };

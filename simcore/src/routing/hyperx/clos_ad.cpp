@@ -32,12 +32,12 @@ struct Middle {
 
 // The shortest queue of dimension k. Ties are broken at random, with a separate draw for each dimension that the packet
 // perturbs at this router.
-Middle shortest(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises,
-                const Packet& p, u32 router, u32 k, bool may_stay) {
+Middle shortest(const Network& net, const HyperX& hx, const Congestion& congestion, const Packet& p, u32 router, u32 k,
+                bool may_stay) {
   Best best;
   double sum = 0;
   for (u32 port = hx.base[k]; port < hx.end_of(k); port++) {
-    const double q = promises.ahead(rule.measure, s, net.port(router, port), 0);
+    const double q = congestion.of(router, port, 0);
     sum += q;
     best.consider({port, 0}, q, false);
   }
@@ -49,26 +49,26 @@ Middle shortest(const Network& net, const State& s, const HyperX& hx, const Rule
 
 // Next hop of a packet on its way to the intermediate router. `first` is the lowest dimension that the packet may still
 // perturb. If the packet stays in all of them, this router is the intermediate router and the second leg begins.
-Hop towards_middle(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises,
-                   Packet& p, u32 router, u32 to, u32 first) {
+Hop towards_middle(const Network& net, const HyperX& hx, const Congestion& congestion, Packet& p, u32 router, u32 to,
+                   u32 first) {
   for (u64 rest = hx.difference(router, to); rest;) {
     const u32 k = hx.first_unaligned(rest);
     rest = hx.without(rest, k);
     if (k < first) continue;
-    if (const Middle middle = shortest(net, s, hx, rule, promises, p, router, k, true); middle.port != kNone)
+    if (const Middle middle = shortest(net, hx, congestion, p, router, k, true); middle.port != kNone)
       return {middle.port, 0};
   }
   p.phase = kFromIntermediate;
   return follow_hyperx_legs(net, hx, p, kNone, router);
 }
 
-Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p,
-           u32 router, u32 to) {
+Hop decide(const Network& net, const HyperX& hx, const Rule& rule, const Congestion& congestion, Packet& p, u32 router,
+           u32 to) {
   const u64 difference = hx.difference(router, to);
   const u32 h = hx.distance(difference), k = hx.first_unaligned(difference),
             direct = hx.port_towards(router, to, k, hx.link_of(p, k));
-  const Middle middle = shortest(net, s, hx, rule, promises, p, router, k, false);
-  const double minimal = rule.minimal(h, promises.ahead(rule.measure, s, net.port(router, direct), 1));
+  const Middle middle = shortest(net, hx, congestion, p, router, k, false);
+  const double minimal = rule.minimal(h, congestion.of(router, direct, 1));
   p.phase = kMinimal;
   // The shortest queue is that of a direct link.
   if (middle.port - hx.port_towards(router, to, k, 0) < hx.links[k]) return {middle.port, 1};
@@ -80,17 +80,17 @@ Hop decide(const Network& net, const State& s, const HyperX& hx, const Rule& rul
 void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
-  Promises promises(net, b, rule);
+  Congestion congestion(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination],
               in_dimension = hx.dimension_of_port[b.in_port[i]];
+    congestion.begin(router);
     Hop hop;
-    if (p.phase == kUndecided && router != to) hop = decide(net, s, hx, rule, promises, p, router, to);
-    else if (p.phase == kToIntermediate)
-      hop = towards_middle(net, s, hx, rule, promises, p, router, to, in_dimension + 1);
+    if (p.phase == kUndecided && router != to) hop = decide(net, hx, rule, congestion, p, router, to);
+    else if (p.phase == kToIntermediate) hop = towards_middle(net, hx, congestion, p, router, to, in_dimension + 1);
     else hop = follow_hyperx_legs(net, hx, p, kNone, router);
-    promises.add(router, hop, p.flits);
+    congestion.promise(hop, p.flits);
     choose(b, i, hop);
   }
 }
@@ -105,7 +105,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 // A detour counts as twice the minimal path, which is its length if it perturbs every dimension. So `detour_hops` has
 // no effect here.
 std::vector<ParamSpec> params() {
-  auto specs = weight_params("absolute", "port", true);
+  auto specs = weight_params("absolute", "port", "sequential");
   std::erase_if(specs, [](const ParamSpec& p) { return p.key == "detour_hops"; });
   return specs;
 }

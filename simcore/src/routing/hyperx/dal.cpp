@@ -82,7 +82,7 @@ void route(const Network& net, State& s, Batch& b) {
   const auto& rule = static_cast<const Dal::Rule&>(*net.routing);
   if (!rule.escape) return weighted_route<Dal>(net, s, b);
   const bool wormhole = net.router.flow_control == FlowControl::kWormhole;
-  Promises promises(net, b, rule);
+  Congestion congestion(net, s, rule.measure);
   Outputs outputs(net, s, rule.measure);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
@@ -96,16 +96,16 @@ void route(const Network& net, State& s, Batch& b) {
     if (!Dal::on_escape(at, rule)) {
       const u32 h = at.h, needed = wormhole ? 1 : p.flits;
       outputs.at(router);
+      congestion.begin(router);
       offer_reach(at, Dal::reach(at, rule), [&](u32 port, u32 vc_class, bool deroute) {
         const Outputs::Output& out = outputs.of(port);
         if (out.room < needed) return;
-        const double q =
-            rule.sequential ? promises.ahead(rule.measure, s, net.port(router, port), vc_class) : out.congestion;
+        const double q = rule.measure.sequential ? congestion.of(router, port, vc_class) : out.congestion;
         best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
       });
     }
     const Hop hop = best.none() ? Dal::escape_hop(at) : best.pick(net, p);
-    promises.add(router, hop, p.flits);
+    congestion.promise(hop, p.flits);
     choose(b, i, hop);
   }
 }

@@ -88,9 +88,8 @@ inline void offer_all(const Where& at, const typename Relation::Rule& rule, Out&
 struct WeightRule : ComponentData {
   double congestion_bias = 0, bias = 0;
   CongestionMeasure measure;
-  bool sequential = false, normalized = false;
-  Scratch<u32> promised;  // with sequential allocation: promised flits, by port and VC class
-  PortLanes lanes;        // used while Network::sensed is kept
+  bool normalized = false;
+  PortLanes lanes;  // used while Network::sensed is kept
 
   // h: hops to go on the minimal path from here; hops: hops to go on the path of this candidate.
   double minimal(u32 h, double congestion) const { return h * congestion; }
@@ -109,7 +108,7 @@ inline constexpr double kWeightTolerance = 1e-6;  // weights this close are equa
 // With a VC class per hop, congestion_scope=port does not show how full the packet's class is. OmniWAR then chooses
 // links whose class is full, and its throughput collapses beyond saturation.
 inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalized", const std::string& scope = "class",
-                                            bool sequential = false) {
+                                            const std::string& allocation = "greedy") {
   return {
       real("congestion_bias_flits", 0, -1e6, 1e6, "flits",
            "the weight is hops x (congestion + this) + bias_flits for a non-minimal candidate and hops x congestion "
@@ -120,9 +119,7 @@ inline std::vector<ParamSpec> weight_params(const std::string& hops = "normalize
              "the minimal path"),
       congestion_param(),
       congestion_scope_param(scope),
-      choice("allocation", sequential ? "sequential" : "greedy", {"greedy", "sequential"},
-             "greedy = decisions of a router in the same cycle do not see each other; sequential = each decision sees "
-             "the earlier ones"),
+      allocation_param(allocation),
   };
 }
 inline void see_ports(const Network& net, WeightRule& rule) {
@@ -130,53 +127,17 @@ inline void see_ports(const Network& net, WeightRule& rule) {
 }
 // Facts of a routing that takes the candidate of least weight.
 inline RoutingFacts weighing(RoutingFacts facts, const WeightRule& rule) {
-  facts.senses = rule.sequential ? Occupancy::kNothing : rule.measure.senses();
+  facts.senses = rule.measure.senses();
+  facts.sequential = rule.measure.sequential;
   return facts;
 }
 inline void read_weight(const Params& params, Network& net, WeightRule& rule, bool chooses_hops = true) {
   rule.congestion_bias = params.real("congestion_bias_flits");
   rule.bias = params.real("bias_flits");
   rule.normalized = chooses_hops && params.text("detour_hops") == "normalized";
-  rule.measure = measure_of(params, net);
-  rule.sequential = params.text("allocation") == "sequential";
-  if (!rule.sequential) return see_ports(net, rule);
-  MemoryShape shape;
-  shape.name = "promised";
-  shape.meaning = "flits that earlier decisions of the cycle send to the port, by VC class";
-  shape.per = Per::kVcClass;
-  rule.promised = declare_scratch<u32>(net, shape);
+  rule.measure = allocating_measure_of(params, net);
+  see_ports(net, rule);
 }
-
-// The congestion that a decision sees. With sequential allocation it includes the flits that earlier decisions of this
-// cycle have promised to the output. If the measure distinguishes classes, only the flits of the same class count.
-class Promises {
- public:
-  Promises(const Network& net, Batch& b, const WeightRule& rule)
-      : net_(net), b_(b), flits_(rule.sequential ? rule.promised.of(b) : nullptr) {}
-  ~Promises() {
-    for (u32 i = 0; flits_ && i < b_.count; i++)
-      if (b_.out_class[i] != kAnyClass) *of(net_.port(b_.router[i], b_.out_port[i]), b_.out_class[i]) = 0;
-  }
-  Promises(const Promises&) = delete;
-  Promises& operator=(const Promises&) = delete;
-  u32 ahead(const CongestionMeasure& measure, const State& s, u32 port, u32 vc_class, bool shared = false) const {
-    u32 flits = measure.of(net_, s, port, vc_class, shared);
-    if (!flits_) return flits;
-    if (measure.by_class(shared)) return flits + *of(port, vc_class);
-    for (u32 c = 0; c < net_.routing_facts.classes; c++) flits += *of(port, c);
-    return flits;
-  }
-  // Ejections are not counted, because ports to terminals are never weighed.
-  void add(u32 router, const Hop& hop, u32 flits) {
-    if (flits_ && hop.vc_class != kAnyClass) *of(net_.port(router, hop.port), hop.vc_class) += flits;
-  }
-
- private:
-  u32* of(u32 port, u32 vc_class) const { return &flits_[std::size_t{port} * net_.routing_facts.classes + vc_class]; }
-  const Network& net_;
-  const Batch& b_;
-  u32* const flits_;  // promised; null: greedy allocation
-};
 
 // The candidates of least weight so far. Either all of them are direct links, or all of them are deroutes.
 class Best {
@@ -271,7 +232,7 @@ void weighted_route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const typename Relation::Rule&>(*net.routing);
   const u16* const sensed = net.sensed.kept() ? net.sensed.memory.of(s) : nullptr;
-  Promises promises(net, b, rule);
+  Congestion congestion(net, s, rule.measure);
   const auto weigh = [&](u32 i) {
     const Packet& p = s.packets[b.packet[i]];
     const u32 router = b.router[i];
@@ -279,13 +240,14 @@ void weighted_route(const Network& net, State& s, Batch& b) {
     const u32 h = at.h;
     const Reach reach = Relation::reach(at, rule);
     if (sensed) return choose(b, i, least_weight(net, sensed, rule, at, reach));
+    congestion.begin(router);
     Best best;
     offer_reach(at, reach, [&](u32 port, u32 vc_class, bool deroute) {
-      const double q = promises.ahead(rule.measure, s, net.port(router, port), vc_class);
+      const double q = congestion.of(router, port, vc_class);
       best.consider({port, vc_class}, deroute ? rule.nonminimal(h, h + 1, q) : rule.minimal(h, q), deroute);
     });
     const Hop hop = best.pick(net, p);
-    promises.add(router, hop, p.flits);
+    congestion.promise(hop, p.flits);
     choose(b, i, hop);
   };
   // Whether a packet is at its last router cannot be predicted. So a block of requests is sorted first: all of them get

@@ -14,7 +14,7 @@ struct MinimalAdaptive {
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>& data) {
   auto rule = std::make_shared<MinimalAdaptive::Rule>();
-  rule->measure = measure_of(params, net);
+  rule->measure = allocating_measure_of(params, net);
   see_ports(net, *rule);
   data = rule;
   RoutingFacts facts{as_hyperx(net).dimensions, as_hyperx(net).dimensions};
@@ -24,7 +24,7 @@ RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const Com
 
 const Register<RoutingSpec> entry(incremental<MinimalAdaptive>(
     "minimal_adaptive", "any minimal path, hop by hop to the least congested link (MIN-AD)",
-    {congestion_param(), congestion_scope_param("class")}, setup));
+    {congestion_param(), congestion_scope_param("class"), allocation_param()}, setup));
 
 }  // namespace
 

@@ -17,11 +17,8 @@ struct Rule : WeightRule {
   Kept<u32> intermediate;
 };
 
-void decide(const Network& net, const State& s, const HyperX& hx, const Rule& rule, const Promises& promises, Packet& p,
+void decide(const Network& net, const HyperX& hx, const Rule& rule, const Congestion& congestion, Packet& p,
             u32& intermediate, u32 router, u32 to) {
-  const auto congestion = [&](u32 port, u32 vc_class, bool shared) {
-    return promises.ahead(rule.measure, s, net.port(router, port), vc_class, shared);
-  };
   const u32 h = hx.distance(hx.difference(router, to)), direct = hx.dor_port(router, to, p);
   double least = 0;
   u32 chosen = kNone;
@@ -29,8 +26,8 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
     const u32 middle = below(route_draw(net, p, n), net.routers);
     if (middle == router || middle == to) continue;
     const u32 port = hx.dor_port(router, middle, p), hops = detour_hops(hx, router, middle, to);
-    const double weight = rule.nonminimal(h, hops, congestion(port, 0, port == direct));
-    const double minimal = rule.minimal(h, congestion(direct, 1, port == direct));
+    const double weight = rule.nonminimal(h, hops, congestion.of(router, port, 0, port == direct));
+    const double minimal = rule.minimal(h, congestion.of(router, direct, 1, port == direct));
     if (weight >= minimal - kWeightTolerance || (chosen != kNone && weight >= least)) continue;
     least = weight;
     chosen = middle;
@@ -43,18 +40,19 @@ void decide(const Network& net, const State& s, const HyperX& hx, const Rule& ru
 void route(const Network& net, State& s, Batch& b) {
   const HyperX& hx = as_hyperx(net);
   const auto& rule = static_cast<const Rule&>(*net.routing);
-  Promises promises(net, b, rule);
+  Congestion congestion(net, s, rule.measure);
   u32* const intermediates = rule.intermediate.of(s);
   for (u32 i = 0; i < b.count; i++) {
     Packet& p = s.packets[b.packet[i]];
     u32& intermediate = intermediates[b.packet[i]];
     const u32 router = b.router[i], to = net.terminal_router[p.destination];
+    congestion.begin(router);
     if (p.phase == kUndecided) {
       p.phase = kMinimal;
-      if (router != to) decide(net, s, hx, rule, promises, p, intermediate, router, to);
+      if (router != to) decide(net, hx, rule, congestion, p, intermediate, router, to);
     }
     const Hop hop = follow_hyperx_legs(net, hx, p, intermediate, router);
-    promises.add(router, hop, p.flits);
+    congestion.promise(hop, p.flits);
     choose(b, i, hop);
   }
 }

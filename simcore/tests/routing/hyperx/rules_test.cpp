@@ -295,6 +295,18 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
       CHECK_FOR((x.batch.out_port[1] == 3) == direct && x.batch.out_class[1] == 0, scope);
     }
   }
+  // A packet counts while it has a route and waits in an input buffer.
+  for (const bool waits : {false, true}) {
+    Lone x =
+        lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string("port")}}});
+    x.resize(2);
+    x.state.packets[1].destination = 3;
+    if (waits) x.state.input_vcs[x.net.vc_id(1, 0)] = {0, 0, 1, 0, 3, 0};
+    x.request(0, {0, 0, 0}, 1);
+    x.batch.count = 1;
+    x.net.route(x.net, x.state, x.batch);
+    CHECK_EQ(x.batch.out_port[0] == 3, !waits);
+  }
   // Clos-AD is sequential by default.
   Lone x = lone({4}, {"clos_ad", {}});
   x.resize(3);
