@@ -197,8 +197,8 @@ struct RouterParams {
   bool charged_at_switch;       // a flit that wins the switch takes its credit; false: when it leaves on the link
   bool terminal_credits;        // terminals have input buffers with credits; false: they accept every flit
   u32 edge_mask;  // flits start on links in cycles in which these low bits are set, and credits count a cycle later
-  bool packet_credits;          // credits return per packet instead of per flit
-  bool packet_links;            // flits of different packets do not interleave on a link
+  bool packet_credits;  // credits return per packet instead of per flit
+  bool packet_links;    // flits of different packets do not interleave on a link
   // Flits of different packets do not interleave in the crossbar, so packets keep together (src/stage/train.hpp).
   bool packet_crossbar;
   bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
