@@ -160,6 +160,7 @@ void choose_routing(const Config& config, const Params& router, Network& net) {
   net.request_words = std::max(1u, (1u << (net.radix_shift + net.vc_shift)) / 64);
   divide_buffers(router, net);
   keep_sensed(net);
+  keep_islip(net);
 }
 
 void choose_workload(const Config& config, const Params& router, Network& net) {

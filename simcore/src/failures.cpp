@@ -427,7 +427,9 @@ void leave_port(Frame& f, u32 output) {
       ask_again(f, v, output);
     }
   }
-  if (Port& o = s.ports[output]; o.stalled && net.router.output_depth == 0 && !waiting) end_stall(f, o);
+  if (Port& o = s.ports[output];
+      o.stalled && (net.router.output_depth == 0 || net.router.charged_at_switch) && !waiting)
+    end_stall(f, o);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "simcore/memory.hpp"
 #include "simcore/network.hpp"
 #include "simcore/state.hpp"
+#include "stage/credit_queue.hpp"
 #include "stage/follow.hpp"
 
 namespace flitgym {
@@ -38,15 +39,16 @@ const std::vector<ParamSpec>& router_params() {
           "buffer_total", 0, 0, 2 * 65535 * kMaxVcs, "flits",
           "size of all input buffers and output queues of a port, divided equally among its VCs; input_buffer_flits "
           "and output_buffer_flits then only give the ratio of the two; 0 = these sizes themselves"),
-      integer("nic_buffer_flits", 32, 1, 65535, "flits", "size of the output buffer of each network interface"),
+      integer("nic_buffer_flits", 32, 0, 65535, "flits",
+              "size of the output buffer of each network interface; 0 = room for a packet, so packets leave in order"),
       integer("injection_vcs", 1, 0, kMaxVcs, "",
               "number of VCs over which a network interface spreads its packets; 0 = all"),
       integer("vcs", 0, 0, kMaxVcs, "", "virtual channels per port; 0 = as many as the routing needs"),
       choice("flow_control", "virtual_cut_through", {"virtual_cut_through", "wormhole"},
              "a head advances when the next buffer has room for the whole packet, or for one flit"),
-      choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age"},
-             "switch allocation: round robin at each output, the least recently served (input, VC) first, or the "
-             "oldest packet first"),
+      choice("arbiter", "round_robin", {"round_robin", "least_recently_served", "age", "islip"},
+             "switch allocation: round robin at each output, the least recently served (input, VC) first, the oldest "
+             "packet first, or one iteration of iSLIP for both VCs and switch (needs vc_allocation=parallel)"),
       choice("crossbar_ports", "per_port", {"per_port", "per_vc"},
              "flits that a port sends and receives per crossbar flit time: one in total, or one per VC (a speedup of "
              "the number of VCs, as in SuperSim and CAMINOS)"),
@@ -56,6 +58,16 @@ const std::vector<ParamSpec>& router_params() {
              "the switch; parallel: every head wins any free VC of its class a cycle earlier, as in BookSim2"),
       choice("credit_latency", "hop", {"hop", "link"},
              "delay of a credit: that of a flit's hop in the other direction (output, link, input), or the link alone"),
+      real("credit_delay_ns", 0, 0, 1e6, "ns", "time from the arrival of a credit at a router to its use"),
+      choice("credit_charged", "link", {"link", "switch"},
+             "a flit takes its credit when it leaves on the link, or when it wins the switch; with switch, the flits "
+             "in an output queue occupy slots of the next buffer, as in BookSim2"),
+      choice("terminal_buffers", "unlimited", {"unlimited", "input_buffer_flits"},
+             "a terminal accepts every flit at once, or has the input buffers of a router, whose credits take the "
+             "time of the channel"),
+      choice("link_clock", "cycle", {"cycle", "flit"},
+             "flits start on links in every cycle, or at the edges of a clock whose period is the flit time; credits "
+             "then also leave at these edges"),
       choice("credit_granularity", "flit", {"flit", "packet"},
              "credits return per flit, or per packet with its tail; packet also makes VCs share links per packet"),
       choice("crossbar_sharing", "flit", {"flit", "packet"},
@@ -182,6 +194,22 @@ void check_bubble(const std::string& size_key, const Network& net) {
 
 }  // namespace
 
+namespace {
+
+void check_link_clock(const Network& net) {
+  for (const Channel& c : net.channels)
+    if (c.kind != PortKind::kUnused && c.flit_cycles != net.flit_cycles_host)
+      throw ConfigError("router.link_clock: flit needs links of one bandwidth, but flit times are " +
+                        std::to_string(c.flit_cycles) + " and " + std::to_string(net.flit_cycles_host) + " cycles");
+  if (net.router.output_depth == 0 || net.router.packet_credits)
+    throw ConfigError("router.link_clock: flit needs output_buffer_flits > 0 and credit_granularity=flit");
+  if (!std::has_single_bit(net.flit_cycles_host))
+    throw ConfigError("router.link_clock: flit needs a flit time of 1, 2, 4, ... cycles; it is " +
+                      std::to_string(net.flit_cycles_host) + " cycles");
+}
+
+}  // namespace
+
 void size_router(const Params& params, Network& net) {
   RouterParams& r = net.router;
   r.input_depth = params.count("input_buffer_flits");
@@ -193,10 +221,12 @@ void size_router(const Params& params, Network& net) {
   const std::string& arbiter = params.text("arbiter");
   r.arbiter = arbiter == "round_robin" ? Arbiter::kRoundRobin
               : arbiter == "age"       ? Arbiter::kAge
+              : arbiter == "islip"     ? Arbiter::kIslip
                                        : Arbiter::kLeastRecentlyServed;
   r.crossbar_per_vc = params.text("crossbar_ports") == "per_vc";
   net.request_mask = r.crossbar_per_vc ? 0 : ~0u;
-  if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin))
+  if (r.crossbar_per_vc && (r.output_depth == 0 || r.crossbar_cycles > 1 || r.arbiter == Arbiter::kRoundRobin ||
+                            r.arbiter == Arbiter::kIslip))
     throw ConfigError(
         "router.crossbar_ports: per_vc needs output buffers (output_buffer_flits > 0), a crossbar flit time of one "
         "cycle and arbiter=age or least_recently_served; the values are " +
@@ -212,10 +242,19 @@ void size_router(const Params& params, Network& net) {
         "crossbar_ports=per_port, because resources are claimed for whole packets; the values are " +
         params.text("flow_control") + ", " + params.text("credit_granularity") + " and " +
         params.text("crossbar_ports"));
-  if (r.parallel_vc_allocation && (r.arbiter != Arbiter::kRoundRobin || r.packet_crossbar))
+  const bool rotates = r.arbiter == Arbiter::kRoundRobin || r.arbiter == Arbiter::kIslip;
+  if (r.parallel_vc_allocation && (!rotates || r.packet_crossbar))
     throw ConfigError(
-        "router.vc_allocation: parallel needs arbiter=round_robin and crossbar_sharing=flit; the values are " +
+        "router.vc_allocation: parallel needs arbiter=round_robin or islip and crossbar_sharing=flit; the values are " +
         arbiter + " and " + params.text("crossbar_sharing"));
+  if (r.arbiter == Arbiter::kIslip && !r.parallel_vc_allocation)
+    throw ConfigError("router.arbiter: islip needs router.vc_allocation=parallel; the value is " + vc_allocation);
+  r.charged_at_switch = params.text("credit_charged") == "switch";
+  r.terminal_credits = params.text("terminal_buffers") != "unlimited";
+  if (r.terminal_credits && r.packet_crossbar)
+    throw ConfigError("router.terminal_buffers: input_buffer_flits needs router.crossbar_sharing=flit");
+  r.edge_mask = params.text("link_clock") == "flit" ? net.flit_cycles_host - 1 : 0;
+  if (r.edge_mask > 0) check_link_clock(net);
   r.flit_by_flit = params.text("packet_stepping") == "flit";
   r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
@@ -262,7 +301,19 @@ void keep_sensed(Network& net) {
   sensed.memory = declare<u16>(net, shape);
 }
 
+void keep_islip(Network& net) {
+  if (net.router.arbiter != Arbiter::kIslip) return;
+  MemoryShape shape;
+  shape.name = "islip";
+  shape.meaning = "pointers of iSLIP and credits that wait at the input (src/stage/credit_queue.hpp)";
+  shape.per = Per::kPort;
+  shape.columns = IslipPort::columns(net.vcs, net.vcs * net.router.input_depth);
+  shape.highest = 65535;
+  net.islip = declare<u16>(net, shape);
+}
+
 void fit_packets(const std::string& size_key, const Params& router, Network& net) {
+  if (net.router.nic_depth == 0) net.router.nic_depth = net.most_packet_flits;
   check_packet_fits(size_key, net.most_packet_flits, router, net);
   size_trains(size_key, router, net);
   check_bubble(size_key, net);

@@ -18,6 +18,9 @@ void divide_buffers(const Params& router, Network&);
 // and its VCs are known.
 void keep_sensed(Network&);
 
+// Declares the pointers of the arbiter kIslip; call after the number of VCs is known.
+void keep_islip(Network&);
+
 // Checks packets once their sizes are known. `size_key` is the parameter that sets them. Throws ConfigError if a packet
 // does not fit a buffer, takes too long, or is incompatible with bubble flow control.
 void fit_packets(const std::string& size_key, const Params& router, Network&);

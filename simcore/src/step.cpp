@@ -98,13 +98,12 @@ void initialise(const Network& net, State& s) {
   Shaper make(false);
   shape(net, s, make);
 
-  // The credits of an output VC are the slots of the downstream buffer. A terminal has unlimited room.
+  // The credits of an output VC are the slots of the downstream buffer.
   for (u32 p = 0; p < net.port_count; p++) {
     if (net.channels[p].peer == kNone) continue;
-    const bool to_terminal = !net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal;
     worked(net.vcs);
     for (u32 vc = 0; vc < net.vcs; vc++)
-      s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(to_terminal ? 65535 : net.router.input_depth);
+      s.output_vcs[net.vc_id(p, vc)].credits = static_cast<u16>(net.accepts_all(p) ? 65535 : net.router.input_depth);
   }
   for (u32 v = 0; v < s.served.size(); v++) s.served[v] = v & ((1u << (net.radix_shift + net.vc_shift)) - 1);
 
@@ -147,7 +146,7 @@ void before_routes(Frame& f) {
   else f.w.routes.insert(f.w.routes.end(), asking.begin(), asking.end());
   asking.clear();
   arrivals(f);
-  credits(f);
+  if (!(f.now & f.net.router.edge_mask)) credits(f);
   f.part.heard.clear();
   if (f.net.learns) feedback(f);
 }

@@ -63,6 +63,7 @@ class LinkClock {
  public:
   LinkClock(const Params& params, Clock& clock, double cycle_ns)
       : params_(params), clock_(clock), cycle_ns_(cycle_ns),
+        credit_delay_(clock.cycles("credit_delay_ns", params.real("credit_delay_ns"), 0)),
         ends_ns_(params.real("input_latency_ns") + params.real("output_latency_ns")),
         credit_by_hop_(params.text("credit_latency") == "hop") {}
 
@@ -93,6 +94,8 @@ class LinkClock {
                            flit_bytes / bandwidth, 1, given > 0 || given == -1);
     // A credit takes the channel from its receiver back to its sender. Its delay is that channel's hop or link.
     if (credit_by_hop_) t.credit = t.hop, t.nic_credit = t.nic_hop;
+    t.nic_credit += credit_delay_;  // from a terminal to its router
+    if (link.kind != PortKind::kTerminal) t.credit += credit_delay_;
     return t;
   }
 
@@ -102,7 +105,9 @@ class LinkClock {
   }
   const Params& params_;
   Clock& clock_;
-  double cycle_ns_, ends_ns_;
+  double cycle_ns_;
+  u32 credit_delay_;
+  double ends_ns_;
   bool credit_by_hop_;
 };
 
@@ -138,7 +143,7 @@ void time_channels(const Params& params, Network& net) {
     c.flit_cycles = t.flit;
     c.line = line_of(net, nic ? t.nic_hop : t.hop);
     c.credit_line = line_of(net, nic ? t.nic_credit : t.credit);
-    longest_hop = std::max({longest_hop, t.hop, t.nic_hop});
+    longest_hop = std::max({longest_hop, t.hop, t.nic_hop, t.credit, t.nic_credit});
     longest_flit = std::max(longest_flit, t.flit);
   };
   for (u32 p = 0; p < net.port_count; p++) {
@@ -161,7 +166,8 @@ void time_channels(const Params& params, Network& net) {
       throw ConfigError("router.cycle_ns: with " + to_string(Value{net.cycle_ns}) + " ns, " + rounded.quantity + " = " +
                         to_string(Value{rounded.ns}) + " ns has too many cycles; choose a longer cycle");
   for (const LinkCycles& t : by_kind)
-    longest_hop = std::max({longest_hop, t.hop, t.nic_hop}), longest_flit = std::max(longest_flit, t.flit);
+    longest_hop = std::max({longest_hop, t.hop, t.nic_hop, t.credit, t.nic_credit}),
+    longest_flit = std::max(longest_flit, t.flit);
   net.longest_delay = longest_hop + longest_flit + r.wake_cycles + 4;
 }
 

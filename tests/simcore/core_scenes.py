@@ -12,17 +12,6 @@ Section = dict[str, Any]
 DATA = Path(__file__).parent / "data"
 
 
-# BookSim2's router with an internal speedup of 2: steps of 0.5 ns, two per router and flit. Without queueing, a packet
-# over h channels of one cycle takes 3 h + 5 of BookSim2's cycles of 1 ns. These are two cycles per router, one per
-# channel and three at the ends.
-# BookSim2's sources send a packet without interleaving, and its output queues keep the order of arrival.
-BOOKSIM2: Section = {
-    "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 1.5, "link_latency_ns_local": 1.0,
-    "output_latency_ns": 1.0, "output_buffer_flits": 64, "vc_allocation": "parallel", "injection_vcs": 0,
-    "link_sharing": "packet",
-}  # fmt: skip
-
-
 def peer_rows(name: str) -> list[dict[str, str]]:
     """Rows of a table in data/, without comments."""
     with (DATA / name).open() as file:

@@ -1,17 +1,16 @@
 """Fat trees compared with BookSim2. The data file names the settings."""
 
 import pytest
-from core_scenes import BOOKSIM2, Section, booksim2_traffic, config, measure, peer_rows, router
+from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router
 from flitgym.simcore import Simulation
 
 TREE: Section = {"name": "fat_tree", "children": [4, 4, 4], "parents": [1, 4, 4]}
-BOOKSIM: Section = {**BOOKSIM2, "input_buffer_flits": 16, "vcs": 4}
 ASCENTS = {"nca": "random", "anca": "two_random"}
 Row = dict[str, str]
 
 
 def ours(ascent: str, load: float, warmup_ns: float = 1000, measure_ns: float = 2500) -> dict[str, float]:
-    sections = {"topology": TREE, "router": router("input_queued", **BOOKSIM)}
+    sections = {"topology": TREE, "router": router("booksim2", vcs=4)}
     # BookSim2 compares used credits, without the packets that its routers have routed in the same cycle.
     routing: Section = {"name": "up_down", "ascent": ascent, "allocation": "greedy"}
     return measure(Simulation(config(routing, booksim2_traffic("uniform", load), **sections)), warmup_ns, measure_ns)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from core_scenes import BOOKSIM2, Section, booksim2_traffic, config, measure, peer_rows, router
+from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router
 from flitgym.simcore import Simulation
 
 PETERSEN = [
@@ -14,11 +14,10 @@ GRAPHS: dict[str, Section] = {
     "triangle": {"name": "graph", "links": [(0, 1), (1, 2), (2, 0)], "terminals_per_router": 3},
     "petersen": {"name": "graph", "links": PETERSEN, "terminals_per_router": 2},
 }
-BOOKSIM: Section = {**BOOKSIM2, "input_buffer_flits": 16, "vcs": 4}
 
 
 def ours(graph: str, load: float, warmup_ns: float = 3000, measure_ns: float = 12000) -> dict[str, Any]:
-    sections = {"topology": GRAPHS[graph], "router": router("input_queued", **BOOKSIM)}
+    sections = {"topology": GRAPHS[graph], "router": router("booksim2", vcs=4)}
     return measure(Simulation(config("minimal", booksim2_traffic("uniform", load), **sections)), warmup_ns, measure_ns)
 
 

@@ -1,7 +1,7 @@
 """HyperX compared with other simulators: BookSim2 and CAMINOS. The data files name the settings."""
 
 import pytest
-from core_scenes import BOOKSIM2, Section, booksim2_traffic, config, measure, peer_rows, router, traffic
+from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router, traffic
 from flitgym.simcore import Simulation
 
 HX88: Section = {"name": "hyperx", "widths": [8, 8], "terminals_per_router": 8}
@@ -10,14 +10,14 @@ Row = dict[str, str]
 
 
 def ours(
-    topology: Section, changes: Section, routing: str | Section, pattern: Section, warmup_ns: float, measure_ns: float
+    topology: Section, model: Section, routing: str | Section, pattern: Section, warmup_ns: float, measure_ns: float
 ) -> dict[str, float]:
-    sections = {"topology": topology, "router": router("input_queued", **changes)}
+    sections = {"topology": topology, "router": model}
     return measure(Simulation(config(routing, pattern, **sections)), warmup_ns, measure_ns)
 
 
 # ---- BookSim2 ----
-BOOKSIM: Section = {**BOOKSIM2, "input_buffer_flits": 32, "vcs": 8}
+BOOKSIM: Section = router("booksim2", input_buffer_flits=32, credit_delay_ns=2.0)
 CURVES = {
     "uniform_ran_min": ("dimension_order", "uniform"),
     "uniform_xyyx": ("dimension_order", "uniform"),
@@ -60,12 +60,12 @@ def test_booksim_zero_load() -> None:
 # Its router takes no time: a packet of 16 phits over h links takes h + 17 cycles of 1 ns from its creation.
 # In flitgym, a link takes 0.5 ns and the crossbar 0.5 ns.
 # In CAMINOS, every VC has its own crossbar ports, and a packet holds a link until its end.
-CAMINOS: Section = {
+CAMINOS: Section = router("input_queued", **{
     "cycle_ns": 0.5, "crossbar_bandwidth_gb_per_s": 256, "link_latency_ns_host": 0.75, "link_latency_ns_local": 0.5,
     "output_latency_ns": 0.0, "output_buffer_flits": 32, "input_buffer_flits": 64, "nic_buffer_flits": 320,
     "vcs": 4, "injection_vcs": 0, "arbiter": "least_recently_served", "crossbar_ports": "per_vc",
     "link_sharing": "packet",
-}  # fmt: skip
+})  # fmt: skip
 # OMNI takes the least (16 + phits) x hops to go. The phits are those in the port's output buffers and in the buffers of
 # the next router. A deroute is one hop longer, hence chosen if (h + 1) q + 16 < h q_minimal. The decision is repeated
 # every cycle until the output has room; here it is final.

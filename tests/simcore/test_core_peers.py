@@ -1,7 +1,7 @@
 """Comparison with other simulators: SST/Merlin with the papers' code, and BookSim2. The data files name the sources."""
 
 import pytest
-from core_scenes import BOOKSIM2, SYSTEM, Section, booksim2_traffic, config, measure, peer_rows, router, traffic
+from core_scenes import SYSTEM, Section, booksim2_traffic, config, measure, peer_rows, router, traffic
 from flitgym.simcore import Simulation
 
 MERLIN = peer_rows("sst_merlin_dragonfly_1056.csv")
@@ -33,10 +33,15 @@ def test_merlin(row: dict[str, str]) -> None:
 #
 # S2: steps of 0.5 ns (internal speedup 2), two of them per packet.
 # The output VC is held from its allocation until the tail has won the switch. A class has one VC.
-DEF = {"link_latency_ns_host": 1.5, "pipeline_ns": 2.0, "output_latency_ns": 2.0}
-# BookSim2 takes the downstream credit when a packet wins the switch.
-# Its output queue on a global channel therefore holds at most 256 credits less the credit round trip of 202 cycles.
-S2 = {**BOOKSIM2, "link_latency_ns_local": 10.0, "output_buffer_flits": 54}
+DEF = router("input_queued", link_latency_ns_host=1.5, pipeline_ns=2.0, output_latency_ns=2.0)
+S2 = router(
+    "booksim2",
+    link_latency_ns_local=10,
+    link_latency_ns_global=100,
+    vcs=0,
+    input_buffer_flits=256,
+    credit_delay_ns=2,
+)
 BOOKSIM = peer_rows("booksim2_dragonfly_1056.csv")
 
 
@@ -50,9 +55,9 @@ def booksim(curve: str, flits: int = 1) -> list[dict[str, float]]:
 
 
 def ours(
-    changes: Section, routing: str | Section, pattern: Section, warmup_ns: float = 2000, measure_ns: float = 2000
+    model: Section, routing: str | Section, pattern: Section, warmup_ns: float = 2000, measure_ns: float = 2000
 ) -> dict[str, float]:
-    sections = {"topology": SYSTEM, "router": router("input_queued", **changes)}
+    sections = {"topology": SYSTEM, "router": model}
     return measure(Simulation(config(routing, pattern, **sections)), warmup_ns, measure_ns)
 
 
@@ -88,8 +93,7 @@ def test_booksim_speedup_2_saturation() -> None:
 @pytest.mark.parametrize("load", [0.05, 0.5, 0.8, 0.9])
 def test_booksim_packets_of_four(load: float) -> None:
     row = next(row for row in booksim("s2_uniform_min", 4) if row["load"] == load)
-    changes = {**S2, "flow_control": "wormhole", "output_buffer_flits": 256}
-    result = ours(changes, "minimal", booksim2_traffic("uniform", load, packet_flits=4))
+    result = ours(S2, "minimal", booksim2_traffic("uniform", load, packet_flits=4))
     assert result["accepted_load"] == pytest.approx(row["accepted"], rel=0.10)
     if load < 0.9:  # at higher loads, BookSim2 accepts less than offered, and its mean depends on the length of the run
         assert result["packet_latency_mean_ns"] == pytest.approx(row["avg_packet_latency"], rel=0.05)

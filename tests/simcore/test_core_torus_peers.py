@@ -1,19 +1,18 @@
 """Tori and meshes compared with BookSim2. The data file names the settings."""
 
 import pytest
-from core_scenes import BOOKSIM2, Section, booksim2_traffic, config, measure, peer_rows, router
+from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router
 from flitgym.simcore import Simulation
 
 Row = dict[str, str]
 
 # Without queueing, a packet through R routers takes 3 R + 2 of BookSim2's cycles of 1 ns on a mesh.
 # On a torus it takes 4 R + 1 cycles, because a channel takes two cycles.
-BOOKSIM: Section = {**BOOKSIM2, "input_buffer_flits": 16, "vcs": 8}
-FOLDED: Section = {**BOOKSIM, "link_latency_ns_local": 2.0}
+FOLDED: Section = {"link_latency_ns_local": 2.0}
 SYSTEMS: dict[str, tuple[Section, Section]] = {
     "torus88": ({"name": "torus", "sizes": [8, 8]}, FOLDED),
     "torus444": ({"name": "torus", "sizes": [4, 4, 4]}, FOLDED),
-    "mesh88": ({"name": "mesh", "sizes": [8, 8]}, {**BOOKSIM, "vcs": 4}),
+    "mesh88": ({"name": "mesh", "sizes": [8, 8]}, {"vcs": 4}),
 }
 # Loads at which BookSim2 saturates. From 92 % of these loads on, its latencies still grow with the length of the run.
 SATURATION = {
@@ -29,7 +28,7 @@ ROWS = peer_rows("booksim2_torus_mesh.csv")
 
 def ours(network: str, pattern: Section, warmup_ns: float, measure_ns: float) -> dict[str, float]:
     topology, changes = SYSTEMS[network]
-    sections = {"topology": topology, "router": router("input_queued", **changes)}
+    sections = {"topology": topology, "router": router("booksim2", **changes)}
     return measure(Simulation(config("dimension_order", pattern, **sections)), warmup_ns, measure_ns)
 
 

@@ -41,7 +41,7 @@ inline constexpr u16 kNoRing = 0xffff;
 
 enum class PortKind : u8 { kTerminal = 0, kLocal = 1, kGlobal = 2, kUnused = 3 };
 enum class FlowControl : u8 { kVirtualCutThrough, kWormhole };
-enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge };
+enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge, kIslip };
 // The occupancy of an output that an adaptive routing senses: flits in its queue, used downstream slots, or their sum.
 enum class Occupancy : u8 { kBoth, kOutputQueue, kCredits, kNothing };
 
@@ -196,8 +196,11 @@ struct RouterParams {
   bool separate_vc_allocation;  // a head wins its output VC a cycle before the switch and holds it until the tail has
                                 // won the switch
   bool parallel_vc_allocation;  // in addition, every head that has no output VC requests any free VC of its class
-  bool packet_credits;          // credits return per packet instead of per flit
-  bool packet_links;            // flits of different packets do not interleave on a link
+  bool charged_at_switch;       // a flit that wins the switch takes its credit; false: when it leaves on the link
+  bool terminal_credits;        // terminals have input buffers with credits; false: they accept every flit
+  u32 edge_mask;  // flits start on links in cycles in which these low bits are set, and credits count a cycle later
+  bool packet_credits;  // credits return per packet instead of per flit
+  bool packet_links;    // flits of different packets do not interleave on a link
   // Flits of different packets do not interleave in the crossbar, so packets keep together (src/stage/train.hpp).
   bool packet_crossbar;
   bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
@@ -296,6 +299,8 @@ struct Network {
   LearnedTable feedback;     // table that learns from this feedback; without rows: no table in the core
   Decider decider = Decider::kRouting;
 
+  Kept<u16> islip;  // [router_ports] pointers of the arbiter kIslip (src/stage/switch_allocation_islip.cpp)
+
   // Functions of the routing (registry.hpp). `route` is called once per cycle.
   void (*route)(const Network&, State&, Batch&) = nullptr;
   void (*learn)(const Network&, State&, u32 port, u32 row, float target) = nullptr;
@@ -347,6 +352,9 @@ struct Network {
   u32 port(u32 r, u32 k) const { return r << radix_shift | k; }
   u32 nic(u32 terminal) const { return router_ports + terminal; }
   bool is_nic(u32 p) const { return p >= router_ports; }
+  bool accepts_all(u32 p) const {  // the channel leads to a terminal that accepts every flit
+    return !is_nic(p) && channels[p].kind == PortKind::kTerminal && !router.terminal_credits;
+  }
   u32 router_of_port(u32 p) const { return p >> radix_shift; }
   u32 local_port(u32 p) const { return p & ((1u << radix_shift) - 1); }
   u32 vc_id(u32 p, u32 vc) const { return p << vc_shift | vc; }

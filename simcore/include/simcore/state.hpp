@@ -82,6 +82,12 @@ struct OutputVc {
 };
 static_assert(sizeof(OutputVc) == 16);
 
+// Flits for which this output VC of a router has room: in its queue, and downstream if the switch takes the credits.
+inline u32 room(const RouterParams& r, const OutputVc& out) {
+  const u32 credits = r.output_depth == 0 || r.charged_at_switch ? out.credits : 65535u;
+  return (r.output_depth == 0 ? credits : std::min(credits, r.output_depth)) - out.count;
+}
+
 // One cache line with all data of a port that a passing flit touches, as output and as crossbar input.
 struct alignas(64) Port {
   u64 flits;                // flits sent on the channel since the window began

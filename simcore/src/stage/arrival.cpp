@@ -39,7 +39,13 @@ void arrive(Frame& f, DelayLine<FlitEvent>& line) {
 
     const FlitEvent e = items[n & mask];
     if (e.vc >= router_vcs) {
-      eject(f, net.port_of_vc(e.vc) - net.router_ports, e.flit);
+      const u32 nic = net.port_of_vc(e.vc);
+      if (net.router.terminal_credits) {
+        const Channel& back = channels[nic];
+        f.part.credit_lines.lines[back.credit_line].push(
+            {net.vc_id(back.peer, net.vc_of(e.vc)), 1, packets[packet_of(e.flit)].job});
+      }
+      eject(f, nic - net.router_ports, e.flit);
       continue;
     }
     InputVc& in = input_vcs[e.vc];
@@ -77,7 +83,8 @@ void arrive_all(Frame& f) {
     if (line.first != line.due(f.now)) arrive<kPlain, kSingleFlit, kLearns>(f, line);
 }
 
-// kPlain: no watched packet, no accounts of jobs (stage.hpp) and no sensed occupancies.
+// kPlain: no watched packet, no accounts of jobs (stage.hpp) and no sensed occupancies. kOutputBuffers: a credit lets
+// a flit leave its output queue; false: it lets a flit at an input request the switch.
 template <bool kPlain, bool kOutputBuffers>
 void credit(Frame& f, DelayLine<CreditEvent>& line) {
   const Network& net = f.net;
@@ -117,7 +124,7 @@ void credit(Frame& f, DelayLine<CreditEvent>& line) {
     o.busy_until = select(!o.awake & !wanted & free, f.now + wake, o.busy_until);
     if (!o.awake & wanted) [[unlikely]] {
       if (o.stalled) end_stall(f, o);
-      if (free) schedule_port(f, o, port, f.now + wake);
+      if (free) schedule_port(f, o, port, edge(f, f.now + wake));
       else schedule_when_free(f, o, port);
     }
   }
@@ -140,7 +147,7 @@ void arrivals(Frame& f) {
 
 void credits(Frame& f) {
   specialise([&](auto plain_run, auto output_buffers) { credit_all<plain_run, output_buffers>(f); },
-             plain(f) && !f.sensed, f.net.router.output_depth > 0);
+             plain(f) && !f.sensed, f.net.router.output_depth > 0 && !f.net.router.charged_at_switch);
 }
 
 void feedback(Frame& f) {

@@ -50,10 +50,17 @@ void begin_round(Frame& f, Terminal& x, u32 terminal) {
 }
 
 // The VC of the NIC with the most room for another packet. If several VCs have the same room, the lowest number wins.
+// With iSLIP, the VCs with a credit take turns (BookSim2, trafficmanager.cpp: _Step).
 u32 injection_vc(const Network& net, const State& s, u32 nic) {
   const OutputVc* const own = &s.output_vcs[net.vc_id(nic, 0)];
+  const u32 vcs = net.router.injection_vcs;
+  if (net.router.arbiter == Arbiter::kIslip) {
+    for (u32 k = 0; k < vcs; k++)
+      if (const u32 vc = (s.ports[nic].next_vc + k) % vcs; own[vc].credits > own[vc].count) return vc;
+    return s.ports[nic].next_vc % vcs;
+  }
   u32 best = 0;
-  for (u32 vc = 1; vc < net.router.injection_vcs; vc++)
+  for (u32 vc = 1; vc < vcs; vc++)
     if (own[vc].credits - own[vc].count > own[best].credits - own[best].count) best = vc;
   return best;
 }
@@ -109,8 +116,8 @@ inline __attribute__((always_inline)) u32 accept(Frame& f, Terminal& x, u32 term
   if (net.whole_packets) {
     s.packets[id].tail = f.now;
     enqueue_packet(f, o, out, nic, vc, id << kFlitShift | watched, flits, 0);
-  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && !o.awake && out.credits > 0 &&
-             passed(o.busy_until, f.now)) {
+  } else if (flits == 1 && o.queued == 0 && net.router.wake_cycles == 0 && net.router.edge_mask == 0 &&
+             net.router.arbiter != Arbiter::kIslip && !o.awake && out.credits > 0 && passed(o.busy_until, f.now)) {
     // An idle NIC without wake-up time sends in this cycle. The packet bypasses the queue, with the same result.
     out.credits--;
     o.load++;

@@ -225,8 +225,9 @@ namespace {
 // watched packet and the accounts of jobs record every request.
 bool withholds(const Frame& f) {
   const RouterParams& router = f.net.router;
-  return f.net.routing_facts.reroutes && router.arbiter != Arbiter::kRoundRobin && !router.multi_cycle_switch &&
-         plain(f);
+  return f.net.routing_facts.reroutes &&
+         (router.arbiter == Arbiter::kAge || router.arbiter == Arbiter::kLeastRecentlyServed) &&
+         !router.multi_cycle_switch && plain(f);
 }
 
 // kPlain: no watched packet, no accounts of jobs (stage.hpp) and no head that is routed again. kOneWord: a router's
@@ -251,7 +252,7 @@ void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
   u64* const asked = s.outputs_asked.data();
   u64* const active = f.active;
   u32* const resting = f.resting;
-  const u32 first_router = f.range.first_router, request_mask = net.request_mask, depth = net.router.output_depth;
+  const u32 first_router = f.range.first_router, request_mask = net.request_mask;
   const bool withheld = !kPlain && withholds(f);
   if (!kPlain && net.accounted_jobs)
     for (u32 i = begin; i < end; i++)
@@ -268,8 +269,7 @@ void apply_all(Frame& f, const Batch& b, u32 begin, u32 end) {
                                                      : roomiest(net, s, output, first, step, never_held));
     if (!kPlain && withheld) {
       const OutputVc& out = output_vcs[net.vc_id(output, in.out_vc)];
-      const u32 room = depth > 0 ? depth - out.count : u32{out.credits};
-      if (s.owners[net.vc_id(output, in.out_vc)] != kNone || room < slots_needed(f, in)) {
+      if (s.owners[net.vc_id(output, in.out_vc)] != kNone || room(net.router, out) < slots_needed(f, in)) {
         in.out_vc = kNoVc;
         f.part.route_list.push_back(v);
         continue;

@@ -48,6 +48,7 @@ void verify_routes(const Frame& f);                               // throws Core
 void apply_routes(Frame& f, const Batch& b, u32 begin, u32 end);  // for requests begin .. end-1 of the batch
 void switch_allocation(Frame& f);
 void switch_allocation_per_vc(Frame& f);  // for routers in which every VC has a crossbar port
+void switch_allocation_islip(Frame& f);   // for the arbiter kIslip
 
 // ejection.cpp: a flit has reached its terminal.
 void eject(Frame& f, u32 terminal, Flit flit);
@@ -148,6 +149,9 @@ inline void schedule_port(const Frame& f, Port& o, u32 port, Cycle when) {
   f.part.ports_due.push(when, port);
 }
 
+// The first cycle from `when` on in which flits may start on links.
+inline Cycle edge(const Frame& f, Cycle when) { return when | f.net.router.edge_mask; }
+
 // Value of Port::busy_until while the end of a packet on the channel is not known yet (follow.hpp).
 inline constexpr Cycle kHeld = kNone;
 
@@ -245,7 +249,8 @@ inline void enqueue_output(Frame& f, Port& o, OutputVc& out, Flit* next, u32 por
   if (o.awake) return;
   if (out.credits == 0) return begin_stall(f, o);
   const u32 wake = f.net.router.wake_cycles;
-  schedule_port(f, o, port, passed(o.busy_until, f.now) ? f.now + (wake > delay ? wake : delay) : o.busy_until);
+  schedule_port(f, o, port,
+                passed(o.busy_until, f.now) ? edge(f, f.now + (wake > delay ? wake : delay)) : o.busy_until);
 }
 
 // The packet that leaves a port next if its output VC has a credit, to be prefetched; packet 0 if that queue is empty.

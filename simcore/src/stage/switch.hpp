@@ -1,11 +1,11 @@
 // Data and functions of switch allocation in a router: the requests for each output, the room at that output, and the
-// grant of a request. Only switch_allocation.cpp includes this file; it decides the order in which requests are
-// considered.
+// grant of a request. The including file decides the order in which requests are considered.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 
+#include "stage/credit_queue.hpp"
 #include "stage/train.hpp"
 
 namespace flitgym::switching {
@@ -20,6 +20,7 @@ struct Shape {
   bool few_ports = false;       // the mask of output ports is one word (up to 64 ports); false: any number of words
   bool bubble = false;          // bubble flow control; false: packets enter no rings
   bool whole_packets = false;   // packets keep together (train.hpp)
+  bool queued_credits = false;  // an input sends one credit per flit time (credit_queue.hpp)
   u32 mask_words = 0;           // 64-bit words of the mask of input VCs; 0: read at run time
 };
 
@@ -37,7 +38,8 @@ struct Fabric {
         flit_lines(f.part.flit_lines.lines.data()), vc_shift(net.vc_shift), radix_shift(net.radix_shift),
         words(net.request_words), asked_words(net.asked_words), depth(net.router.output_depth),
         crossbar_cycles(net.router.crossbar_cycles), now(frame.now), by_age(net.router.arbiter == Arbiter::kAge),
-        learns(net.learns), multi_cycle(net.router.multi_cycle_switch),
+        uncharged(net.router.charged_at_switch ? 0 : 0xffff), learns(net.learns),
+        multi_cycle(net.router.multi_cycle_switch),
         again(net.router.pipeline_cycles == 0 ? f.w.again.data() : nullptr) {}
   Frame& f;
   const Network& net;
@@ -57,7 +59,9 @@ struct Fabric {
   DelayLine<FlitEvent>* const flit_lines;
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
-  const bool by_age, learns, multi_cycle;
+  const bool by_age;
+  const u32 uncharged;  // a credit count | uncharged limits nothing unless the switch takes the credits
+  const bool learns, multi_cycle;
   // Heads that request a route in the next cycle, written without branches; null if the router has a pipeline.
   u32* const again;
   mutable u32 again_count = 0;
@@ -147,7 +151,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
   InputVc& in = *request.in;
   OutputVc& out = *request.out;
   const u32 output_vc = at.first_vc | out_port << x.vc_shift | in.out_vc;
-  const u32 room = kShape.output_buffers ? x.depth - out.count : out.credits;
+  const u32 room = kShape.output_buffers ? std::min<u32>(x.depth, out.credits | x.uncharged) - out.count : out.credits;
   bool owned = false;
   if constexpr (kShape.single_flit) {
     if (room > 0) [[likely]]
@@ -183,7 +187,7 @@ inline __attribute__((always_inline)) bool has_room(const Router<kShape>& at, co
     x.f.part.route_list.push_back(v);
     return false;
   }
-  if (!kShape.output_buffers && !owned) begin_stall(x.f, at.ports[out_port]);
+  if ((!kShape.output_buffers || x.uncharged == 0) && !owned) begin_stall(x.f, at.ports[out_port]);
   park(x.f, out, v);
   return false;
 }
@@ -298,7 +302,9 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
 
   // The freed slot goes back upstream as a credit. Only the accounts of jobs read the credit's job.
   const u16 job = kShape.plain ? u16{0} : x.packets[packet_of(flit)].job;
-  if (kShape.single_flit || !net.router.packet_credits) {
+  if constexpr (kShape.queued_credits) {
+    islip_port(net, net.islip.of(s), at.first_port | in_port).push_credit(in_vc, job);
+  } else if (kShape.single_flit || !net.router.packet_credits) {
     x.credit_lines[back.credit_line].push({back.peer << x.vc_shift | in_vc, 1, job});
   } else if (tail) {
     x.credit_lines[back.credit_line].push(
@@ -341,7 +347,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     if (!kShape.plain && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.queue();
   } else {
     if (o.stalled) end_stall(x.f, o);
-    const u16 slots = channel.kind != PortKind::kTerminal;
+    const u16 slots = channel.kind != PortKind::kTerminal || net.router.terminal_credits;
     out.credits = static_cast<u16>(out.credits - slots);
     o.load += slots;
     if (!kShape.plain && slots && x.f.sensed) x.f.sensed[net.sensed.at(output, vc)] += net.sensed.slots();

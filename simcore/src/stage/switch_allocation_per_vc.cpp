@@ -21,7 +21,8 @@ struct Crossbar {
       : f(frame), net(frame.net), s(frame.s), input_vcs(s.input_vcs.data()), output_vcs(s.output_vcs.data()),
         ports(s.ports.data()), next(s.next.data()), packets(s.packets.data()), channels(net.channels.data()),
         credit_lines(f.part.credit_lines.lines.data()), requests(s.requests.data()), vc_shift(net.vc_shift),
-        radix_shift(net.radix_shift), words(net.request_words), depth(net.router.output_depth) {}
+        radix_shift(net.radix_shift), words(net.request_words), depth(net.router.output_depth),
+        uncharged(net.router.charged_at_switch ? 0 : 0xffff) {}
   Frame& f;
   const Network& net;
   State& s;
@@ -34,8 +35,10 @@ struct Crossbar {
   DelayLine<CreditEvent>* const credit_lines;
   u64* const requests;
   const u32 vc_shift, radix_shift, words, depth;
+  const u32 uncharged;  // as in switch.hpp
 
   u64* mask(u32 router) const { return &requests[(std::size_t{router} << radix_shift) * words]; }
+  u32 room(const OutputVc& out) const { return std::min<u32>(depth, out.credits | uncharged) - out.count; }
   u32 first_vc(u32 router) const { return router << (radix_shift + vc_shift); }
 };
 
@@ -64,7 +67,7 @@ bool head_may_go(const Crossbar& x, u32 router, u32 bit, const InputVc& in, Outp
       // a packet that enters the ring leaves room for another one
       if (ring != kNoRing && net.ring_of_input[bit >> x.vc_shift] != ring) needed += net.most_packet_flits;
     }
-    return x.depth - out.count >= needed;
+    return x.room(out) >= needed;
   };
   if (net.router.separate_vc_allocation) {
     // A head that wins the output VC can request the switch from the next cycle on.
@@ -167,13 +170,13 @@ void allocate(const Crossbar& x, u32 router) {
       OutputVc& out = output_vcs[at];
       const u64 key = u64{served[bit]} << 32 | bit << kPortBits | in.out_port;
       if constexpr (kSingleFlit) {
-        if (out.count >= x.depth) [[unlikely]] {
+        if (x.room(out) == 0) [[unlikely]] {
           put_off(x, router, bit, out);
           continue;
         }
       } else if (in.sent > 0) {  // the packet already holds the output VC
         if (in.count == 0) continue;
-        if (out.count >= x.depth) put_off(x, router, bit, out);
+        if (x.room(out) == 0) put_off(x, router, bit, out);
         else keys[n++] = key;
         continue;
       } else if (!head_may_go(x, router, bit, in, out)) {

@@ -23,7 +23,8 @@ void send_all(Frame& f) {
   f.part.ports_due.peek(f.now + 1, f.w.ids.data() + count, kMostAhead);
   const u32* const due = f.w.ids.data();
   const u32 look = events_ahead(net);
-  const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports;
+  const u32 vc_shift = net.vc_shift, vcs = net.vcs, router_ports = net.router_ports,
+            accepting_ports = net.router.terminal_credits ? 0 : router_ports;
   const bool per_packet = net.router.packet_links;
   u16* const sensed = f.sensed;
   u32 sent = 0;
@@ -59,7 +60,7 @@ void send_all(Frame& f) {
     o.waiting_vcs &= ~(u32{out.count == 0} << vc);
     o.queued--;
     const Channel& channel = channels[port];
-    const u32 to_terminal = u32{channel.kind == PortKind::kTerminal} & u32{port < router_ports};
+    const u32 to_terminal = u32{channel.kind == PortKind::kTerminal} & u32{port < accepting_ports};
     o.load -= to_terminal;  // terminals accept every flit at once
     out.credits = static_cast<u16>(out.credits - (1 - to_terminal));
     if (sensed && port < router_ports)

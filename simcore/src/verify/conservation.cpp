@@ -1,5 +1,6 @@
 // Checks that the counts of flits, credits and buffer slots are consistent.
 #include "simcore/error.hpp"
+#include "stage/credit_queue.hpp"
 #include "stage/follow.hpp"
 #include "verify/verify.hpp"
 
@@ -21,9 +22,8 @@ void check_sensed(const Network& net, const State& s) {
         u32 flits = 0;
         if (there) {  // slots of terminals are never in use
           const OutputVc& out = s.output_vcs[net.vc_id(net.port(r, k), vc)];
-          const bool to_terminal = net.channels[net.port(r, k)].kind == PortKind::kTerminal;
-          flits =
-              sensed.queue() * out.count + (to_terminal ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
+          flits = sensed.queue() * out.count +
+                  (net.accepts_all(net.port(r, k)) ? 0 : sensed.slots() * (net.router.input_depth - out.credits));
         }
         if (kept[sensed.row(r, vc) + k] != flits)
           throw CoreError("sensed at router " + std::to_string(r) + " port " + std::to_string(k) + " vc " +
@@ -56,6 +56,11 @@ void check_conservation(const Network& net, const State& s) {
     for (const auto& line : partition(s, k).credit_lines.lines)
       for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   }
+  if (net.islip.kept())
+    for (u32 p = 0; p < net.router_ports; p++) {
+      const IslipPort port = islip_port(net, const_cast<u16*>(net.islip.of(s)), p);
+      for (u32 k = 0; k < port.credits(); k++) returning[net.vc_id(net.channels[p].peer, port.credit(k) % kMaxVcs)]++;
+    }
   if (net.whole_packets && net.router.flit_by_flit) on_channels += flits_at_terminals(net, s);
   const Totals sums = totals(s);
   for (const InputVc& in : s.input_vcs) buffered += in.count;
@@ -67,12 +72,13 @@ void check_conservation(const Network& net, const State& s) {
     fail("flits in differ from flits out plus flits in flight");
 
   for (u32 p = 0; p < net.port_count; p++) {
-    if (net.channels[p].peer == kNone || (!net.is_nic(p) && net.channels[p].kind == PortKind::kTerminal)) continue;
+    if (net.channels[p].peer == kNone || net.accepts_all(p)) continue;
     u32 load = 0;
     for (u32 vc = 0; vc < net.vcs; vc++) {
       const u32 out = net.vc_id(p, vc), in = net.vc_id(net.channels[p].peer, vc);
       const OutputVc& o = s.output_vcs[out];
-      const u32 held = s.input_vcs[in].count, total = o.credits + flits[in] + held + returning[out];
+      const u32 held = in < s.input_vcs.size() ? s.input_vcs[in].count : 0,
+                total = o.credits + flits[in] + held + returning[out];
       // With packet credits, the slots of flits that left ahead of their tail are not yet on the way back.
       const bool packets = net.router.packet_credits && net.most_packet_flits > 1 && !net.whole_packets;
       if (packets ? total > net.router.input_depth || total + net.most_packet_flits <= net.router.input_depth

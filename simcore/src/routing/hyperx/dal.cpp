@@ -59,12 +59,12 @@ class Outputs {
   const Output& of(u32 port) {
     Output& out = outputs_[port];
     if (out.visit == visit_) return out;
-    const u32 id = net_.port(router_, port), depth = net_.router.output_depth;
+    const u32 id = net_.port(router_, port);
     out = {visit_, 0, 0};
     const OutputVc* const own = &s_.output_vcs[net_.vc_id(id, 0)];
     const u32* const owners = &s_.owners[net_.vc_id(id, 0)];
     for (u32 vc = 0; vc < net_.vcs; vc += net_.routing_facts.classes)
-      if (owners[vc] == kNone) out.room = std::max<u32>(out.room, depth > 0 ? depth - own[vc].count : own[vc].credits);
+      if (owners[vc] == kNone) out.room = std::max(out.room, room(net_.router, own[vc]));
     if (out.room > 0) out.congestion = measure_.of(net_, s_, id, 0);
     return out;
   }

@@ -1,0 +1,74 @@
+// The loop of a credit limits the stream of a VC: flits in a loop, divided by its time. All loops are calculated by
+// hand for BookSim2's router, with a credit per buffer slot. A cycle of BookSim2 is 1 ns.
+#include "support/scenes.hpp"
+#include "test.hpp"
+
+using namespace scenes;
+
+namespace {
+
+// configs/router/booksim2.yaml with one VC, for steps of 1 / speedup ns.
+Values booksim2(i64 speedup, i64 slots, const Values& more = {}) {
+  const double step = 1.0 / static_cast<double>(speedup);
+  return merge(input_queued(), merge({{"cycle_ns", step},
+                                      {"crossbar_bandwidth_gb_per_s", 128.0 * static_cast<double>(speedup)},
+                                      {"link_latency_ns_host", 1 + step / 2},
+                                      {"link_latency_ns_local", 1.0},
+                                      {"input_latency_ns", step / 2},
+                                      {"output_latency_ns", step / 2},
+                                      {"input_buffer_flits", slots},
+                                      {"output_buffer_flits", i64{256}},
+                                      {"nic_buffer_flits", i64{0}},
+                                      {"flow_control", std::string("wormhole")},
+                                      {"vc_allocation", std::string("parallel")},
+                                      {"arbiter", std::string("islip")},
+                                      {"link_clock", std::string("flit")},
+                                      {"credit_charged", std::string("switch")},
+                                      {"credit_delay_ns", 1.0},
+                                      {"terminal_buffers", std::string("input_buffer_flits")}},
+                                     more));
+}
+
+// Flits of a stream from terminal 0 to terminal 1, through two routers, in 1,100 ns.
+double delivered(const Values& router) {
+  const std::vector<Planned> plan(3000, {0, 1});
+  Simulation sim(config(hyperx_section({2}, 1), router, {"dimension_order", {}}, planned(plan)));
+  const u32 ns = static_cast<u32>(1 / sim.network().cycle_ns);
+  sim.run(200 * ns);
+  sim.begin_window();
+  sim.run(1100 * ns);
+  sim.check_conservation();
+  return statistics(sim.network(), sim.state()).at("flits_delivered");
+}
+
+}  // namespace
+
+// Single flits: of two slots that follow each other, the first waits 5 ns and the second 6 ns for its credit, because a
+// head wins its VC half a cycle before the switch, and the credit of the terminal counts at the next cycle. BookSim2
+// accepts 0.182, 0.364, 0.545, 0.727, 0.909 and 1 with 1 to 6 slots.
+TEST(credit_loop_of_single_flits) {
+  for (u32 slots = 1; slots <= 6; slots++)
+    CHECK_NEAR(delivered(booksim2(2, slots)), std::min(1100.0, 1100 * slots / 5.5), 2);
+}
+
+// Without speedup the loop takes 7 ns, and a VC carries a packet every 2 ns, for its allocation and the switch.
+TEST(credit_loop_without_speedup) {
+  for (u32 slots = 1; slots <= 6; slots++)
+    CHECK_NEAR(delivered(booksim2(1, slots)), std::min(550.0, 1100 * slots / 7.0), 2);
+}
+
+// A credit that the link takes is in its loop for a cycle less, the time from the switch to the link.
+TEST(credit_charged_at_the_link) {
+  for (u32 slots = 1; slots <= 3; slots++)
+    CHECK_NEAR(delivered(booksim2(1, slots, {{"credit_charged", std::string("link")}})), 1100 * slots / 6.0, 2);
+}
+
+TEST(booksim2_router_refuses) {
+  const auto make = [](const Values& changes) {
+    build(config(hyperx_section({2}, 1), booksim2(2, 4, changes), {"dimension_order", {}}, {"uniform", {}}));
+  };
+  CHECK_THROWS(ConfigError, make({{"vc_allocation", std::string("with_switch")}}), "islip needs");
+  CHECK_THROWS(ConfigError, make({{"link_bandwidth_gb_per_s_host", 64.0}}), "links of one bandwidth");
+  CHECK_THROWS(ConfigError, make({{"crossbar_bandwidth_gb_per_s", 384.0}, {"cycle_ns", 1 / 3.0}}), "1, 2, 4");
+  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{0}}}), "output_buffer_flits > 0");
+}
