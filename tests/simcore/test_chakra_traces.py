@@ -172,6 +172,10 @@ BAD: dict[str, tuple[list[Any], str]] = {
         "node 3 'n': comm_type 77 .*0 .ALL_REDUCE",
     ),
     "no size": ([node(3, "COMM_COLL_NODE", comm_type=0)], "node 3 'n': ALL_REDUCE has no attribute comm_size"),
+    "no size, but a time": (
+        [node(3, "COMM_COLL_NODE", name="nccl:all_reduce", us=5)],
+        "node 3 'nccl:all_reduce': ALL_REDUCE has no attribute comm_size",
+    ),
     "a size below 0": ([node(3, "COMM_COLL_NODE", comm_type=0, comm_size=-4)], "node 3 'n': comm_size is -4"),
     "a huge size": ([node(3, "COMM_COLL_NODE", comm_type=0, comm_size=2**62)], "node 3 'n': .* bytes with root"),
     "a long time": ([node(3, "COMP_NODE", us=2**62)], "node 3 'n': a computation of"),

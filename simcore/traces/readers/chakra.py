@@ -98,12 +98,12 @@ class _Player:
 
     def _collective(self, rank: int, node: Node, after: list[int], on_cpu: bool) -> int | None:
         kind, size = collective_of(node), node.number("comm_size")
-        if "comm_type" not in node.attributes and (on_cpu or kind is None or size is None):
-            # The framework's own record of the call, or a kernel without its size.
+        if "comm_type" not in node.attributes and (on_cpu or kind is None):
+            # The framework's own record of the call, or an unknown kernel.
             if not on_cpu and node.duration_ns == 0:
                 raise ConfigError(
-                    f"{node.text()}: a collective without comm_type, comm_size and time cannot be played; convert the "
-                    "trace with a version of chakra_converter that writes these attributes"
+                    f"{node.text()}: a collective without comm_type and time cannot be played; convert the trace with "
+                    "a version of chakra_converter that writes these attributes"
                 )
             self.recorded["operator" if on_cpu else "kernel"] += 1
             return self._recorded(node, after, on_cpu)
@@ -271,7 +271,7 @@ def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
         )
     if player.recorded["kernel"]:
         notes.append(
-            f"{player.recorded['kernel']} collectives without comm_size take their recorded time and send no messages."
+            f"{player.recorded['kernel']} collectives without comm_type take their recorded time and send no messages."
         )
     if player.nodes["MEM_LOAD_NODE"] or player.nodes["MEM_STORE_NODE"]:
         notes.append("Memory nodes take their recorded time.")
