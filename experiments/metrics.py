@@ -114,9 +114,8 @@ def mean_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     v = v[np.isfinite(v)]
     if v.size == 0:
         return Interval(np.nan, np.nan, np.nan)
-    return _student_interval(
-        float(np.mean(v)), np.var(v, ddof=1) / v.size if np.ptp(v) else 0.0, v.size - 1, confidence
-    )
+    variance = float(np.var(v, ddof=1)) / v.size if np.ptp(v) else 0.0
+    return _student_interval(float(np.mean(v)), variance, v.size - 1, confidence)
 
 
 def difference_interval(values: ArrayLike, reference: ArrayLike, confidence: float = 0.95) -> Interval:
@@ -170,7 +169,8 @@ def crossed_interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     means = [one for one in (v.mean(axis=1), v.mean(axis=0)) if np.ptp(one)]
     parts = [float(np.var(one, ddof=1) / one.size) for one in means]
     spread = sum(part**2 / (one.size - 1) for part, one in zip(parts, means, strict=True))
-    return _student_interval(float(np.mean(v)), sum(parts), int(sum(parts) ** 2 / spread) if parts else 0, confidence)
+    freedom = int(sum(parts) ** 2 / spread + 1e-9) if parts else 0  # a rounding error must not take one away
+    return _student_interval(float(np.mean(v)), sum(parts), freedom, confidence)
 
 
 def interquartile_mean(values: ArrayLike) -> Any:

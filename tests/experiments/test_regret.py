@@ -73,14 +73,14 @@ def test_pairs_have_the_minimal_candidate_and_one_other() -> None:
 def test_different_numbers_of_candidates_are_named() -> None:
     ours = columns_of(labels())
     more = {**ours, "candidates": ours["candidates"] + 2}
-    lines = summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.1): [more]}, 0.95, 100)
+    lines = summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.1): [more]}, 0.95)
     assert is_uneven(lines)
     assert "candidates=pair" in About("", "", 0.95, 600, "kept", "own", uneven=True).caption()
-    assert not is_uneven(summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.2): [more]}, 0.95, 100))
+    assert not is_uneven(summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.2): [more]}, 0.95))
 
 
 def test_summary_by_hop_adds_up() -> None:
-    lines = summarise({("a", "uniform", 0.1): [columns_of(labels())]}, 0.95, 100)
+    lines = summarise({("a", "uniform", 0.1): [columns_of(labels())]}, 0.95)
     assert [(line.hops, line.decisions) for line in lines] == [(None, 3), (0, 1), (1, 2)]
     assert lines[0].candidates == pytest.approx(8 / 3)
     assert lines[2].regret_ns.value == pytest.approx(35)

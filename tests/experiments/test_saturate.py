@@ -265,10 +265,13 @@ def row(policy: str, carried: float, refused: float, bound: float | None = 0.5) 
 
 def test_summary_and_figure() -> None:
     rows = [row("a", 0.4, 0.41), row("a", 0.42, 0.43), row("b", 0.0, 0.001, None)]
-    a, b = summarise(rows, 0.95, 1000)
-    assert a.load == pytest.approx((0.41, 0.4, 0.43))
+    a, b = summarise(rows, 0.95)
+    # The standard error of both means is 0.01, and the quantile of Student's t is 12.7062.
+    assert a.load == pytest.approx((0.41, 0.41 - 0.127062, 0.42 + 0.127062))
     assert (a.seeds, a.bound) == (2, 0.5)
     assert b.load == (0.0, 0.0, 0.001)  # a single seed has its bracket
+    (alike,) = summarise([row("a", 0.4, 0.41) | {"probe_latency_ns": [900.5, x]} for x in (30.1, 30.1, 31.2)], 0.95)
+    assert (alike.seeds, alike.load) == (2, (0.4, 0.4, 0.41))  # two searches are copies, and the third has this bracket
     assert tidy([b])[0]["accepted"] is None
     figure = draw([a, b], distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
