@@ -83,7 +83,7 @@ struct Resized : Program {
   }
 };
 
-// Upper limit of one operation. Simulated time ends after hours, and the size of a message is limited too.
+// Upper limit of one operation, 12 days. Times of host events stay within 64 bits, and messages are limited, too.
 constexpr u64 kLongestNs = 1000000000000000;  // maximum of start_ns
 
 // Finds the numbers of processors and NICs that a program uses, and checks the sizes of its operations.
