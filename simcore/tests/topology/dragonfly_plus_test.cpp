@@ -4,6 +4,7 @@
 #include <map>
 
 #include "simcore/error.hpp"
+#include "support/exploration.hpp"
 #include "support/links.hpp"
 #include "test.hpp"
 
@@ -81,6 +82,23 @@ TEST(dragonfly_plus_joins_every_two_groups) {
         }
       }
     }
+}
+
+// Every spine is next to all leaves of its group, so all parallel links give paths of the same length. On an idle
+// network, every routing takes paths with the hops of breadth-first search.
+TEST(dragonfly_plus_minimal_paths_over_parallel_links_are_the_shortest) {
+  for (const std::string arrangement : {"absolute", "relative", "palmtree"})
+    for (i64 links = 1; links <= 4; links++)
+      for (const std::string routing : {"minimal", "ugal_group", "ugal_router", "par", "fpar", "q_adaptive", "ecmp"}) {
+        Lone x = lone(plus(1, 3, 4, 3, 4, {{"links_per_group_pair", links}, {"arrangement", arrangement}}),
+                      {routing, routing == "q_adaptive" ? Values{{"epsilon", 0.0}} : Values{}});
+        const auto next = neighbors_of(x.net);
+        for (u32 source = 0; source < x.net.terminals; source++) {
+          const auto hops = hops_from(next, x.net.terminal_router[source]);
+          for (u32 to = 0; to < x.net.terminals; to++)
+            CHECK_FOR(x.walk(source, to, to, [](u32, const Step&) {}) == hops[x.net.terminal_router[to]], routing);
+        }
+      }
 }
 
 TEST(dragonfly_plus_refuses_impossible_numbers) {

@@ -1,4 +1,4 @@
-// MIN: the unique minimal path, at most three hops (local, global, local). VC class 0 up to and including the global
+// MIN: a minimal path, at most three hops (local, global, local). VC class 0 up to and including the global
 // hop, class 1 in the destination group. Within class 0, local channels come before global channels, and class 1 never
 // leads back to class 0. So there is no dependency cycle.
 #include "routing/relation.hpp"
