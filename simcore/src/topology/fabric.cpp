@@ -261,14 +261,14 @@ std::string format_of(const Source& source) {
       if (starts_with_word(begin, word)) return "dot";
     if (line.substr(0, 2) == "/*") return "dot";
     if (line.find(',') != line.npos) return "csv";
+    if (starts_with_word(line, "Chassis") || starts_with_word(line, "Non")) continue;  // of ibnetdiscover
     if (words(line).size() == 2) return "edges";
-    if (!starts_with_word(line, "Chassis") && !starts_with_word(line, "Non")) break;
+    break;
   }
-  fail(source, 0,
-       "the format of the file is unknown; expected a name that ends in .csv, .dot or .gv, or the format csv, dot, "
-       "edges, ibnetdiscover or ibsim (networkx writes `edges` with write_edgelist(graph, path, data=False), for "
-       "example "
-       "of a graph from read_graphml)");
+  fail(
+      source, 0,
+      "the format of the file is unknown; expected a name that ends in .csv, .dot or .gv, or the format csv, dot, "
+      "edges, ibnetdiscover or ibsim (for GraphML, write edges with networkx.write_edgelist(graph, path, data=False))");
 }
 
 std::string at_line(u32 line) { return line > 0 ? " (line " + std::to_string(line) + ")" : ""; }

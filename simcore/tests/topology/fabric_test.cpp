@@ -238,7 +238,7 @@ Rt	1 "R-0005"		# "to "the" world"
   CHECK_EQ(text(read(found, "auto")), wanted);
 }
 
-// A host of two cabled ports is two terminals. An aggregation node is none. The cable of 4xDDR has 20 of 100 Gb/s.
+// A host of two cabled ports is two terminals. An aggregation node is none. The cable of 4xDDR carries 16 of 100 Gb/s.
 TEST(fabric_discovered_hosts_and_speeds) {
   const std::string found = R"(Switch	8 "S-1"		# "edge" base port 0 lid 1 lmc 0
 [1]	"H-2"[1](a1) 		# "node1 HCA-1" lid 2 4xEDR
@@ -258,5 +258,5 @@ Ca	1 "H-4"		# "node2 HCA-1"
   CHECK_EQ(text(fabric),
            "edge node1 HCA-1:1* node1 HCA-1:3* node2 HCA-1*\nedge:0 node1 HCA-1:1:0\n"
            "edge:1 node1 HCA-1:3:2\nedge:3 node2 HCA-1:0");
-  for (u32 k = 0; k < 3; k++) CHECK_EQ(fabric.cables[k].bandwidth_gb_per_s, k == 1 ? -0.2 : -1.0);
+  for (u32 k = 0; k < 3; k++) CHECK_EQ(fabric.cables[k].bandwidth_gb_per_s, k == 1 ? -0.16 : -1.0);
 }
