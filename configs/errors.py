@@ -35,7 +35,8 @@ def unknown(where: str, word: str, valid: Iterable[str], noun: str = "name") -> 
     near = difflib.get_close_matches(word, choices, n=1, cutoff=0.5)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     several = f"{noun[:-1]}ies" if noun == "policy" else f"{noun}s"
-    return f"{where}: unknown {noun} '{word}'{hint}; valid {several}: {', '.join(choices) or 'none'}"
+    valid = f"valid {several}: {', '.join(choices)}" if choices else f"there are no {several}"
+    return f"{where}: unknown {noun} '{word}'{hint}; {valid}"
 
 
 def _short(word: str) -> str:
@@ -190,9 +191,11 @@ def _renamed(key: str) -> str | None:
 
 def _elsewhere(section: str, key: str) -> str:
     """The other options of a section that have the key, e.g. other agents."""
-    nodes = {name: OmegaConf.structured(make()) for name, make in offered(section).items()}
-    having = [f"{section}={name}" for name, node in nodes.items() if key in node]
-    return f"; {' and '.join(sorted(having))} {'has' if len(having) == 1 else 'have'} it" if having else ""
+    made = offered(section) or offered(f"hydra/schema/{section}")
+    nodes = {name: OmegaConf.structured(make()) for name, make in made.items()}
+    having = sorted(f"{section}={name}" for name, node in nodes.items() if key in node)
+    several = " and ".join(filter(None, [", ".join(having[:-1]), *having[-1:]]))
+    return f"; {several} {'has' if len(having) == 1 else 'have'} it" if having else ""
 
 
 def _no_list(error: HydraException) -> str:

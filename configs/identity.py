@@ -3,13 +3,15 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 
-from ..simcore import ConfigError
+from ..simcore import ConfigError, registered
 from ..simcore._policy_file import without_provenance
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
 from .plot import plot_formats
@@ -56,7 +58,8 @@ def core_sections(config: Mapping[Any, Any]) -> dict[str, Any]:
     if failures:
         sections["failures"] = failures
     if has_workload(config):
-        return {**sections, "workload": core_workload(_plain(config["workload"]), sections["topology"], failures)}
+        jobs = core_workload(_plain(config["workload"]), sections["topology"], failures, sections["seed"])
+        return {**sections, "workload": jobs}
     return {**sections, "traffic": _plain(config["traffic"])}
 
 
@@ -76,6 +79,14 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     if kept.get("seed", 0) < 0:
         raise ConfigError(f"failures.seed: {kept['seed']} is invalid; use a whole number >= 0")
     return kept if seed_alone or set(kept) - {"seed"} else {}
+
+
+def draws_failures(failures: Mapping[str, Any]) -> bool:
+    """Whether some failures are drawn, because they are a number or a fraction, as in 0.05@20000."""
+    events = failures.get("events") or []
+    words = events.split(",") if isinstance(events, str) else events
+    numbers = any(isinstance(failures.get(key), int | float) for key in ("links", "routers", "terminals"))
+    return numbers or any(re.match(r"\s*\d*\.\d*@", str(word)) for word in words)
 
 
 def check_resources(config: Mapping[Any, Any]) -> None:
@@ -118,12 +129,15 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config)
     if failures:
-        identity["failures"] = failures
+        seed = failures.pop("seed", config["seed"] if draws_failures(failures) else 1)
+        identity["failures"] = failures if seed == 1 else {**failures, "seed": seed}  # earlier versions implied 1
     if has_workload(config):
         identity["workload"] = workload_identity(_plain(config["workload"]))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
         identity["traffic"] = _plain(config["traffic"])
+    for section in identity.keys() & {"topology", "routing", "traffic", "workload"}:
+        identity[section] = with_seeds(section, identity[section], config["seed"])
     run = without_later("run", run)
     for section in _CAME_LATER:
         if section in identity:
@@ -134,6 +148,30 @@ def config_hash(config: Mapping[Any, Any]) -> str:
         if section in identity:
             identity[section] = with_hashed_files(section, identity[section], keys)
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def with_seeds(group: str, values: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
+    """The values of a section with the run's seed for random choices without a seed of their own.
+
+    Args:
+        group: The kind of the component.
+        values: Of the section.
+        seed: Of the run; None: each episode of a training has its own.
+    """
+    own = dict(values)
+    for key, needs in _seeds(group, "workload" if group == "workload" else values["name"]).items():
+        if own.get(key, 0) is None:
+            other, _, value = needs.partition("=")
+            # Without a draw the seed has no effect. Earlier versions wrote 1.
+            own[key] = seed if not needs or own[other] == value else 1
+    return own
+
+
+@cache
+def _seeds(group: str, name: str) -> dict[str, str]:
+    """The seeds of a component with the setting that each needs, such as `arrangement=random`."""
+    params = registered(group)[name]["params"] if name in registered(group) else {}
+    return {key: spec["needs"] for key, spec in params.items() if spec["draws"]}
 
 
 def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[str] = ("file",)) -> dict[str, Any]:

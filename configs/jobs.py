@@ -43,13 +43,14 @@ def has_workload(config: Mapping[Any, Any]) -> bool:
     return bool(config["workload"]["name"] != "none")
 
 
-def core_workload(section: Section, topology: Section, failures: Section) -> dict[str, Any]:
+def core_workload(section: Section, topology: Section, failures: Section, seed: int) -> dict[str, Any]:
     """The core's `workload` section: parameters and the list of jobs.
 
     Args:
         section: The resolved section; its name is not `none`.
         topology: The resolved `topology` section, for the number of terminals.
         failures: The core's section, since jobs use working terminals only.
+        seed: Of the run, which draws the failures.
 
     Raises:
         ConfigError, OSError: as `core_jobs`.
@@ -57,10 +58,10 @@ def core_workload(section: Section, topology: Section, failures: Section) -> dic
     parameters = {key: section[key] for key in registered("workload")["workload"]["params"]}
     per_node = section["ranks_per_node"]
     if per_node == 1:
-        available = terminals(dict(topology), dict(failures))
+        available = terminals(dict(topology), dict(failures), seed)
     else:
         keys = ("ranks_per_node", "nics_per_node", "node_terminals")
-        available = per_node * nodes(dict(topology), dict(failures), *(section[key] for key in keys))
+        available = per_node * nodes(dict(topology), dict(failures), seed, *(section[key] for key in keys))
     return {**parameters, "jobs": core_jobs(section, available)}
 
 

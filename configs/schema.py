@@ -248,9 +248,9 @@ def workload_schemas() -> dict[str, type]:
 def _fields(params: dict[str, dict[str, Any]]) -> list[tuple[str, Any, Any]]:
     fields = []
     for key, spec in params.items():
-        default = spec["default"]
+        default, kind = spec["default"], _TYPES[spec["type"]]
         initial = field(default_factory=partial(list, default)) if isinstance(default, list) else field(default=default)
-        fields.append((key, _TYPES[spec["type"]], initial))
+        fields.append((key, kind | None if default is None else kind, initial))
     return fields
 
 

@@ -12,7 +12,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
-from .identity import core_failures, core_sections, with_hashed_files, without_later
+from .identity import core_failures, core_sections, with_hashed_files, with_seeds, without_later
 from .jobs import file_hash, file_word, has_workload, workload_identity
 from .policies import policy_path
 from .renamed import with_old_keys
@@ -168,6 +168,8 @@ def training_hash(config: DictConfig) -> str:
         if identity[section].get(key) == default:  # early trainings have no such key
             identity[section].pop(key)
     identity["agent"] = with_old_keys(identity["agent"])
+    for section in ("topology", "traffic"):
+        identity[section] = with_seeds(section, identity[section], None)
     identity["topology"] = with_hashed_files("topology", without_later("topology", identity["topology"]))
     identity["traffic"] = with_hashed_files("traffic", identity["traffic"])
     if has_workload(config):

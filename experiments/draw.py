@@ -24,7 +24,7 @@ from .terminal.commandline import CommandError, run_command
 NAME = "flitgym-draw"
 FOLDER = Path("results/drawings")
 _SUFFIXES = (".png", ".svg", ".pdf")
-_USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [out=FILE]
+_USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [seed=N] [out=FILE]
 
 Draw the routers, links and terminals of a network. Failed links are red and dashed.
 Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.
@@ -49,8 +49,8 @@ def draw(words: Sequence[str]) -> list[Path]:
     own = [word.removeprefix("out=") for word in words if word.startswith("out=")]
     rest = [word for word in words if not word.startswith("out=")]
     for word in rest:
-        if word.partition("=")[0].partition(".")[0] not in ("topology", "failures"):
-            raise CommandError(f"'{word}': valid words are topology=, topology.<key>=, failures.<key>= and out=")
+        if word.partition("=")[0].partition(".")[0] not in ("topology", "failures", "seed"):
+            raise CommandError(f"'{word}': valid words are topology=, topology.<key>=, failures.<key>=, seed= and out=")
     if not any(word.startswith("topology=") for word in rest):
         raise CommandError("topology=NAME is missing; flitgym-simulate --help lists the names")
     config = compose(rest)
@@ -63,7 +63,7 @@ def draw(words: Sequence[str]) -> list[Path]:
         if file.suffix not in _SUFFIXES:
             raise CommandError(f"out={file}: the name of a picture ends with {', '.join(_SUFFIXES)}")
     topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
-    figure = draw_topology(topology, failures or None, title)
+    figure = draw_topology(topology, failures or None, title, config.seed)
     # The same network gives the same file: an SVG without a date and with names that do not change.
     with matplotlib.rc_context({"svg.hashsalt": "flitgym", "font.family": "DejaVu Sans"}):
         for file in files:

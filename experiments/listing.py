@@ -26,7 +26,9 @@ GROUPS = {
     "agent": "a learning algorithm, for flitgym-train",
     "worlds": "networks and traffic to train on, for flitgym-train",
     "engine": "the algorithm of a forwarding table, for flitgym-route",
+    "seed": "the random choices that have a seed of their own; by default they follow from `seed`",
 }
+_SEEDED = ("topology", "failures", "traffic", "workload", "motif", "routing", "engine")
 _REGISTERED = ("topology", "router", "routing", "traffic", "motif", "engine")
 _SENTENCE = re.compile(r"(?<=[^.]{4}[a-z0-9)%]\.) (?=[A-Z])")
 _SHORT = 60  # characters; after a shorter first sentence the second one follows
@@ -49,6 +51,8 @@ def choices(group: str) -> list[tuple[str, str, str]]:
     """
     if group == "agent":
         return list(_agents())
+    if group == "seed":
+        return list(_seeds())
     found = []
     for name, spec in _core(group).items():
         values = {key: param["default"] for key, param in spec["params"].items()}
@@ -62,7 +66,9 @@ def choices(group: str) -> list[tuple[str, str, str]]:
 
 def names(group: str) -> list[str]:
     """The names of the choices of a group."""
-    return [name for name, *_ in _agents()] if group == "agent" else [*_core(group), *_presets(group)]
+    if group in ("agent", "seed"):
+        return list(dict.fromkeys(name for name, *_ in choices(group)))
+    return [*_core(group), *_presets(group)]
 
 
 def main(words: Sequence[str]) -> int:
@@ -85,7 +91,8 @@ def main(words: Sequence[str]) -> int:
         _print(("group", "description", "choices"), lines)
         print("`list <group>` describes each choice; `<group>=<choice>` selects it, as in topology=dragonfly_72")
     for group in words:
-        _print((group, "description", "size and parameters"), choices(group))
+        heads = ("seed of", "used by") if group == "seed" else ("description", "size and parameters")
+        _print((group, *heads), choices(group))
     return 0
 
 
@@ -148,6 +155,17 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(_text, value)) + "]"
     return f"{value:g}" if isinstance(value, float) else str(value) or "''"
+
+
+def _seeds() -> Iterator[tuple[str, str, str]]:
+    """The seeds of random choices: key, choice, and the component that has it."""
+    for group in _SEEDED:
+        for name, spec in registered(group).items():
+            for key, param in spec["params"].items():
+                if param["draws"]:
+                    of = "" if name == group else f"{group}={name}"
+                    needs = param["needs"] and f"{group}.{param['needs']}"
+                    yield f"{group}.{key}", param["draws"], " ".join(filter(None, [of, needs]))
 
 
 def _agents() -> Iterator[tuple[str, str, str]]:

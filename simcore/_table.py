@@ -37,15 +37,18 @@ class ChannelGraph(_core.ChannelGraph):
     Args:
         topology: As the section `topology` of a `Simulation`; may be the name of a preset.
         failures: As the section `failures` of a `Simulation`, without events.
+        seed: Draws random links and failures whose own seeds are not given, as the seed of a `Simulation`.
 
     Raises:
         ConfigError: The network cannot be built. The message names the key.
     """
 
-    def __init__(self, topology: Mapping[str, Any] | str, failures: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, topology: Mapping[str, Any] | str, failures: Mapping[str, Any] | None = None, seed: int = 0
+    ) -> None:
         own = section("topology", topology)
-        super().__init__(own, failures)
-        self._made_of = (own, failures)
+        super().__init__(own, failures, seed)
+        self._made_of = (own, failures, seed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ChannelGraph, self._made_of
@@ -92,7 +95,7 @@ class ForwardingTable(_core.ForwardingTable):
 
     @staticmethod
     def route(
-        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: Any = None
+        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: Any = None, seed: int = 0
     ) -> ForwardingTable:
         """Make a table with an engine.
 
@@ -101,13 +104,14 @@ class ForwardingTable(_core.ForwardingTable):
             engine: One of `registered("engine")`.
             params: Parameters of the engine.
             demand: Traffic to balance for, in any form that `read_demand` accepts. None: all pairs of terminals alike.
+            seed: Draws the random choices of the engine if `params` do not give their seed.
 
         Raises:
             ConfigError: The engine or a parameter is unknown, the engine does not support the network, or the layers do
                 not suffice.
         """
         matrix = None if demand is None else read_demand(demand, graph)
-        return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), matrix))
+        return _held(graph, _core.ForwardingTable.make(graph, engine, dict(params or {}), matrix, seed))
 
     @property
     def port(self) -> NDArray[np.uint16]:
@@ -364,7 +368,7 @@ def in_routing(config: Any) -> Any:
 
 
 def _graph_of(config: Mapping[str, Any]) -> ChannelGraph:
-    return ChannelGraph(config["topology"], config.get("failures"))
+    return ChannelGraph(config["topology"], config.get("failures"), config.get("seed", 0))
 
 
 def _held(graph: ChannelGraph, table: _core.ForwardingTable | Mapping[str, Any]) -> ForwardingTable:

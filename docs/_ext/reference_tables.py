@@ -52,6 +52,8 @@ def parameters(params: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _value(value: object) -> str:
+    if value is None:
+        return "`null`"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, float):

@@ -12,7 +12,7 @@ import numpy as np
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
-from ...configs import compose, core_sections, explain, unknown
+from ...configs import compose, core_sections, draws_failures, explain, unknown
 from ...simcore import ConfigError, CoreError, Simulation
 from .blocks import refuse_in_core
 
@@ -31,9 +31,10 @@ class World:
         vary: keys that are drawn for each episode (domain randomisation). A section (`traffic`) or a dotted key in it
             (`traffic.load`) has a list of equally likely values, or a mapping `{low, high}` for a uniform number. Keys
             are drawn in their order, so `traffic` may come before `traffic.load`. If keys of `failures` are drawn, e.g.
-            `failures.links` from [0, 0.02, 0.05], each episode draws its own `failures.seed`. This draw is off if
-            `sections` or `vary` set `failures.seed`, or if `vary` has the whole section `failures`. With its own seeds,
-            failures that cannot be routed are drawn again.
+            `failures.links` from [0, 0.02, 0.05], or failures are a number or a fraction, each episode draws its own
+            `failures.seed`. This draw is off if `sections` or `vary` set `failures.seed`, or if `vary` has the whole
+            section `failures`. With its own seeds, failures that cannot be routed are drawn again. The seed of the
+            episode draws all other random choices without a seed of their own, such as placements.
     """
 
     sections: Mapping[str, Any]
@@ -127,7 +128,7 @@ class World:
         # A seed that is given, or may be in a drawn section, is not replaced.
         drawn = [key for key in self.vary if key.split(".")[0] == "failures"]
         fixed = "failures" in drawn or "failures.seed" in drawn or "seed" in self.sections.get("failures", {})
-        return bool(drawn) and not fixed
+        return not fixed and (bool(drawn) or draws_failures(self.sections.get("failures", {})))
 
 
 def episode_cycles(simulation: Simulation, episode_ns: float | None, usual_ns: float = EPISODE_NS) -> float:

@@ -26,6 +26,7 @@ KEPT = ["router.latency_from=generation", "router.source_backlog=kept"]
 # Warm-up and window in ns by router. The tables of Q-adaptive settle within the warm-up.
 WINDOWS = {"hpdc21": (200000, 20000), "sc22": (60000, 10000), "sc19": (12000, 4000), "input_queued": (12000, 4000)}
 EVERYWHERE = ("uniform", "permutation", "bit_complement", "random_bisection", "random_neighbors", "mixed")
+FIXED = {"permutation": "permutation_seed", "random_bisection": "bisection_seed"}  # the same in all runs of a task
 PATTERNS = {
     "dragonfly": ("adversarial",),
     "hyperx": ("tornado", "swap2", "dimension_complement_reverse"),
@@ -75,6 +76,8 @@ def _drawn(random: np.random.Generator) -> tuple[str, list[str], str, dict[str, 
     params: dict[str, Any] = {"packet_flits": (1, 4)[int(random.integers(2))]}
     if pattern == "adversarial":
         params["shift"] = 1 + int(random.integers(4))
+    if pattern in FIXED:
+        params[FIXED[pattern]] = 1
     return family, overrides, pattern, params
 
 

@@ -57,7 +57,9 @@ def cables_of(whole: ChannelGraph, used: ChannelGraph) -> Cables:
     return Cables(ends, failed, (had > 0) & (has == 0))
 
 
-def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | None = None, title: str = "") -> Figure:
+def draw_topology(
+    topology: Mapping[str, Any], failures: Mapping[str, Any] | None = None, title: str = "", seed: int = 0
+) -> Figure:
     """The picture of a network.
 
     Every cable is one segment of a `LineCollection`. Parallel cables are separate, and failed ones are red and dashed.
@@ -68,12 +70,13 @@ def draw_topology(topology: Mapping[str, Any], failures: Mapping[str, Any] | Non
         topology: The section `topology` of a configuration, with all its keys.
         failures: The section `failures`, without events.
         title: Above the picture.
+        seed: Draws random links and failures whose own seeds are not given.
 
     Raises:
         ConfigError: the network cannot be built. The message names the key.
     """
-    whole = ChannelGraph(topology)
-    used = ChannelGraph(topology, failures) if failures else whole
+    whole = ChannelGraph(topology, None, seed)
+    used = ChannelGraph(topology, failures, seed) if failures else whole
     cables = cables_of(whole, used)
     terminal_router = whole.arrays()["terminal_switch"].astype(np.int64)
     links, words = len(cables.ends), ""

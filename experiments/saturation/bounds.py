@@ -35,7 +35,9 @@ def bound_of(config: Mapping[str, Any]) -> float | None:
         config: The resolved configuration of a run.
     """
     sections = ("topology", "router", "routing", "traffic", "failures")
-    return _bound(json.dumps({key: config[key] for key in sections}))
+    # Random links are the only choice of a seed that changes a bound; the seeds of other searches share it.
+    seed = config["seed"] if config["topology"].get("arrangement") == "random" else 0
+    return _bound(json.dumps({**{key: config[key] for key in sections}, "seed": seed}))
 
 
 @lru_cache(maxsize=256)  # the seeds of a search share their bound, and large networks take seconds
@@ -47,7 +49,7 @@ def _bound(text: str) -> float | None:
     if core_failures(config):
         return None
     topology, routing = config["topology"], str(config["routing"]["name"])
-    graph, at = ChannelGraph(topology), _coordinates(topology)
+    graph, at = ChannelGraph(topology, None, config["seed"]), _coordinates(topology)
     if topology["name"] != "dragonfly" and at is None and topology["name"] != "fat_tree":
         return None
     if graph.channels * graph.switches > _MOST_ENTRIES:

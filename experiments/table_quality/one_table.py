@@ -69,7 +69,7 @@ def channel_graph(config: DictConfig) -> ChannelGraph:
         ConfigError: the network cannot be built.
     """
     topology: Any = OmegaConf.to_container(config.topology, resolve=True, throw_on_missing=True)
-    return ChannelGraph(topology, core_failures(config) or None)
+    return ChannelGraph(topology, core_failures(config) or None, config.seed)
 
 
 def files(config: DictConfig, graph: ChannelGraph) -> tuple[Demand | None, Any]:
@@ -128,7 +128,7 @@ def _table(config: DictConfig, graph: ChannelGraph, demand: Demand | None) -> Fo
     name = engine.pop("name")
     # Other engines ignore the demand, which then affects only the measured loads.
     balances = name in (known := registered("engine")) and known[name]["facts"]["balances"]
-    return ForwardingTable.route(graph, name, engine, demand if balances else None)
+    return ForwardingTable.route(graph, name, engine, demand if balances else None, config.seed)
 
 
 def _numbers(quality: Quality) -> dict[str, Any]:

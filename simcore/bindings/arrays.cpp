@@ -91,6 +91,12 @@ py::dict facts(const Simulation& sim) {
   d["link_span"] = net.link_span;
   d["damaged"] = net.damaged;
   d["failed_links"] = net.failed_links;
+  std::vector<u32> hot;
+  for (const Pattern& pattern : net.patterns) {
+    const std::vector<u32> some = pattern.data->hot_terminals();
+    hot.insert(hot.end(), some.begin(), some.end());
+  }
+  d["hot_terminals"] = hot;
   d["routing_replaced"] = net.replaced;
   d["plugins"] = net.plugins;                 // plugins of the components in use
   d["link_changes"] = net.graphs.size() - 1;  // number of times at which links fail or recover

@@ -70,6 +70,7 @@ std::string to_text(const std::string& where, const py::handle& item) {
 }
 
 Value to_value(const std::string& where, const py::handle& item) {
+  if (item.is_none()) return std::monostate{};
   if (py::isinstance<py::bool_>(item)) return item.cast<bool>();
   if (py::isinstance<py::int_>(item)) return to_integer(where, item);
   if (py::isinstance<py::float_>(item)) return to_real(where, item);
@@ -281,6 +282,8 @@ u64 to_count(const std::string& key, const py::object& given, u64 most, const st
 
 }  // namespace
 
+u64 to_seed(const py::object& given) { return to_count("seed", given, (u64{1} << 63) - 1, "2^63 - 1"); }
+
 Config to_config(const py::object& mapping) {
   if (!PyMapping_Check(mapping.ptr()) || py::isinstance<py::str>(mapping))
     throw ConfigError("the configuration: " + shown(mapping) + " is not a mapping of sections");
@@ -302,7 +305,7 @@ Config to_config(const py::object& mapping) {
   } else {
     config.traffic = to_section(given, "traffic", "");
   }
-  if (given.contains("seed")) config.seed = to_count("seed", given["seed"], (u64{1} << 63) - 1, "2^63 - 1");
+  if (given.contains("seed")) config.seed = to_seed(given["seed"]);
   if (given.contains("partitions"))
     config.partitions =
         static_cast<u32>(to_count("partitions", given["partitions"], kMostPartitions, "1024; 0 = the core chooses"));
@@ -342,6 +345,8 @@ py::dict describe(const ParamSpec& spec) {
   d["unit"] = spec.unit;
   d["choices"] = spec.choices;
   d["doc"] = spec.doc;
+  d["draws"] = spec.draws;
+  d["needs"] = spec.needs;
   return d;
 }
 

@@ -20,6 +20,7 @@ flitgym::Value to_value(const std::string& where, const pybind11::handle& item);
 flitgym::Section to_section(const pybind11::dict& config, const char* key, const char* default_name);
 // Joins a list of names to the comma-separated text that the core reads. Keys with the value None are left out.
 flitgym::Values to_failures(const pybind11::object& given);
+flitgym::u64 to_seed(const pybind11::object& given);  // throws ConfigError
 flitgym::Config to_config(const pybind11::object& mapping);
 std::shared_ptr<const flitgym::Program> program_from_arrays(const pybind11::dict& given);
 pybind11::dict registered(const std::string& kind);

@@ -112,20 +112,22 @@ PYBIND11_MODULE(_core, m) {
   bind_collectives(m);
   m.def(
       "terminals",
-      [](const py::dict& topology, const py::object& failures) {
+      [](const py::dict& topology, const py::object& failures, const py::object& seed) {
         Config config;
+        config.seed = to_seed(seed);
         py::dict given;
         given["topology"] = topology;
         config.topology = to_section(given, "topology", "");
         if (!failures.is_none()) config.failures = to_failures(failures);
         return without_gil([&] { return count_terminals(config); });
       },
-      py::arg("topology"), py::arg("failures") = py::none());
+      py::arg("topology"), py::arg("failures") = py::none(), py::arg("seed") = 0);
   m.def(
       "nodes",
-      [](const py::dict& topology, const py::object& failures, i64 ranks_per_node, i64 nics_per_node,
-         const std::string& node_terminals) {
+      [](const py::dict& topology, const py::object& failures, const py::object& seed, i64 ranks_per_node,
+         i64 nics_per_node, const std::string& node_terminals) {
         Config config;
+        config.seed = to_seed(seed);
         py::dict given;
         given["topology"] = topology;
         config.topology = to_section(given, "topology", "");
@@ -134,7 +136,7 @@ PYBIND11_MODULE(_core, m) {
             {"ranks_per_node", ranks_per_node}, {"nics_per_node", nics_per_node}, {"node_terminals", node_terminals}};
         return without_gil([&] { return count_nodes(config); });
       },
-      py::arg("topology"), py::arg("failures"), py::arg("ranks_per_node"), py::arg("nics_per_node"),
+      py::arg("topology"), py::arg("failures"), py::arg("seed"), py::arg("ranks_per_node"), py::arg("nics_per_node"),
       py::arg("node_terminals"));
 
   PYBIND11_NUMPY_DTYPE(InputVc, front, back, count, sent, out_port, out_vc);
@@ -164,7 +166,8 @@ PYBIND11_MODULE(_core, m) {
               const std::string text = to_text("motif", key);
               section.values[text] = to_value("motif." + text, value);
             }
-            return std::make_shared<PyProgram>(PyProgram{without_gil([&] { return motif_program(section, "motif"); })});
+            return std::make_shared<PyProgram>(
+                PyProgram{without_gil([&] { return motif_program(section, "motif", 0); })});
           },
           py::arg("name"), py::arg("params") = py::dict())
       .def_static(

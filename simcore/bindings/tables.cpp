@@ -155,8 +155,9 @@ py::dict arrays_of_graph(const Live<PyGraph>& live) {
   return d;
 }
 
-tables::EngineChoice to_choice(const std::string& engine, const py::dict& params, const py::object& demand) {
-  tables::EngineChoice choice{engine, {}, nullptr};
+tables::EngineChoice to_choice(const std::string& engine, const py::dict& params, const py::object& demand,
+                               const py::object& seed) {
+  tables::EngineChoice choice{engine, {}, nullptr, to_seed(seed)};
   for (const auto& [key, value] : params) {
     const std::string name = to_text("engine", key);
     choice.values[name] = to_value("engine." + engine + "." + name, value);
@@ -219,8 +220,9 @@ py::tuple arguments_of(const tables::Demand& demand) {
 
 void bind_tables(py::module_& m) {
   py::class_<PyGraph, std::shared_ptr<PyGraph>>(m, "ChannelGraph")
-      .def(py::init([](const py::object& topology, const py::object& failures) {
+      .def(py::init([](const py::object& topology, const py::object& failures, const py::object& seed) {
              Config config;
+             config.seed = to_seed(seed);
              py::dict given;
              given["topology"] = topology;
              config.topology = to_section(given, "topology", "");
@@ -230,7 +232,7 @@ void bind_tables(py::module_& m) {
                    PyGraph{std::make_shared<const tables::ChannelGraph>(tables::channel_graph(config))});
              });
            }),
-           py::arg("topology"), py::arg("failures") = py::none())
+           py::arg("topology"), py::arg("failures") = py::none(), py::arg("seed") = 0)
       .def_property_readonly("switches", [](Live<PyGraph> g) { return g->graph->switches; })
       .def_property_readonly("terminals", [](Live<PyGraph> g) { return g->graph->terminals; })
       .def_property_readonly("channels", [](Live<PyGraph> g) { return g->graph->channels; })
@@ -262,14 +264,16 @@ void bind_tables(py::module_& m) {
       .def(py::init([](Live<PyTable> other) { return std::make_shared<PyTable>(*other); }), py::arg("other"))
       .def_static(
           "make",
-          [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand) {
-            const tables::EngineChoice choice = to_choice(engine, params, demand);
+          [](Live<PyGraph> g, const std::string& engine, const py::dict& params, const py::object& demand,
+             const py::object& seed) {
+            const tables::EngineChoice choice = to_choice(engine, params, demand, seed);
             return without_gil([&] {
               return std::make_shared<PyTable>(PyTable{
                   std::make_shared<const tables::ForwardingTable>(tables::make_table("engine", choice, *g->graph))});
             });
           },
-          py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none())
+          py::arg("graph"), py::arg("engine"), py::arg("params") = py::dict(), py::arg("demand") = py::none(),
+          py::arg("seed") = 0)
       .def(
           "check",
           [](Live<PyTable> t, Live<PyGraph> g) { without_gil([&] { tables::check_table(*g->graph, *t->table); }); },

@@ -65,11 +65,12 @@ bool implied(const std::string& topology, const ParamSpec& p, const std::string&
 std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
   const TopologySpec& spec = noted(registry<TopologySpec>().find(config.topology.name)->second);
-  const Params params("topology." + spec.name, spec.params, config.topology.values);
+  const Params params("topology." + spec.name, spec.params, config.topology.values, config.seed);
   net.config.topology = {spec.name, params.values()};
   Wiring wiring;
   spec.wire(params, wiring);
-  const std::vector<Outage> outages = apply_failures(config.failures, wiring, net.failed_link, net.failed_links);
+  const std::vector<Outage> outages =
+      apply_failures(config.failures, config.seed, wiring, net.failed_link, net.failed_links);
   net.damaged = !net.failed_link.empty();
 
   net.topology_name = spec.name;
@@ -88,17 +89,24 @@ std::vector<Outage> wire(const Config& config, Network& net) {
   fingerprint << spec.name;
   for (const ParamSpec& p : spec.params) {
     const auto found = config.topology.values.find(p.key);
-    const std::string value = to_string(found == config.topology.values.end() ? p.fallback : found->second);
+    Value chosen = found == config.topology.values.end() ? p.fallback : found->second;
+    if (!p.draws.empty() && std::holds_alternative<std::monostate>(chosen)) {
+      const auto equals = p.needs.find('=');
+      const bool drawn =
+          p.needs.empty() || to_string(params.value(p.needs.substr(0, equals))) == p.needs.substr(equals + 1);
+      chosen = static_cast<i64>(drawn ? config.seed : 1);
+    }
+    const std::string value = to_string(chosen);
     if (!implied(spec.name, p, value)) fingerprint << ' ' << p.key << '=' << value;
   }
-  // Links that fail later are no part of it, so a Q-table of the intact network fits. The seed matters only for links
-  // that fail at the start.
-  const auto fails_at_start = [](const auto& given) {
-    return given.first != "events" && given.first != "seed" && to_string(given.second) != "0";
-  };
-  if (std::any_of(config.failures.begin(), config.failures.end(), fails_at_start))
-    for (const auto& [key, value] : config.failures)
-      if (key != "events") fingerprint << " failures." << key << '=' << to_string(value);
+  // Links that fail later are no part of it, so a Q-table of the intact network fits.
+  bool drawn = false;
+  for (const auto& [key, value] : config.failures) {
+    if (key == "events" || key == "seed" || to_string(value) == "0") continue;
+    fingerprint << " failures." << key << '=' << to_string(value);
+    drawn |= std::holds_alternative<i64>(value) || std::holds_alternative<double>(value);
+  }
+  if (drawn) fingerprint << " failures.seed=" << failure_seed(config.failures, config.seed);
   if (wiring.digest) fingerprint << " wiring=" << std::hex << wiring.digest;
   net.fingerprint = fingerprint.str();
   return outages;
@@ -107,7 +115,7 @@ std::vector<Outage> wire(const Config& config, Network& net) {
 void choose_routing(const Config& config, const Params& router, Network& net) {
   const auto& spec = find<RoutingSpec>("routing", config.routing.name, net);
   const Params params("routing." + spec.name, params_of(spec),
-                      without_defaults_of_others(spec, config.routing.values, net));
+                      without_defaults_of_others(spec, config.routing.values, net), config.seed);
   net.routing_name = spec.name;
   net.config.routing = {spec.name, params.values()};
   net.given_table = config.table;
@@ -236,7 +244,7 @@ u32 count_terminals(const Config& config) {
 u32 count_nodes(const Config& config) {
   Network net;
   wire(config, net);
-  return workload::make_nodes(Params("workload", workload_params(), config.workload.values), net).count;
+  return workload::make_nodes(Params("workload", workload_params(), config.workload.values, config.seed), net).count;
 }
 
 tables::ChannelGraph tables::channel_graph(const Config& config) {
@@ -266,7 +274,7 @@ std::shared_ptr<const Network> build(const Config& config, const KeepGoing& keep
   if (config.router.name != "vc_router")
     throw ConfigError("router: unknown name '" + config.router.name + "'" +
                       did_you_mean(config.router.name, {"vc_router"}) + "; valid names: vc_router");
-  const Params router("router", router_params(), config.router.values);
+  const Params router("router", router_params(), config.router.values, config.seed);
   net->config.router = {config.router.name, router.values()};
   net->config.seed = config.seed;
   net->config.failures = config.failures;

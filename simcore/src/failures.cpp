@@ -47,7 +47,8 @@ bool is_number(const std::string& text) {
 // Interprets the entries of `failures` for a wiring.
 class FailureReader {
  public:
-  FailureReader(const Values& given, const Wiring& w) : given_(given), w_(w) {
+  FailureReader(const Values& given, const Wiring& w, u64 run_seed)
+      : given_(given), w_(w), seed_(failure_seed(given, run_seed)) {
     const auto& known = failure_params();
     for (const auto& [key, value] : given) {
       std::vector<std::string> keys;
@@ -55,12 +56,6 @@ class FailureReader {
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
         throw ConfigError("failures." + key + ": unknown key" + did_you_mean(key, keys) +
                           "; valid keys: " + join(keys));
-    }
-    const auto seed = given.find("seed");
-    if (seed != given.end()) {
-      if (!std::holds_alternative<i64>(seed->second) || std::get<i64>(seed->second) < 0)
-        throw ConfigError("failures.seed: " + to_string(seed->second) + " is not an integer from 0");
-      seed_ = static_cast<u64>(std::get<i64>(seed->second));
     }
     for (u32 r = 0; r < w.routers; r++)
       for (u32 p = w.first[r]; p < w.first[r + 1]; p++) {
@@ -257,7 +252,7 @@ class FailureReader {
 
   const Values& given_;
   const Wiring& w_;
-  u64 seed_ = 1;
+  u64 seed_;
   std::vector<Cable> cables_;
 };
 
@@ -271,6 +266,14 @@ void cut(Wiring& w, u32 port) {
 
 }  // namespace
 
+u64 failure_seed(const Values& failures, u64 run_seed) {
+  const auto found = failures.find("seed");
+  if (found == failures.end()) return run_seed;
+  const auto* seed = std::get_if<i64>(&found->second);
+  if (!seed || *seed < 0) throw ConfigError("failures.seed: " + to_string(found->second) + " is not an integer from 0");
+  return static_cast<u64>(*seed);
+}
+
 const std::vector<ParamSpec>& failure_params() {
   static const std::vector<ParamSpec> specs = {
       choice("links", "", {},
@@ -281,7 +284,7 @@ const std::vector<ParamSpec>& failure_params() {
       choice("terminals", "", {},
              "failed terminals: names, a number of terminals, or a fraction of all; the others are renumbered "
              "without gaps"),
-      integer("seed", 1, 0, 1ll << 40, "", "seed of the draws, independent of the run's seed"),
+      seed_of("failures that are a number or a fraction", "seed"),
       choice("events", "", {},
              "links that fail during the run: LINK@DOWN_NS or LINK@DOWN_NS-UP_NS, where LINK is a name or a fraction "
              "of all links, such as 0.05; /PERIOD_NS*COUNT after it repeats the failure, so the link flaps"),
@@ -289,10 +292,10 @@ const std::vector<ParamSpec>& failure_params() {
   return specs;
 }
 
-std::vector<Outage> apply_failures(const Values& failures, Wiring& w, std::string& failed_link,
+std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring& w, std::string& failed_link,
                                    std::vector<std::string>& failed_links) {
   if (failures.empty()) return {};
-  const FailureReader reader(failures, w);
+  const FailureReader reader(failures, w, run_seed);
   const std::vector<u32> links = reader.links(), routers = reader.routers();
   std::vector<u8> gone(w.routers, 0);
   for (const u32 r : routers) gone[r] = 1;

@@ -81,6 +81,7 @@ std::string to_string(const Value& value) {
   else if (const auto* i = std::get_if<i64>(&value)) out << *i;
   else if (const auto* d = std::get_if<double>(&value)) out << digits_of(*d);
   else if (const auto* s = std::get_if<std::string>(&value)) out << *s;
+  else if (std::holds_alternative<std::monostate>(value)) out << "null";
   else {
     out << '[';
     const auto& items = std::get<std::vector<double>>(value);
@@ -103,6 +104,11 @@ ParamSpec real(std::string key, double fallback, double min, double max, std::st
 ParamSpec choice(std::string key, std::string fallback, std::vector<std::string> choices, std::string doc) {
   return {std::move(key), Type::kString, std::move(fallback), 0, 0, "", std::move(choices), std::move(doc)};
 }
+ParamSpec seed_of(std::string draws, std::string key, std::string needs) {
+  std::string doc = "seed of " + draws + (needs.empty() ? "" : " with " + needs) + "; null = the run's seed";
+  return {std::move(key), Type::kInt,       std::monostate{}, 0, 0x1p63, "", {},
+          std::move(doc), std::move(draws), std::move(needs)};
+}
 ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
                std::string doc) {
   return {std::move(key), Type::kList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
@@ -112,7 +118,8 @@ ParamSpec integer_list(std::string key, std::vector<double> fallback, double min
   return {std::move(key), Type::kIntList, std::move(fallback), min, max, std::move(unit), {}, std::move(doc)};
 }
 
-Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given) {
+Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given, u64 run_seed)
+    : run_seed_(run_seed) {
   std::vector<std::string> valid;
   for (const ParamSpec& spec : specs) valid.push_back(spec.key);
   for (const auto& [key, value] : given)
@@ -124,7 +131,7 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
     const std::string name = where + "." + spec.key;
     Value value = spec.fallback;
     if (const auto found = given.find(spec.key); found != given.end())
-      if (!convert(spec.type, found->second, value))
+      if (!(found->second == spec.fallback) && !convert(spec.type, found->second, value))
         throw ConfigError(name + ": " + shown(found->second) + " is not " + type_name(spec.type));
 
     const auto check = [&](double x) {
@@ -132,8 +139,8 @@ Params::Params(const std::string& where, const std::vector<ParamSpec>& specs, co
         throw ConfigError(name + ": " + shown(value) + " is outside " + to_string(Value{spec.min}) + " .. " +
                           to_string(Value{spec.max}) + (spec.unit.empty() ? "" : " " + spec.unit));
     };
-    if (spec.type == Type::kInt) check(static_cast<double>(std::get<i64>(value)));
-    if (spec.type == Type::kFloat) check(std::get<double>(value));
+    if (const auto* whole = std::get_if<i64>(&value)) check(static_cast<double>(*whole));
+    if (const auto* x = std::get_if<double>(&value)) check(*x);
     if (spec.type == Type::kList || spec.type == Type::kIntList)
       for (double x : std::get<std::vector<double>>(value)) check(x);
     if (spec.type == Type::kString && !spec.choices.empty()) {
@@ -156,6 +163,9 @@ const T& Params::get(const std::string& key) const {
 
 bool Params::boolean(const std::string& key) const { return get<bool>(key); }
 i64 Params::integer(const std::string& key) const { return get<i64>(key); }
+u64 Params::seed(const std::string& key) const {
+  return std::holds_alternative<std::monostate>(value(key)) ? run_seed_ : static_cast<u64>(integer(key));
+}
 double Params::real(const std::string& key) const { return get<double>(key); }
 const std::string& Params::text(const std::string& key) const { return get<std::string>(key); }
 const std::vector<double>& Params::reals(const std::string& key) const { return get<std::vector<double>>(key); }

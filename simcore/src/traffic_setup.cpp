@@ -58,7 +58,7 @@ Pattern pattern_in_words(const std::string& phase, const std::string& words, con
         found->second = to_string(found->second);
     if (spec.schedule)
       throw ConfigError("'" + spec.name + "' itself consists of patterns, so it cannot be one of them");
-    return pattern_of(spec, Params("traffic." + spec.name, spec.params, section.values), net);
+    return pattern_of(spec, Params("traffic." + spec.name, spec.params, section.values, net.seed), net);
   } catch (const ConfigError& error) {
     throw ConfigError(phase + ": " + error.what());
   }
@@ -135,7 +135,7 @@ void choose_traffic(const Config& config, const Params& router, Network& net) {
   const std::string where = "traffic." + spec.name;
   std::vector<ParamSpec> specs = common_traffic_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
-  const Params params(where, specs, config.traffic.values);
+  const Params params(where, specs, config.traffic.values, net.seed);
 
   net.traffic_name = spec.name;
   net.config.traffic = {spec.name, params.values()};

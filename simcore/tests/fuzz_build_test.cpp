@@ -143,7 +143,7 @@ TEST(fuzz_goal) {
       "/* two */\n"
       "a: send 70000b to 0 nic 1\n}\nrank 2 {\n}\n",
       workload::write_goal(
-          *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif")),
+          *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif", 0)),
   };
   const std::vector<std::string> words = {
       "num_ranks", "rank", "calc", "send", "recv", "requires",   "irequires",

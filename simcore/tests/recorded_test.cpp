@@ -95,7 +95,7 @@ u64 hash_of(const Program& program) {
 // Tries numbers of ranks until the motif accepts one.
 void hash_motif(const std::string& name, const MotifSpec& motif) {
   for (const u32 ranks : {64u, 27u, 32u, 16u, 240u}) try {
-      const Params params("motif." + name, motif.params, {});
+      const Params params("motif." + name, motif.params, {}, 0);
       found.emplace_back("motif " + name, hash_of(*motif.build(params, ranks, 1)));
       return;
     } catch (const ConfigError&) {

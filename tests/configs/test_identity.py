@@ -63,3 +63,23 @@ def test_a_permutation_counts_by_its_content(tmp_path: Path) -> None:
 def test_run_id_is_readable() -> None:
     config = compose(["routing=par", "traffic=adversarial", "traffic.load=0.4", "seed=7"])
     assert run_id(_root_=config).startswith("dragonfly_par_adversarial_load0.4_seed7_")
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "drawn"),
+    [
+        (["topology=random_regular", "routing=minimal"], "topology.graph_seed", True),
+        (["topology=dragonfly_72", "topology.arrangement=random"], "topology.arrangement_seed", True),
+        (["topology=dragonfly_72"], "topology.arrangement_seed", False),
+        (["traffic=permutation"], "traffic.permutation_seed", True),
+        (["workload=pair"], "workload.placement_seed", True),
+        (["failures.links=0.05"], "failures.seed", True),
+        (["failures.events=[0.05@1000]"], "failures.seed", True),
+        (["failures.links=[0-1]"], "failures.seed", False),
+    ],
+)
+def test_a_seed_counts_by_what_it_draws(words: list[str], key: str, drawn: bool) -> None:
+    """`null` is the run's seed. A seed without effect has the hash of earlier versions, which wrote 1."""
+    hashes = [config_hash(compose([*words, "seed=5", *own])) for own in ([], [f"{key}=5"], [f"{key}=1"])]
+    assert hashes[0] == hashes[1 if drawn else 2]
+    assert hashes[1] != hashes[2]

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from flitgym.agents import trainable
@@ -76,3 +77,18 @@ def test_nothing_heavy_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_seeds_of_random_choices() -> None:
+    """`list seed` has every seed that the core declares, and the page about seeds names it."""
+    rows = {(key, of): draws for key, draws, of in listing.choices("seed")}
+    assert rows["topology.arrangement_seed", "topology=dragonfly topology.arrangement=random"] == (
+        "the positions of global links"
+    )
+    assert ("workload.placement_seed", "") in rows
+    page = (Path(listing.__file__).parents[1] / "docs" / "simulate.md").read_text()
+    table = page.partition("\n## Seeds\n")[2].partition("\n## ")[0]
+    for key, of in rows:
+        shown = f"`{key.partition('.')[2]}` of a job" if key.startswith("motif.") else f"`{key}`"
+        assert shown in table, key
+        assert of.partition(" ")[0].partition("=")[2] in table, of

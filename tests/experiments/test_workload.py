@@ -147,6 +147,15 @@ def test_free_jobs(command: Command, tmp_path: Path) -> None:
     assert [row["terminal"] for row in read_rows(table)][:8] == [5, 3, 70, 8, 9, 10, 11, 12]
 
 
+def test_seeds_of_jobs_are_different_runs(command: Command, tmp_path: Path) -> None:
+    words = ("topology=dragonfly_72", "routing=minimal", "workload=pair", "workload.scale=0.01")
+    done = command("simulate", "-m", *words, "workload.size_scale=0.05", "seed=1,2,3")
+    assert done.returncode == 0, done.stderr
+    rows = read_rows(tmp_path / "results" / "default" / "rows.parquet")
+    assert len({row["state_hash"] for row in rows}) == 3
+    assert len({row["jobs.halo3d.comm_time_mean_ns"] for row in rows}) == 3
+
+
 def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
     mapped = (*PAIR, "workload.placement=mapped", "workload.mapping=recursive", "workload.mapping_steps=20000")
     done = command("simulate", "-m", *mapped)
@@ -181,6 +190,7 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
         (["workload=pair", "workload.targt=ur"], ["'targt'", "did you mean 'target'?"]),
         (["workload=pair", "workload.placement=randm"], ["placement", "did you mean 'random'"]),
         (["workload=pairs"], ["'pairs'", "did you mean 'pair'?"]),
+        (["workload.placement_seed=1"], ["'placement_seed'; there are no keys", "workload=pair, ", " have it"]),
         (["workload=pair", "workload.max_ns=0"], ["workload.max_ns", "0"]),
         (["workload=pair", "workload.series_interval_ns=-1"], ["workload.series_interval_ns", "-1"]),
         (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),

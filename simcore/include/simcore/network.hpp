@@ -55,6 +55,8 @@ struct Link {
 // Base class for the constant data of a topology, a routing or a traffic pattern.
 struct ComponentData {
   virtual ~ComponentData() = default;
+  // Of a traffic pattern: terminals that receive more than the others, for the facts of a run.
+  virtual std::vector<u32> hot_terminals() const { return {}; }
 };
 
 // A traffic pattern in use: its data and the functions of its TrafficSpec (registry.hpp).

@@ -12,7 +12,8 @@
 
 namespace flitgym {
 
-using Value = std::variant<bool, i64, double, std::string, std::vector<double>>;
+// std::monostate (null in YAML) is the default of a seed.
+using Value = std::variant<bool, i64, double, std::string, std::vector<double>, std::monostate>;
 using Values = std::map<std::string, Value>;
 
 // A section of the configuration: a component's name and the given values of its parameters.
@@ -67,6 +68,8 @@ struct ParamSpec {
   std::string unit;
   std::vector<std::string> choices;  // only for strings; empty: any
   std::string doc;
+  std::string draws = {};  // only for seeds: the random choice that it draws
+  std::string needs = {};  // only for seeds: "key=value", without which nothing is drawn; empty: always drawn
 };
 
 ParamSpec flag(std::string key, bool fallback, std::string doc);
@@ -75,6 +78,8 @@ ParamSpec real(std::string key, double fallback, double min, double max, std::st
 ParamSpec choice(std::string key, std::string fallback, std::vector<std::string> choices, std::string doc);
 ParamSpec list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
                std::string doc);
+// The seed of a random choice. Without a value, the run's seed draws it.
+ParamSpec seed_of(std::string draws, std::string key, std::string needs = {});
 ParamSpec integer_list(std::string key, std::vector<double> fallback, double min, double max, std::string unit,
                        std::string doc);
 
@@ -84,11 +89,13 @@ class Params {
   Params() = default;
   // Throws ConfigError for an unknown key, a wrong type or a value out of range. `where` is for example
   // "routing.q_adaptive".
-  Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given);
+  Params(const std::string& where, const std::vector<ParamSpec>& specs, const Values& given, u64 run_seed);
 
   bool boolean(const std::string& key) const;
   i64 integer(const std::string& key) const;
   u32 count(const std::string& key) const { return static_cast<u32>(integer(key)); }
+  u64 seed(const std::string& key) const;  // of seed_of(): the given value, or the run's seed
+  u64 run_seed() const { return run_seed_; }
   double real(const std::string& key) const;
   const std::string& text(const std::string& key) const;
   const std::vector<double>& reals(const std::string& key) const;  // either type of list
@@ -101,6 +108,7 @@ class Params {
   template <class T>
   const T& get(const std::string& key) const;
   Values values_;
+  u64 run_seed_ = 0;
 };
 
 std::string to_string(const Value& value);

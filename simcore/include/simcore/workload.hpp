@@ -101,7 +101,7 @@ struct Workload {
 };
 
 // Builds the program of a registered motif. `where` is for messages. `validated` receives all parameters.
-std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where,
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, u64 run_seed,
                                              Values* validated = nullptr);
 // The largest number of ranks, at most `available`, that a motif supports.
 u32 motif_ranks(const std::string& name, u32 available);

@@ -52,7 +52,7 @@ std::unique_ptr<const Network> listing_network(const Network& net, const std::st
   for (const ParamSpec& p : found->params)
     if (const auto* rule = dynamic_cast<const routing::QRule*>(net.routing.get()); rule && p.key == "max_hops")
       values[p.key] = i64{rule->max_hops};
-  found->setup(Params(where + ": relation=" + found->name, found->params, values), *own, own->relation);
+  found->setup(Params(where + ": relation=" + found->name, found->params, values, net.seed), *own, own->relation);
   own->candidates = found->candidates;
   return own;
 }

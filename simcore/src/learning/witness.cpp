@@ -35,7 +35,7 @@ void build_witness(const Values& given, Network& net) {
     throw ConfigError("record: routing." + net.routing_name +
                       (net.seam ? " records its own decisions; set routing.record to a number of transitions instead"
                                 : " is decided outside the core; its agent knows the decisions"));
-  const Params params("record", record_params(), given);
+  const Params params("record", record_params(), given, net.seed);
   auto seam = std::make_shared<Seam>();
   seam->witness = true;
   seam->listing = learning::listing_network(net, "record");

@@ -119,7 +119,7 @@ RoutingFacts take_relation(const Params& params, Network& net) {
   net.chosen = relation.chosen;
   net.delivered = relation.delivered;
   net.waypoint = relation.waypoint;
-  RoutingFacts facts = relation.setup(Params(key, relation.params, values), net, net.relation);
+  RoutingFacts facts = relation.setup(Params(key, relation.params, values, net.seed), net, net.relation);
   // A relation only lists candidates. The selection reads congestion and marks packets.
   facts.marks = false;
   facts.senses = Occupancy::kNothing;

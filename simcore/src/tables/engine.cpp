@@ -100,7 +100,7 @@ ForwardingTable make_table(const std::string& where, const EngineChoice& choice,
                         "); engines that use it: " + join(takers));
     }
   }
-  const Params params(where, spec.passes_on ? all : spec.params, own);
+  const Params params(where, spec.passes_on ? all : spec.params, own, choice.run_seed);
   if (choice.demand) check_demand(where, spec, *choice.demand, g);
   check_reachable(where, g);
   ForwardingTable table;

@@ -40,6 +40,7 @@ struct EngineChoice {
   std::string name;
   Values values;
   std::shared_ptr<const Demand> demand;  // null: uniform
+  u64 run_seed = 0;
 };
 
 // Makes a table and checks it. `where` begins messages, e.g. "routing.table". `engine_key` is the parameter of `where`

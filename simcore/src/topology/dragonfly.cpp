@@ -83,7 +83,7 @@ void wire(const Params& params, Wiring& w) {
 
   std::vector<std::vector<u32>> place(g);
   for (u32 group = 0; group < g; group++, worked(2 * a * h))
-    place[group] = places_of(*df, arrangement.name, static_cast<u64>(params.integer("arrangement_seed")), group);
+    place[group] = places_of(*df, arrangement.name, params.seed("arrangement_seed"), group);
   const auto global_port = [&](u32 group, u32 q) {
     return Wiring::End{group * a + place[group][q] / h, p + a - 1 + place[group][q] % h};
   };
@@ -137,7 +137,7 @@ const Register<TopologySpec> entry({
                    "minimal paths where a pair of groups has several links: shortest = by the links with the fewest "
                    "hops between both routers, in turns; balanced = by a link of the own router, or else by any of the "
                    "links in turns, whatever the hops behind it"),
-            integer("arrangement_seed", 1, 0, 1ll << 40, "", "seed of arrangement=random"),
+            seed_of("the positions of global links", "arrangement_seed", "arrangement=random"),
             integer("rails", 1, 1, 64, "per node",
                     "NICs of a node; its consecutive terminals are on as many consecutive routers; a divisor of "
                     "routers_per_group"),

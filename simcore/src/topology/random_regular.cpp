@@ -103,7 +103,7 @@ void wire(const Params& params, Wiring& w) {
   claim_memory(u64{routers} * (degree * 24 + 32), key, "the links of " + std::to_string(routers) + " routers");
   constexpr u32 kAttempts = 100;
   for (u32 attempt = 0; attempt < kAttempts; attempt++) {
-    Draft draft(static_cast<u64>(params.integer("graph_seed")), attempt, routers, degree);
+    Draft draft(params.seed("graph_seed"), attempt, routers, degree);
     if (!draft.fill() || !draft.connected()) continue;
     for (auto& neighbors : draft.next) std::sort(neighbors.begin(), neighbors.end());
     const auto port = [&](u32 a, u32 b) {
@@ -131,7 +131,7 @@ const Register<TopologySpec> entry({
             integer("routers", 32, 4, 1 << 20, "", "switches"),
             integer("degree", 6, 3, kMaxRadix, "links per router", "to other routers"),
             integer("terminals_per_router", 4, 1, kMaxRadix, "per switch", "hosts"),
-            integer("graph_seed", 1, 0, 1ll << 40, "", "seed of the random graph"),
+            seed_of("the random graph", "graph_seed"),
         },
     .wire = wire,
     .small = {{"routers", i64{12}}, {"degree", i64{3}}, {"terminals_per_router", i64{1}}},

@@ -9,6 +9,8 @@ namespace {
 struct Hotspot : ComponentData {
   std::vector<u32> hot;
   double fraction = 0;
+
+  std::vector<u32> hot_terminals() const override { return hot; }
 };
 
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
@@ -18,7 +20,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   if (n > net.terminals)
     throw ConfigError("traffic.hotspot.hot_terminals: " + std::to_string(n) + " is more than the network's " +
                       std::to_string(net.terminals) + " terminals");
-  const auto seed = static_cast<u64>(params.integer("hot_seed"));
+  const auto seed = params.seed("hot_seed");
   for (u64 k = 0; data->hot.size() < n; k++) {
     const u32 t = below(draw(seed, 0, k), net.terminals);
     bool fresh = true;
@@ -43,7 +45,7 @@ const Register<TrafficSpec> entry({
         {
             integer("hot_terminals", 8, 1, 1 << 20, "", "number of hot terminals"),
             real("fraction", 0.1, 0, 1, "", "share of the packets that goes to hot terminals"),
-            integer("hot_seed", 1, 0, 1ll << 40, "", "seed that selects the hot terminals"),
+            seed_of("the hot terminals", "hot_seed"),
         },
     .setup = setup,
     .destination = destination,

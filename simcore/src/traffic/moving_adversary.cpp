@@ -14,7 +14,7 @@ TrafficSchedule schedule(const Params& params, const Network& net) {
   if (params.text("order") == "random") {
     shifts.resize(groups - 1);
     std::iota(shifts.begin(), shifts.end(), 1u);
-    const auto seed = static_cast<u64>(params.integer("order_seed"));
+    const auto seed = params.seed("order_seed");
     for (u32 k = groups - 1; k > 1; k--) std::swap(shifts[k - 1], shifts[below(draw(seed, 0, k), k)]);
   } else {
     const u32 first = params.count("shift") % groups, step = params.count("step");
@@ -47,7 +47,7 @@ const Register<TrafficSpec> entry({
             integer("step", 1, 1, 1 << 20, "groups", "increase of the shift after a period"),
             choice("order", "steps", {"steps", "random"},
                    "steps: by `step` from `shift` on; random: all shifts in an order that order_seed draws"),
-            integer("order_seed", 1, 0, i64{1} << 40, "", "seed of the random order, independent of the run's seed"),
+            seed_of("the order of the shifts", "order_seed", "order=random"),
             real("adversarial_part", 1, 0, 1, "", "share of the packets that is adversarial; the rest is uniform"),
         },
     .schedule = schedule,

@@ -63,7 +63,7 @@ std::shared_ptr<const ComponentData> setup(const Params& params, const Network& 
   }
   data->to.resize(net.terminals);
   std::iota(data->to.begin(), data->to.end(), 0u);
-  const auto seed = static_cast<u64>(params.integer("permutation_seed"));
+  const auto seed = params.seed("permutation_seed");
   // Sattolo's shuffle gives a single cycle, so no terminal sends to itself.
   for (u32 k = net.terminals; k > 1; k--) std::swap(data->to[k - 1], data->to[below(draw(seed, 0, k), k - 1)]);
   return data;
@@ -76,8 +76,7 @@ u32 destination(const Network&, const ComponentData& own, u64, u32 terminal, u32
 const Register<TrafficSpec> entry({
     .name = "permutation",
     .summary = "every terminal to one other terminal, drawn once or from a file",
-    .params = {integer("permutation_seed", 1, 0, 1ll << 40, "",
-                       "seed of the permutation, independent of the run's seed"),
+    .params = {seed_of("the permutation", "permutation_seed"),
                choice("file", "", {},
                       "instead of a draw: a file with the destination of each terminal, in order, separated by blanks, "
                       "commas or line breaks")},

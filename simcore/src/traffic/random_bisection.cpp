@@ -15,7 +15,7 @@ struct RandomBisection : ComponentData {
 std::shared_ptr<const ComponentData> setup(const Params& params, const Network& net) {
   auto data = std::make_shared<RandomBisection>();
   std::vector<u32> order(net.terminals);
-  const auto seed = static_cast<u64>(params.integer("bisection_seed"));
+  const auto seed = params.seed("bisection_seed");
   tables::draw_order(seed, static_cast<u64>(params.integer("pattern")), net.terminals, order.data());
   data->to.assign(net.terminals, kNone);
   const u32 half = net.terminals / 2;
@@ -42,7 +42,7 @@ const Register<TrafficSpec> entry({
         "half of the terminals to the other half, one to one, drawn once; `load` is the load of a sending terminal",
     .params =
         {
-            integer("bisection_seed", 1, 0, i64{1} << 62, "", "seed of the patterns, independent of the run's seed"),
+            seed_of("the two halves and their pairs", "bisection_seed"),
             integer("pattern", 0, 0, i64{1} << 31, "", "number of the pattern, as flitgym-route counts them"),
             flag("both_ways", false, "each receiver sends back to its sender"),
         },

@@ -116,7 +116,8 @@ void examine(const Program& program, const std::string& where, Workload& w) {
 
 }  // namespace
 
-std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, Values* validated) {
+std::shared_ptr<const Program> motif_program(const Section& section, const std::string& where, u64 run_seed,
+                                             Values* validated) {
   const auto names = registered_names<MotifSpec>();
   const auto found = registry<MotifSpec>().find(section.name);
   if (found == registry<MotifSpec>().end())
@@ -125,7 +126,7 @@ std::shared_ptr<const Program> motif_program(const Section& section, const std::
   const MotifSpec& spec = noted(found->second);
   std::vector<ParamSpec> specs = common_motif_params();
   specs.insert(specs.end(), spec.params.begin(), spec.params.end());
-  const Params params(where + "." + spec.name, specs, section.values);
+  const Params params(where + "." + spec.name, specs, section.values, run_seed);
   if (validated) *validated = params.values();
   auto program = spec.build(params, params.count("ranks"), params.real("scale"));
   const double size = params.real("size_scale");
@@ -140,7 +141,7 @@ u32 motif_ranks(const std::string& name, u32 available) {
     worked(1000);
     if (const long side = std::lround(std::cbrt(ranks)); cubic && side * side * side != ranks) continue;
     try {
-      return motif_program({name, {{"ranks", i64{ranks}}}}, "workload")->ranks;
+      return motif_program({name, {{"ranks", i64{ranks}}}}, "workload", 0)->ranks;
     } catch (const ConfigError&) {
       if (found == registry<MotifSpec>().end()) throw;
     }
@@ -150,7 +151,7 @@ u32 motif_ranks(const std::string& name, u32 available) {
 
 std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& section, Network& net,
                                                          double flit_bytes) {
-  const Params params("workload", workload_params(), section.values);
+  const Params params("workload", workload_params(), section.values, net.seed);
   net.config.workload.values = params.values();
   auto w = std::make_shared<Workload>();
   w->host = host_of(params);
@@ -185,7 +186,7 @@ std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& 
     if (!names.insert(job.name).second)
       throw ConfigError("workload.jobs: two jobs are named '" + job.name + "'; names must be unique");
     JobSection validated{job.name, {job.program ? "program" : job.motif.name, {}}, nullptr, job.terminals};
-    const auto program = job.program ? job.program : motif_program(job.motif, where, &validated.motif.values);
+    const auto program = job.program ? job.program : motif_program(job.motif, where, net.seed, &validated.motif.values);
     if (program->ranks == 0) throw ConfigError(where + ": the job has no ranks");
     std::vector<ParamSpec> common = common_motif_params();
     if (job.program) {  // a program has its own ranks and sizes
@@ -194,7 +195,7 @@ std::shared_ptr<const Workload> workload::build_workload(const WorkloadSection& 
     Values own;
     for (const auto& [key, value] : job.motif.values)
       if (job.program || key == "start_ns") own[key] = value;
-    const double start_ns = Params(where, common, own).real("start_ns");
+    const double start_ns = Params(where, common, own, net.seed).real("start_ns");
     validated.motif.values["ranks"] = i64{program->ranks};
     validated.motif.values["start_ns"] = start_ns;
     w->jobs.push_back({job.name, validated.motif.name, program, program->ranks, ranks,
@@ -241,9 +242,7 @@ std::vector<ParamSpec> all_workload_params() {
           "random_router, random_group = whole routers or groups at random; clustered, clustered_router = each job in "
           "separate groups or routers; fragmented = as numbered with gaps; mapped = by the communication between "
           "ranks, see mapping"),
-      integer("placement_seed", 1, 0, i64{1} << 62, "",
-              "seed of random placements, independent of the run's seed, so that runs with different seeds share a "
-              "placement"),
+      seed_of("the placement", "placement_seed"),
       choice(
           "network", "simulated", {"simulated", "none"},
           "simulated = messages go through the network; none = messages take the LogGOPS latency, without congestion"),

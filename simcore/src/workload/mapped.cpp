@@ -135,7 +135,7 @@ std::shared_ptr<const MappingFacts> map_ranks(const Params& params, const Networ
   const CommunicationMatrix of_ranks = matrix_of(jobs);
   const RankSets sets(jobs, nodes.ranks);
   const CommunicationMatrix matrix = nodes.ranks == 1 ? of_ranks : sets.matrix(of_ranks);
-  const auto seed = static_cast<u64>(params.integer("placement_seed"));
+  const auto seed = params.seed("placement_seed");
   std::vector<char> used(nodes.count, 0);
   for (const u32 t : rank_terminal)
     if (t != kNone) used[nodes.of_terminal[t]] = 1;

@@ -124,8 +124,7 @@ void place(const WorkloadSection& section, const Params& params, const Network& 
   if (policy == "mapped") {
     w.mapping = map_ranks(params, net, nodes, w.jobs, w.rank_terminal);
   } else {
-    const auto seed = static_cast<u64>(params.integer("placement_seed"));
-    fill_nodes(placement_order(net, nodes, policy, seed, left), places, w);
+    fill_nodes(placement_order(net, nodes, policy, params.seed("placement_seed"), left), places, w);
   }
   w.terminal_rank.assign(net.terminals, kNone);
   for (u32 r = w.ranks(); r-- > 0;) w.terminal_rank[w.rank_terminal[r]] = r;

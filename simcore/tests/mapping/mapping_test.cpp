@@ -35,7 +35,7 @@ Section torus_of(const std::vector<double>& sizes, i64 terminals = 1) {
 
 std::shared_ptr<const Program> halo(const std::vector<double>& grid, i64 bytes = 1000, bool periodic = true) {
   return motif_program({"halo3d", {{"grid", grid}, {"bytes", bytes}, {"iterations", i64{1}}, {"periodic", periodic}}},
-                       "test");
+                       "test", 0);
 }
 
 std::vector<u32> numbers(u32 n) {
@@ -120,7 +120,7 @@ struct BruteForce {
 
 TEST(communication_matrix_has_the_bytes_sent) {
   for (const std::string& name : registered_names<MotifSpec>()) {
-    const auto program = motif_program({name, {{"ranks", i64{27}}, {"scale", 0.01}}}, "test");
+    const auto program = motif_program({name, {{"ranks", i64{27}}, {"scale", 0.01}}}, "test", 0);
     const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     CHECK_EQ(m.ranks, program->ranks);
     const std::vector<u64> sent = workload::bytes_sent(*program);
@@ -159,7 +159,7 @@ TEST(mapping_quality_is_the_sum_over_all_shortest_paths) {
     const auto net = network(topology, sc22());
     const u32 ranks = net->terminals - 1;
     const auto program =
-        motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
+        motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test", 0);
     const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 3);
     const mapping::MappingQuality q = mapping::quality_on_minimal_paths(*net, m, {at.begin(), at.begin() + ranks});
@@ -222,7 +222,7 @@ TEST(mapping_quality_under_a_table) {
     const tables::ChannelGraph g = tables::channel_graph(*net);
     const tables::ForwardingTable table = tables::make_table("test", {"min_hop", {}, nullptr}, g);
     const auto program =
-        motif_program({"ur", {{"ranks", i64{net->terminals}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test");
+        motif_program({"ur", {{"ranks", i64{net->terminals}}, {"iterations", i64{3}}, {"bytes", i64{512}}}}, "test", 0);
     const workload::CommunicationMatrix m = workload::communication_matrix(*program);
     const std::vector<u32> at = shuffled(net->terminals, 4);
     const mapping::MappingQuality q = mapping::quality_under_table(*net, table, m, at);
@@ -270,7 +270,7 @@ TEST(mapping_numbers_of_a_torus_of_1728) {
                                        {"face_bytes", i64{8}},
                                        {"edge_bytes", i64{8}},
                                        {"corner_bytes", i64{8}}}},
-                                     "test");
+                                     "test", 0);
   const mapping::MappingProblem p = problem_of(*net, *program);
   double sum = 0;
   for (u64 seed = 0; seed < 16; seed++) sum += dilation(p, shuffled(1728, seed));
@@ -293,7 +293,7 @@ TEST(mapping_at_random_is_exact_over_all_pairs) {
                                        {"iterations", i64{1}},
                                        {"collective", std::string("alltoall")},
                                        {"algorithm", std::string("linear")}}},
-                                     "test");
+                                     "test", 0);
   for (u64 seed : {1, 2})
     CHECK_NEAR(
         mapping::quality_on_minimal_paths(*net, workload::communication_matrix(*program), shuffled(64, seed)).dilation,
@@ -310,7 +310,7 @@ TEST(mappers_give_every_rank_a_separate_slot) {
     for (const u32 ranks : {n, n - 1, n / 2 + 1, 2u, 1u})
       for (const auto& [name, mapper] : registry<mapping::MapperSpec>()) {
         const std::string text = topology.name + ", " + std::to_string(ranks) + " ranks, " + name;
-        const auto program = motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{4}}}}, "test");
+        const auto program = motif_program({"ur", {{"ranks", i64{ranks}}, {"iterations", i64{4}}}}, "test", 0);
         const mapping::MappingProblem p = problem_of(*net, *program);
         const mapping::Mapping mapping = mapper.map(p);
         check_mapping(p, mapping, text);

@@ -18,7 +18,7 @@ inline std::shared_ptr<const Program> motif(const std::string& name, u32 ranks, 
                                             double scale = 1) {
   const auto found = registry<MotifSpec>().find(name);
   if (found == registry<MotifSpec>().end()) throw ConfigError("no motif " + name);
-  return found->second.build(Params("motif." + name, found->second.params, values), ranks, scale);
+  return found->second.build(Params("motif." + name, found->second.params, values, 0), ranks, scale);
 }
 
 // A program with one stored block per rank.

@@ -12,6 +12,7 @@ namespace scenes {
 
 inline tables::ChannelGraph graph_of(const Section& topology, const Values& failures = {}) {
   Config c;
+  c.seed = 1;
   c.topology = topology;
   c.failures = failures;
   return tables::channel_graph(c);
@@ -19,7 +20,7 @@ inline tables::ChannelGraph graph_of(const Section& topology, const Values& fail
 
 inline tables::ForwardingTable made(const tables::ChannelGraph& g, const std::string& engine, const Values& values = {},
                                     std::shared_ptr<const tables::Demand> demand = nullptr) {
-  return tables::make_table("engine", {engine, values, std::move(demand)}, g);
+  return tables::make_table("engine", {engine, values, std::move(demand), 1}, g);
 }
 
 inline Section random_regular(i64 routers, i64 degree, i64 seed, i64 terminals = 2) {

@@ -24,7 +24,7 @@ std::shared_ptr<const Network> network(const Section& topology, const Section& r
 Wiring wired(const Section& topology) {
   const TopologySpec& spec = registry<TopologySpec>().find(topology.name)->second;
   Wiring w;
-  spec.wire(Params("topology." + spec.name, spec.params, topology.values), w);
+  spec.wire(Params("topology." + spec.name, spec.params, topology.values, 0), w);
   return w;
 }
 

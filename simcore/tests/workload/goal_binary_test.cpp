@@ -209,7 +209,7 @@ TEST(goal_binary_partners) {
 
 TEST(fuzz_goal_binary) {
   const std::string tree = workload::write_goal_binary(
-      *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif"));
+      *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif", 0));
   const std::vector<std::string> words = {number(4223, 8), number(0xffffffff, 4), number(1, 4), number(0, 8), kOne};
   u32 accepted = 0;
   testing::fuzz({kBytes, tree, file_of({number(0, 8), number(0, 8)})}, words, 4000, [&](const std::string& bytes) {

@@ -22,7 +22,7 @@ std::shared_ptr<const Program> motif(const std::string& name, u32 ranks = 0, con
                                      double scale = 1) {
   const auto found = registry<MotifSpec>().find(name);
   if (found == registry<MotifSpec>().end()) throw ConfigError("no motif " + name);
-  return found->second.build(Params("motif." + name, found->second.params, values), ranks, scale);
+  return found->second.build(Params("motif." + name, found->second.params, values, 0), ranks, scale);
 }
 
 workload::ProgramTotals checked_totals(const std::string& name, u32 ranks = 0, const Values& values = {}) {

@@ -146,10 +146,10 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
   if (!path.empty()) {
     file = read_policy_file(path);
     const Values stored = parameters_of(file, path);
-    Params("policy file " + path, params(), stored);  // checks the bounds
+    Params("policy file " + path, params(), stored, net.seed);  // checks the bounds
     // A parameter that contradicts the file would be ignored silently, so it is refused. A policy of the formats
     // without `decisions` was trained in the routers.
-    const Params untouched("routing.policy", params(), {});
+    const Params untouched("routing.policy", params(), {}, net.seed);
     Values said = stored;
     said.emplace("decisions", std::string("router"));
     for (const auto& [key, value] : said)

@@ -226,7 +226,7 @@ std::shared_ptr<const tables::ForwardingTable> table_of(const Params& params, co
     throw ConfigError(
         "routing.table.file: '" + params.text("file") +
         "' cannot be read by the core; flitgym.simcore.Simulation reads the file and hands the table to the core");
-  tables::EngineChoice choice{params.text("engine"), {}, net.given_demand};
+  tables::EngineChoice choice{params.text("engine"), {}, net.given_demand, net.seed};
   if (!params.text("demand").empty() && !choice.demand)
     throw ConfigError(
         "routing.table.demand: '" + params.text("demand") +

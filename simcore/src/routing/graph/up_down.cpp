@@ -79,7 +79,7 @@ void candidates(const Network& net, State& s, Batch& b) {
 std::vector<u32> ranks(const tables::ChannelGraph& g) {
   constexpr u32 kTableSwitches = 2048;  // a table per root takes minutes on larger networks
   tables::Levels levels;
-  const Params no_roots("routing.up_down", tables::root_params(), {});
+  const Params no_roots("routing.up_down", tables::root_params(), {}, 0);
   if (tables::find_levels("up_down", no_roots, g, levels)) return levels.rank;
   std::vector<std::vector<u32>> all;
   for (const u32 root : tables::likely_roots(g, std::vector<u8>(g.switches, 1)))

@@ -112,8 +112,7 @@ class Population {
  public:
   Population(const Params& params, const Genes& genes)
       : genes_(genes), size_(params.count("population")), alpha_(params.count("alpha")),
-        mutation_(params.real("mutation")), patience_(params.count("patience")),
-        seed_(static_cast<u64>(params.integer("seed"))) {}
+        mutation_(params.real("mutation")), patience_(params.count("patience")), seed_(params.seed("seed")) {}
 
   Chromosome best() {
     claim_memory(genes_.genes.size() * sizeof(u16) * 2 * size_, "routing.table.population",
@@ -200,7 +199,7 @@ const Register<EngineSpec> entry({
     .topologies = {"torus", "mesh"},
     .params =
         {
-            integer("seed", 1, 0, i64{1} << 53, "", "seed of the engine's random numbers"),
+            seed_of("the tables that angara_genetic tries", "seed"),
             integer("population", 100, 2, 100000, "tables", "tables per generation"),
             real("mutation", 0.02, 0, 1, "", "probability that a gene is redrawn"),
             integer("patience", 30, 1, 1000000, "generations",

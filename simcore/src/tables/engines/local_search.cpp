@@ -325,13 +325,13 @@ const std::vector<ParamSpec>& own_params() {
           "detours", 0, 0, 1000, "hops",
           "extra length that routes may have over the shortest; 0 (always with several addresses per terminal) = no "
           "route becomes longer than at the start"),
-      integer("search_seed", 1, 0, i64{1} << 53, "", "seed of the search"),
+      seed_of("the search of local_search", "search_seed"),
   };
   return all;
 }
 
 ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Demand& demand) {
-  EngineChoice choice{params.text("start"), {}, nullptr};
+  EngineChoice choice{params.text("start"), {}, nullptr, params.run_seed()};
   auto valid = registered_names<EngineSpec>();
   std::erase(valid, "local_search");
   const auto found = registry<EngineSpec>().find(choice.name);
@@ -353,10 +353,10 @@ ForwardingTable start_of(const Params& params, const ChannelGraph& g, const Dema
 
 // Returns whether the bandwidth of `found` is significantly higher. Both tables are measured with the same random
 // patterns.
-bool significantly_better(const ChannelGraph& g, const ForwardingTable& found, const ForwardingTable& start) {
+bool significantly_better(const ChannelGraph& g, const ForwardingTable& found, const ForwardingTable& start, u64 seed) {
   constexpr u32 kPatterns = 200;
   std::vector<u32> orders(std::size_t{kPatterns} * g.terminals);
-  for (u32 k = 0; k < kPatterns; k++) draw_order(1, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
+  for (u32 k = 0; k < kPatterns; k++) draw_order(seed, k, g.terminals, orders.data() + std::size_t{k} * g.terminals);
   const std::vector<double> after = bisection_bandwidth(g, found, orders, false);
   const std::vector<double> before = bisection_bandwidth(g, start, orders, false);
   double mean = 0, squares = 0;
@@ -369,7 +369,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   ForwardingTable table = start_of(params, g, demand);
   Rerouting routes(g, table, demand);
   Options options;
-  options.seed = static_cast<u64>(params.integer("search_seed"));
+  options.seed = params.seed("search_seed");
   options.steps = static_cast<u64>(params.integer("steps"));
   options.seconds = params.real("time_s");
   options.detours = params.count("detours");
@@ -380,7 +380,7 @@ ForwardingTable make(const Params& params, const ChannelGraph& g, const Demand& 
   search->run();
   ForwardingTable found = routes.table();
   for (auto k = search->since().rbegin(); k != search->since().rend(); ++k) found.at(k->s, k->d) = g.port[k->c];
-  if (bisection && !significantly_better(g, found, table)) found = std::move(table);
+  if (bisection && !significantly_better(g, found, table, options.seed)) found = std::move(table);
   found.engine = "local_search";
   return found;
 }

@@ -2,6 +2,8 @@
 // switches are not crossbars", Cluster 2008, and pattern `bisect` of ORCS). In every iteration the ranks are put in a
 // random order, and each rank at an even position sends to the next one. No rank sends or receives twice, so messages
 // wait only in the network.
+#include <bit>
+
 #include "workload/collectives/collectives.hpp"
 #include "workload/motifs/motif.hpp"
 #include "workload/motifs/permutation.hpp"
@@ -17,7 +19,7 @@ struct Bisection : Program {
   u64 blocks(u32) const override { return iterations; }
   void block(u32 rank, u64 index, Block& out) const override {
     Script script(out);
-    const KeyedPermutation order(ranks, ranks + index + (seed << 32));
+    const KeyedPermutation order(ranks, ranks + index + std::rotl(seed, 32));
     barrier(script, world(ranks, rank), Algorithm::kDissemination, kCollectiveTags);
     const u32 place = order(rank);
     if ((place ^ 1) >= ranks) return;  // one rank is idle if their number is odd
@@ -35,7 +37,7 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   program->ranks = ranks ? ranks : 16;
   program->iterations = scaled(params.count("iterations"), scale);
   program->bytes = static_cast<u64>(params.integer("bytes"));
-  program->seed = static_cast<u64>(params.integer("permutation_seed"));
+  program->seed = params.seed("permutation_seed");
   program->both = params.boolean("both");
   return program;
 }
@@ -49,7 +51,7 @@ const Register<MotifSpec> registration{{
             integer("bytes", 1048576, 0, 1ll << 40, "B", "size of one message"),
             integer("iterations", 100, 1, 1 << 30, "", "number of patterns"),
             flag("both", false, "the partner sends as well"),
-            integer("permutation_seed", 0, 0, 1ll << 31, "", "seed of the patterns, independent of the run's seed"),
+            seed_of("the pairs of every iteration", "permutation_seed"),
         },
     .build = build,
 }};

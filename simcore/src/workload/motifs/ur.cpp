@@ -3,6 +3,8 @@
 // inside its host. The study's code leaves such messages out (one in 588 with 528 ranks). The permutations differ from
 // those of the study, which shuffles an array of all ranks with a separate generator. Here a permutation takes a few
 // steps per rank.
+#include <bit>
+
 #include "workload/motifs/motif.hpp"
 #include "workload/motifs/permutation.hpp"
 
@@ -13,7 +15,7 @@ namespace {
 struct UniformRandom : Program {
   u64 iterations = 1, bytes = 0, compute_ns = 0, seed = 0;
 
-  KeyedPermutation permutation(u64 index) const { return {ranks, ranks + index + (seed << 32)}; }
+  KeyedPermutation permutation(u64 index) const { return {ranks, ranks + index + std::rotl(seed, 32)}; }
 
   u64 blocks(u32) const override { return iterations; }
   void block(u32 rank, u64 index, Block& out) const override {
@@ -33,7 +35,7 @@ std::shared_ptr<const Program> build(const Params& params, u32 ranks, double sca
   program->iterations = scaled(params.count("iterations"), scale);
   program->bytes = static_cast<u64>(params.integer("bytes"));
   program->compute_ns = static_cast<u64>(params.integer("compute_ns"));
-  program->seed = static_cast<u64>(params.integer("permutation_seed"));
+  program->seed = params.seed("permutation_seed");
   return program;
 }
 
@@ -45,7 +47,7 @@ const Register<MotifSpec> registration{{
             integer("bytes", 3072, 0, 1ll << 40, "B", "size of one message"),
             integer("iterations", 7200, 1, 1 << 30, "", "number of iterations"),
             integer("compute_ns", 0, 0, 1ll << 50, "ns", "computation before each message"),
-            integer("permutation_seed", 0, 0, 1ll << 31, "", "seed of the permutations, independent of the run's seed"),
+            seed_of("the permutations", "permutation_seed"),
         },
     .build = build,
 }};
