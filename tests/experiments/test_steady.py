@@ -9,17 +9,12 @@ import numpy as np
 import pytest
 from flitgym import ConfigError, Simulation, measure_steady
 from flitgym.configs import compose, config_hash
-from flitgym.experiments.running.batch_means import FINE, estimate, mser5, student
+from flitgym.experiments.running.batch_means import FINE, estimate, mser5
 from flitgym.experiments.running.one_run import prepare
 from omegaconf import OmegaConf
 from steady_scenes import SCENES, coverage, long_run_means
 
 NETWORK: dict[str, Any] = {"topology": "dragonfly_72", "routing": "minimal"}
-
-
-@pytest.mark.parametrize(("probability", "freedom", "tabulated"), [(0.975, 39, 2.0227), (0.995, 39, 2.7079)])
-def test_quantiles_of_student(probability: float, freedom: int, tabulated: float) -> None:
-    assert student(probability, freedom) == pytest.approx(tabulated, abs=1e-4)
 
 
 def test_mser5_removes_the_transient() -> None:

@@ -114,6 +114,8 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     run = only_run(tmp_path)
     result = json.loads((run / "training.json").read_text())
     assert set(result["baselines"]) == {"ugal_l", "q_adaptive"}
+    assert result["torch"] == torch.__version__
+    assert result["cpu_capability"]  # both change the policy
     compared = [row["round"] for row in read_progress(run / "progress.jsonl") if "latency_ns@0.2" in row]
     assert compared == [2, 4]
     assert 50 < result["last"]["latency_ns@0.2"] < 5000
