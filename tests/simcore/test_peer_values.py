@@ -20,8 +20,8 @@ def test_head_of_line_blocking(terminals: int, accepted: float) -> None:
     assert sim.statistics()["accepted_load"] == pytest.approx(accepted, rel=0.005)
 
 
-# SuperSim's tests of paths count routers: 4 for 1038 to 15 on the Dragonfly of 1,056 terminals, and 1, 3, 5 and 7 on a
-# tree of four levels.
+# SuperSim's tests count the routers of a path: 4 for 1038 to 15 on the Dragonfly of 1,056 terminals. A tree of four
+# levels has paths of 1, 3, 5 and 7 routers.
 TREE: Section = {"name": "fat_tree", "children": [2, 2, 2, 2], "parents": [1, 2, 2, 2]}
 
 
