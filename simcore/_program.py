@@ -95,7 +95,7 @@ class Program(_core.Program):
 
         Args:
             name: One of `registered("motif")`.
-            params: Parameters of the motif. A program belongs to no run, so its random choices have the seed 0 by default.
+            params: Parameters of the motif. A program belongs to no run, so its random choices have the default seed 0.
 
         Raises:
             ConfigError: The name or a parameter is unknown, or a parameter is out of range.

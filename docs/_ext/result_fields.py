@@ -89,7 +89,8 @@ FIELDS: list[tuple[str, str]] = [
     (
         "facts",
         "sizes of the network; latencies and flit times in cycles, with their rounding errors (above 1 % is an error; "
-        "windows and load steps are rounded to the nearest cycle); partitions; failed links; hot terminals of `hotspot`",
+        "windows and load steps are rounded to the nearest cycle); partitions; failed links; "
+        "hot terminals of `hotspot`",
     ),
     (
         "warnings",

@@ -69,8 +69,9 @@ void trace_block(const std::string& block) {
 
 void trace_reward(const std::string& reward) {
   Config jobs = config(small_network(), packet_crossbar(sc22()), agent("reward", reward), {"", {}});
-  for (const char* motif : {"halo3d", "ur"})
-    jobs.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}}}, nullptr, {}});
+  const Values small{{"ranks", i64{27}}, {"scale", 0.002}};
+  jobs.workload.jobs.push_back({"halo3d", {"halo3d", small}, nullptr, {}});
+  jobs.workload.jobs.push_back({"ur", {"ur", merge(small, {{"permutation_seed", i64{0}}})}, nullptr, {}});
   trace("dragonfly agent " + reward, jobs, 1500);
 }
 

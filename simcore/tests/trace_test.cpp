@@ -67,8 +67,9 @@ std::vector<Scene> all_scenes() {
       {"policy", {{"record", i64{64}}, {"epsilon", 0.5}, {"reward", std::string("job_slowdown")}}}, "uniform");
   // Two jobs that share the network, to the last packet of both.
   Config jobs = config(small_network(), sc22(), {"par", {}}, {"", {}});
-  for (const char* motif : {"halo3d", "ur"})
-    jobs.workload.jobs.push_back({motif, {motif, {{"ranks", i64{27}}, {"scale", 0.002}}}, nullptr, {}});
+  const Values small{{"ranks", i64{27}}, {"scale", 0.002}};
+  jobs.workload.jobs.push_back({"halo3d", {"halo3d", small}, nullptr, {}});
+  jobs.workload.jobs.push_back({"ur", {"ur", merge(small, {{"permutation_seed", i64{0}}})}, nullptr, {}});
   scenes.push_back({"dragonfly par sc22 halo3d and ur", jobs});
   // Packets that keep together at the crossbar.
   jobs.router.values = packet_crossbar(sc22());
