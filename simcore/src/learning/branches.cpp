@@ -15,7 +15,7 @@ namespace flitgym::learning {
 bool branches_can_follow(const Network& net) {
   return net.partitions() == 1 && net.most_packet_flits == 1 && !net.whole_packets && !net.workload &&
          net.graphs.size() == 1 && net.accounted_jobs == 0 && !net.routing_facts.remote && !net.routing_facts.spreads &&
-         net.decider == Decider::kRouting && !(net.seam && net.seam->capacity);
+         !net.routing_facts.sequential && net.decider == Decider::kRouting && !(net.seam && net.seam->capacity);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "routing/choice.hpp"
 #include "simcore/error.hpp"
@@ -118,7 +119,8 @@ inline CongestionMeasure allocating_measure_of(const Params& params, const Netwo
 class Congestion {
  public:
   Congestion(const Network& net, const State& s, const CongestionMeasure& measure)
-      : net_(net), s_(s), measure_(measure) {}
+      : net_(net), s_(s), measure_(measure),
+        promised_(measure.sequential ? net.radix * net.routing_facts.classes + kForeignClasses : 0) {}
   // The next decisions are those of `router`.
   void begin(u32 router) {
     if (measure_.sequential && router != router_) count_promised(router);
@@ -143,7 +145,7 @@ class Congestion {
     router_ = router;
     const bool single = net_.most_packet_flits == 1;
     const u32 classes = net_.routing_facts.classes;
-    std::fill_n(promised_, net_.radix * classes, 0u);
+    std::fill_n(promised_.begin(), net_.radix * classes, 0u);
     const InputVc* const inputs = &s_.input_vcs[net_.vc_id(net_.port(router, 0), 0)];
     for (u32 v = 0; v < net_.radix << net_.vc_shift; v++)
       if (const InputVc& in = inputs[v]; in.routed())
@@ -154,9 +156,10 @@ class Congestion {
   const State& s_;
   const CongestionMeasure& measure_;
   u32 router_ = kNone;
-  // By port and VC class, for router_. A packet from a foreign snapshot can have any number of hops (8 bits), and
-  // verify_routes() refuses a class beyond the last one only after the routing has used it.
-  u32 promised_[kMaxRadix * kMaxVcs + 256];
+  // A packet from a foreign snapshot can have any number of hops (8 bits), and verify_routes() refuses a class beyond
+  // the last one only after the routing has used it.
+  static constexpr u32 kForeignClasses = 256;
+  std::vector<u32> promised_;  // by port and VC class, for router_
 };
 
 }  // namespace flitgym::routing
