@@ -21,7 +21,7 @@ _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
 # Parameters that later versions added, with the value that earlier versions implied. The hash leaves out this value, so
 # earlier results keep their hash.
 _CAME_LATER: dict[str, dict[str, Any]] = {
-    "topology": {"rails": 1},
+    "topology": {"rails": 1, "minimal_paths": "shortest"},
     "router": {"crossbar_sharing": "flit", "packet_stepping": "train", "buffer_total": 0},
     "routing": {
         **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},

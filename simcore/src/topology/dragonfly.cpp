@@ -9,6 +9,55 @@
 #include "simcore/rng.hpp"
 #include "topology/arrangement.hpp"
 
+namespace flitgym {
+
+namespace {
+
+// visit(port) for the first hop by each link with the fewest hops to router `to` of another group. A path by a link
+// between the two routers has one hop, by a link at one of them two hops, and by any other link three.
+template <class Visit>
+void each_shortest(const Dragonfly& df, const Network& net, u32 router, u32 to, Visit&& visit) {
+  const u32 here = df.group(router), there = df.group(to);
+  const u8 *const out = df.exits_to(router, there), *const in = df.exits_to(to, here);
+  const u32 ins = df.has_link(to, here) ? df.exit_count(to, here) : 0;
+  bool direct = false;
+  for (u32 k = 0; k < ins; k++)
+    if (const u32 port = net.channels[net.port(to, in[k])].peer; net.router_of_port(port) == router)
+      visit(net.local_port(port)), direct = true;
+  if (direct) return;
+  const u32 outs = ins == 0 || df.has_link(router, there) ? df.exit_count(router, there) : 0;
+  for (u32 k = 0; k < outs; k++) visit(out[k]);
+  for (u32 k = 0; k < ins; k++) visit(df.local_port(router, net.next_router(net.port(to, in[k]))));
+}
+
+// One of these ports.
+u32 shortest(const Dragonfly& df, const Network& net, u32 router, u32 to, u32 turn) {
+  if (!df.has_link(to, df.group(router))) return df.exit(router, df.group(to), turn);
+  u32 ports = 0, port = 0;
+  each_shortest(df, net, router, to, [&](u32) { ports++; });
+  each_shortest(df, net, router, to, [&, k = turn % ports](u32 found) mutable {
+    if (k-- == 0) port = found;
+  });
+  return port;
+}
+
+}  // namespace
+
+// The source router uses the ports in turns. At later routers the number is independent of the first one; with the same
+// number, a part of the links would carry no traffic.
+u32 Dragonfly::parallel_turn(const Network& net, u32 router, const Packet& packet) const {
+  if (router == net.terminal_router[packet.source]) return packet.source + packet.sequence;
+  return static_cast<u32>(mix64(mix64(u64{packet.source} << 32 | packet.sequence) + router));
+}
+
+u32 Dragonfly::parallel_hop(const Network& net, u32 router, u32 to, u32 group_to, u32 turn) const {
+  if (group_to == group(router)) return local_port(router, to);
+  return by_destination && group_to == group(to) ? shortest(*this, net, router, to, turn)
+                                                 : exit(router, group_to, turn);
+}
+
+}  // namespace flitgym
+
 namespace flitgym::topology::dragonfly {
 
 namespace {

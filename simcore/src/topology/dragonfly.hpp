@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "simcore/rng.hpp"
 #include "simcore/state.hpp"
 #include "topology/mark.hpp"
 
@@ -22,12 +21,9 @@ struct Dragonfly final : Topology {
   Array<u8> exit_port;
   Array<u16> exits;  // [routers, g] the number of these ports; empty if links is 1
 
-  // Selects among the ports of the minimal paths of a packet. Its source router uses them in turns. At later routers
-  // the number is independent of the first one; with the same number, a part of the links would carry no traffic.
+  // Selects among the ports of the minimal paths of a packet.
   u32 turn(const Network& net, u32 router, const Packet& packet) const {
-    if (links == 1) return 0;
-    if (router == net.terminal_router[packet.source]) return packet.source + packet.sequence;
-    return static_cast<u32>(mix64(mix64(u64{packet.source} << 32 | packet.sequence) + router));
+    return links == 1 ? 0 : parallel_turn(net, router, packet);
   }
   const u8* exits_to(u32 router, u32 group) const { return &exit_port[(std::size_t{router} * g + group) * links]; }
   u32 exit_count(u32 router, u32 group) const { return links == 1 ? 1 : exits[std::size_t{router} * g + group]; }
@@ -40,37 +36,12 @@ struct Dragonfly final : Topology {
   u32 local_port(u32 router, u32 to) const { return p + place_of[to] - (to > router); }
   u32 group(u32 router) const { return group_of[router]; }
 
-  // visit(port) for the first hop by each link with the fewest hops to router `to` of another group. A path by a link
-  // between the two routers has one hop, by a link at one of them two hops, and by any other link three.
-  template <class Visit>
-  void each_shortest(const Network& net, u32 router, u32 to, Visit&& visit) const {
-    const u32 here = group(router), there = group(to);
-    const u8 *const out = exits_to(router, there), *const in = exits_to(to, here);
-    const u32 outs = exit_count(router, there), ins = has_link(to, here) ? exit_count(to, here) : 0;
-    bool direct = false;
-    for (u32 k = 0; k < ins; k++)
-      if (const u32 port = net.channels[net.port(to, in[k])].peer; net.router_of_port(port) == router)
-        visit(net.local_port(port)), direct = true;
-    if (direct) return;
-    for (u32 k = 0; k < outs && (ins == 0 || has_link(router, there)); k++) visit(out[k]);
-    for (u32 k = 0; k < ins; k++) visit(local_port(router, net.next_router(net.port(to, in[k]))));
-  }
-  // One of these ports.
-  u32 shortest(const Network& net, u32 router, u32 to, u32 turn) const {
-    if (!has_link(to, group(router))) return exit(router, group(to), turn);
-    u32 ports = 0, port = 0;
-    each_shortest(net, router, to, [&](u32) { ports++; });
-    each_shortest(net, router, to, [&, k = turn % ports](u32 found) mutable {
-      if (k-- == 0) port = found;
-    });
-    return port;
-  }
-
   // First hop towards router `to` if group_to is its group, or else towards the group. Which of the cases applies
   // cannot be predicted, so all are computed, and one is selected.
   u32 hop(const Network& net, u32 router, u32 to, u32 group_to, u32 turn) const {
-    if (by_destination && group_to == group(to) && group_to != group(router)) return shortest(net, router, to, turn);
-    return select(group(router) == group_to, local_port(router, to), exit(router, group_to, turn));
+    if (links > 1) [[unlikely]]
+      return parallel_hop(net, router, to, group_to, turn);
+    return select(group(router) == group_to, local_port(router, to), u32{*exits_to(router, group_to)});
   }
   // First hop of a minimal path to another router.
   u32 towards(const Network& net, u32 router, u32 to, u32 turn) const { return hop(net, router, to, group(to), turn); }
@@ -131,6 +102,10 @@ struct Dragonfly final : Topology {
   u32 hops_between(const Network& net, u32 router, u32 to) const override {
     return minimal_hops(net, router, to, [](u32) { return 0u; });
   }
+
+  // The same with parallel links. They are not inlined, because that would slow down networks without parallel links.
+  u32 parallel_turn(const Network& net, u32 router, const Packet& packet) const;
+  u32 parallel_hop(const Network& net, u32 router, u32 to, u32 group_to, u32 turn) const;
 };
 
 inline const Dragonfly& as_dragonfly(const Network& net) { return static_cast<const Dragonfly&>(*net.topology); }
