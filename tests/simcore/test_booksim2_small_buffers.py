@@ -13,12 +13,7 @@ TORUS_CHANNEL: Section = {"link_latency_ns_local": 2.0}
 RANDOM: Section = {"name": "up_down", "ascent": "random"}
 NETWORKS: dict[str, tuple[Section, str | Section, Section]] = {
     "torus55": ({"name": "torus", "sizes": [5, 5]}, "dimension_order", TORUS_CHANNEL),
-    "torus44": ({"name": "torus", "sizes": [4, 4]}, "dimension_order", TORUS_CHANNEL),
-    "mesh44": ({"name": "mesh", "sizes": [4, 4]}, "dimension_order", {}),
-    "mesh55": ({"name": "mesh", "sizes": [5, 5]}, "dimension_order", {}),
     "fattree24": ({"name": "fat_tree", "children": [2, 2, 2, 2], "parents": [1, 2, 2, 2]}, RANDOM, {}),
-    "fattree42": ({"name": "fat_tree", "children": [4, 4], "parents": [1, 4]}, RANDOM, {}),
-    "fattree43": ({"name": "fat_tree", "children": [4, 4, 4], "parents": [1, 4, 4]}, RANDOM, {}),
     "flatfly44": ({"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4}, "dimension_order", {}),
 }
 
