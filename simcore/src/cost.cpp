@@ -11,10 +11,10 @@ namespace {
 // Bits of a number from 0 to `most`.
 double bits(double most) { return std::bit_width(static_cast<u64>(most)); }
 
-// Memories that speed up or check the simulation. Routers need the queues that they mirror in any case.
+// Memories that speed up or check the simulation, or belong to the arbiter. Routers need what they mirror in any case.
 bool mirrors(const Network& net, u32 memory) {
   return memory == net.sensed.memory.memory || memory == net.followers[0].memory || memory == net.followers[1].memory ||
-         memory == net.resting.memory;
+         memory == net.resting.memory || memory == net.islip.memory;
 }
 
 }  // namespace
