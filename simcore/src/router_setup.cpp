@@ -192,11 +192,10 @@ void check_bubble(const std::string& size_key, const Network& net) {
                       std::to_string(depth) + "; set it to at least " + std::to_string(two));
 }
 
-}  // namespace
-
-namespace {
-
-void check_link_clock(const Network& net) {
+void check_link_clock(const Params& params, const Network& net) {
+  if (net.router.arbiter != Arbiter::kIslip || params.count("output_wake_flits") > 0)
+    throw ConfigError("router.link_clock: flit needs arbiter=islip and output_wake_flits=0; the values are " +
+                      params.text("arbiter") + " and " + std::to_string(params.count("output_wake_flits")));
   for (const Channel& c : net.channels)
     if (c.kind != PortKind::kUnused && c.flit_cycles != net.flit_cycles_host)
       throw ConfigError("router.link_clock: flit needs links of one bandwidth, but flit times are " +
@@ -250,11 +249,15 @@ void size_router(const Params& params, Network& net) {
   if (r.arbiter == Arbiter::kIslip && !r.parallel_vc_allocation)
     throw ConfigError("router.arbiter: islip needs router.vc_allocation=parallel; the value is " + vc_allocation);
   r.charged_at_switch = params.text("credit_charged") == "switch";
+  if (r.charged_at_switch && r.output_depth > 0 && r.output_depth < r.input_depth)
+    throw ConfigError("router.output_buffer_flits: " + std::to_string(r.output_depth) +
+                      "; with credit_charged=switch, use at least input_buffer_flits (" +
+                      std::to_string(r.input_depth) + "), because a flit in the output queue occupies its slot");
   r.terminal_credits = params.text("terminal_buffers") != "unlimited";
   if (r.terminal_credits && r.packet_crossbar)
     throw ConfigError("router.terminal_buffers: input_buffer_flits needs router.crossbar_sharing=flit");
   r.edge_mask = params.text("link_clock") == "flit" ? net.flit_cycles_host - 1 : 0;
-  if (r.edge_mask > 0) check_link_clock(net);
+  if (r.edge_mask > 0) check_link_clock(params, net);
   r.flit_by_flit = params.text("packet_stepping") == "flit";
   r.packet_links = r.packet_credits || params.text("link_sharing") == "packet";
   r.latency_from_nic = params.text("latency_from") == "nic";
@@ -303,11 +306,15 @@ void keep_sensed(Network& net) {
 
 void keep_islip(Network& net) {
   if (net.router.arbiter != Arbiter::kIslip) return;
+  const u32 slots = waiting_credits(net);
+  if (slots > 65535)
+    throw ConfigError("router.input_buffer_flits: " + std::to_string(net.router.input_depth) + " for each of " +
+                      std::to_string(net.vcs) + " VCs; with link_clock=flit, a port has at most 65,535 slots");
   MemoryShape shape;
   shape.name = "islip";
   shape.meaning = "pointers of iSLIP and credits that wait at the input (src/stage/credit_queue.hpp)";
   shape.per = Per::kPort;
-  shape.columns = IslipPort::columns(net.vcs, net.vcs * net.router.input_depth);
+  shape.columns = IslipPort::columns(net.vcs, slots);
   shape.highest = 65535;
   net.islip = declare<u16>(net, shape);
 }

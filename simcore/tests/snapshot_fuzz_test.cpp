@@ -212,6 +212,16 @@ void disturb(State& s, u64 seed) {
 
 }  // namespace
 
+namespace {
+
+// With a speedup of 2, credits wait at the inputs of BookSim2's router.
+Config credits_that_wait(i64 speedup) {
+  return config(hyperx_section({3, 3}, 2), booksim2(speedup, 4, {{"vcs", i64{2}}}), {"dimension_order", {}},
+                {"uniform", {{"load", 0.8}, {"packet_flits", i64{4}}}});
+}
+
+}  // namespace
+
 // A simulation in another state restores snapshots of many instants and continues as the original does.
 TEST(own_snapshots_are_accepted) {
   std::vector<Config> all = small_configs();
@@ -220,6 +230,7 @@ TEST(own_snapshots_are_accepted) {
       all.push_back(
           config(small_network(), router, {routing, {}}, {"mixed", {{"load", 0.8}, {"packet_flits_max", i64{6}}}}));
   for (const std::string& routing : kHyperXRoutings) all.push_back(seam_on_hyperx({routing, {}}));
+  for (const i64 speedup : {1, 2}) all.push_back(credits_that_wait(speedup));
   for (const Config& each : all) {
     Simulation sim(each), other(each);
     for (u32 k = 0; k < 12; k++) {
@@ -285,6 +296,10 @@ TEST(a_snapshot_that_contradicts_itself_is_refused) {
   refused(
       trains, [=](State& s) { std::ranges::fill(s.memory[resting], u8{0x7f}); },
       "the routers whose crossbar ports are busy");
+  const Config booksim = credits_that_wait(2);
+  const u32 islip = Simulation(booksim).network().islip.memory;
+  refused(booksim, [=](State& s) { s.memory[islip].pop_back(); }, "islip");
+  refused(booksim, [=](State& s) { std::ranges::fill(s.memory[islip], u8{0x7f}); }, "islip");
   refused(agent, [](State& s) { s.open_decisions.emplace_back(); }, "open decisions");
   refused(agent, [](State& s) { s.part.learning.temperature = -1; }, "exploration");
   refused(jobs, [](State& s) { s.hosts.at(0).events.at(0).id = 1u << 30; }, "");

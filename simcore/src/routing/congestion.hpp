@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "routing/choice.hpp"
@@ -119,47 +120,89 @@ inline CongestionMeasure allocating_measure_of(const Params& params, const Netwo
 class Congestion {
  public:
   Congestion(const Network& net, const State& s, const CongestionMeasure& measure)
-      : net_(net), s_(s), measure_(measure),
-        promised_(measure.sequential ? net.radix * net.routing_facts.classes + kForeignClasses : 0) {}
+      : net_(net), s_(s), measure_(measure), classes_(net.routing_facts.classes),
+        by_class_(measure.sequential && measure.scope != Scope::kPort && classes_ > 1) {
+    if (measure.sequential) std::fill_n(ports_, net.radix, Promised{});
+    if (by_class_) of_class_.resize(net.radix * classes_ + kForeignClasses);
+  }
   // The next decisions are those of `router`.
   void begin(u32 router) {
-    if (measure_.sequential && router != router_) count_promised(router);
+    if (measure_.sequential && router != router_) router_ = router, visit_++;
   }
   // Flits ahead of a packet that would leave `router` by the router-local port `k`.
   u32 of(u32 router, u32 k, u32 vc_class, bool shared = false) const {
-    u32 flits = measure_.of(net_, s_, net_.port(router, k), vc_class, shared);
+    const u32 flits = measure_.of(net_, s_, net_.port(router, k), vc_class, shared);
     if (!measure_.sequential) return flits;
-    const u32* const own = &promised_[k * net_.routing_facts.classes];
-    if (measure_.by_class(shared)) return flits + own[vc_class];
-    for (u32 c = 0; c < net_.routing_facts.classes; c++) flits += own[c];
-    return flits;
+    if (Promised& p = at(k); !p.counted) p.counted = true, count_routed(k);
+    return flits + (by_class_ && measure_.by_class(shared) ? of_class_[k * classes_ + vc_class] : ports_[k].flits);
+  }
+  // The least congested of n ports. The search begins at `turn`, and a tie goes to the first port found.
+  template <class Ports>
+  u32 least(u32 router, const Ports& ports, u32 n, u32 turn, u32 vc_class) const {
+    u32 best = ports[turn], least = of(router, best, vc_class);
+    for (u32 k = 1; k < n && least > 0; k++) {
+      const u32 port = ports[turn + k < n ? turn + k : turn + k - n], flits = of(router, port, vc_class);
+      if (flits < least) least = flits, best = port;
+    }
+    return best;
   }
   // A decision of that router. Ports to terminals are never compared, so their flits are not counted.
   void promise(const Hop& hop, u32 flits) {
-    if (measure_.sequential && hop.vc_class != kAnyClass)
-      promised_[hop.port * net_.routing_facts.classes + hop.vc_class] += flits;
+    if (!measure_.sequential || hop.vc_class == kAnyClass) return;
+    at(hop.port).flits += flits;
+    if (by_class_) of_class_[hop.port * classes_ + hop.vc_class] += flits;
   }
 
  private:
-  void count_promised(u32 router) {
-    router_ = router;
-    const bool single = net_.most_packet_flits == 1;
-    const u32 classes = net_.routing_facts.classes;
-    std::fill_n(promised_.begin(), net_.radix * classes, 0u);
-    const InputVc* const inputs = &s_.input_vcs[net_.vc_id(net_.port(router, 0), 0)];
-    for (u32 v = 0; v < net_.radix << net_.vc_shift; v++)
-      if (const InputVc& in = inputs[v]; in.routed())
-        promised_[in.out_port * classes + (classes == 1 ? 0 : in.out_vc % classes)] +=
-            single ? 1 : s_.packets[packet_of(in.front)].flits - in.sent;
+  // Flits that a router has promised to one of its ports. They are old unless `visit` is `visit_`.
+  struct Promised {
+    u32 visit, flits;
+    bool counted;  // with the packets that earlier cycles have routed
+  };
+  Promised& at(u32 k) const {
+    if (ports_[k].visit != visit_) {
+      ports_[k] = {visit_, 0, false};
+      if (by_class_) std::fill_n(&of_class_[k * classes_], classes_, 0u);
+    }
+    return ports_[k];
+  }
+  // A packet with a route to the port requests the switch, is parked at its output VC, or owns this VC and waits for
+  // flits (verify/network.cpp: waiting_lists(), requests()).
+  void count_routed(u32 k) const {
+    const u32 port = net_.port(router_, k), first = net_.vc_id(net_.port(router_, 0), 0), words = net_.request_words;
+    const bool alike = net_.most_packet_flits == 1 && !by_class_ && net_.request_mask != 0;
+    const u64* const mask = &s_.requests[std::size_t{net_.port(router_, net_.request_port(k))} * words];
+    for (u32 word = 0; word < words; word++)
+      if (alike) ports_[k].flits += static_cast<u32>(std::popcount(mask[word]));
+      else
+        for (u64 m = mask[word]; m; m &= m - 1) {
+          const u32 v = first | (word * 64 + static_cast<u32>(std::countr_zero(m)));
+          if (s_.input_vcs[v].out_port == k) count(v);
+        }
+    for (u32 vc = 0; vc < net_.vcs; vc++) {
+      const u32 u = net_.vc_id(port, vc);
+      for (u16 bit = s_.output_vcs[u].parked; bit != kNoVc; bit = s_.park_next[first | bit]) count(first | bit);
+      if (net_.most_packet_flits == 1 || net_.request_mask == 0) continue;
+      if (const u32 owner = s_.owners[u]; owner != kNone && s_.input_vcs[owner].count == 0) count(owner);
+    }
+  }
+  void count(u32 v) const {
+    const InputVc& in = s_.input_vcs[v];
+    const u32 flits = net_.most_packet_flits == 1 ? 1u : s_.packets[packet_of(in.front)].flits - in.sent;
+    ports_[in.out_port].flits += flits;
+    if (by_class_) of_class_[in.out_port * classes_ + in.out_vc % classes_] += flits;
   }
   const Network& net_;
   const State& s_;
   const CongestionMeasure& measure_;
-  u32 router_ = kNone;
+  const u32 classes_;
+  const bool by_class_;  // some comparisons distinguish the VC classes of a port
+  u32 router_ = kNone, visit_ = 0;
   // A packet from a foreign snapshot can have any number of hops (8 bits), and verify_routes() refuses a class beyond
   // the last one only after the routing has used it.
   static constexpr u32 kForeignClasses = 256;
-  std::vector<u32> promised_;  // by port and VC class, for router_
+  mutable Promised ports_[kMaxRadix];
+  mutable std::vector<u32> of_class_;  // promised flits by port and VC class
 };
 
 }  // namespace flitgym::routing

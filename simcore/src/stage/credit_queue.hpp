@@ -9,7 +9,7 @@ namespace flitgym {
 
 struct IslipPort {
   u16* own;
-  u32 vcs, slots;  // slots: all flits of the port's buffers
+  u32 vcs, slots;  // slots: all flits of the port's buffers; 0 if no credit waits
 
   static u32 columns(u32 vcs, u32 slots) { return 5 + 2 * vcs + slots; }
   u16& output() const { return own[0]; }                    // next input port to which the output grants
@@ -35,9 +35,17 @@ struct IslipPort {
   }
 };
 
+inline u32 waiting_credits(const Network& net) {
+  return net.router.edge_mask > 0 ? net.vcs * net.router.input_depth : 0;
+}
+
 inline IslipPort islip_port(const Network& net, u16* memory, u32 port) {
-  const u32 slots = net.vcs * net.router.input_depth;
+  const u32 slots = waiting_credits(net);
   return {memory + std::size_t{port} * IslipPort::columns(net.vcs, slots), net.vcs, slots};
+}
+// For functions that only read.
+inline IslipPort islip_port(const Network& net, const State& s, u32 port) {
+  return islip_port(net, const_cast<u16*>(net.islip.of(s)), port);
 }
 
 }  // namespace flitgym

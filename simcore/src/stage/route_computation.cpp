@@ -50,7 +50,8 @@ void route_requests(Frame& f) {
   State& s = f.s;
   Batch& b = f.w.batch;
   // The order of events differs between partitions, and between trains and packet_stepping=flit.
-  if (net.routing_facts.sequential) std::sort(f.w.routes.begin(), f.w.routes.end());
+  if (net.routing_facts.sequential && !std::is_sorted(f.w.routes.begin(), f.w.routes.end()))
+    std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();
   b.count = static_cast<u32>(n);
   b.now = f.now;

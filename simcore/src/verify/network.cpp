@@ -4,6 +4,7 @@
 
 #include "simcore/error.hpp"
 #include "simcore/workload.hpp"
+#include "stage/credit_queue.hpp"
 #include "stage/generation.hpp"
 #include "verify/verify.hpp"
 
@@ -39,6 +40,7 @@ class NetworkCheck {
     links();
     waiting_lists();
     requests();
+    islip();
     ports();
     terminals();
     tails();
@@ -218,6 +220,8 @@ class NetworkCheck {
           hold(packet_of(s_.input_vcs[from].front) == coming.packet && s_.input_vcs[from].sent == coming.received,
                "a packet is cut between an input and an output");
         hold(net_.is_nic(port) || out.count <= net_.router.output_depth, "an output queue is fuller than it can be");
+        hold(net_.is_nic(port) || !net_.router.charged_at_switch || out.count <= out.credits,
+             "an output queue holds flits without a slot downstream");
       }
       if (!has_vc(u)) continue;
       hold(!net_.accepts_all(port) || out.credits == 65535, "the credits of a terminal");
@@ -390,6 +394,31 @@ class NetworkCheck {
         hold(r < range.end_router ? active || !asks : !active, "the list of routers with requests");
       }
     }
+  }
+
+  // Pointers stay in the router, and a credit waits only at an active router, for an existing VC and job.
+  void islip() const {
+    if (!net_.islip.kept()) return;
+    const u32 slots = waiting_credits(net_), ports = 1u << net_.radix_shift, bits = ports << net_.vc_shift;
+    hold(s_.memory[net_.islip.memory].size() ==
+             std::size_t{net_.router_ports} * IslipPort::columns(net_.vcs, slots) * sizeof(u16),
+         "the memory 'islip' has a wrong size");
+    for (u32 p = 0; p < net_.router_ports; p++) {
+      const IslipPort port = islip_port(net_, s_, p);
+      const u32 most = net_.channels[p].peer == kNone ? 0 : slots;
+      bool fits = port.output() < ports && port.input() < ports && port.input_vc() < net_.vcs &&
+                  port.first_credit() < std::max(1u, slots) && port.credits() <= most;
+      for (u32 vc = 0; vc < net_.vcs; vc++) fits = fits && port.output_vc(vc) < bits && port.accepts(vc) < bits;
+      for (u32 k = 0; fits && k < port.credits(); k++)
+        fits = port.credit(k) % kMaxVcs < net_.vcs && port.credit(k) >> IslipPort::kVcBits < jobs();
+      hold(fits && (port.credits() == 0 || is_active(net_.router_of_port(p))), "the memory 'islip'");
+    }
+  }
+
+  bool is_active(u32 router) const {
+    const PartitionRange& range = net_.ranges[net_.partition_of(router)];
+    const u32 n = router - range.first_router;
+    return s_.active_routers[range.first_word + n / 64] >> (n % 64) & 1;
   }
 
   void ports() {

@@ -7,28 +7,6 @@ using namespace scenes;
 
 namespace {
 
-// configs/router/booksim2.yaml with one VC, for steps of 1 / speedup ns.
-Values booksim2(i64 speedup, i64 slots, const Values& more = {}) {
-  const double step = 1.0 / static_cast<double>(speedup);
-  return merge(input_queued(), merge({{"cycle_ns", step},
-                                      {"crossbar_bandwidth_gb_per_s", 128.0 * static_cast<double>(speedup)},
-                                      {"link_latency_ns_host", 1 + step / 2},
-                                      {"link_latency_ns_local", 1.0},
-                                      {"input_latency_ns", step / 2},
-                                      {"output_latency_ns", step / 2},
-                                      {"input_buffer_flits", slots},
-                                      {"output_buffer_flits", i64{256}},
-                                      {"nic_buffer_flits", i64{0}},
-                                      {"flow_control", std::string("wormhole")},
-                                      {"vc_allocation", std::string("parallel")},
-                                      {"arbiter", std::string("islip")},
-                                      {"link_clock", std::string("flit")},
-                                      {"credit_charged", std::string("switch")},
-                                      {"credit_delay_ns", 1.0},
-                                      {"terminal_buffers", std::string("input_buffer_flits")}},
-                                     more));
-}
-
 // Flits of a stream from terminal 0 to terminal 1, through two routers, in 1,100 ns.
 double delivered(const Values& router) {
   const std::vector<Planned> plan(3000, {0, 1});
@@ -71,4 +49,10 @@ TEST(booksim2_router_refuses) {
   CHECK_THROWS(ConfigError, make({{"link_bandwidth_gb_per_s_host", 64.0}}), "links of one bandwidth");
   CHECK_THROWS(ConfigError, make({{"crossbar_bandwidth_gb_per_s", 384.0}, {"cycle_ns", 1 / 3.0}}), "1, 2, 4");
   CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{0}}}), "output_buffer_flits > 0");
+  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{3}}}), "credit_charged=switch", "(4)");
+  CHECK_THROWS(ConfigError, make({{"output_wake_flits", i64{1}}}), "arbiter=islip and output_wake_flits=0");
+  CHECK_THROWS(ConfigError, make({{"arbiter", std::string("round_robin")}}), "arbiter=islip");
+  CHECK_THROWS(ConfigError,
+               make({{"vcs", i64{32}}, {"input_buffer_flits", i64{4096}}, {"output_buffer_flits", i64{4096}}}),
+               "65,535 slots");
 }

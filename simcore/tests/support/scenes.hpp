@@ -108,6 +108,28 @@ inline Values packet_crossbar(const Values& router) {
   return merge(router, {{"crossbar_sharing", std::string("packet")}, {"credit_granularity", std::string("packet")}});
 }
 
+// configs/router/booksim2.yaml with one VC, for steps of 1 / speedup ns.
+inline Values booksim2(i64 speedup, i64 slots, const Values& more = {}) {
+  const double step = 1.0 / static_cast<double>(speedup);
+  return merge(input_queued(), merge({{"cycle_ns", step},
+                                      {"crossbar_bandwidth_gb_per_s", 128.0 * static_cast<double>(speedup)},
+                                      {"link_latency_ns_host", 1 + step / 2},
+                                      {"link_latency_ns_local", 1.0},
+                                      {"input_latency_ns", step / 2},
+                                      {"output_latency_ns", step / 2},
+                                      {"input_buffer_flits", slots},
+                                      {"output_buffer_flits", i64{256}},
+                                      {"nic_buffer_flits", i64{0}},
+                                      {"flow_control", std::string("wormhole")},
+                                      {"vc_allocation", std::string("parallel")},
+                                      {"arbiter", std::string("islip")},
+                                      {"link_clock", std::string("flit")},
+                                      {"credit_charged", std::string("switch")},
+                                      {"credit_delay_ns", 1.0},
+                                      {"terminal_buffers", std::string("input_buffer_flits")}},
+                                     more));
+}
+
 // configs/router/sc19.yaml
 inline Values sc19() {
   return {{"cycle_ns", 1.0},

@@ -26,20 +26,6 @@ struct Rule : ComponentData {
   CongestionMeasure measure;
 };
 
-// The least congested port. The search begins at a port that rotates by packet and differs between routers; a tie goes
-// to the first port found.
-u32 least_congested(const Congestion& congestion, const Packet& p, u32 router, const FatTree::Ports& ports,
-                    u32 vc_class) {
-  const u32 turn = (p.source + p.sequence + router) % ports.count;
-  u32 best = ports[turn], least = congestion.of(router, best, vc_class);
-  for (u32 k = 1; k < ports.count && least > 0; k++) {
-    const u32 port = ports[turn + k < ports.count ? turn + k : turn + k - ports.count],
-              flits = congestion.of(router, port, vc_class);
-    if (flits < least) least = flits, best = port;
-  }
-  return best;
-}
-
 // The second term separates destinations at distances that are multiples of `classes`, as in a shuffle. Distances that
 // are multiples of its square still have a common class.
 u32 class_of(const Network& net, const Packet& p) {
@@ -52,7 +38,10 @@ u32 pick(const Network& net, const Congestion& congestion, const Rule& rule, con
   const FatTree::Ports ports = tree.towards(router, to);
   if (ports.count == 1) return ports[0];
   switch (rule.ascent) {
-    case Ascent::kAdaptive: return least_congested(congestion, p, router, ports, vc_class);
+    case Ascent::kAdaptive: {
+      const u32 turn = (p.source + p.sequence + router) % ports.count;
+      return congestion.least(router, ports, ports.count, turn, vc_class);
+    }
     case Ascent::kRandom: return ports[below(route_draw(net, p, 0), ports.count)];
     case Ascent::kTwoRandom: {
       const u32 one = ports[below(route_draw(net, p, 0), ports.count)],

@@ -41,12 +41,7 @@ inline u32 pick_port(Pick pick, const Congestion& congestion, const Packet& p, u
   const u64 name = pick == Pick::kFlow ? u64{p.source} << 32 | p.destination : u64{p.source} << 32 | p.sequence;
   const u32 turn = pick == Pick::kFlow ? below(mix64(mix64(name) + router), n) : (p.source + p.sequence + router) % n;
   if (pick != Pick::kQueue) return ports[turn];
-  u32 best = ports[turn], least = congestion.of(router, best, vc_class);
-  for (u32 k = 1; k < n && least > 0; k++) {
-    const u32 port = ports[(turn + k) % n], flits = congestion.of(router, port, vc_class);
-    if (flits < least) least = flits, best = port;
-  }
-  return best;
+  return congestion.least(router, ports, n, turn, vc_class);
 }
 
 // Router-local port of the next hop on a minimal path to another router `to`.
