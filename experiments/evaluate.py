@@ -32,6 +32,7 @@ from .evaluation.study import (
 )
 from .evaluation.summary import summarise, tidy
 from .evaluation.text import About, markdown, print_tables
+from .results.copies import copies_text
 from .results.files import require_writable
 from .running.launcher import HERE, Launcher, launcher_of_app
 from .running.sweep import collect
@@ -106,8 +107,9 @@ def _write(
     confidence = given["confidence"]
     names = [policy.name for policy in policies]
     cells = summarise(rows, names, scenarios, given["loads"], given["seeds"], reference, confidence)
-    network = _network(list(results.values()), any(scenario.kind == "pattern" for scenario in scenarios))
-    about = About(study.command, network, reference, confidence, len(given["seeds"]))
+    found = list(results.values())
+    network = _network(found, any(scenario.kind == "pattern" for scenario in scenarios))
+    about = About(study.command, network, reference, confidence, len(given["seeds"]), copies_text(found))
     print_tables(console(WIDTH_OF_FILES), cells, about)
     from .evaluation.figure import draw  # with Matplotlib, which takes long to import
 

@@ -32,6 +32,7 @@ from .evaluation.study import (
     study_of_app,
     write_study,
 )
+from .results.copies import copies_text
 from .results.files import require_writable
 from .running.launcher import HERE, Launcher, launcher_of_app
 from .running.plan import Composers
@@ -81,7 +82,8 @@ def saturate(config: DictConfig, study: Study, launcher: Launcher = HERE) -> Non
     rows = labelled_rows(searches, results)
     confidence = given["confidence"]
     lines = summarise(rows, confidence)
-    about = About(study.command, _networks(searches, results), given["precision"], confidence, len(given["seeds"]))
+    copies = copies_text(list(results.values()))
+    about = About(study.command, _networks(searches, results), given["precision"], confidence, copies)
     print_tables(console(WIDTH_OF_FILES), lines, about)
     from .saturation.figure import draw  # with Matplotlib, which takes long to import
 

@@ -69,7 +69,8 @@ def cautions_of(numbers: Mapping[str, Any]) -> dict[str, str]:
     if is_saturated([numbers]):
         return {
             "saturated": f"the network is saturated (accepted {numbers['accepted_load']:.3f} of "
-            f"{numbers['offered_load']:.3f}), so its latency depends on the window"
+            f"{numbers['offered_load']:.3f}), so its latency depends on the window; use a lower load, "
+            "or search for the highest one with flitgym-saturate"
         }
     first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
     if first is None or second is None:
@@ -80,7 +81,7 @@ def cautions_of(numbers: Mapping[str, Any]) -> dict[str, str]:
     state = "is still filling" if change > 0 else "has not settled yet"
     return {
         "drift": f"the mean latency is {first:,.0f} ns in the first half of the window and {second:,.0f} ns in the "
-        f"second half: the network {state}; use a longer warmup_ns"
+        f"second half: the network {state}; use a longer warm-up (run.warmup_ns)"
     }
 
 

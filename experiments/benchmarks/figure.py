@@ -10,7 +10,7 @@ from matplotlib.typing import ColorType
 
 from ..metrics import Interval
 from ..plotting.drawing import Style, distinct_styles, key_line, legend_of, polish
-from ..plotting.seeds import count_text
+from ..results.copies import count_text
 from .scoring import Cell, Summary, profile
 
 _LOWEST, _HIGHEST = -3.0, 2.5  # a score outside is drawn as an arrow at the edge

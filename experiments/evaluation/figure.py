@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
 from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, latency_axis, legend_of, polish
-from ..plotting.seeds import count_text
+from ..results.copies import count_text
 from .summary import Cell
 
 # Panels of a row: metric, title, factor from the metric's unit. None as factor: the ratio to the reference.

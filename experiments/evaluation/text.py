@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..metrics import Interval
+from ..results.copies import count_text
 from ..terminal.tables import MISSING, interval_text, markdown_table, study_page, terminal_table
 from .summary import Cell
 
@@ -39,18 +40,25 @@ class About:
     reference: str
     confidence: float
     seeds: int
+    copies: str | None  # the text of `copies_text`
 
-    def caption(self, ends: bool) -> str:
+    def caption(self, cells: Sequence[Cell], ends: bool) -> str:
         """An explanation of the tables.
 
         Args:
+            cells: All cells.
             ends: Whether the tables show both ends of an interval, or half its width.
         """
         if self.seeds == 1:
             return "One seed gives no intervals, because the variation between runs is unknown. Use more seeds."
-        interval = f"the {100 * self.confidence:.12g} % interval of the mean over {self.seeds} seeds (Student's t)"
-        shown = f"Brackets hold {interval}" if ends else f"The number after ± is half the width of {interval}"
-        return f"{shown}. Ratios compare a policy with {self.reference} on the same seeds."
+        counts = [cell.seeds for cell in cells if cell.seeds]
+        several = [count for count in counts if count > 1]
+        sentences = ["A single run has no interval."] if 1 in counts else []
+        if several:
+            interval = f"the {100 * self.confidence:.12g} % interval of the mean over {count_text(several)}"
+            shown = f"Brackets hold {interval}" if ends else f"The number after ± is half the width of {interval}"
+            sentences.insert(0, f"{shown} (Student's t).")
+        return " ".join([*sentences, f"Ratios compare a policy with {self.reference} on the same seeds."])
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
         console.print(table)
     if _any_missing(cells):
         console.print(_footnote())
-    console.print(about.caption(ends=False))
+    console.print(about.caption(cells, ends=False))
 
 
 def markdown(cells: Sequence[Cell], about: About, figure: str, failures: Sequence[str]) -> str:
@@ -87,7 +95,8 @@ def markdown(cells: Sequence[Cell], about: About, figure: str, failures: Sequenc
             for line in lines(list(points), about.reference, ends=True):
                 rows.append([f"**{t}**" if line.verdict and k == ratio else t for k, t in enumerate(line.texts)])
         tables[scenario] = markdown_table(heads(of_scenario), rows, left=["policy"])
-    notes = [about.network, f"{about.caption(ends=True)} Bold: the interval of the ratio excludes 1."]
+    notes = [about.network, f"{about.caption(cells, ends=True)} Bold: the interval of the ratio excludes 1."]
+    notes += [f"{about.copies}."] if about.copies else []
     image = f"![Every policy over the offered load]({figure})"
     footnote = _footnote() if _any_missing(cells) else ""
     return study_page("Evaluation", about.command, notes, failures, image, tables, footnote)

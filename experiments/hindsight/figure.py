@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, legend_of, polish
-from ..plotting.seeds import count_text
+from ..results.copies import count_text
 from .summary import Line
 
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches

@@ -5,17 +5,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ..results.copies import distinct
+from ..results.copies import count_text, distinct
 from .buffers import buffers_text
+from .swept import configuration
 
 # Columns with the seeds of runs, and their nouns.
 _SEEDS = {"seed": "seed", "workload.placement_seed": "placement"}
-
-
-def count_text(counts: Sequence[int], noun: str = "seed") -> str:
-    """The numbers of seeds behind the points of a figure: `1 seed`, `3 seeds`, `2 to 3 seeds`."""
-    few, many = min(counts), max(counts)
-    return f"{few if few == many else f'{few} to {many}'} {noun}{'s' if many > 1 else ''}"
 
 
 def state_seeds(
@@ -30,13 +25,12 @@ def state_seeds(
         other: The description of the other intervals that it shows.
         of_one_seed: The description of the intervals that it shows if there is one seed.
     """
-    different = distinct(rows)
-    counts = {noun: len({row.get(column) for row in different} - {None}) for column, noun in _SEEDS.items()}
-    if not counts["seed"]:  # forwarding tables have neither a seed nor buffers
+    counts = {noun: _counts(rows, column) for column, noun in _SEEDS.items()}
+    if not max(counts["seed"]):  # forwarding tables have neither a seed nor buffers
         return
-    several = max(counts.values()) > 1
+    several = max(max(own) for own in counts.values()) > 1
     # One placement is the usual case, and traffic has none.
-    words = [count_text([n], noun) for noun, n in counts.items() if n > 1 or noun == "seed"]
+    words = [count_text(own, noun) for noun, own in counts.items() if max(own) > 1 or noun == "seed"]
     intervals = "; ".join(filter(None, [over_seeds if several else of_one_seed, other])) or "no intervals"
     note = f"{'means over ' if several else ''}{', '.join(words)}; {intervals}"
     write_note(figure, "; ".join(filter(None, [note, buffers_text(rows)])))
@@ -47,3 +41,18 @@ def write_note(figure: Figure, note: str) -> None:
     if not note:
         return
     figure.supxlabel(note, fontsize=7.5, color="#666666", x=0.995, ha="right")
+
+
+def _counts(rows: Sequence[Mapping[str, Any]], column: str) -> list[int]:
+    """The number of seeds of all different runs, and that of each configuration with copies."""
+    groups: dict[frozenset[tuple[str, Any]], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        key = frozenset(item for item in configuration(row).items() if not item[0].endswith("seed"))
+        groups.setdefault(key, []).append(row)
+    lines = [(own, distinct(own)) for own in groups.values()]
+
+    def count(runs: Sequence[Mapping[str, Any]]) -> int:
+        return len({run.get(column) for run in runs} - {None})
+
+    with_copies = [count(different) for own, different in lines if len(different) < len(own)]
+    return [count([run for _, different in lines for run in different]), *with_copies]

@@ -10,10 +10,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from ...simcore import ConfigError
+from ..results.copies import count_text
 from .buffers import buffers_text
 from .drawing import key_line, latency_axis, polish
 from .lines import Block, blocks_of, distinguishes, dodge, lines_of, ordered, points
-from .seeds import count_text, write_note
+from .seeds import write_note
 from .swept import Row, column_of, is_number, named, swept, value_of
 from .words import axis_label, value_label
 
@@ -183,7 +184,8 @@ def _legend(blocks: Sequence[Block]) -> list[Line2D]:
         for x, y in block.panels
         for point in points(line.of(block.rows), x, y)
     ]
-    if counts := [point.seeds for point in found if np.isfinite(point.estimate.low)]:
+    if any(np.isfinite(point.estimate.low) for point in found):
+        counts = [point.seeds for point in found if np.isfinite(point.estimate.value)]
         handles.append(Line2D([], [], color="#888888", marker="|", markersize=11, markeredgewidth=1.6,
                               linestyle="none", label=f"95 % interval, {count_text(counts)}"))  # fmt: skip
     if any(point.saturated for point in found):

@@ -14,6 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..plotting.players import player
+from ..results.copies import copies_text
 from ..results.files import RESULT_FILE, check_table, is_checked, read_with_care
 from ..templates import template
 from .commands import command as command_of
@@ -148,6 +149,7 @@ def _page(
         title=title,
         mark=mark,
         facts=_facts(runs, names, tables, settings),
+        copies=copies_text([result for result, _ in runs]),
         unfinished=sum(not is_finished(result) for result, _ in runs),
         sections=[*(place for key, place in sections.items() if content[key]), ("provenance", "Origin")],
         columns=columns,

@@ -1,7 +1,6 @@
 """Copies: runs with other seeds whose final states are equal bit by bit, because they draw nothing from the seed."""
 
 import json
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -46,19 +45,27 @@ def once(*sides: Sequence[Mapping[str, Any] | None]) -> list[int]:
 
 def copies_text(results: Sequence[Mapping[str, Any]]) -> str | None:
     """A warning about runs that repeat a run with another seed; None without copies."""
-    known = [(state_of(result), result) for result in results if "config" in result]
-    groups = Counter(
-        (state, json.dumps(_without_seeds(result["config"]), sort_keys=True, default=str))
-        for state, result in known
-        if state is not None
-    )
-    copies = sum(count - 1 for count in groups.values())
+    groups: dict[tuple[Hashable, str], set[str]] = {}  # the configurations of each group with their seeds
+    for result in results:
+        if "config" in result and (state := state_of(result)) is not None:
+            groups.setdefault((state, _text(_without_seeds(result["config"]))), set()).add(_text(result["config"]))
+    copies = sum(len(configs) - 1 for configs in groups.values())
     if not copies:
         return None
     return (
         f"{copies} of {len(results)} runs repeat a run with another seed bit by bit, because nothing in them follows "
         "from the seed; they count once, and no interval is computed from them"
     )
+
+
+def count_text(counts: Sequence[int], noun: str = "seed") -> str:
+    """The numbers of seeds behind the points of a figure or table: `1 seed`, `3 seeds`, `2 to 3 seeds`."""
+    few, many = min(counts), max(counts)
+    return f"{few if few == many else f'{few} to {many}'} {noun}{'s' if many > 1 else ''}"
+
+
+def _text(config: Any) -> str:
+    return json.dumps(config, sort_keys=True, default=str)
 
 
 def _without_seeds(config: Any) -> Any:

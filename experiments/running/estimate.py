@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..terminal.progress import LEAST_PART
+
 PICTURE_SECONDS = 2.0  # for the picture and the report of a sweep, including the import of Matplotlib
 _LEAST_SECONDS = 0.05  # per run, for its start and its files
-_LEAST_PART = 0.1  # of a run, before its own speed counts: the first messages and the warm-up are not typical
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Estimate:
             active: Finished fraction and elapsed seconds of each run in progress that has reported.
         """
         speeds = {group: Speed(speed.seconds, speed.cost) for group, speed in self._ended.items()}
-        measured = {run: (part, seconds) for run, (part, seconds) in active.items() if part >= _LEAST_PART}
+        measured = {run: (part, seconds) for run, (part, seconds) in active.items() if part >= LEAST_PART}
         for run, (part, seconds) in measured.items():
             speed = speeds.setdefault(self.groups[run], Speed())
             speed.seconds, speed.cost = speed.seconds + seconds, speed.cost + part * self.costs[run]

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..plotting.drawing import Style, polish
-from ..plotting.seeds import count_text
+from ..results.copies import count_text
 from .summary import Line
 
 _BOUND: dict[str, Any] = {"color": "#FF2D2D", "linewidth": 2.0, "solid_capstyle": "butt"}
@@ -77,4 +77,6 @@ def _look(style: Style) -> dict[str, Any]:
 
 def _interval(lines: Sequence[Line], confidence: float) -> str:
     counts = [line.seeds for line in lines]
-    return "bracket, 1 seed" if max(counts) == 1 else f"{100 * confidence:.12g} % interval, {count_text(counts)}"
+    several = [count for count in counts if count > 1]
+    over = [f"{100 * confidence:.12g} % interval, {count_text(several)}"] if several else []
+    return "; ".join([*over, *(["bracket of one search"] if 1 in counts else [])])

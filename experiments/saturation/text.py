@@ -7,6 +7,7 @@ from itertools import groupby
 import numpy as np
 from rich.console import Console
 
+from ..results.copies import count_text
 from ..terminal.tables import MISSING, interval_text, markdown_table, study_page, terminal_table
 from .summary import Line
 
@@ -22,22 +23,24 @@ class About:
     networks: str
     precision: float
     confidence: float
-    seeds: int
+    copies: str | None  # the text of `copies_text`
 
-    def caption(self) -> str:
+    def caption(self, lines: Sequence[Line]) -> str:
         """An explanation of the tables."""
-        over = f"over {self.seeds} seeds" if self.seeds > 1 else "of one seed"
-        interval = (
-            f"from the lower end of the {100 * self.confidence:.12g} % interval of the carried loads to the "
-            "upper end of that of the refused loads"
-            if self.seeds > 1
-            else "from the carried to the refused load"
+        counts = [line.seeds for line in lines]
+        mean = f", mean over {count_text(counts)}" if max(counts) > 1 else ""
+        one = "from the carried to the refused load of one search"
+        brackets = (
+            f"from the lower end of the {100 * self.confidence:.12g} % interval of the carried loads to the upper end "
+            f"of that of the refused loads; without an interval, {one}"
+            if max(counts) > 1
+            else one
         )
         return (
             f"carried load: the highest offered load at which the source queues are stable and the accepted load "
-            f"equals the offered one within {100 * self.precision:g} %, mean {over}, in flits per terminal per flit "
-            f"time. Brackets: {interval}. accepted: the accepted load at the carried load. bound: the highest load "
-            "that the links can carry, if all their bandwidth is used."
+            f"equals the offered one within {100 * self.precision:g} %{mean}, in flits per terminal per flit time. "
+            f"Brackets: {brackets}. accepted: the accepted load at the carried load. bound: the highest load that the "
+            "links can carry, if all their bandwidth is used."
         )
 
 
@@ -50,7 +53,7 @@ def print_tables(console: Console, lines: Sequence[Line], about: About) -> None:
                 table.add_row(*texts(line))
             table.add_section()
         console.print(table)
-    console.print(about.caption())
+    console.print(about.caption(lines))
 
 
 def markdown(lines: Sequence[Line], about: About, figure: str, failures: Sequence[str]) -> str:
@@ -60,7 +63,8 @@ def markdown(lines: Sequence[Line], about: About, figure: str, failures: Sequenc
         for network, own in groupby(lines, key=lambda line: line.network)
     }
     image = f"![Highest carried load of every policy and pattern, with its interval and bound]({figure})"
-    return study_page("Saturation", about.command, [about.networks, about.caption()], failures, image, tables)
+    notes = [about.networks, about.caption(lines), *([f"{about.copies}."] if about.copies else [])]
+    return study_page("Saturation", about.command, notes, failures, image, tables)
 
 
 def texts(line: Line) -> list[str]:

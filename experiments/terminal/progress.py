@@ -23,7 +23,7 @@ _LINE_EVERY_SECONDS = 15
 
 _FORECAST_AFTER_SECONDS = 3.0  # from the beginning of a run
 _LONG_SECONDS = 60.0  # a run that takes longer is announced
-_LEAST_PART = 0.1  # of a run, before its duration is estimated
+LEAST_PART = 0.1  # of a run, before its speed counts: the first messages and the warm-up are not typical
 
 
 def no_report(phase: str, part: float) -> None:
@@ -175,7 +175,7 @@ class Pace:
         if len(self._seen) > 500:
             self._seen = self._seen[::2]
         self._seen.append((now, part))
-        if part < _LEAST_PART or not self.elapsed:
+        if part < LEAST_PART or not self.elapsed:
             return None
         then, before = next(seen for seen in self._seen if now - seen[0] <= self.elapsed / 2)
         recent = (part - before) / (now - then) if now > then else 0.0

@@ -34,7 +34,7 @@ def window(first: float, second: float, trend: float = 0.0, accepted: float = 0.
         (window(800, 832, trend=0.5), None, ""),
         (window(800, 808, trend=1), None, ""),
         (window(8000, 9800, accepted=0.12), "saturated", "accepted 0.120 of 0.200"),
-        (window(15374, 15374, accepted=0.12), "saturated", "accepted 0.120 of 0.200"),  # a full network is constant
+        (window(15374, 15374, accepted=0.12), "saturated", "use a lower load, or"),  # a full network is constant
     ],
 )
 def test_one_judgement_of_a_window(numbers: dict[str, Any], kind: str | None, words: str) -> None:
@@ -64,7 +64,7 @@ def test_copies_are_counted_and_named(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err.startswith("x: warning: 2 of 6 runs repeat a run with another seed bit by bit")
     assert [one["config"]["seed"] for one in distinct(results[:3])] == [1, 3]
     assert len(distinct([{"state_hash": None}, {"state_hash": None}])) == 2  # unknown
-    say_cautions("x", results[2:4])
+    say_cautions("x", [*results[2:4], run(3, 8)])  # the same run in two folders
     assert capsys.readouterr().err == ""
 
 

@@ -180,6 +180,12 @@ def test_copies_count_once() -> None:
     assert cell.ratio.low < cell.ratio.value < cell.ratio.high
     own = only(cells_of(rows, UNIFORM, "b"), "b", "latency_mean_ns")
     assert np.isnan(own.difference.low)
+    about = About("flitgym-evaluate", "a network", "b", 0.95, len(SEEDS), "3 of 8 runs repeat")
+    page = markdown(cells_of(rows, UNIFORM, "b"), about, "f.png", [])
+    assert "interval of the mean over 4 seeds (Student's t). A single run has no interval. Ratios" in page
+    assert "\n3 of 8 runs repeat.\n" in page
+    alone = about.caption(cells_of(rows[4:], UNIFORM, "b"), ends=True)
+    assert alone == "A single run has no interval. Ratios compare a policy with b on the same seeds."
 
 
 def test_rows_in_another_order_give_the_same_cells() -> None:
@@ -242,7 +248,7 @@ def test_styles_in_one_figure_differ() -> None:
 
 def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    about = About("flitgym-evaluate", "a network", "a", 0.95, len(SEEDS))
+    about = About("flitgym-evaluate", "a network", "a", 0.95, len(SEEDS), None)
     text = markdown(cells_of(rows, UNIFORM), about, "f.png", [])
     assert "| 0.2 | b |" in text
     assert "**0.967 [" in text
@@ -255,7 +261,7 @@ def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
 
 def test_names_are_text_in_markdown() -> None:
     name, shown = "<img src=x onerror=alert(6)>|b", "&lt;img src=x onerror=alert(6)&gt;\\|b"
-    page = markdown([], About("flitgym-evaluate", name, "a", 0.95, 3), "f.png", [f"{name}: deadlock"])
+    page = markdown([], About("flitgym-evaluate", name, "a", 0.95, 3, None), "f.png", [f"{name}: deadlock"])
     assert f"- {shown}: deadlock\n" in page
     assert "<" not in page
     assert markdown_table(["policy"], [[name]]) == f"| policy |\n|---:|\n| {shown} |\n"

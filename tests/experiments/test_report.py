@@ -406,6 +406,7 @@ def test_seeds_with_equal_results_count_once(runs: dict[str, Any], tmp_path: Pat
     assert cell == {"mean": 2.0, "least": 1.5, "most": 2.5, "runs": 2, "alike": 1, "open": 0, "together": None}
     text = write_report(tmp_path, "x", made, []).read_text()
     assert "2 runs, 1.500 to 2.500; 1 with other seeds but an identical final state are not counted" in text
+    assert "<li>3 of 6 runs repeat a run with another seed bit by bit" in text
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from flitgym.experiments.saturation.bounds import bound_of
 from flitgym.experiments.saturation.figure import draw
 from flitgym.experiments.saturation.search import bisect
 from flitgym.experiments.saturation.summary import summarise, tidy
+from flitgym.experiments.saturation.text import About, markdown
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose
@@ -275,7 +276,26 @@ def test_summary_and_figure() -> None:
     assert tidy([b])[0]["accepted"] is None
     figure = draw([a, b], distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == ["a", "b", "95 % interval, 1 to 2 seeds", "analytic bound"]
+    assert texts == ["a", "b", "95 % interval, 2 seeds; bracket of one search", "analytic bound"]
+
+
+def test_the_text_counts_different_searches() -> None:
+    """Three copies are one search, whose bracket is no interval over seeds."""
+    copies = [row("a", 0.333, 0.334) | {"probe_latency_ns": [900.5, 30.1]} for _ in range(3)]
+    about = About("flitgym-saturate", "net", 0.01, 0.95, "2 of 3 runs repeat")
+    lines = summarise(copies, 0.95)
+    page = markdown(lines, about, "f.png", [])
+    assert "0.333 [0.333, 0.334]" in page
+    assert "within 1 %, in flits" in page
+    assert "Brackets: from the carried to the refused load of one search. accepted" in page
+    assert "\n2 of 3 runs repeat.\n" in page
+    assert draw(lines, distinct_styles({"a": "minimal"}), 0.95).legends[0].get_texts()[1].get_text() == (
+        "bracket of one search"
+    )
+    both = about.caption([*lines, *summarise([row("b", 0.4, 0.41), row("b", 0.42, 0.43)], 0.95)])
+    assert "mean over 1 to 2 seeds" in both
+    assert "Brackets: from the lower end of the 95 % interval of the carried loads" in both
+    assert "without an interval, from the carried to the refused load of one search" in both
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,6 @@ def test_play_warns_of_a_network_that_has_not_settled() -> None:
     slim_fly = {"name": "slim_fly", "q": 5, "terminals_per_router": 2}
     world = {"topology": slim_fly, "traffic": {"name": "bit_complement", "load": 0.5}}
     with pytest.warns(
-        UserWarning, match=r"play\(\): 1 of 1 runs, for example: .* still filling; use a longer warmup_ns"
+        UserWarning, match=r"play\(\): 1 of 1 runs, for example: .* filling; use a longer warm-up \(run\.warmup_ns\)"
     ):
         play("ugal", world=world, seeds=(101,))
