@@ -19,10 +19,14 @@ from .plot import plot_formats
 # Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
 # Parameters that later versions added, with the value that earlier versions implied. The hash leaves out this value, so
-# earlier results keep their hash.
+# earlier results keep their hash. Earlier versions implied minimal_paths=balanced, which equals the default `shortest`
+# except on Dragonflies with parallel links. FLITGYM_RESULTS_VERSION keeps their earlier results apart.
 _CAME_LATER: dict[str, dict[str, Any]] = {
     "topology": {"rails": 1, "minimal_paths": "shortest"},
-    "router": {"crossbar_sharing": "flit", "packet_stepping": "train", "buffer_total": 0},
+    "router": {
+        **{"crossbar_sharing": "flit", "packet_stepping": "train", "buffer_total": 0},
+        **{"credit_charged": "link", "credit_delay_ns": 0.0, "link_clock": "cycle", "terminal_buffers": "unlimited"},
+    },
     "routing": {
         **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
         **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0, "legal_ports": "queue"},
@@ -35,6 +39,8 @@ _CAME_LATER: dict[str, dict[str, Any]] = {
         **{"intra_node_gb_per_s": 450.0, "intra_node_latency_ns": 600.0},
     },
 }
+# Routings that had the parameter `allocation` before other routings got it.
+_ALLOCATED = {"clos_ad", "dal", "dim_war", "omni_war", "ugal"}
 # Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
 _MOST_THREADS, _MOST_PARTITIONS = 1024, 1024  # the core's limits
@@ -188,6 +194,10 @@ def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[st
 def without_later(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a section without newer parameters that have the value of earlier versions."""
     later = _CAME_LATER[section]
+    if section == "routing" and values["name"] not in _ALLOCATED:
+        # `allocation` has no effect on a choice that ignores the queues.
+        no_effect = values.get("ports", "queue") != "queue"
+        later = {**later, "allocation": values.get("allocation") if no_effect else "greedy"}
     return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 

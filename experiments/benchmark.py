@@ -93,9 +93,14 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     notes, kept = _checked(recorded, plays, suite, options)
     wanted = [p for p in plays if p.asked or options.baselines == "run"]
     if not wanted and not kept:
-        raise CommandError(
-            f"nothing is recorded for {suite.id}; give policies=[...], or baselines=run to measure the baselines"
+        tasks = {task.id for task in suite.tasks}
+        stale = any(record.suite == suite.id and record.task in tasks for record in recorded)
+        why = (
+            f"the results recorded for these tasks of {suite.id} are stale, because their configurations have changed"
+            if stale
+            else f"nothing is recorded for {suite.id}"
         )
+        raise CommandError(f"{why}; give policies=[...], or baselines=run to measure the baselines")
     require_writable(directory)
     for note in notes:
         print(f"{COMMAND}: {note}", file=sys.stderr, flush=True)

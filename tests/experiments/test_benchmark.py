@@ -14,7 +14,7 @@ from flitgym.experiments.benchmark import Options, benchmark
 from flitgym.experiments.benchmarks.measures import SCORED, check_windows, measures
 from flitgym.experiments.benchmarks.records import Record, merged, read_records, sources_of, write_records
 from flitgym.experiments.benchmarks.suite import SUITES, available, chosen, load_suite
-from flitgym.experiments.evaluation.plan import plan, refused
+from flitgym.experiments.evaluation.plan import plan, policies_of, refused
 from flitgym.experiments.results.files import DamagedError
 from flitgym.experiments.results.rows import read_rows, row
 from flitgym.experiments.running.one_run import execute
@@ -126,19 +126,28 @@ def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
     assert {t.set for t in suite.tasks} == ({"held_out"} if alone else {"train", "held_out"})
     assert {t.kind for t in suite.tasks} == ({alone} if alone else set(SCORED) - {"changing"})
     assert {r.suite for r in read_records(suite.results)} <= {suite.id}
-    records = {(r.task, r.policy): r for r in read_records(suite.results) if r.seed == suite.seeds[0]}
-    assert {t for t, _ in records} <= {t.id for t in suite.tasks}
+    records: dict[tuple[str, str], list[Record]] = {}
+    for record in read_records(suite.results):
+        records.setdefault((record.task, record.policy), []).append(record)
     composers = Composers()
+    valid: set[tuple[str, str]] = set()
+    stale = []
     for place in suite.places:
         loads = [load for load in place.tasks if load is not None]
-        trials = plan(place.baselines, [place.scenario], place.overrides, loads, suite.seeds[:1], tmp_path, composers)
-        # Records are valid only for these configurations. A changed task needs a new version and new records.
+        tasks = {task.id for task in place.tasks.values()}
+        own = {policy for task, policy in records if task in tasks} - {baseline.name for baseline in place.baselines}
+        policies = [*place.baselines, *policies_of(sorted(own))]
+        trials = plan(policies, [place.scenario], place.overrides, loads, suite.seeds[:1], tmp_path, composers)
+        # Records are valid only for these configurations. A changed task needs new records.
         for trial in trials:
             load = None if place.scenario.kind == "workload" else trial.run.config.traffic.load
             check_windows(place.tasks[load].kind, trial.run.plain)
-            record = records.get((place.tasks[load].id, trial.policy.name))
-            if record is not None:
-                assert record.config_hash == config_hash(trial.run.plain)
+            key = place.tasks[load].id, trial.policy.name
+            valid.add(key)
+            hashes = {seed: config_hash({**trial.run.plain, "seed": seed}) for seed in suite.seeds}
+            stale += [(*key, one.seed) for one in records.get(key, []) if one.config_hash != hashes[one.seed]]
+    assert set(records) <= valid
+    assert stale == []
 
 
 def test_every_baseline_of_quick_runs_its_tasks(tmp_path: Path) -> None:
@@ -306,7 +315,9 @@ def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
     assert "stale" in (folder / "benchmark.md").read_text()
 
 
-def test_results_of_another_core_are_named(tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_of_another_core_or_configuration_are_named(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = Options(suite=str(tiny), tasks=["small/uniform/0.2"], results=str(tmp_path / "r"), resamples=50)
     table = str(tiny.with_suffix(".csv"))
     benchmark(replace(options, baselines="run", record=table, workers=1), "x")
@@ -320,6 +331,9 @@ def test_results_of_another_core_are_named(tiny: Path, tmp_path: Path, capsys: p
     write_records(Path(table), records[:2])
     benchmark(options, "x")
     assert "no results are recorded" in capsys.readouterr().err
+    write_records(Path(table), [replace(record, config_hash="0" * 12) for record in records])
+    with pytest.raises(CommandError, match="these tasks of tiny-v3 are stale"):
+        benchmark(options, "x")
 
 
 def test_recording_keeps_the_lines_of_other_suites(
