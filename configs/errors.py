@@ -17,6 +17,7 @@ from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyVa
 from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
+from .quantities import units_of
 from .renamed import RENAMED
 from .rewording import of_composition, of_override, of_type
 from .source import offered
@@ -79,7 +80,9 @@ def _explain(error: BaseException) -> str:
         return f"{error.parent_node} is a list, but it must be a mapping of keys"
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
-        return key + of_type(_first_line(error.msg or str(error)))
+        text = of_type(_first_line(error.msg or str(error)))
+        units = ", ".join(units_of(str(error.full_key or ""))) if "number (" in text else ""
+        return f"{key}{text}; valid units: {units}" if units else key + text
     if isinstance(error, ConfigError):
         return as_typed(str(error))
     if isinstance(error, (YAMLError, UnicodeError)):
@@ -175,6 +178,8 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     if homes:
         return f"{error.key}: a key of a section; write {' or '.join(sorted(homes))}"
     text = unknown(section or "configuration", str(error.key), valid, "key")
+    if section == "workload" and not valid:
+        text = text.replace("there are no keys", "no workload is chosen; write workload=...")
     renamed = _renamed(f"{section}.{error.key}" if section else str(error.key))
     return f"{text}; {renamed}" if renamed else text + _elsewhere(section, str(error.key))
 
@@ -192,8 +197,9 @@ def _renamed(key: str) -> str | None:
 def _elsewhere(section: str, key: str) -> str:
     """The other options of a section that have the key, e.g. other agents."""
     made = offered(section) or offered(f"hydra/schema/{section}")
+    # `in` of a node leaves out keys whose value is missing, and a set of its keys does not.
     nodes = {name: OmegaConf.structured(make()) for name, make in made.items()}
-    having = sorted(f"{section}={name}" for name, node in nodes.items() if key in node)
+    having = sorted(f"{section}={name}" for name, node in nodes.items() if key in set(node))
     several = " and ".join(filter(None, [", ".join(having[:-1]), *having[-1:]]))
     return f"; {several} {'has' if len(having) == 1 else 'have'} it" if having else ""
 

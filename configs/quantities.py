@@ -1,7 +1,7 @@
 """Values with a unit, such as `3m`, `2us` and `200Gb/s`, as the numbers that the keys take."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 _TIMES = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -22,9 +22,18 @@ def in_numbers(words: Iterable[str]) -> list[str]:
 
 def in_number(key: str, value: Any) -> Any:
     """A value in the unit of its key; a value without a unit stays as it is."""
-    last = key.rpartition(".")[2]
-    units = _RATES if "gb_per_s" in last else {**_TIMES, **_LENGTHS} if "latency_ns" in last else _TIMES
-    if not isinstance(value, str) or not re.search(r"_ns(_|$)|gb_per_s", last):
+    units = units_of(key)
+    if not isinstance(value, str) or not units:
         return value
     pattern = rf"(?<![\w.+-])(\d+\.?\d*(?:[eE][-+]?\d+)?)({'|'.join(units)})(?![\w/])"
     return re.sub(pattern, lambda found: f"{float(found[1]) * units[found[2]]:.12g}", value)
+
+
+def units_of(key: str) -> Mapping[str, float]:
+    """The units that values of a key may have, as factors; empty for a key without units."""
+    last = key.rpartition(".")[2].partition("[")[0]
+    if "gb_per_s" in last:
+        return _RATES
+    if not re.search(r"_ns(_|$)", last):
+        return {}
+    return {**_TIMES, **_LENGTHS} if "latency_ns" in last else _TIMES

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from ..configs import CONFIG_DIR, unknown
@@ -161,6 +162,9 @@ def _network(results: Sequence[Mapping[str, Any]], windows: bool) -> str:
 def _refuse_singles(words: Sequence[str]) -> None:
     for word in words:
         key, _, value = word.lstrip("+~").partition("=")
+        if key in _LISTS and value.startswith("{"):
+            keys = OverridesParser.create().parse_override(word).value()
+            raise ConfigError(f"{word}: write {' '.join(f'{key}.{name}={one}' for name, one in keys.items())}")
         if key in _LISTS:
             raise ConfigError(f"{word}: an evaluation takes a list; write {_LISTS[key]}=[{value}]")
 

@@ -28,6 +28,36 @@ GROUPS = {
     "engine": "the algorithm of a forwarding table, for flitgym-route",
     "seed": "the random choices that have a seed of their own; by default they follow from `seed`",
 }
+# Keys, random choice and use, as in the section "Seeds" of docs/simulate.md.
+_SEEDS = (
+    ("topology.graph_seed", "the graph of random_regular", "topology=random_regular"),
+    (
+        "topology.arrangement_seed",
+        "the positions of a Dragonfly's global links with topology.arrangement=random",
+        "topology=dragonfly topology.arrangement=random",
+    ),
+    ("failures.seed", "failures that are a number or a fraction", "failures.links=0.05, .routers, .terminals, .events"),
+    ("traffic.permutation_seed", "the destinations of permutation", "traffic=permutation"),
+    ("traffic.bisection_seed", "the halves and pairs of random_bisection", "traffic=random_bisection"),
+    ("traffic.hot_seed", "the hot terminals of hotspot", "traffic=hotspot"),
+    (
+        "traffic.order_seed",
+        "the order of the shifts of moving_adversary with traffic.order=random",
+        "traffic=moving_adversary traffic.order=random",
+    ),
+    ("workload.placement_seed", "the placement of jobs, and their mapping", "every workload but none"),
+    ("permutation_seed of a job", "the permutations of motif ur, the pairs of motif bisection", "motifs of workloads"),
+    (
+        "routing.search_seed, engine.search_seed",
+        "the search of the engine local_search",
+        "routing=table routing.engine=local_search; engine=local_search",
+    ),
+    (
+        "routing.seed, engine.seed",
+        "the tables that the engine angara_genetic tries",
+        "routing=table routing.engine=angara_genetic; engine=angara_genetic",
+    ),
+)
 _SEEDED = ("topology", "failures", "traffic", "workload", "motif", "routing", "engine")
 _REGISTERED = ("topology", "router", "routing", "traffic", "motif", "engine")
 _SENTENCE = re.compile(r"(?<=[^.]{4}[a-z0-9)%]\.) (?=[A-Z])")
@@ -91,8 +121,10 @@ def main(words: Sequence[str]) -> int:
         _print(("group", "description", "choices"), lines)
         print("`list <group>` describes each choice; `<group>=<choice>` selects it, as in topology=dragonfly_72")
     for group in words:
-        heads = ("seed of", "used by") if group == "seed" else ("description", "size and parameters")
+        heads = ("random choice", "used by") if group == "seed" else ("description", "size and parameters")
         _print((group, *heads), choices(group))
+        if group == "seed":
+            print("null, the default of each key: `seed` draws the choice; a number keeps it")
     return 0
 
 
@@ -158,14 +190,15 @@ def _text(value: Any) -> str:
 
 
 def _seeds() -> Iterator[tuple[str, str, str]]:
-    """The seeds of random choices: key, choice, and the component that has it."""
+    """The seeds of random choices: key, choice, and its use; components of plugins come last."""
+    yield from _SEEDS
+    listed = {key for keys, *_ in _SEEDS for key in keys.split(", ")}
     for group in _SEEDED:
         for name, spec in registered(group).items():
             for key, param in spec["params"].items():
-                if param["draws"]:
-                    of = "" if name == group else f"{group}={name}"
-                    needs = param["needs"] and f"{group}.{param['needs']}"
-                    yield f"{group}.{key}", param["draws"], " ".join(filter(None, [of, needs]))
+                shown = f"{key} of a job" if group == "motif" else f"{group}.{key}"
+                if param["draws"] and shown not in listed:
+                    yield shown, param["draws"], f"{group}={name}"
 
 
 def _agents() -> Iterator[tuple[str, str, str]]:

@@ -73,7 +73,7 @@ class World:
             ConfigError: an override does not exist, or does not belong to a world.
         """
         if isinstance(overrides, str) or not isinstance(overrides, Sequence):
-            raise ConfigError(f"overrides: takes a list, e.g. ['{overrides}']")
+            raise ConfigError(f"overrides: takes a list, e.g. ['traffic.load=0.3'], not {overrides!r}")
         for override in overrides:
             if not isinstance(override, str):
                 raise ConfigError(f"overrides: {override!r} is not text such as 'traffic.load=0.3'")

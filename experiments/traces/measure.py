@@ -1,7 +1,8 @@
 """Numbers about a trace, and its course on an ideal network.
 
-An ideal network has no congestion: a message takes the time of the LogGOPS model (Hoefler, Schneider, Lumsdaine,
-"LogGOPSim", LSAP 2010), whatever other messages do. The core computes this course with `workload.network=none`.
+An ideal network has no links: a message takes the time of the LogGOPS model (Hoefler, Schneider, Lumsdaine,
+"LogGOPSim", LSAP 2010). Messages wait for each other at their ranks only. The core computes this course with
+`workload.network=none`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def lines_of(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from _nested(name.replace("_", " "), value, "bytes" in name)
     free = {key: value if key.endswith("_bytes") else 0 for key, value in ideal["loggops"].items()}
     for model, end in ((free, "computation_ns"), (ideal["loggops"], "loggops_ns")):
-        yield f"finish without congestion, {model_text(model)}", _time(ideal[end])
+        yield f"finish with {model_text(model)}", _time(ideal[end])
     for note in facts["notes"]:
         yield "note", note
 

@@ -401,6 +401,7 @@ def test_a_typo_stops_before_anything_runs(
         ("patterns=[]", ["patterns=[...]", "workloads=[...]"]),
         ("traffic.load=0.1", ["loads=[0.1"]),
         ("traffic.packet_flit=4", ["did you mean 'packet_flits'?"]),
+        ("workload={scale: 0.01}", ["write workload.scale=0.01"]),
         ("workloads=[pear]", ["workload", "did you mean 'pair'?"]),
         ("seeds=[1,2,1]", ["seeds", "'1' occurs twice"]),
         ("loads=[]", ["loads", "at least one"]),

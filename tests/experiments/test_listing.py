@@ -80,15 +80,18 @@ def test_nothing_heavy_is_imported() -> None:
 
 
 def test_the_seeds_of_random_choices() -> None:
-    """`list seed` has every seed that the core declares, and the page about seeds names it."""
-    rows = {(key, of): draws for key, draws, of in listing.choices("seed")}
-    assert rows["topology.arrangement_seed", "topology=dragonfly topology.arrangement=random"] == (
-        "the positions of global links"
-    )
-    assert ("workload.placement_seed", "") in rows
+    """`list seed` has every seed that the core declares, with the words of the page about seeds."""
     page = (Path(listing.__file__).parents[1] / "docs" / "simulate.md").read_text()
-    table = page.partition("\n## Seeds\n")[2].partition("\n## ")[0]
-    for key, of in rows:
-        shown = f"`{key.partition('.')[2]}` of a job" if key.startswith("motif.") else f"`{key}`"
-        assert shown in table, key
-        assert of.partition(" ")[0].partition("=")[2] in table, of
+    table = page.partition("\n## Seeds\n")[2].partition("\n## ")[0].replace("`", "")
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")][2:]
+    listed = listing.choices("seed")
+    assert [[keys, draws] for keys, draws, _ in listed] == [[keys, draws.partition(";")[0]] for keys, draws in rows]
+    declared = {
+        f"{key} of a job" if group == "motif" else f"{group}.{key}"
+        for group in ("topology", "failures", "traffic", "workload", "motif", "routing", "engine")
+        for spec in registered(group).values()
+        for key, param in spec["params"].items()
+        if param["draws"]
+    }
+    assert declared == {key for keys, *_ in listed for key in keys.split(", ")}
+    assert all(used for *_, used in listed)

@@ -127,8 +127,8 @@ def test_facts_and_lines() -> None:
     lines = dict(lines_of(facts))
     assert lines["collectives: all_reduce"] == "3"
     assert lines["bytes: all_reduce"] == "3,072,000 B (3.07 MB)"
-    assert lines["finish without congestion, LogGOPS L=2500 o=1500 g=1000 G=6 O=0 S=65535"] == "12,600 ns (12.6 us)"
-    assert lines["finish without congestion, LogGOPS L=0 o=0 g=0 G=0 O=0 S=65535"] == "1,100 ns (1.10 us)"
+    assert lines["finish with LogGOPS L=2500 o=1500 g=1000 G=6 O=0 S=65535"] == "12,600 ns (12.6 us)"
+    assert lines["finish with LogGOPS L=0 o=0 g=0 G=0 O=0 S=65535"] == "1,100 ns (1.10 us)"
     assert lines["note"] == "All ranks play one file."
     assert bytes_text(12) == "12 B"
     assert bytes_text(2.5) == "2.5 B"
