@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR, compose, config_hash
-from flitgym.experiments.evaluate import evaluate
+from flitgym.experiments.evaluate import _refuse_singles, evaluate
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.plan import Scenario, Trial, plan, policies_of, refused, routing_of, scenarios_of
 from flitgym.experiments.evaluation.study import Study, section_of
@@ -30,6 +30,11 @@ UNIFORM = Scenario("uniform", "pattern", "uniform", {})
 PAIR = Scenario("pair", "workload", "pair", {})
 # Runs of milliseconds.
 SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
+
+
+def test_keys_of_a_section_are_written_one_by_one() -> None:
+    with pytest.raises(ConfigError, match=r"write workload\.scale=0\.01 workload\.target=lu$"):
+        _refuse_singles(["workload={scale: 0.01, target: lu}", "workloads=[pair]"])
 
 
 @pytest.mark.parametrize("word", ["failures.links=3", "failures={links: 3}", "+failures.links=3", "run=steady"])
@@ -401,7 +406,6 @@ def test_a_typo_stops_before_anything_runs(
         ("patterns=[]", ["patterns=[...]", "workloads=[...]"]),
         ("traffic.load=0.1", ["loads=[0.1"]),
         ("traffic.packet_flit=4", ["did you mean 'packet_flits'?"]),
-        ("workload={scale: 0.01}", ["write workload.scale=0.01"]),
         ("workloads=[pear]", ["workload", "did you mean 'pair'?"]),
         ("seeds=[1,2,1]", ["seeds", "'1' occurs twice"]),
         ("loads=[]", ["loads", "at least one"]),
