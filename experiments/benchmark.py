@@ -93,8 +93,7 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     notes, kept = _checked(recorded, plays, suite, options)
     wanted = [p for p in plays if p.asked or options.baselines == "run"]
     if not wanted and not kept:
-        tasks = {task.id for task in suite.tasks}
-        stale = any(record.suite == suite.id and record.task in tasks for record in recorded)
+        stale = any(r.suite == suite.id and r.task in {task.id for task in suite.tasks} for r in recorded)
         why = (
             f"the results recorded for these tasks of {suite.id} are stale, because their configurations have changed"
             if stale

@@ -162,11 +162,12 @@ def _network(results: Sequence[Mapping[str, Any]], windows: bool) -> str:
 def _refuse_singles(words: Sequence[str]) -> None:
     for word in words:
         key, _, value = word.lstrip("+~").partition("=")
-        if key in _LISTS and value.startswith("{"):
-            keys = OverridesParser.create().parse_override(word).value()
+        if key not in _LISTS:
+            continue
+        keys = OverridesParser.create().parse_override(word).value() if value.startswith("{") else None
+        if isinstance(keys, dict):
             raise ConfigError(f"{word}: write {' '.join(f'{key}.{name}={one}' for name, one in keys.items())}")
-        if key in _LISTS:
-            raise ConfigError(f"{word}: an evaluation takes a list; write {_LISTS[key]}=[{value}]")
+        raise ConfigError(f"{word}: an evaluation takes a list; write {_LISTS[key]}=[{value}]")
 
 
 def main() -> None:

@@ -152,7 +152,7 @@ def check_number(key: str, value: Any, least: float = 0, most: float = 1e12, who
         ConfigError: names key, value and bounds.
     """
     kind = Integral if whole else Real
-    if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, kind) or not least <= float(value) <= most:
         noun = "an integer" if whole else "a number"
         raise ConfigError(f"{key}: {value!r} is not {noun} within {least:g} .. {most:g}")
 

@@ -181,12 +181,13 @@ def cells_of(
         for name, arrays in shown.items():
             best = _best([own for other, own in of_known.items() if other != name], np.isfinite(reference))
             pair = ([{"state_hash": states.get((task.id, n, s))} for s in seeds] for n in (name, references[task.id]))
-            numbers = [one.copy() for one in (*scored[name], best - scored[name][2])]
-            copied = np.isfinite(numbers[0])
+            scores, behind, ahead = scored[name]
+            copied = np.isfinite(scores)
             copied[once(*pair)] = False
-            for one in numbers:
-                one[copied] = np.nan
-            cells.append(Cell(task, name, {measure: nothing, **arrays}, *numbers, int(copied.sum())))
+            own = [np.where(copied, np.nan, one) for one in (scores, behind, ahead, best - ahead)]
+            cells.append(
+                Cell(task, name, {measure: nothing, **arrays}, own[0], own[1], own[2], own[3], int(copied.sum()))
+            )
     return cells
 
 

@@ -121,8 +121,8 @@ class _Wandb:
             "config": {**config, "flitgym_version": __version__},  # with the commit of the core
             "settings": wandb.Settings(silent=True),
         }
-        part = {"id": f"{self._id}-{done}", "name": f"{directory.name} after round {done}"}
-        whole = {"id": self._id, "name": directory.name}
+        part: dict[str, Any] = {"id": f"{self._id}-{done}", "name": f"{directory.name} after round {done}"}
+        whole: dict[str, Any] = {"id": self._id, "name": directory.name}
         if online:
             all_online = not list((directory / "wandb").glob("offline-run-*"))
             own = {**whole, "resume": "allow"} if done and all_online else part if done else whole
