@@ -174,7 +174,8 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
         return f"{parent} is a list, but it must be a mapping of keys"
     if error.key == "name" and section and "name" not in (parent or {}):
         return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
-    homes = [f"{name}.{error.key}" for name in valid if not section and _has(parent[name], error.key)]
+    given = [name for name in valid if not section and not OmegaConf.is_missing(parent, name)]
+    homes = [f"{name}.{error.key}" for name in given if _has(parent[name], error.key)]
     if homes:
         return f"{error.key}: a key of a section; write {' or '.join(sorted(homes))}"
     text = unknown(section or "configuration", str(error.key), valid, "key")

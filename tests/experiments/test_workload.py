@@ -190,7 +190,7 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
         (["workload=pair", "workload.targt=ur"], ["'targt'", "did you mean 'target'?"]),
         (["workload=pair", "workload.placement=randm"], ["placement", "did you mean 'random'"]),
         (["workload=pairs"], ["'pairs'", "did you mean 'pair'?"]),
-        (["workload.placement_seed=1"], ["'placement_seed'; there are no keys", "workload=pair, ", " have it"]),
+        (["workload.placement_seed=1"], ["'placement_seed'; no workload is chosen", "workload=pair", " have it"]),
         (["workload=pair", "workload.max_ns=0"], ["workload.max_ns", "0"]),
         (["workload=pair", "workload.series_interval_ns=-1"], ["workload.series_interval_ns", "-1"]),
         (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),

@@ -49,7 +49,7 @@ def jobs(*given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
         {"topology": {**HYPERCUBE, "widths": [16, 16, 10]}, "routing": "agent"},
         {"topology": {**HYPERCUBE, "widths": [16, 16, 8]}, "routing": "q_routing"},
         # The first packet of a terminal comes after some 1e8 changes of the pattern.
-        {"topology": SMALL, "traffic": {"name": "moving_adversary", "load": 1e-8, "period_ns": 2}},
+        {"topology": dict(SMALL), "traffic": {"name": "moving_adversary", "load": 1e-8, "period_ns": 2}},
     ],
 )
 def test_a_build_is_interrupted(sections: dict[str, Any]) -> None:

@@ -220,7 +220,7 @@ def _time_text(runs: Sequence[Row], job: str) -> str:
     mean = comm_time(runs, job)
     if len(runs) == 1:
         return f"{mean.value:.3f} ± {comm_ms(runs[0], job, 'std'):.3f}"
-    return f"{mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
+    return _text(mean)
 
 
 def _text(mean: Interval) -> str:
