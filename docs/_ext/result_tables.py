@@ -362,7 +362,8 @@ def _hardware(policy: str) -> list[str]:
     }
     network = next((name for name in _MEASURED_ON if name in networks), next(iter(networks)))
     place = networks[network]
-    simulation = Simulation(core_sections(compose([f"routing={policy}", *place.overrides])))
+    overrides = [word for word in place.overrides if not word.startswith("workload.")]  # of the job, not the network
+    simulation = Simulation(core_sections(compose([f"routing={policy}", *overrides])))
     products = weights = 0
     if policy in _shipped():
         layers, header = load_policy(shipped_policy(policy))
