@@ -188,9 +188,7 @@ TEST(ports_are_counted_before_they_are_wired) {
 TEST(memory_is_counted_before_it_is_taken) {
   const auto refused = [](Config c, double gb, const std::vector<std::string>& parts) {
     c.max_memory_gb = gb;
-    const double seconds =
-        seconds_of([&] { testing::thrown<ConfigError>(__FILE__, __LINE__, "build", [&] { build(c); }, parts); });
-    CHECK_FOR(seconds < 15, parts[0]);
+    testing::thrown<ConfigError>(__FILE__, __LINE__, "build", [&] { build(c); }, parts);
   };
   const std::string most = "max_memory_gb allows 2 GB";
   refused(small(dragonfly_section(1, 32, 32, 1025), {"agent", {{"observation", std::string("queues+path")}}}), 2,
