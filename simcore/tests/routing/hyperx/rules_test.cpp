@@ -301,7 +301,11 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
         lone({4}, {"dim_war", {{"allocation", std::string("sequential")}, {"congestion_scope", std::string("port")}}});
     x.resize(2);
     x.state.packets[1].destination = 3;
-    if (waits) x.state.input_vcs[x.net.vc_id(1, 0)] = {0, 0, 1, 0, 3, 0};
+    if (waits) {
+      const u32 v = x.net.vc_id(1, 0);
+      x.state.input_vcs[v] = {0, 0, 1, 0, 3, 0};
+      x.state.requests[std::size_t{x.net.request_port(3)} * x.net.request_words + v / 64] |= u64{1} << (v % 64);
+    }
     x.request(0, {0, 0, 0}, 1);
     x.batch.count = 1;
     x.net.route(x.net, x.state, x.batch);
