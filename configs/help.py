@@ -5,7 +5,7 @@ Hydra's text takes seconds, since Hydra copies its whole store to list the optio
 
 from collections.abc import Sequence
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from .composition import compose_root
 from .errors import options_of
@@ -30,7 +30,7 @@ def help_text(command: str, root: str, words: Sequence[str]) -> str:
     """
     config = compose_root(root, words, hydra=True)
     groups = sorted(group for group in config.hydra.runtime.choices if "/" not in group)
-    lists = {key: group for key, group in _LISTS.items() if OmegaConf.is_list(OmegaConf.select(config, key))}
+    lists = {key: group for key, group in _LISTS.items() if _is_list(config, key)}
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     lines = [
         f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]",
@@ -52,6 +52,11 @@ def help_text(command: str, root: str, words: Sequence[str]) -> str:
         f"`{command} --hydra-help` lists the flags of Hydra: -m for a sweep, --cfg job for the composed configuration.",
     ]
     return "\n".join(lines)
+
+
+def _is_list(config: DictConfig, key: str) -> bool:
+    value = OmegaConf.select(config, key, default="")
+    return value is None or OmegaConf.is_list(value)
 
 
 def _options(group: str) -> str:

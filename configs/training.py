@@ -163,6 +163,10 @@ def training_hash(config: DictConfig) -> str:
     for section, key, default in (
         ("agent", "decisions", "router"),
         ("router", "buffer_total", 0),
+        ("router", "credit_charged", "link"),
+        ("router", "credit_delay_ns", 0.0),
+        ("router", "link_clock", "cycle"),
+        ("router", "terminal_buffers", "unlimited"),
         ("traffic", "file", ""),
     ):
         if identity[section].get(key) == default:  # early trainings have no such key

@@ -71,7 +71,7 @@ def composed(*words: str) -> Any:
     [
         (
             ["agent=rllib_ppo", "agent.run_ns=5"],
-            "unknown key 'run_ns'; agent=dqn and agent=ppo and agent=ugal_ml have it",
+            "unknown key 'run_ns'; agent=dqn, agent=ppo and agent=ugal_ml have it",
         ),
         (["agent=ppo", "agent.env_runners=2"], "agent=rllib_dqn and agent=rllib_ppo have it"),
         (["agent=rllib_dqn", "agent.target_rate=0.1"], "agent=dqn and agent=offline have it"),

@@ -37,11 +37,12 @@ struct Weighing {
   std::string name;
   std::string key = {};  // empty: none, and no bias either
   std::vector<Value> values = {};
+  Values greedy = {};  // sequential allocation weighs the queues themselves
 };
 const std::vector<Weighing> kWeighing = {
     {"omni_war", "back_to_back", {true, false}},
     {"dim_war", "classes", {std::string("after_deroute"), std::string("deroute")}},
-    {"minimal_adaptive"},
+    {"minimal_adaptive", "", {}, {{"allocation", std::string("greedy")}}},
     {"dal", "deadlock_avoidance", {std::string("escape"), std::string("distance")}},
 };
 
@@ -63,10 +64,11 @@ TEST(sensed_equals_the_congestion_at_the_outputs) {
         const Values router =
             queues ? merge(shallow(), {{"arbiter", std::string(scene % 3 ? "age" : "least_recently_served")}})
                    : small_wormhole();
-        const Config scene_config =
-            config(box, router,
-                   {own.name, {{"congestion", parts}, {"congestion_scope", std::string(scene % 4 ? "class" : "vc")}}},
-                   {"tornado", traffic}, ++scene);
+        const Config scene_config = config(
+            box, router,
+            {own.name,
+             merge(own.greedy, {{"congestion", parts}, {"congestion_scope", std::string(scene % 4 ? "class" : "vc")}})},
+            {"tornado", traffic}, ++scene);
         Simulation sim(scene_config);
         CHECK(sim.network().sensed.kept());
         u32 busy = 0;
@@ -104,7 +106,7 @@ TEST(sensed_decides_like_the_queues) {
   for (const Section& network : networks)
     for (const Weighing& own : kWeighing) {
       for (u32 k = 0; k < 3; k++) {
-        Values values = {{"congestion_scope", std::string(draw(scene, 0, 1) % 3 ? "class" : "vc")}};
+        Values values = merge(own.greedy, {{"congestion_scope", std::string(draw(scene, 0, 1) % 3 ? "class" : "vc")}});
         if (!own.key.empty()) {
           values["congestion_bias_flits"] = biases[below(draw(scene, 0, 2), 5)];
           values["bias_flits"] = biases[below(draw(scene, 0, 3), 5)];

@@ -33,7 +33,7 @@ Config random_config(u64 seed) {
   };
   const auto word = [&](auto... options) { return std::string(pick(options...)); };
   using Widths = std::vector<double>;
-  const Widths widths = pick(Widths{4, 3}, Widths{2, 3, 2}, Widths{5}, Widths{3, 3});
+  const Widths widths = pick(Widths{4, 3}, Widths{3, 2, 2}, Widths{5}, Widths{3, 3});
   const Section network = hyperx_section(widths, pick(i64{1}, i64{2}, i64{3}),
                                          {{"links", std::vector<double>(widths.size(), pick(1.0, 2.0))}});
   const i64 flits = pick(i64{1}, i64{4}, i64{7}), vcs = pick(i64{2}, i64{3}, i64{4}, i64{8});
