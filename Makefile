@@ -85,7 +85,7 @@ wheel: $(VENV)/build-tools ## build a wheel for this Python into dist/ and try i
 	@echo "== trying it"
 	@$(BIN)/python -m venv build/wheel/venv
 	@build/wheel/venv/bin/python -m pip install --quiet -c constraints.txt build/wheel/*.whl
-	@cd build/wheel && venv/bin/flitgym-simulate topology=dragonfly_72 routing=ugal_l traffic.load=0.3 run.warmup_ns=1000 run.measure_ns=1000
+	@cd build/wheel && venv/bin/flitgym simulate topology=dragonfly_72 routing=ugal_l traffic.load=0.3 run.warmup_ns=1000 run.measure_ns=1000
 	@cp build/wheel/*.whl dist/ && ls dist/*.whl
 
 # --- Main job ------------------------------------------------------------------------------------------------------
@@ -94,9 +94,9 @@ FIGURES := hpdc21_load_latency hpdc21_convergence
 
 demo: venv ## a first picture within a minute, then the two figures of the HPDC'21 study with the quick preset
 	@echo "== a first picture, in seconds: two routings and an agent on the smallest Dragonfly"
-	@$(BIN)/flitgym-reproduce figure=first_look preset=quick
+	@$(BIN)/flitgym reproduce figure=first_look preset=quick
 	@echo "== the two figures of the HPDC'21 study, in minutes"
-	@for figure in $(FIGURES); do $(BIN)/flitgym-reproduce figure=$$figure preset=quick; done
+	@for figure in $(FIGURES); do $(BIN)/flitgym reproduce figure=$$figure preset=quick; done
 
 # --- Checks --------------------------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ reference: dev ## write the tables of docs/reference from the core and the code,
 
 pictures: venv ## draw the pictures of docs/pictures again: the networks, the figures of architecture, the quickstart
 	@for script in cycle router decision topologies; do $(BIN)/python docs/pictures/$$script.py; done
-	@$(BIN)/flitgym-simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
+	@$(BIN)/flitgym simulate -m study=quickstart topology=dragonfly_72 routing=minimal,ugal_l,par,dqn_dragonfly \
 		traffic=adversarial traffic.load=0.1,0.3,0.5 seed=1,2,3
 	@cp results/quickstart/sweep.png docs/pictures/quickstart.png
 

@@ -1,7 +1,7 @@
 """Agents that make the routing decisions: one readable file per algorithm.
 
 A file of this folder that has a dataclass `Config`, whose field `name` is the file's name, and a class `Agent` is a
-choice of `flitgym-train`. A plugin adds such files in its own folder `agents`.
+choice of `flitgym train`. A plugin adds such files in its own folder `agents`.
 
     learning/    parts that algorithms share: rollouts, replay, advantages, bounds of hyperparameters, checkpoints
     networks/    the networks that learn
@@ -21,7 +21,7 @@ from ..simcore.plugins import Plugin, load, modules, refuse_taken
 
 
 def trainable() -> dict[str, tuple[type[Any], type[Any]]]:
-    """Hyperparameters and class of every agent that `flitgym-train` can train, by name. Imports torch.
+    """Hyperparameters and class of every agent that `flitgym train` can train, by name. Imports torch.
 
     Raises:
         ConfigError: torch is not installed; a plugin's agent cannot be imported, or has a name that is taken.

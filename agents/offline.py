@@ -1,6 +1,6 @@
 """Offline learning: a policy from the recorded decisions of another routing, without a run of its own.
 
-`flitgym-record` writes the dataset. Two losses are offered. With `loss=conservative_q`, double DQN (see agents/dqn.py)
+`flitgym record` writes the dataset. Two losses are offered. With `loss=conservative_q`, double DQN (see agents/dqn.py)
 learns the remaining time of a packet. The loss has a further term, `conservatism` times the log-sum-exp of all Q values
 minus the Q value of the recorded action. It lowers the values of actions that the recorded routing did not take, since
 no reward contradicts an estimate that is too high. With `loss=imitation`, the network learns to classify the recorded
@@ -40,7 +40,7 @@ class Config:
     """Hyperparameters."""
 
     name: str = "offline"
-    dataset: str = ""  # path of a transitions.parquet of flitgym-record
+    dataset: str = ""  # path of a transitions.parquet of flitgym record
     loss: str = "conservative_q"  # or imitation
     network: str = "slots"  # or flat
     hidden: list[int] = field(default_factory=lambda: [32, 32])
@@ -105,7 +105,7 @@ class Agent:
             ConfigError: there is no dataset, or it is of another version.
         """
         if not config.dataset:
-            raise ConfigError("agent.dataset: name the transitions.parquet that flitgym-record wrote")
+            raise ConfigError("agent.dataset: name the transitions.parquet that flitgym record wrote")
         about = describe(config.dataset)
         seen = {key: about[key] for key in ("observation", "slots", "slots_by", "relation")}
         return {"network": config.network, "hidden": config.hidden, **seen}

@@ -45,7 +45,7 @@ _INTERPOLATION = re.compile(r"\$\{(\w+):(\w*)\}")
 
 
 def compose(overrides: Sequence[str] = ()) -> DictConfig:
-    """The configuration that `flitgym-simulate <overrides>` uses.
+    """The configuration that `flitgym simulate <overrides>` uses.
 
     Raises:
         ConfigError: an override has no effect because of the workload, a key does not exist, or a preset cannot be

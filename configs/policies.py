@@ -85,4 +85,4 @@ def require_policy_file(routing: Mapping[Any, Any]) -> None:
         ConfigError: the section `routing` names no file.
     """
     if routing["name"] == "policy" and not routing["path"]:
-        raise ConfigError("routing.path: name a policy file of flitgym-train, or use routing=dqn_dragonfly")
+        raise ConfigError("routing.path: name a policy file of flitgym train, or use routing=dqn_dragonfly")

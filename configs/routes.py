@@ -1,4 +1,4 @@
-"""The configuration of `flitgym-route`: its types, and the identity of a table."""
+"""The configuration of `flitgym route`: its types, and the identity of a table."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The configuration of `flitgym-train`: its types, the draws of each episode, and the identity of a training."""
+"""The configuration of `flitgym train`: its types, the draws of each episode, and the identity of a training."""
 
 import hashlib
 import json
@@ -198,7 +198,7 @@ def training_command(words: Iterable[str]) -> str:
     """
     keys = {word: word.lstrip("+~").partition("=")[0] for word in words}
     kept = [word for word, key in keys.items() if key.partition(".")[0] not in _NOT_IDENTITY]
-    return shlex.join(["flitgym-train", *sorted(kept, key=lambda word: keys[word])])
+    return shlex.join(["flitgym", "train", *sorted(kept, key=lambda word: keys[word])])
 
 
 def train_id(*, _root_: DictConfig) -> str:

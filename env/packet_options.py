@@ -65,11 +65,11 @@ class PacketOptions:
 
     Args:
         world: a `World`, or a mapping of its sections; None = Dragonfly of 72 terminals with mixed traffic of load 0.3.
-        overrides: instead of `world`, any configuration, as after `flitgym-simulate`.
+        overrides: instead of `world`, any configuration, as after `flitgym simulate`.
         vary: with `overrides` or a mapping: the keys that are drawn for each network; see `World`.
         slots: the largest number of candidates in an observation, 2 to 16.
         observation: blocks of features, joined by +: the core's and Python's (`flitgym.env.experience.blocks`).
-        reward: the core's reward of a transition, in us; `flitgym-simulate --help` lists the choices. `PacketBatch`
+        reward: the core's reward of a transition, in us; `flitgym simulate --help` lists the choices. `PacketBatch`
             also takes rewards from Python. With control=all, `job_slowdown` charges more for the packets of slower
             jobs. All other rewards charge all packets alike.
         toll: for relative_delay: extra weight of the time lost to queueing.

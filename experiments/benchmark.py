@@ -1,7 +1,7 @@
-"""`flitgym-benchmark suite=<name> policies=[...]`: policies on a suite of versioned tasks, scored against baselines.
+"""`flitgym benchmark suite=<name> policies=[...]`: policies on a suite of versioned tasks, scored against baselines.
 
 A suite is a plan of runs (`benchmarks/suites/*.yaml`) with recorded results of its baselines. Runs are executed,
-reported and resumed as in `flitgym-evaluate`.
+reported and resumed as in `flitgym evaluate`.
 """
 
 import shlex
@@ -33,7 +33,7 @@ from .terminal.commandline import CommandError, run_command
 from .terminal.tables import console
 
 NAME = "benchmark"  # of the files
-COMMAND = "flitgym-benchmark"
+COMMAND = "flitgym benchmark"
 _BASELINES = ("recorded", "run")
 _WIDTH_OF_FILES = 150  # columns of tables that do not go to a terminal
 _LISTED = 3  # items that a note names
@@ -361,7 +361,3 @@ def main() -> None:
         benchmark(_options(own), shlex.join([COMMAND, *words]), launcher)
 
     sys.exit(run_command(COMMAND, command))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`flitgym-compare <folder> <folder>`: lists the differences of two studies or runs, and which of them exceed noise."""
+"""`flitgym compare <folder> <folder>`: lists the differences of two studies or runs, and which of them exceed noise."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from .results.rows import rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .terminal.words import parse
 
-NAME = "flitgym-compare"
+NAME = "flitgym compare"
 _WIDTH = 160  # columns of tables that do not go to a terminal
 _USAGE = f"""\
 usage: {NAME} <folder> <folder> [out=<file.md>] [--markdown]
@@ -48,7 +48,7 @@ def compare(directories: Sequence[Path]) -> Comparison:
             raise CoreError(f"every run below {directory} is damaged")
         if not kept:
             raise CommandError(
-                f"no simulated run below {directory}; make some with `flitgym-simulate -m study=<name> ...`"
+                f"no simulated run below {directory}; make some with `flitgym simulate -m study=<name> ...`"
             )
         sides.append(kept)
     found = pair_up(*sides)
@@ -98,7 +98,3 @@ def _names(folders: Sequence[Path]) -> list[str]:
 def main() -> None:
     """Entry point of the command."""
     sys.exit(run_command(NAME, lambda: command(sys.argv[1:])))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
-"""`flitgym-cost`: the cost of routings in the hardware of a router.
+"""`flitgym cost`: the cost of routings in the hardware of a router.
 
-    flitgym-cost 'policies=[par,q_adaptive,dqn_priced]' topology=dragonfly_1056 router=hpdc21
+    flitgym cost 'policies=[par,q_adaptive,dqn_priced]' topology=dragonfly_1056 router=hpdc21
 
 `docs/hardware_cost.md` has the assumptions and a table.
 """
@@ -21,14 +21,14 @@ from .hardware.measure import cost_of, rows_of
 from .terminal.commandline import CommandError, run_command
 from .terminal.tables import console, terminal_table
 
-NAME = "flitgym-cost"
+NAME = "flitgym cost"
 _OWN = ("policies", "decisions", "out")
 _DECISIONS = 20_000
 _WIDTH = 160  # columns of a table that does not go to a terminal
 _USAGE = f"""usage: {NAME} 'policies=[NAME,...]' [KEY=VALUE ...] [decisions=NUMBER] [out=FILE.json]
 
 Print the cost of routing decisions in a router: arithmetic, memory and feedback. Counts per decision and packet are
-measured in a run. The keys are those of flitgym-simulate, and
+measured in a run. The keys are those of flitgym simulate, and
 
   policies   routings, *.safetensors files, or {{name: label, routing: ..., params: {{weights: 8bit}}}}
   decisions  decisions to measure after the warm-up (default {_DECISIONS})
@@ -110,7 +110,3 @@ def main() -> None:
         print(_USAGE, end="")
         sys.exit(0 if words else 2)
     sys.exit(run_command(NAME, lambda: run(words)))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
-"""`flitgym-draw`: draws a network from its actual links.
+"""`flitgym draw`: draws a network from its actual links.
 
-    flitgym-draw topology=dragonfly_72
-    flitgym-draw topology=hyperx_64 failures.links=0.05 out=broken.svg
+    flitgym draw topology=dragonfly_72
+    flitgym draw topology=hyperx_64 failures.links=0.05 out=broken.svg
 
 `docs/topologies.md` shows a picture of every topology.
 """
@@ -21,14 +21,14 @@ from ..simcore._files import atomic_path
 from .plotting.topology_picture import draw_topology
 from .terminal.commandline import CommandError, run_command
 
-NAME = "flitgym-draw"
+NAME = "flitgym draw"
 FOLDER = Path("results/drawings")
 _SUFFIXES = (".png", ".svg", ".pdf")
 _USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=VALUE ...] [seed=N] [out=FILE]
 
 Draw the routers, links and terminals of a network. Failed links are red and dashed.
 Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.
-`flitgym-simulate --help` lists the topologies; docs/topologies.md shows a picture of each.
+`flitgym simulate --help` lists the topologies; docs/topologies.md shows a picture of each.
 """
 
 
@@ -36,7 +36,7 @@ def draw(words: Sequence[str]) -> list[Path]:
     """Draw the network of a command line.
 
     Args:
-        words: The arguments of `flitgym-draw`.
+        words: The arguments of `flitgym draw`.
 
     Returns:
         The files that were written.
@@ -52,7 +52,7 @@ def draw(words: Sequence[str]) -> list[Path]:
         if word.partition("=")[0].partition(".")[0] not in ("topology", "failures", "seed"):
             raise CommandError(f"'{word}': valid words are topology=, topology.<key>=, failures.<key>=, seed= and out=")
     if not any(word.startswith("topology=") for word in rest):
-        raise CommandError("topology=NAME is missing; flitgym-simulate --help lists the names")
+        raise CommandError("topology=NAME is missing; flitgym simulate --help lists the names")
     config = compose(rest)
     failures = core_failures(config)
     if failures.pop("events", None) is not None:
@@ -85,7 +85,3 @@ def main() -> None:
         print(_USAGE, end="")
         sys.exit(0 if words else 2)
     sys.exit(run_command(NAME, lambda: print(*draw(words), sep="\n")))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,116 +1,82 @@
-"""Entry points of the commands. They import nothing at first, so that Ctrl-C ends a command quietly at any time."""
+"""`flitgym <verb>`. The module imports nothing at first, so that Ctrl-C ends a command quietly at any time."""
 
 import importlib
 import signal
 import sys
 
+VERBS = {
+    "run": {
+        "simulate": "one run, or a sweep with -m",
+        "saturate": "the highest load that a network carries",
+        "route": "forwarding tables and their quality",
+        "trace": "contents of recorded traces, and GOAL schedules from them",
+    },
+    "learn": {
+        "train": "an agent learns on a world",
+        "evaluate": "routings and policies over patterns, loads, jobs and seeds",
+        "benchmark": "scores on suites of versioned tasks",
+        "record": "decisions of a routing as a dataset for offline learning",
+        "regret": "the loss of decisions against the best candidate in hindsight",
+    },
+    "show": {
+        "plot": "any column of a study against any other",
+        "compare": "the differences of two studies that exceed noise",
+        "draw": "a picture of a network",
+        "report": "one HTML page of all runs in a folder",
+        "gather": "one table of all runs in a folder",
+        "cost": "the cost of routings in the hardware of a router",
+    },
+    "repeat": {
+        "reproduce": "published figures and studies",
+        "list": "routings, topologies, patterns and all other choices",
+    },
+}
 
-def simulate() -> None:
-    """`flitgym-simulate`."""
-    _begin("simulate")
-
-
-def reproduce() -> None:
-    """`flitgym-reproduce`."""
-    _begin("reproduce")
-
-
-def gather() -> None:
-    """`flitgym-gather`."""
-    _begin("gather")
-
-
-def train() -> None:
-    """`flitgym-train`."""
-    _begin("train")
-
-
-def evaluate() -> None:
-    """`flitgym-evaluate`."""
-    _begin("evaluate")
-
-
-def benchmark() -> None:
-    """`flitgym-benchmark`."""
-    _begin("benchmark")
-
-
-def regret() -> None:
-    """`flitgym-regret`."""
-    _begin("regret")
+_MODULES = {"report": "report.command"}
 
 
-def saturate() -> None:
-    """`flitgym-saturate`."""
-    _begin("saturate")
-
-
-def record() -> None:
-    """`flitgym-record`."""
-    _begin("record")
-
-
-def cost() -> None:
-    """`flitgym-cost`."""
-    _begin("cost")
-
-
-def route() -> None:
-    """`flitgym-route`."""
-    _begin("route")
-
-
-def report() -> None:
-    """`flitgym-report`."""
-    _begin("report.__main__")
-
-
-def draw() -> None:
-    """`flitgym-draw`."""
-    _begin("draw")
-
-
-def plot() -> None:
-    """`flitgym-plot`."""
-    _begin("plot")
-
-
-def compare() -> None:
-    """`flitgym-compare`."""
-    _begin("compare")
-
-
-def trace() -> None:
-    """`flitgym-trace`."""
-    _begin("trace")
-
-
-def _begin(module: str) -> None:
+def main() -> None:
+    """`flitgym <verb> [group=option ...] [key=value ...]`."""
     # During imports there is nothing to clean up, so Ctrl-C may end the process directly. A shell without job control
     # starts background jobs with SIG_IGN.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    verb = sys.argv[1] if sys.argv[1:] else "--help"
     try:
-        if _listed(sys.argv[1:]):
+        if verb in ("-h", "--help"):
+            print(overview())
             return
-        command = importlib.import_module(f".{module}", __package__).main
+        if "--version" in sys.argv:
+            print(importlib.import_module(".listing", __package__).version_text())
+            return
+        if verb == "list":
+            sys.exit(importlib.import_module(".listing", __package__).main(sys.argv[2:]))
+        if not any(verb in verbs for verbs in VERBS.values()):
+            _refuse(verb)
+        sys.argv[:2] = [f"flitgym {verb}"]
+        command = importlib.import_module(f".{_MODULES.get(verb, verb)}", __package__).main
     except ValueError as error:
         # The core loads plugins when it is imported, and describes a faulty plugin in one sentence.
         core = sys.modules.get("flitgym.simcore._core")
         if core is None or not isinstance(error, core.ConfigError):
             raise
-        print(f"flitgym-{module.partition('.')[0]}: {error}", file=sys.stderr)
+        print(f"flitgym {verb}: {error}", file=sys.stderr)
         sys.exit(2)
     command()
 
 
-def _listed(words: list[str]) -> bool:
-    """Answer `--version` and `list [group]` without importing Hydra; returns whether the command line has them."""
-    if "--version" not in words and words[:1] != ["list"]:
-        return False
-    listing = importlib.import_module(".listing", __package__)
-    if "--version" in words:
-        print(listing.version_text())
-    elif status := listing.main(words[1:]):
-        sys.exit(status)
-    return True
+def overview() -> str:
+    """The verbs by purpose, with a line for each."""
+    lines = ["usage: flitgym <verb> [group=option ...] [key=value ...]"]
+    for purpose, verbs in VERBS.items():
+        lines += ["", f"{purpose}:", *(f"  {verb:<11}{text}" for verb, text in verbs.items())]
+    return "\n".join([*lines, "", "`flitgym <verb> --help` explains a verb."])
+
+
+def _refuse(verb: str) -> None:
+    near = importlib.import_module("difflib").get_close_matches(
+        verb, [one for verbs in VERBS.values() for one in verbs], 1
+    )
+    hint = f"; did you mean {near[0]}?" if near else ""
+    print(f"flitgym: unknown verb '{verb}'{hint}\n{overview()}", file=sys.stderr)
+    sys.exit(2)

@@ -1,6 +1,6 @@
-"""`flitgym-evaluate`: policies and baselines over patterns, loads, workloads and seeds, as tables and a figure.
+"""`flitgym evaluate`: policies and baselines over patterns, loads, workloads and seeds, as tables and a figure.
 
-    flitgym-evaluate 'policies=[ugal_l,q_adaptive,results/mine/policy.safetensors]' 'patterns=[uniform,adversarial]'
+    flitgym evaluate 'policies=[ugal_l,q_adaptive,results/mine/policy.safetensors]' 'patterns=[uniform,adversarial]'
 
 `configs/evaluate.yaml` explains every key.
 """
@@ -40,7 +40,7 @@ from .running.sweep import collect
 from .terminal.commandline import CommandError, by_hydra, run_command
 from .terminal.tables import console
 
-COMMAND = "flitgym-evaluate"
+COMMAND = "flitgym evaluate"
 NAME = "evaluation"  # of the files
 _PATTERNS = ("uniform", "adversarial")  # without patterns and workloads
 # Keys of a single run, and the lists that replace them here.
@@ -178,7 +178,3 @@ def main() -> None:
         by_hydra(app, COMMAND, "evaluate", "an evaluation")
 
     sys.exit(run_command(COMMAND, command))
-
-
-if __name__ == "__main__":
-    main()

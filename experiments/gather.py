@@ -1,4 +1,4 @@
-"""`flitgym-gather`: gathers the results of many runs into one Parquet table. A sweep does the same at its end."""
+"""`flitgym gather`: gathers the results of many runs into one Parquet table. A sweep does the same at its end."""
 
 import argparse
 import sys
@@ -12,23 +12,19 @@ from .terminal.commandline import CommandError, require_folder, run_command, say
 def main() -> None:
     """Entry point of the command."""
     parser = argparse.ArgumentParser(
-        prog="flitgym-gather", description="Put every finished run below a folder into rows.parquet."
+        prog="flitgym gather", description="Put every finished run below a folder into rows.parquet."
     )
     parser.add_argument("directory", type=Path, nargs="?", default=Path("results"))
     directory = parser.parse_args().directory
 
     def command() -> None:
-        require_folder("flitgym-gather", directory)
+        require_folder("flitgym gather", directory)
         count, damaged = gather(directory)
-        say_damaged("flitgym-gather", damaged)
+        say_damaged("flitgym gather", damaged)
         if count == 0:
-            raise CommandError(f"no finished run below {directory}; make some with flitgym-simulate")
+            raise CommandError(f"no finished run below {directory}; make some with flitgym simulate")
         print(f"{directory / ROWS_FILE}: {count} rows")
         if damaged:
             raise CoreError(f"{len(damaged)} damaged runs are left out; repeat the commands that made them")
 
-    sys.exit(run_command("flitgym-gather", command))
-
-
-if __name__ == "__main__":
-    main()
+    sys.exit(run_command("flitgym gather", command))

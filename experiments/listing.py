@@ -1,4 +1,4 @@
-"""`flitgym-simulate list [group]` and `--version`: the choices of a group as a table, without importing Hydra."""
+"""`flitgym list [group]` and `--version`: the choices of a group as a table, without importing Hydra."""
 
 import ast
 import difflib
@@ -23,9 +23,9 @@ GROUPS = {
     "workload": "jobs instead of a traffic pattern",
     "run": "the windows of a run, and the files that it keeps",
     "motif": "the communication of a job, for workload=jobs",
-    "agent": "a learning algorithm, for flitgym-train",
-    "worlds": "networks and traffic to train on, for flitgym-train",
-    "engine": "the algorithm of a forwarding table, for flitgym-route",
+    "agent": "a learning algorithm, for flitgym train",
+    "worlds": "networks and traffic to train on, for flitgym train",
+    "engine": "the algorithm of a forwarding table, for flitgym route",
     "seed": "the random choices that have a seed of their own; by default they follow from `seed`",
 }
 # Keys, random choice and use, as in the section "Seeds" of docs/simulate.md.
@@ -119,7 +119,7 @@ def main(words: Sequence[str]) -> int:
     if not words:
         lines = [(group, text, ", ".join(names(group))) for group, text in GROUPS.items()]
         _print(("group", "description", "choices"), lines)
-        print("`list <group>` describes each choice; `<group>=<choice>` selects it, as in topology=dragonfly_72")
+        print("`flitgym list <group>` describes each choice; `<group>=<choice>` selects it: topology=dragonfly_72")
     for group in words:
         heads = ("random choice", "used by") if group == "seed" else ("description", "size and parameters")
         _print((group, *heads), choices(group))

@@ -1,4 +1,4 @@
-"""`flitgym-plot <folder> [x=...] [y=...] [by=...]`: draws any column of a study against any other."""
+"""`flitgym plot <folder> [x=...] [y=...] [by=...]`: draws any column of a study against any other."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from .results.rows import rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .terminal.words import parse
 
-NAME = "flitgym-plot"
+NAME = "flitgym plot"
 KEYS = ("x", "y", "by", "format", "out")
 _Y = "packet_latency_mean_ns"
 _SIZE = (8.0, 4.6)  # inches
@@ -95,7 +95,7 @@ def _rows(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
     rows, damaged = rows_in(directory)
     say_damaged(NAME, damaged)
     if not rows:
-        raise CommandError(f"no run below {directory}; make some with `flitgym-simulate -m study=<name> ...`")
+        raise CommandError(f"no run below {directory}; make some with `flitgym simulate -m study=<name> ...`")
     return rows, damaged
 
 
@@ -149,7 +149,3 @@ def command(words: Sequence[str]) -> None:
 def main() -> None:
     """Entry point of the command."""
     sys.exit(run_command(NAME, lambda: command(sys.argv[1:])))
-
-
-if __name__ == "__main__":
-    main()

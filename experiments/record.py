@@ -1,6 +1,6 @@
-"""`flitgym-record`: records the decisions of any routing as a dataset of transitions, for offline learning.
+"""`flitgym record`: records the decisions of any routing as a dataset of transitions, for offline learning.
 
-    flitgym-record routing=par topology=dragonfly_72 traffic=adversarial traffic.load=0.3 record.decisions=100000
+    flitgym record routing=par topology=dragonfly_72 traffic=adversarial traffic.load=0.3 record.decisions=100000
 
 `docs/data.md` explains the file and how to learn from it.
 """
@@ -24,7 +24,7 @@ from .results.files import require_writable
 from .terminal.commandline import CommandError, run_command
 from .terminal.progress import RunBar, no_report
 
-NAME = "flitgym-record"
+NAME = "flitgym record"
 FOLDER = Path("results/records")
 FILE = "transitions.parquet"
 # Keys of the command besides those of the core, with their defaults and descriptions.
@@ -39,7 +39,7 @@ _KEYS = [
 ]
 _USAGE = f"""usage: {NAME} routing=NAME [KEY=VALUE ...] [record.KEY=VALUE ...]
 
-Run a routing, and write its decisions after the warm-up to a Parquet file. The keys are those of flitgym-simulate, and
+Run a routing, and write its decisions after the warm-up to a Parquet file. The keys are those of flitgym simulate, and
 
 {chr(10).join(f"  record.{line}" for line in _KEYS)}
 
@@ -121,7 +121,3 @@ def main() -> None:
         print(_USAGE, end="")
         sys.exit(0 if words else 2)
     sys.exit(run_command(NAME, lambda: print(run(words))))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
-"""`flitgym-regret`: the loss of routing decisions against the best candidate in hindsight, as tables and a figure.
+"""`flitgym regret`: the loss of routing decisions against the best candidate in hindsight, as tables and a figure.
 
-    flitgym-regret routing=par topology=dragonfly_72 traffic=uniform traffic.load=0.3
-    flitgym-regret 'policies=[ugal_l,par,q_adaptive]' 'patterns=[uniform,adversarial]' 'loads=[0.1,0.3]'
+    flitgym regret routing=par topology=dragonfly_72 traffic=uniform traffic.load=0.3
+    flitgym regret 'policies=[ugal_l,par,q_adaptive]' 'patterns=[uniform,adversarial]' 'loads=[0.1,0.3]'
 
 `configs/regret.yaml` explains every key.
 """
@@ -46,7 +46,7 @@ from .terminal.commandline import CommandError, by_hydra, run_command
 from .terminal.progress import SweepProgress
 from .terminal.tables import console
 
-COMMAND = "flitgym-regret"
+COMMAND = "flitgym regret"
 NAME = "regret"  # of the files
 # Keys of a single run, and the lists that replace them here.
 _LISTS = {"routing": "policies", "traffic": "patterns", "traffic.load": "loads", "seed": "seeds"}
@@ -194,7 +194,3 @@ def main() -> None:
 
     sys.argv[1:] = [as_list(word, _LISTS) for word in words]
     sys.exit(run_command(COMMAND, command))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`flitgym-reproduce figure=<name> preset=<preset>`: runs the sweep of a published figure, draws it, compares numbers.
+"""`flitgym reproduce figure=<name> preset=<preset>`: runs the sweep of a published figure, draws it, compares numbers.
 
 A study (`study=<name>`) is one sweep for several figures. Otherwise studies and figures are the same.
 """
@@ -84,7 +84,7 @@ class Options:
     figure: str = ""
     study: str = ""  # instead of a figure
     preset: str = "quick"
-    # Further routings and learned policies, as in flitgym-evaluate, for figures that accept them.
+    # Further routings and learned policies, as in flitgym evaluate, for figures that accept them.
     policies: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int | None = None  # number of parallel runs; None: one per core, or as many as the cluster takes
@@ -179,7 +179,7 @@ def _write_page(
 ) -> Path:
     from .report import write_report
 
-    made_by = f"flitgym-reproduce {options.word} preset={options.preset}"
+    made_by = f"flitgym reproduce {options.word} preset={options.preset}"
     if options.policies:
         made_by += f" 'policies={json.dumps(_plain(options.policies))}'"
     figures = [path for path in written if path.suffix == ".png"]
@@ -349,8 +349,8 @@ def _check(options: Options) -> None:
 
 def _usage() -> str:
     lines = [
-        "usage: flitgym-reproduce figure=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
-        "       flitgym-reproduce study=<name> ...",
+        "usage: flitgym reproduce figure=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
+        "       flitgym reproduce study=<name> ...",
         "",
         "Runs what is missing of a sweep, draws its figures and compares its numbers with published or known ones.",
         "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
@@ -377,8 +377,4 @@ def main() -> None:
         options: Any = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words)))
         reproduce(options, launcher)
 
-    sys.exit(run_command("flitgym-reproduce", command))
-
-
-if __name__ == "__main__":
-    main()
+    sys.exit(run_command("flitgym reproduce", command))

@@ -1,6 +1,6 @@
-"""`flitgym-route`: makes the forwarding table of a network by an engine, or reads one, and measures its quality.
+"""`flitgym route`: makes the forwarding table of a network by an engine, or reads one, and measures its quality.
 
-    flitgym-route topology=graph topology.file=fabric.csv engine=dfsssp,sssp,min_hop,up_down -m
+    flitgym route topology=graph topology.file=fabric.csv engine=dfsssp,sssp,min_hop,up_down -m
 
 `configs/route.yaml` explains every key.
 """
@@ -27,7 +27,7 @@ from .terminal.commandline import CommandError, by_hydra, past_hydra, run_comman
 from .terminal.progress import RunBar, no_report
 from .terminal.tables import console
 
-NAME = "flitgym-route"
+NAME = "flitgym route"
 _WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
@@ -84,7 +84,3 @@ def main() -> None:
     sweep = Sweep(NAME, TABLES, done)
     register(sweep)
     sys.exit(run_command(NAME, command))
-
-
-if __name__ == "__main__":
-    main()

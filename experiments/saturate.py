@@ -1,6 +1,6 @@
-"""`flitgym-saturate`: the highest load that a network carries, by routing and pattern, as a table and a figure.
+"""`flitgym saturate`: the highest load that a network carries, by routing and pattern, as a table and a figure.
 
-    flitgym-saturate topology=hyperx_64 routing=dim_war,omni_war,ugal traffic=uniform,urb_y
+    flitgym saturate topology=hyperx_64 routing=dim_war,omni_war,ugal traffic=uniform,urb_y
 
 `configs/saturate.yaml` explains every key.
 """
@@ -42,7 +42,7 @@ from .saturation.text import About, markdown, print_tables
 from .terminal.commandline import CommandError, by_hydra, run_command
 from .terminal.tables import console
 
-COMMAND = "flitgym-saturate"
+COMMAND = "flitgym saturate"
 NAME = "saturation"  # of the files
 # Keys of a single run, and the lists that replace them here.
 _LISTS = {"topology": "networks", "routing": "policies", "traffic": "patterns", "seed": "seeds"}
@@ -146,7 +146,3 @@ def main() -> None:
 
     sys.argv[1:] = [as_list(word, _LISTS) for word in words]
     sys.exit(run_command(COMMAND, command))
-
-
-if __name__ == "__main__":
-    main()

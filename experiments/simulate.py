@@ -1,4 +1,4 @@
-"""`flitgym-simulate`: one run, or with `-m` a sweep over all cores. `flitgym-simulate --help` lists the choices."""
+"""`flitgym simulate`: one run, or with `-m` a sweep over all cores. `flitgym simulate --help` lists the choices."""
 
 import sys
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from .terminal.progress import Forecast, RunBar, no_report
 from .terminal.times import duration_text, time_text
 from .workload.run import require_finished
 
-NAME = "flitgym-simulate"
+NAME = "flitgym simulate"
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="config", version_base="1.3")
@@ -124,7 +124,3 @@ def main() -> None:
     sweep = Sweep(NAME, SIMULATIONS, done)
     register(sweep)
     sys.exit(run_command(NAME, command))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
-"""`flitgym-trace`: shows the contents of a recorded trace, and translates traces into GOAL schedules.
+"""`flitgym trace`: shows the contents of a recorded trace, and translates traces into GOAL schedules.
 
-flitgym-trace info Fin5.bin
-flitgym-trace convert Fin5.bin Fin5.goal
+flitgym trace info Fin5.bin
+flitgym trace convert Fin5.bin Fin5.goal
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .terminal.words import parse
 from .traces.measure import Course, course_of, facts_of, loggops_parameters
 from .traces.text import lines_of, model_text
 
-NAME = "flitgym-trace"
+NAME = "flitgym trace"
 FOLDER = Path("results/traces")
 _PICTURES = (".png", ".svg", ".pdf")
 _SCHEDULES = {".goal": "text", ".txt": "text", ".bin": "binary"}
@@ -164,7 +164,3 @@ def main() -> None:
         print(_USAGE, end="")
         sys.exit(0 if words else 2)
     sys.exit(run_command(NAME, lambda: print(run(words))))
-
-
-if __name__ == "__main__":
-    main()

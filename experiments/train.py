@@ -1,4 +1,4 @@
-"""`flitgym-train`: an agent learns on a world, with checkpoints, metrics and baselines. `--help` lists the choices."""
+"""`flitgym train`: an agent learns on a world, with checkpoints, metrics and baselines. `--help` lists the choices."""
 
 import math
 import sys
@@ -42,22 +42,18 @@ def main() -> None:
 
     def command() -> None:
         register_training(trainable())
-        by_hydra(app, "flitgym-train", "train")
+        by_hydra(app, "flitgym train", "train")
         for folder in sweep.folders:
             for path in gather_trainings(folder):
                 print(path)
         sweep.require_success()
 
-    sweep = Sweep("flitgym-train", TRAININGS, done, objective)
+    sweep = Sweep("flitgym train", TRAININGS, done, objective)
     register(sweep)
-    sys.exit(run_command("flitgym-train", command))
+    sys.exit(run_command("flitgym train", command))
 
 
 def objective(result: Mapping[str, Any] | None) -> float:
     """The number that a sweeper minimises. JSON has no infinity, so null stands for it."""
     value = None if result is None else result["objective"]
     return math.inf if value is None else float(value)
-
-
-if __name__ == "__main__":
-    main()

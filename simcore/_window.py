@@ -70,7 +70,7 @@ def cautions_of(numbers: Mapping[str, Any]) -> dict[str, str]:
         return {
             "saturated": f"the network is saturated (accepted {numbers['accepted_load']:.3f} of "
             f"{numbers['offered_load']:.3f}), so its latency depends on the window; use a lower load, "
-            "or search for the highest one with flitgym-saturate"
+            "or search for the highest one with flitgym saturate"
         }
     first, second = (numbers.get(f"packet_latency_{which}_half_ns") for which in ("first", "second"))
     if first is None or second is None:

@@ -5,7 +5,7 @@
 
 The value names a package. It has some of the folders that flitgym itself has:
 
-    agents/<name>.py          agents of flitgym-train: Config and Agent
+    agents/<name>.py          agents of flitgym train: Config and Agent
     blocks/<any>.py           observations and rewards in NumPy, registered when the module is imported
     configs/<group>/<name>.yaml   presets, of any group
     figures/<name>/, studies/<name>/, suites/<name>.yaml

@@ -28,7 +28,7 @@ def command(tmp_path: Path) -> Command:
     environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
 
     def call(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        program = [sys.executable, "-m", f"flitgym.experiments.{name}", *arguments]
+        program = [sys.executable, "-m", "flitgym", name, *arguments]
         return subprocess.run(
             program,
             cwd=tmp_path,

@@ -46,7 +46,7 @@ def test_commands_run_without_any_extra(words: list[str], tmp_path: Path) -> Non
     missing = [IMPORTED_AS.get(name, name) for name in OF_EXTRAS]
     assert {"torch", "ray", "wandb", "pytest"} <= set(missing)
     code = WITHOUT.format(missing=missing) + (
-        f"sys.argv = {words!r}; from flitgym.experiments.{words[0]} import main; main()"
+        f"sys.argv = {['flitgym', *words]!r}; from flitgym.experiments.entry import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

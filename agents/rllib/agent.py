@@ -1,4 +1,4 @@
-"""RLlib's PPO and DQN as agents of `flitgym-train`: on this machine or on a Ray cluster.
+"""RLlib's PPO and DQN as agents of `flitgym train`: on this machine or on a Ray cluster.
 
 The algorithms are in ppo.py and dqn.py, which import Ray. This file imports them when one of them is chosen.
 """

@@ -9,12 +9,12 @@ from pathlib import Path
 
 # Root configuration -> command.
 ROOTS = {
-    "config": "flitgym-simulate",
-    "train": "flitgym-train",
-    "evaluate": "flitgym-evaluate",
-    "regret": "flitgym-regret",
-    "saturate": "flitgym-saturate",
-    "route": "flitgym-route",
+    "config": "flitgym simulate",
+    "train": "flitgym train",
+    "evaluate": "flitgym evaluate",
+    "regret": "flitgym regret",
+    "saturate": "flitgym saturate",
+    "route": "flitgym route",
 }
 # Pages that list the options of a group.
 PAGES = {

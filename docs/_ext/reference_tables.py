@@ -236,7 +236,7 @@ def engines() -> str:
     """Page of engines of forwarding tables."""
     return (
         "# Engines of forwarding tables\n\nThis page lists all engines with their keys. The keys start with `engine.` "
-        "for `flitgym-route`, and with `routing.` for `routing=table routing.engine=<name>`.\n\n"
+        "for `flitgym route`, and with `routing.` for `routing=table routing.engine=<name>`.\n\n"
         + _components(
             "engine",
             ("networks", "balances for a demand"),
@@ -248,7 +248,7 @@ def engines() -> str:
 def agents() -> str:
     """Page of the hyperparameters of agents."""
     text = (
-        "# Agents\n\nThis page lists the hyperparameters of all agents of `flitgym-train agent=<name>`. The keys start "
+        "# Agents\n\nThis page lists the hyperparameters of all agents of `flitgym train agent=<name>`. The keys start "
         "with `agent.`.\n"
     )
     for name, (config, _) in sorted(trainable().items()):
@@ -314,8 +314,8 @@ def commands() -> str:
         "# Commands\n\nThis page lists the keys of the commands with their defaults. An override is a word "
         "`key=value`. Some keys choose an option of a group. The keys of the option start with the name of the group "
         "(`topology=dragonfly topology.groups=9`), and the page of the group lists them. `--help` lists the keys of "
-        "`flitgym-benchmark`, `flitgym-reproduce`, `flitgym-gather`, `flitgym-plot`, `flitgym-compare` and "
-        "`flitgym-report`.\n"
+        "`flitgym benchmark`, `flitgym reproduce`, `flitgym gather`, `flitgym plot`, `flitgym compare` and "
+        "`flitgym report`.\n"
     )
     for root, command in ROOTS.items():
         path = Path(CONFIG_DIR) / f"{root}.yaml"
@@ -328,7 +328,7 @@ def commands() -> str:
     text += table(("key", "default", "meaning"), map(_key, keys_of(path)))
     text += "\nPresets (`run=settled`):\n\n" + presets("run")
     return text + (
-        "\n## Worlds of a training\n\n`flitgym-train worlds=<name>` trains one policy on several "
+        "\n## Worlds of a training\n\n`flitgym train worlds=<name>` trains one policy on several "
         "[worlds](../glossary.md#world). Each episode draws a world by its share. These are the presets:\n" + worlds()
     )
 

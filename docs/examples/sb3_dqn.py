@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> dict[str, dict[str, float]]:
     parser.add_argument("--decisions", type=int, default=40_000, help="decisions to learn from")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--networks", type=int, default=3, help="networks of the measurement")
-    parser.add_argument("--world", nargs="+", default=WORLD, help="as after flitgym-simulate")
+    parser.add_argument("--world", nargs="+", default=WORLD, help="as after flitgym simulate")
     parser.add_argument("--baseline", default="ugal_l", help="the routing to compare with")
     parser.add_argument("--tolled", action="store_true", help="the keywords of flitgym/TolledRouting-v0")
     options = parser.parse_args(arguments)

@@ -34,4 +34,4 @@ done
 if [ $# -eq 0 ]; then
     set -- agent=rllib_ppo "agent.env_runners=$((SLURM_NNODES * SLURM_CPUS_PER_TASK - 2))"
 fi
-flitgym-train "$@" "agent.address=$head:$port"
+flitgym train "$@" "agent.address=$head:$port"

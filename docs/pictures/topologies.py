@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "topologies.md"
 
 def commands() -> list[list[str]]:
     """The arguments of each command in topologies.md that draws a picture."""
-    lines = re.findall(r"^flitgym-draw (.*out=docs/pictures/.*)$", PAGE.read_text(), re.MULTILINE)
+    lines = re.findall(r"^flitgym draw (.*out=docs/pictures/.*)$", PAGE.read_text(), re.MULTILINE)
     return [shlex.split(line) for line in lines]
 
 

@@ -16,7 +16,7 @@ An observation names Python's blocks and the core's in any order. `seam` lists t
 `general` features first, then those of slot 0, slot 1, ... `PacketBatch` takes observations and rewards from Python;
 `PacketRoutingEnv` and `PacketRoutingVecEnv` take only observations. The folder `blocks` of an installed plugin may hold
 such modules (`flitgym.plugins`). They are imported when a name is not registered yet. Policies that run inside the core
-(`routing=policy`, `flitgym-train` and its rollouts) have only the core's blocks.
+(`routing=policy`, `flitgym train` and its rollouts) have only the core's blocks.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def refuse_in_core(routing: Mapping[str, Any]) -> None:
         takers = "PacketBatch" + (", PacketRoutingEnv or PacketRoutingVecEnv" if kind == "observation" else "")
         raise ConfigError(
             f"routing.{kind}: '{name}' is computed in Python; a policy inside the core (routing="
-            f"{routing.get('name', '')}, as in flitgym-train and its rollouts) has only the core's {kind}s. Use "
+            f"{routing.get('name', '')}, as in flitgym train and its rollouts) has only the core's {kind}s. Use "
             f"{takers}, or write it in C++ (simcore/src/learning/{kind})"
         )
 

@@ -131,16 +131,16 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
         with open_plain(path) as file:
             metadata = pq.read_schema(file).metadata or {}
         if _KEY not in metadata:
-            raise ConfigError(f"dataset {path}: it is a Parquet file, but flitgym-record did not write it")
+            raise ConfigError(f"dataset {path}: it is a Parquet file, but flitgym record did not write it")
         about = json.loads(metadata[_KEY])
         found = about.pop("format")
     except FileNotFoundError as error:
-        raise ConfigError(f"dataset {path}: there is no such file; flitgym-record writes one") from error
+        raise ConfigError(f"dataset {path}: there is no such file; flitgym record writes one") from error
     except ConfigError:
         raise
     except _DAMAGED as error:
         raise ConfigError(
-            f"dataset {path}: not a dataset of flitgym-record, or damaged: {_first_line(error)}"
+            f"dataset {path}: not a dataset of flitgym record, or damaged: {_first_line(error)}"
         ) from error
     if found != FORMAT:
         raise ConfigError(f"dataset {path}: its format is {found!r}, this version reads {FORMAT}")

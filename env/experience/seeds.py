@@ -11,7 +11,7 @@ exploration (`World.simulation(routing, seed)`). A user gives one seed for many 
 | a training by RLlib, process w | `episode_seed(seed, w, n)` | independent of the number of processes |
 
 Seeds of a training are consecutive, so that a checkpoint needs one integer to continue. Evaluations use the user's seed
-(`flitgym-simulate seed=1`), which is far below the seeds of trainings by flitgym's agents. So these agents are not
+(`flitgym simulate seed=1`), which is far below the seeds of trainings by flitgym's agents. So these agents are not
 evaluated on episodes of their training. RLlib's seeds are hashed and may equal an evaluation's by chance.
 """
 

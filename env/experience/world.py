@@ -65,7 +65,7 @@ class World:
         """The world of a configuration.
 
         Args:
-            overrides: as after `flitgym-simulate`, e.g. `topology=dragonfly_1056`, `traffic=adversarial`,
+            overrides: as after `flitgym simulate`, e.g. `topology=dragonfly_1056`, `traffic=adversarial`,
                 `workload=mixed`; other keys have their defaults.
             vary: see `World`.
 

@@ -45,7 +45,7 @@ def simulate(
         flitgym.simulate("topology=dragonfly_72", "routing=par", **{"run.measure_ns": 5000})
 
     Args:
-        overrides: As on the command line of `flitgym-simulate`, such as `"traffic.load=0.3"`.
+        overrides: As on the command line of `flitgym simulate`, such as `"traffic.load=0.3"`.
         directory: Folder for the result. Without it and without `results`, the run leaves no files.
         results: Folder of all results. The run goes to `results/<study>/<run>`, as with the command.
         progress: Whether to show a bar on a terminal or in a notebook, if the run takes more than a second.
@@ -158,7 +158,7 @@ def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
         flitgym.Simulation(flitgym.configuration("topology=dragonfly_72", "routing=par"))
 
     Args:
-        overrides: As on the command line of `flitgym-simulate`.
+        overrides: As on the command line of `flitgym simulate`.
         values: Keys with values, as for `simulate`, but without arrays.
 
     Returns:

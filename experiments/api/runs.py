@@ -37,7 +37,7 @@ class Runs(Sequence[Result]):
 
     @classmethod
     def read(cls, directory: str | Path) -> Runs:
-        """The finished runs below a folder, such as a study of `flitgym-simulate -m`.
+        """The finished runs below a folder, such as a study of `flitgym simulate -m`.
 
         Raises:
             ConfigError: there is no finished run.
@@ -48,7 +48,7 @@ class Runs(Sequence[Result]):
             raise damaged[0]
         found = [(result, where) for result, where in found if "kind" not in result]  # no tables, no searches
         if not found:
-            raise ConfigError(f"{directory}: no finished run; make some with flitgym.sweep or flitgym-simulate")
+            raise ConfigError(f"{directory}: no finished run; make some with flitgym.sweep or flitgym simulate")
         rows = named(row(result, where) for result, where in found)
         keys = [*swept(rows), *(["seed"] if len({one.get("seed") for one in rows}) > 1 else [])]
         return cls([Result(*one) for one in found], [{key: one.get(key) for key in keys} for one in rows])

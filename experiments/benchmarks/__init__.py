@@ -1,1 +1,1 @@
-"""The parts of `flitgym-benchmark`: suites of tasks, recorded results, measures, scores, tables and the figure."""
+"""The parts of `flitgym benchmark`: suites of tasks, recorded results, measures, scores, tables and the figure."""

@@ -2,7 +2,7 @@
 
     python -m flitgym.experiments.benchmarks.saturation quick 'torus_64/*'
 
-The searches equal those of `flitgym-saturate` with the network, the pattern and the first seed of a task, and with the
+The searches equal those of `flitgym saturate` with the network, the pattern and the first seed of a task, and with the
 windows of `run=auto`. They cover the baselines that do not learn, since the others need long warm-ups or a neural
 network. Without names of tasks, the command searches for all tasks above saturation. The file keeps the records of the
 other tasks.

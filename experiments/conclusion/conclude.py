@@ -18,7 +18,7 @@ _MARK = re.compile(r'<meta name="flitgym-runs" content="([0-9a-f]{64}) ([0-9]+)"
 _HEAD = 2_000  # first bytes of a report, which contain the mark
 
 
-def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: str = "flitgym-simulate") -> list[Path]:
+def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: str = "flitgym simulate") -> list[Path]:
     """Gather the runs of a study into `rows.parquet`, draw `sweep.<format>` and write `report.html`.
 
     If the runs, the formats and the files have not changed since the last call, nothing is read or written. Damaged

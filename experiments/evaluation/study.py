@@ -1,4 +1,4 @@
-"""The common parts of `flitgym-evaluate` and `flitgym-regret`: both run policies over scenarios and seeds."""
+"""The common parts of `flitgym evaluate` and `flitgym regret`: both run policies over scenarios and seeds."""
 
 import shlex
 import sys

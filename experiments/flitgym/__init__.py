@@ -13,8 +13,6 @@ the repository. A name is imported at its first use, so that `import flitgym` is
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from flitgym.moved import MOVED, register
-
 if TYPE_CHECKING:
     from flitgym.experiments.api.calls import configuration, simulate, sweep
     from flitgym.experiments.api.result import Result
@@ -65,7 +63,7 @@ if not TYPE_CHECKING:
             from importlib.metadata import version
 
             value: object = version("flitgym")
-        elif name in _PARTS or f"flitgym.{name}" in MOVED:
+        elif name in _PARTS:
             return import_module(f"flitgym.{name}")
         elif name in _HOMES:
             value = getattr(import_module(_HOMES[name]), name)
@@ -77,6 +75,3 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_PARTS, "__all__", "__doc__", "__file__", "__path__"})
-
-
-register()

@@ -1,1 +1,1 @@
-"""The parts of `flitgym-regret`: one run with its forks, the summary of its rows, the tables and the figure."""
+"""The parts of `flitgym regret`: one run with its forks, the summary of its rows, the tables and the figure."""

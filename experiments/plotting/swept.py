@@ -115,7 +115,7 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
     near = near or difflib.get_close_matches(word, [column.rpartition(".")[2] for column in columns], n=1, cutoff=0.7)
     hint = f"did you mean '{near[0]}'? " if near else ""
     raise ConfigError(
-        f"{what}: unknown column '{word}'; {hint}flitgym-plot <folder> --help lists the {len(columns)} columns"
+        f"{what}: unknown column '{word}'; {hint}flitgym plot <folder> --help lists the {len(columns)} columns"
     )
 
 

@@ -1,1 +1,1 @@
-"""The parts of `flitgym-record`: a run whose decisions are recorded."""
+"""The parts of `flitgym record`: a run whose decisions are recorded."""

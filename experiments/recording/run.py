@@ -35,7 +35,7 @@ def record(config: DictConfig, given: Mapping[str, Any], report: Report = no_rep
     are known, so slow packets are not missing.
 
     Args:
-        config: As `flitgym-simulate` resolves it.
+        config: As `flitgym simulate` resolves it.
         given: Keys of `record`; the other keys have their defaults.
         report: Receives the phase and the finished fraction.
         command: The command line, for the description of the dataset.
@@ -61,7 +61,7 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
     """The simulation of a configuration, with a record of the decisions.
 
     Args:
-        config: As `flitgym-simulate` resolves it.
+        config: As `flitgym simulate` resolves it.
         of_rows: Keys of `OF_ROWS`.
         capacity: Transitions in the core's ring.
 
@@ -75,7 +75,7 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
     sections = {**core_sections(config), "max_memory_gb": config.run.max_memory_gb}
     if "record" in registered("routing")[name]["params"]:
         if not config.routing.get("path", "anything"):
-            raise ConfigError("routing.path: name a policy file of flitgym-train, or use routing=dqn_priced")
+            raise ConfigError("routing.path: name a policy file of flitgym train, or use routing=dqn_priced")
         sections["routing"] = {**sections["routing"], **of_rows, "record": capacity, "record_part": 1.0}
     else:
         sections["record"] = {**of_rows, "capacity": capacity}

@@ -1,4 +1,4 @@
-"""The shortest `flitgym-simulate` command that runs a resolved configuration again."""
+"""The shortest `flitgym simulate` command that runs a resolved configuration again."""
 
 import re
 import shlex
@@ -39,7 +39,7 @@ def command(config: Section) -> str:
     words += differences("failures", known["failures"], config.get("failures", {}))
     words += differences("run", known["run"], run)
     words += differences("", {"seed": known["seed"]}, {"seed": config["seed"]})
-    return " ".join(shlex.quote(word) for word in ["flitgym-simulate", *words])
+    return " ".join(shlex.quote(word) for word in ["flitgym", "simulate", *words])
 
 
 def _is_used(group: str, config: Section) -> bool:

@@ -20,7 +20,7 @@ _HEADINGS = {"EFI": "Edge forwarding index", "dev.": "Deviation", "mean": "Mean 
 
 
 def is_table(result: Mapping[str, Any]) -> bool:
-    """Whether a result comes from `flitgym-route`."""
+    """Whether a result comes from `flitgym route`."""
     return result.get("kind") == KIND
 
 
@@ -68,7 +68,7 @@ def details(run: Run) -> dict[str, Any]:
 
 
 def _command(config: Mapping[str, Any]) -> str | None:
-    """The shortest `flitgym-route` command for a configuration; None if another version made it."""
+    """The shortest `flitgym route` command for a configuration; None if another version made it."""
     try:
         words = [f"topology={nearest('topology', config['topology'])}"]
         if config["file"] is None:
@@ -78,4 +78,4 @@ def _command(config: Mapping[str, Any]) -> str | None:
         words += differences("", known, wanted)
     except (HydraException, OmegaConfBaseException, ConfigError, KeyError):
         return None
-    return " ".join(shlex.quote(word) for word in ["flitgym-route", *words])
+    return " ".join(shlex.quote(word) for word in ["flitgym", "route", *words])

@@ -95,7 +95,7 @@ class Kind(ABC):
 
 
 class SimulationKind(Kind):
-    """A simulation: `flitgym-simulate`, figures, studies, evaluations and benchmarks."""
+    """A simulation: `flitgym simulate`, figures, studies, evaluations and benchmarks."""
 
     root = SIMULATION
 
@@ -136,7 +136,7 @@ class SimulationKind(Kind):
 
 
 class TableKind(Kind):
-    """A forwarding table: `flitgym-route`."""
+    """A forwarding table: `flitgym route`."""
 
     root = TABLE
 

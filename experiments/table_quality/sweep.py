@@ -12,7 +12,7 @@ from .figure import Numbers, draw_several
 from .one_table import KIND
 from .text import network_label, print_rows
 
-NAME = "flitgym-route"
+NAME = "flitgym route"
 _WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 

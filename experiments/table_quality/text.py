@@ -1,4 +1,4 @@
-"""The tables of `flitgym-route`, with a row per forwarding table."""
+"""The tables of `flitgym route`, with a row per forwarding table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

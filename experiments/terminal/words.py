@@ -1,4 +1,4 @@
-"""Command lines of folders, keys and a few options: `flitgym-plot results/first y=p99`."""
+"""Command lines of folders, keys and a few options: `flitgym plot results/first y=p99`."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path

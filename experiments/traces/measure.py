@@ -50,7 +50,7 @@ def loggops_parameters() -> dict[str, float]:
 
 
 def facts_of(trace: Trace, loggops: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Everything that `flitgym-trace info` prints; JSON can represent it.
+    """Everything that `flitgym trace info` prints; JSON can represent it.
 
     Args:
         trace: The trace.

@@ -1,4 +1,4 @@
-"""The trainings of a study (`flitgym-train -m`): a row per training, a table over seeds, and learning curves."""
+"""The trainings of a study (`flitgym train -m`): a row per training, a table over seeds, and learning curves."""
 
 import csv
 import io
@@ -33,7 +33,7 @@ _ALIKE = ("seed", "study", "overwrite", "track", "checkpoint_every", "threads", 
 
 
 class TrainingKind(Kind):
-    """A training: `flitgym-train -m`."""
+    """A training: `flitgym train -m`."""
 
     root = Root("train", ("topology", "router", "traffic", "workload", "agent"), lambda config, words: None)
 

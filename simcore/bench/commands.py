@@ -24,11 +24,11 @@ NINE = ["-m", *TINY, "routing=minimal,ugal_l,par", "traffic.load=0.1,0.3,0.5"]
 
 # Name, command, whether it starts in an empty folder, and the goal in seconds on two quiet cores.
 CASES: list[tuple[str, list[str], bool, float]] = [
-    ("--help", ["flitgym-simulate", "--help"], False, 0.6),
-    ("--version", ["flitgym-simulate", "--version"], False, 0.6),
-    ("one tiny run", ["flitgym-simulate", *TINY, "routing=minimal"], True, 1.0),
-    ("nine tiny runs and their picture", ["flitgym-simulate", *NINE], True, 4.0),
-    ("27 finished runs", ["flitgym-simulate", *NINE, "seed=1,2,3"], False, 2.0),
+    ("--help", ["flitgym", "simulate", "--help"], False, 0.6),
+    ("--version", ["flitgym", "simulate", "--version"], False, 0.6),
+    ("one tiny run", ["flitgym", "simulate", *TINY, "routing=minimal"], True, 1.0),
+    ("nine tiny runs and their picture", ["flitgym", "simulate", *NINE], True, 4.0),
+    ("27 finished runs", ["flitgym", "simulate", *NINE, "seed=1,2,3"], False, 2.0),
 ]
 
 

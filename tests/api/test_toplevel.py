@@ -23,7 +23,7 @@ def test_importing_flitgym_loads_no_other_package() -> None:
         sys.stdlib_module_names
     )
     own = {name for name in loaded("import flitgym") if name.startswith("flitgym")}
-    assert own == {"flitgym", "flitgym.moved"}  # the second knows the old paths of modules
+    assert own == {"flitgym"}
 
 
 def test_the_version_does_not_import_the_core() -> None:

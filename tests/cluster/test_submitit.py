@@ -52,7 +52,7 @@ def slurm(folder: Path, dies: str) -> dict[str, str]:
 
 def command(name: str, *words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", f"flitgym.experiments.{name}", *words],
+        [sys.executable, "-m", "flitgym", name, *words],
         cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 

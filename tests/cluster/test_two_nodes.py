@@ -123,7 +123,7 @@ either = pytest.mark.parametrize("cluster", ["token", "no token"], indirect=True
 
 def command(name: str, *words: str, cwd: Path, cluster: Cluster) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", f"flitgym.experiments.{name}", *words],
+        [sys.executable, "-m", "flitgym", name, *words],
         cwd=cwd, env=cluster.env, capture_output=True, text=True, check=False, timeout=900,
     )  # fmt: skip
 
@@ -131,7 +131,7 @@ def command(name: str, *words: str, cwd: Path, cluster: Cluster) -> subprocess.C
 def begun(name: str, *words: str, cwd: Path, cluster: Cluster) -> subprocess.Popen[bytes]:
     with (cwd / "said").open("wb") as said:
         return subprocess.Popen(
-            [sys.executable, "-m", f"flitgym.experiments.{name}", *words],
+            [sys.executable, "-m", "flitgym", name, *words],
             cwd=cwd, env=cluster.env, stdout=said, stderr=said,
         )  # fmt: skip
 

@@ -26,11 +26,11 @@ def saved(path: Path, weight: float = 1.0, **provenance: str) -> str:
 
 def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_path: Path) -> None:
     plain = saved(tmp_path / "plain.safetensors")
-    told = saved(tmp_path / "told.safetensors", trained_by="flitgym-train 'vary={a: \"é\\\\\"}'\n", version="0.1.0+x")
+    told = saved(tmp_path / "told.safetensors", trained_by="flitgym train 'vary={a: \"é\\\\\"}'\n", version="0.1.0+x")
     other = saved(tmp_path / "other.safetensors", 2.0, version="0.1.0+x")
     _, metadata = load_policy(told)
     assert metadata["version"] == "0.1.0+x"
-    assert metadata["trained_by"].encode().decode("unicode_escape") == "flitgym-train 'vary={a: \"é\\\\\"}'\n"
+    assert metadata["trained_by"].encode().decode("unicode_escape") == "flitgym train 'vary={a: \"é\\\\\"}'\n"
     assert without_provenance(Path(told).read_bytes()) == Path(plain).read_bytes()
     # The core reads it, and the run is the same as without provenance.
     configs = [
@@ -63,8 +63,8 @@ def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
 def test_policies_that_come_with_flitgym_say_what_trained_them(name: str) -> None:
     register_training(trainable())
     _, metadata = load_policy(shipped_policy(name))
-    command, *words = shlex.split(metadata["trained_by"])
-    assert command == "flitgym-train"
+    program, verb, *words = shlex.split(metadata["trained_by"])
+    assert (program, verb) == ("flitgym", "train")
     assert training_command(words) == metadata["trained_by"]  # without keys that do not count
     config = compose_root("train", words)  # every key and value exists
     hyperparameters, agent = trainable()[config.agent.name]
@@ -89,7 +89,7 @@ def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
     (tmp_path / "moved").mkdir()
     paths = [
         saved(tmp_path / "a.safetensors"),
-        saved(tmp_path / "moved" / "a.safetensors", trained_by="flitgym-train"),
+        saved(tmp_path / "moved" / "a.safetensors", trained_by="flitgym train"),
         saved(tmp_path / "b.safetensors", 2.0),
     ]
     search = ["agent=policy_search"]

@@ -21,8 +21,7 @@ _RUN = """
 import runpy, sys
 sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
 sys.path.insert(0, {path!r})
-sys.argv = sys.argv[1:]
-runpy.run_module("flitgym.experiments." + sys.argv[0], run_name="__main__", alter_sys=True)
+runpy.run_module("flitgym", run_name="__main__", alter_sys=True)
 """
 
 
@@ -54,7 +53,7 @@ class Checkout:
             shutil.copy(source, target)
 
     def run(self, command: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """`flitgym-<command> <arguments>` of this checkout, in its folder."""
+        """`flitgym <command> <arguments>` of this checkout, in its folder."""
         return subprocess.run(
             [sys.executable, "-c", _RUN.format(path=str(self.path)), command, *arguments],
             cwd=self.path,

@@ -19,6 +19,7 @@ from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
 from flitgym.experiments import cost, plot, regret, saturate
+from flitgym.experiments.entry import VERBS
 from flitgym.experiments.evaluation.study import as_list
 from flitgym.experiments.record import keys_of
 from flitgym.experiments.running.one_run import prepare
@@ -103,6 +104,9 @@ def test_commands_compose(block: Block, monkeypatch: pytest.MonkeyPatch) -> None
 
 def _check(words: list[str], where: str) -> None:
     program, arguments = words[0], words[1:]
+    if program == "flitgym":
+        program, arguments = arguments[0], arguments[1:]
+        assert any(program in verbs for verbs in VERBS.values()) or program.startswith("--"), where
     if program == "make":
         targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
         assert [word for word in arguments if "=" not in word and word not in targets] == [], where
@@ -112,32 +116,34 @@ def _check(words: list[str], where: str) -> None:
             assert set(named.split(",")) <= set(extras), where
     elif program == "python":
         assert arguments[0] != "-m" or importlib.util.find_spec(arguments[1]), where
-    elif program == "flitgym-reproduce":
+    elif program == "reproduce":
         own = [word for word in arguments if not word.startswith("hydra")]  # keys of launchers, which are plugins
         _check_figure(dict(word.split("=", 1) for word in own), where)
-    elif program == "flitgym-benchmark":
+    elif program == "benchmark":
         suite = next((word for word in arguments if word.startswith("suite=")), "suite=quick").removeprefix("suite=")
         assert (ROOT / "experiments/benchmarks/suites" / f"{suite}.yaml").exists(), where
-    elif program in ("flitgym-gather", "flitgym-report"):
+    elif program in ("gather", "report"):
         assert not any(word.startswith("-") for word in arguments), where
-    elif program == "flitgym-simulate" and arguments[0] in ("list", "--version", "--help"):
-        assert arguments[1:] in ([], *([group] for group in GROUPS)), where
-    elif program == "flitgym-record":
+    elif program == "list":
+        assert arguments in ([], *([group] for group in GROUPS)), where
+    elif "--help" in arguments or program.startswith("--"):
+        pass
+    elif program == "record":
         keys_of([word.removeprefix("record.") for word in arguments if word.startswith("record.")])
         compose([word for word in arguments if not word.startswith("record.")])
-    elif program == "flitgym-cost":
+    elif program == "cost":
         own, rest = cost.split(arguments)
         for policy in cost.policies(own):
             compose([*rest, f"routing={policy.routing}"])
-    elif program == "flitgym-draw":
+    elif program == "draw":
         compose([word for word in arguments if not word.startswith("out=")])
-    elif program == "flitgym-trace":
+    elif program == "trace":
         count = {"info": 1, "convert": 2}[arguments[0]]
         assert len(parse(arguments[1:], ("format", "out", "replicate", "collective"), ("json",))[0]) == count, where
-    elif program in ("flitgym-plot", "flitgym-compare"):
-        keys = plot.KEYS if program == "flitgym-plot" else ("out",)
-        assert len(parse(arguments, keys, ("help", "markdown"))[0]) == 1 + (program == "flitgym-compare"), where
-    elif program.startswith("flitgym-"):
+    elif program in ("plot", "compare"):
+        keys = plot.KEYS if program == "plot" else ("out",)
+        assert len(parse(arguments, keys, ("help", "markdown"))[0]) == 1 + (program == "compare"), where
+    elif words[0] == "flitgym":
         _compose(program, arguments, where)
     # Other words belong to the shell or to other packages.
 
@@ -154,7 +160,7 @@ def _check_figure(given: dict[str, str], where: str) -> None:
 def _compose(program: str, arguments: list[str], where: str) -> None:
     several = "-m" in arguments
     for own in (regret, saturate):  # take the keys of a run, too
-        if program == own.COMMAND:
+        if f"flitgym {program}" == own.COMMAND:
             arguments = [as_list(word, own._LISTS) for word in arguments]
     words = []
     for override in OverridesParser.create().parse_overrides([word for word in arguments if word != "-m"]):
@@ -166,17 +172,17 @@ def _compose(program: str, arguments: list[str], where: str) -> None:
         if first is None and override.is_sweep_override():
             continue  # an interval, from which a sweeper draws
         words.append(f"{override.get_key_element()}={first}" if first is not None else override.input_line)
-    if program == "flitgym-simulate":
+    if program == "simulate":
         config = compose(words)
         files = [str(value) for value in (config.routing.get("file"), config.run.load_q_table) if value]
         if any(not Path(file).exists() for file in files) or _large(words):
             return
         prepare(config)
-    elif program == "flitgym-route":
+    elif program == "route":
         compose_route(words)
-    elif program in ("flitgym-evaluate", "flitgym-regret", "flitgym-saturate"):
-        compose_root(program.removeprefix("flitgym-"), words)
-    elif program == "flitgym-train":
+    elif program in ("evaluate", "regret", "saturate"):
+        compose_root(program, words)
+    elif program == "train":
         from flitgym.agents import trainable
         from flitgym.configs.training import register_training
 

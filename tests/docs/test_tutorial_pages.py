@@ -23,7 +23,7 @@ def commands(page: Path) -> list[list[str]]:
     """The commands of a page, split into words. A backslash at the end of a line joins it with the next."""
     text = page.read_text().replace("\\\n", " ")
     lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
-    return [shlex.split(line) for line in lines if line.split()[0].startswith(("flitgym-", "cp", "python", "make"))]
+    return [shlex.split(line) for line in lines if line.split()[0].startswith(("flitgym", "cp", "python", "make"))]
 
 
 def test_own_agent_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_own_agent_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch, tmp_path:
             (source,) = checkout.path.glob(words[1])
             (checkout.path / words[2]).write_bytes(source.read_bytes())
         else:
-            name = words[0].removeprefix("flitgym-")
-            given = [word for word in words[1:] if word.split("=")[0] not in {w.split("=")[0] for w in SHORT[name]}]
+            name = words[1]
+            given = [word for word in words[2:] if word.split("=")[0] not in {w.split("=")[0] for w in SHORT[name]}]
             ran = checkout.run(name, *given, *SHORT[name])
             assert ran.returncode == 0, f"{words}\n{ran.stderr}"
             done.append(name)

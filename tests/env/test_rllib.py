@@ -258,7 +258,7 @@ def test_remote_runners_get_the_weights(cluster: None) -> None:
         algorithm.stop()
 
 
-# --- As agents of flitgym-train --------------------------------------------------------------------------------------
+# --- As agents of flitgym train --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["rllib_ppo", "rllib_dqn"])

@@ -1,4 +1,4 @@
-"""`flitgym-benchmark`: suites and versions, recorded results, and the command."""
+"""`flitgym benchmark`: suites and versions, recorded results, and the command."""
 
 import csv
 import itertools
@@ -419,7 +419,7 @@ def test_bad_values_are_refused_before_any_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises((ConfigError, CommandError, DamagedError)) as failure:
-        benchmark(Options(**{"suite": "tiny.yaml", **given}), "flitgym-benchmark")
+        benchmark(Options(**{"suite": "tiny.yaml", **given}), "flitgym benchmark")
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.glob("results/*"))

@@ -1,4 +1,4 @@
-"""`flitgym-compare`: pairs of runs, differences that exceed noise, and the printed text."""
+"""`flitgym compare`: pairs of runs, differences that exceed noise, and the printed text."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`flitgym-cost`: its counts against closed forms, the recorded numbers of the documentation, and its errors."""
+"""`flitgym cost`: its counts against closed forms, the recorded numbers of the documentation, and its errors."""
 
 import json
 from pathlib import Path

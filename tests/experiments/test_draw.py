@@ -1,4 +1,4 @@
-"""`flitgym-draw`: each link is drawn once, failed links are red, and errors name the argument."""
+"""`flitgym draw`: each link is drawn once, failed links are red, and errors name the argument."""
 
 from collections import Counter
 from pathlib import Path

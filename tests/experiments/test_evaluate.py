@@ -1,4 +1,4 @@
-"""`flitgym-evaluate`: its arguments, its statistics, the command, and its errors."""
+"""`flitgym evaluate`: its arguments, its statistics, the command, and its errors."""
 
 import csv
 import math
@@ -185,7 +185,7 @@ def test_copies_count_once() -> None:
     assert cell.ratio.low < cell.ratio.value < cell.ratio.high
     own = only(cells_of(rows, UNIFORM, "b"), "b", "latency_mean_ns")
     assert np.isnan(own.difference.low)
-    about = About("flitgym-evaluate", "a network", "b", 0.95, len(SEEDS), "3 of 8 runs repeat")
+    about = About("flitgym evaluate", "a network", "b", 0.95, len(SEEDS), "3 of 8 runs repeat")
     page = markdown(cells_of(rows, UNIFORM, "b"), about, "f.png", [])
     assert "interval of the mean over 4 seeds (Student's t). A single run has no interval. Ratios" in page
     assert "\n3 of 8 runs repeat.\n" in page
@@ -253,7 +253,7 @@ def test_styles_in_one_figure_differ() -> None:
 
 def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    about = About("flitgym-evaluate", "a network", "a", 0.95, len(SEEDS), None)
+    about = About("flitgym evaluate", "a network", "a", 0.95, len(SEEDS), None)
     text = markdown(cells_of(rows, UNIFORM), about, "f.png", [])
     assert "| 0.2 | b |" in text
     assert "**0.967 [" in text
@@ -266,7 +266,7 @@ def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
 
 def test_names_are_text_in_markdown() -> None:
     name, shown = "<img src=x onerror=alert(6)>|b", "&lt;img src=x onerror=alert(6)&gt;\\|b"
-    page = markdown([], About("flitgym-evaluate", name, "a", 0.95, 3, None), "f.png", [f"{name}: deadlock"])
+    page = markdown([], About("flitgym evaluate", name, "a", 0.95, 3, None), "f.png", [f"{name}: deadlock"])
     assert f"- {shown}: deadlock\n" in page
     assert "<" not in page
     assert markdown_table(["policy"], [[name]]) == f"| policy |\n|---:|\n| {shown} |\n"
@@ -315,7 +315,7 @@ def test_an_evaluation(command: Command, tmp_path: Path) -> None:
     again = command("evaluate", *arguments, "seeds=[1,2,3]", "reference=eager")
     assert again.returncode == 0, again.stderr
     assert "18 runs, 12 finished before" in again.stderr
-    assert "evaluation.md and its tables were those of: flitgym-evaluate" in again.stderr
+    assert "evaluation.md and its tables were those of: flitgym evaluate" in again.stderr
     assert {line["ratio"] for line in table(folder) if line["policy"] == "eager" and float(line["mean"])} == {"1.0"}
 
 
@@ -331,7 +331,7 @@ def test_workloads_alone_run_no_patterns(tmp_path: Path, monkeypatch: pytest.Mon
         with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
             config = hydra_compose("evaluate", overrides=["policies=[minimal]", "loads=[0.1]", *words])
         with pytest.raises(CommandError, match="planned"):
-            evaluate(config, Study(tmp_path, [], "flitgym-evaluate"))
+            evaluate(config, Study(tmp_path, [], "flitgym evaluate"))
     assert planned == ["pair", "uniform", "adversarial", "uniform", "pair"]
 
 
@@ -417,7 +417,7 @@ def test_a_bad_argument_is_refused_in_one_message(tmp_path: Path, argument: str,
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("evaluate", overrides=[argument])
     with pytest.raises((ConfigError, CommandError, OSError)) as failure:
-        evaluate(config, Study(tmp_path, [], "flitgym-evaluate"))
+        evaluate(config, Study(tmp_path, [], "flitgym evaluate"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

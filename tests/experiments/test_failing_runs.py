@@ -55,7 +55,7 @@ def test_a_sweep_over_failures(tmp_path: Path) -> None:
 def test_a_sweep_is_refused_before_its_first_run(command: Command) -> None:
     done = command("simulate", "-m", *SMALL, "failures.links=0.02,[0-1],[0-99]")
     assert done.returncode == 2
-    start = "flitgym-simulate: failures.links=[0-99]: failures.links: there is no link '0-99'"
+    start = "flitgym simulate: failures.links=[0-99]: failures.links: there is no link '0-99'"
     assert done.stderr.startswith(start)
     assert "Traceback" not in done.stderr
 

@@ -72,7 +72,7 @@ def marked(mark: str) -> list[str]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_in_the_middle(name: str, tmp_path: Path) -> None:
     arguments, under_way = COMMANDS[name]
-    words = [sys.executable, "-m", f"flitgym.experiments.{name.split()[0]}", *arguments]
+    words = [sys.executable, "-m", "flitgym", name.split()[0], *arguments]
     number, terminal = on_a_terminal(words, tmp_path, str(tmp_path))
     heard(terminal, under_way, SECONDS)
     os.write(terminal, b"\x03")
@@ -85,7 +85,7 @@ def test_ctrl_c_in_the_middle(name: str, tmp_path: Path) -> None:
         line for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text).replace("\r", "\n").split("\n") if line.strip()
     ]
     assert sum("interrupted" in line for line in lines) == 1
-    assert re.match(rf"(\^C)?flitgym-{name.split()[0]}: interrupted; ", lines[-1]), lines
+    assert re.match(rf"(\^C)?flitgym {name.split()[0]}: interrupted; ", lines[-1]), lines
     deadline = time.monotonic() + 5
     while (left := marked(str(tmp_path))) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -94,7 +94,7 @@ def test_ctrl_c_in_the_middle(name: str, tmp_path: Path) -> None:
 
 def test_the_same_command_resumes(tmp_path: Path) -> None:
     """A run that ended before Ctrl-C is not repeated, and the interrupted run is."""
-    words = [sys.executable, "-m", "flitgym.experiments.simulate", "-m", *SHORT, "hydra.launcher.n_jobs=2"]
+    words = [sys.executable, "-m", "flitgym", "simulate", "-m", *SHORT, "hydra.launcher.n_jobs=2"]
     for finished in (0, 1):
         number, terminal = on_a_terminal([*words, "run.measure_ns=1000,1e9"], tmp_path, str(tmp_path))
         text = heard(terminal, "1/2" if finished == 0 else "0/1", SECONDS)
@@ -107,7 +107,7 @@ def test_the_same_command_resumes(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_evaluation_writes_the_tables_of_its_finished_runs(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "flitgym.experiments.evaluate", *SHORT, *LISTS[:2], "workers=1"]
+    words = [sys.executable, "-m", "flitgym", "evaluate", *SHORT, *LISTS[:2], "workers=1"]
     number, terminal = on_a_terminal([*words, "loads=[0.3]", "run.measure_ns=500"], tmp_path, str(tmp_path))
     heard(terminal, None, SECONDS)
     assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 0

@@ -74,7 +74,7 @@ def test_a_sweep_needs_no_other_plugin_of_hydra(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.modules["hydra_plugins"] = None  # an import of it fails, as if no plugin were installed
-sys.argv = ["flitgym-simulate", *{words}]
+sys.argv = ["flitgym simulate", *{words}]
 from flitgym.experiments.entry import simulate
 simulate()
 """

@@ -1,4 +1,4 @@
-"""`flitgym-plot`: the drawn columns, the written files, and the messages about mistakes."""
+"""`flitgym plot`: the drawn columns, the written files, and the messages about mistakes."""
 
 import shutil
 from pathlib import Path
@@ -127,7 +127,7 @@ def test_mistakes_are_refused(study: Path, words: list[str], error: type[Excepti
 
 
 def test_a_folder_without_runs(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"no run below .*flitgym-simulate"):
+    with pytest.raises(CommandError, match=r"no run below .*flitgym simulate"):
         plot.command([str(tmp_path), "y=p99"])
 
 

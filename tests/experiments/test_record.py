@@ -1,4 +1,4 @@
-"""`flitgym-record`: its rows against a run by hand, the file, and its errors."""
+"""`flitgym record`: its rows against a run by hand, the file, and its errors."""
 
 import json
 import re
@@ -118,7 +118,7 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     assert command("record", *words).stdout == "data/transitions.parquet: finished before\n"
     other = command("record", *words, "record.decisions=400")
     assert other.returncode == 2
-    assert "holds another record (flitgym-record topology=dragonfly_72" in other.stderr
+    assert "holds another record (flitgym record topology=dragonfly_72" in other.stderr
     assert "record.overwrite=true" in other.stderr
     assert path.read_bytes() == bytes_before
     assert command("record", *words, "record.decisions=400", "record.overwrite=true").returncode == 0
@@ -128,7 +128,7 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
-        (["routing=par", "-m"], CommandError, "-m: flitgym-record takes only keys"),
+        (["routing=par", "-m"], CommandError, "-m: flitgym record takes only keys"),
         (["routing=par", "record.decison=5"], ConfigError, "did you mean 'decisions'"),
         (["routing=par", "record.decisions=many"], ConfigError, "record.decisions: 'many' is not a whole number"),
         (["routing=par", "record.decisions=0"], ConfigError, "record.decisions: 0 is not a number from 1"),
@@ -158,15 +158,15 @@ def test_the_keys_have_types() -> None:
 
 def test_a_file_that_is_no_dataset(tmp_path: Path, of_par: Dataset) -> None:
     path = tmp_path / "x.parquet"
-    with pytest.raises(ConfigError, match="there is no such file; flitgym-record writes one"):
+    with pytest.raises(ConfigError, match="there is no such file; flitgym record writes one"):
         Dataset.load(path)
     path.write_bytes(b"nothing")
-    with pytest.raises(ConfigError, match="not a dataset of flitgym-record, or damaged"):
+    with pytest.raises(ConfigError, match="not a dataset of flitgym record, or damaged"):
         Dataset.load(path)
     of_par.save(path)
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata(None), path)
-    with pytest.raises(ConfigError, match="it is a Parquet file, but flitgym-record did not write it"):
+    with pytest.raises(ConfigError, match="it is a Parquet file, but flitgym record did not write it"):
         Dataset.load(path)
     about = json.loads(table.schema.metadata[b"flitgym"])
     for words, said in [

@@ -1,4 +1,4 @@
-"""`flitgym-regret`: its statistics of labels, the command, and its errors."""
+"""`flitgym regret`: its statistics of labels, the command, and its errors."""
 
 import csv
 import sys
@@ -130,11 +130,11 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
 def test_a_key_and_its_list_exclude_each_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], which: str
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["flitgym-regret", *words])
+    monkeypatch.setattr(sys, "argv", ["flitgym regret", *words])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith(f"flitgym-regret: {which} ")
+    assert capsys.readouterr().err.startswith(f"flitgym regret: {which} ")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, pa
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("regret", overrides=[argument])
     with pytest.raises((ConfigError, CommandError)) as failure:
-        regret(config, Study(tmp_path, [], "flitgym-regret"))
+        regret(config, Study(tmp_path, [], "flitgym regret"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

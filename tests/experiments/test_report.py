@@ -15,7 +15,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, config_hash
 from flitgym.experiments.report import write_report
-from flitgym.experiments.report.__main__ import report
+from flitgym.experiments.report.command import report
 from flitgym.experiments.report.commands import command as command_of
 from flitgym.experiments.report.data import decomposition, film, matrices, series, slowdowns, together
 from flitgym.experiments.report.settings import what_ran
@@ -218,7 +218,7 @@ def test_the_command_of_a_run_gives_its_configuration(overrides: tuple[str, ...]
     config = compose(overrides)
     resolved: Any = OmegaConf.to_container(config, resolve=True)
     program, *words = shlex.split(command_of(resolved))
-    assert program == "flitgym-simulate"
+    assert program == "flitgym simulate"
     assert config_hash(compose(words)) == config_hash(config)
     assert len(words) <= len(overrides) + 1
 
@@ -479,7 +479,7 @@ def test_a_folder_without_runs_is_refused_with_advice(command: Command, tmp_path
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert str(folder) in done.stderr
-    assert "flitgym-simulate" in done.stderr
+    assert "flitgym simulate" in done.stderr
     assert not list(tmp_path.glob("**/report.html"))
 
 

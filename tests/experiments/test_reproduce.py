@@ -1,4 +1,4 @@
-"""Errors of `flitgym-reproduce`. The tests of figures cover its output."""
+"""Errors of `flitgym reproduce`. The tests of figures cover its output."""
 
 import tempfile
 from collections.abc import Sequence

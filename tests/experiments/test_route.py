@@ -1,4 +1,4 @@
-"""The command `flitgym-route`: its files, comparisons and errors, and the reuse of tables."""
+"""The command `flitgym route`: its files, comparisons and errors, and the reuse of tables."""
 
 import html
 import json
@@ -13,7 +13,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, explain
 from flitgym.configs.routes import compose_route, route_hash, route_id
-from flitgym.experiments.report.__main__ import report as write_page
+from flitgym.experiments.report.command import report as write_page
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.running.sweep import expand, run_all
@@ -252,7 +252,7 @@ def test_report_shows_tables(tmp_path: Path, small: Sequence[str]) -> None:
     assert re.findall(r'<section id="(\w+)">', page) == ["tables", "provenance"]  # the study has no simulation
     (again,) = re.findall(r"<code class='command'>(.*?)</code>", page)
     program, *words = shlex.split(html.unescape(again))
-    assert program == "flitgym-route"
+    assert program == "flitgym route"
     assert route_hash(compose_route(words)) == made["config_hash"]
     # The report of a study with a simulation includes tables, too.
     execute(compose(small), tmp_path / "simulation", no_report)

@@ -1,4 +1,4 @@
-"""`flitgym-saturate`: its bounds, its search against closed forms, the command, and its errors."""
+"""`flitgym saturate`: its bounds, its search against closed forms, the command, and its errors."""
 
 import csv
 import sys
@@ -45,7 +45,7 @@ def study(tmp_path: Path, *words: str, router: str = "input_queued") -> list[dic
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("saturate", overrides=["seeds=[1]", *words])
     common = [f"router={router}", *(word for word in words if word.startswith("topology."))]
-    saturate(config, Study(tmp_path, common, "flitgym-saturate"))
+    saturate(config, Study(tmp_path, common, "flitgym saturate"))
     with (tmp_path / "saturation.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
@@ -254,7 +254,7 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "results/alone/saturation.csv").read_bytes() == before
 
     # The report of runs has no place for searches.
-    report = command("report.__main__", "results/alone")
+    report = command("report", "results/alone")
     assert report.returncode == 2
     assert "no run below results/alone" in report.stderr
 
@@ -282,7 +282,7 @@ def test_summary_and_figure() -> None:
 def test_the_text_counts_different_searches() -> None:
     """Three copies are one search, whose bracket is no interval over seeds."""
     copies = [row("a", 0.333, 0.334) | {"probe_latency_ns": [900.5, 30.1]} for _ in range(3)]
-    about = About("flitgym-saturate", "net", 0.01, 0.95, "2 of 3 runs repeat")
+    about = About("flitgym saturate", "net", 0.01, 0.95, "2 of 3 runs repeat")
     lines = summarise(copies, 0.95)
     page = markdown(lines, about, "f.png", [])
     assert "0.333 [0.333, 0.334]" in page
@@ -316,12 +316,12 @@ def test_wrong_words_give_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], which: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["flitgym-saturate", *words])
+    monkeypatch.setattr(sys, "argv", ["flitgym saturate", *words])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("flitgym-saturate: ")
+    assert line.startswith("flitgym saturate: ")
     assert which in line
     assert not list(tmp_path.glob("results/*"))
 
@@ -345,7 +345,7 @@ def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, pa
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("saturate", overrides=[argument])
     with pytest.raises((ConfigError, CommandError)) as failure:
-        saturate(config, Study(tmp_path, ["router=hpdc21"], "flitgym-saturate"))
+        saturate(config, Study(tmp_path, ["router=hpdc21"], "flitgym saturate"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

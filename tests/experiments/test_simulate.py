@@ -1,4 +1,4 @@
-"""The command `flitgym-simulate`: the files that it writes, its errors, and the reuse of finished runs."""
+"""The command `flitgym simulate`: the files that it writes, its errors, and the reuse of finished runs."""
 
 import json
 import re
@@ -134,7 +134,7 @@ def test_bad_values_are_refused_for_finished_runs_too(
 def test_a_useless_launcher_is_refused(command: Command, tmp_path: Path, name: str, instead: str) -> None:
     done = command(name, "hydra/launcher=joblib")
     assert done.returncode == 2
-    assert done.stderr.startswith(f"flitgym-{name}: hydra/launcher=joblib: ")
+    assert done.stderr.startswith(f"flitgym {name}: hydra/launcher=joblib: ")
     assert instead in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not list(tmp_path.glob("results/*/*"))
@@ -244,17 +244,17 @@ def test_the_command_gather_collects_runs(command: Command, small: Sequence[str]
 @pytest.mark.parametrize("name", ["gather", "report"])
 def test_a_folder_without_runs_is_refused(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "results" / "mine").mkdir(parents=True)
-    for word, said in (("study=mine", f"write flitgym-{name} results/mine\n"), ("mime", "here: results/mine\n")):
-        done = command({"report": "report.__main__"}.get(name, name), word)
+    for word, said in (("study=mine", f"write flitgym {name} results/mine\n"), ("mime", "here: results/mine\n")):
+        done = command(name, word)
         assert done.returncode == 2
-        assert done.stderr.startswith(f"flitgym-{name}: ")
+        assert done.stderr.startswith(f"flitgym {name}: ")
         assert done.stderr.endswith(said)
 
 
 def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", "-m", *small, "routing=minimal,parr")
     assert done.returncode == 2
-    assert done.stderr.startswith("flitgym-simulate: routing=parr: routing: unknown name 'parr'; did you mean 'par'?")
+    assert done.stderr.startswith("flitgym simulate: routing=parr: routing: unknown name 'parr'; did you mean 'par'?")
     assert not results(tmp_path)
 
 
@@ -264,7 +264,7 @@ def test_a_value_of_the_wrong_type_stops_a_sweep_before_its_first_run(
     done = command("simulate", "-m", *small, "traffic.load=0.1,high", "seed=1,2")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("flitgym-simulate: traffic.load=high seed=1: traffic.load: 'high' is not a number")
+    assert line.startswith("flitgym simulate: traffic.load=high seed=1: traffic.load: 'high' is not a number")
     assert not results(tmp_path)
 
 
@@ -275,7 +275,7 @@ def test_a_run_of_a_sweep_that_cannot_start_is_named(
     done = command("simulate", "-m", *small, *words)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("flitgym-simulate: traffic.load=7: traffic.load: 7 is outside")
+    assert line.startswith("flitgym simulate: traffic.load=7: traffic.load: 7 is outside")
     assert not results(tmp_path)
 
 
@@ -341,12 +341,12 @@ def test_sweep_over_the_routings_of_a_hyperx(command: Command, tmp_path: Path) -
 @pytest.mark.parametrize("mode", [[], ["-m"]])
 def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
     quick = subprocess.run(
-        [sys.executable, "-m", "flitgym.experiments.simulate", *small], cwd=tmp_path, check=True, capture_output=True
+        [sys.executable, "-m", "flitgym", "simulate", *small], cwd=tmp_path, check=True, capture_output=True
     )
     assert quick.returncode == 0
     endless = [*small, "traffic.load=0.5", "run.measure_ns=1e9"]
     seeds = ["seed=1,2,3"] if mode else ["seed=1"]
-    program = [sys.executable, "-m", "flitgym.experiments.simulate", *mode, *endless, *seeds]
+    program = [sys.executable, "-m", "flitgym", "simulate", *mode, *endless, *seeds]
     process = subprocess.Popen(
         program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -379,7 +379,7 @@ def processes_in(folder: Path) -> list[int]:
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="looks for processes in /proc")
 def test_workers_end_when_their_command_is_killed(small: Sequence[str], tmp_path: Path) -> None:
     endless = [*small, "traffic.load=0.5", "run.measure_ns=1e9", "seed=1,2,3"]
-    program = [sys.executable, "-m", "flitgym.experiments.simulate", "-m", *endless]
+    program = [sys.executable, "-m", "flitgym", "simulate", "-m", *endless]
     process = subprocess.Popen(program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 90
     while not list(tmp_path.glob("results/default/*/")) and time.monotonic() < deadline:
@@ -403,8 +403,9 @@ class Stop:
         if name == "hydra":
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Stop())
-from flitgym.experiments.entry import simulate
-simulate()
+sys.argv = ["flitgym", "simulate"]
+from flitgym.experiments.entry import main
+main()
 """
 
 

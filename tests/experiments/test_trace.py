@@ -1,4 +1,4 @@
-"""`flitgym-trace`, and runs of `workload=trace` on the command line."""
+"""`flitgym trace`, and runs of `workload=trace` on the command line."""
 
 import json
 from pathlib import Path
@@ -169,7 +169,7 @@ def test_convert_in_both_directions(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["inf", "x"], "did you mean 'info'"),
-        (["info"], "0 paths; write flitgym-trace info FILE"),
+        (["info"], "0 paths; write flitgym trace info FILE"),
         (["info", "a", "b"], "2 paths"),
         (["info", "nowhere"], "nowhere"),
         (["info", str(GOAL / "tree.goal"), "out=x.gif"], "ends with .png, .svg, .pdf"),

@@ -45,7 +45,7 @@ SMALL_WORLD = World(
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "flitgym.experiments.train", *words]
+    return [sys.executable, "-m", "flitgym", "train", *words]
 
 
 def train(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -124,11 +124,11 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     assert metadata["topology"] == "dragonfly"
     # The command repeats the training, without keys that do not affect what is learned.
     learned = sorted((*SMALL[:-3], *OWN["dqn"], "rounds=4", SMALL[-1]), key=lambda word: word.partition("=")[0])
-    assert metadata["trained_by"] == shlex.join(["flitgym-train", *learned])
+    assert metadata["trained_by"] == shlex.join(["flitgym", "train", *learned])
     assert (metadata["training_hash"], metadata["version"]) == (result["training_hash"], __version__)
     assert [weight.shape[0] for weight, _ in layers] == [32, 32, 1]
     # The policy runs in the core, with the command that the summary names.
-    simulate = [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "routing=policy",
+    simulate = [sys.executable, "-m", "flitgym", "simulate", "topology=dragonfly_72", "routing=policy",
                 f"routing.path={run / 'policy.safetensors'}", "run.warmup_ns=1000", "run.measure_ns=2000"]  # fmt: skip
     used = subprocess.run(simulate, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert used.returncode == 0, used.stderr
@@ -204,7 +204,7 @@ def test_wrong_argument_on_the_command_line(tmp_path: Path):
     for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a single run")):
         done = train(tmp_path, *SMALL, "rounds=2", *words)
         assert done.returncode == 2
-        assert done.stderr.startswith(f"flitgym-train: {said}"), done.stderr
+        assert done.stderr.startswith(f"flitgym train: {said}"), done.stderr
         assert len(done.stderr.splitlines()) == 1
     assert not list(tmp_path.glob("results/training/*"))
 

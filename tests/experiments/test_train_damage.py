@@ -297,11 +297,11 @@ def _small_files() -> None:
 
 def test_a_full_disk_is_reported_in_one_line_and_the_training_resumes(tmp_path: Path) -> None:
     words = [*SMALL, *OWN["dqn"], "rounds=4", "checkpoint_every=2"]
-    command = [sys.executable, "-m", "flitgym.experiments.train", *words]
+    command = [sys.executable, "-m", "flitgym", "train", *words]
     full = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=_small_files, check=False)
     assert full.returncode == 1
     assert "Traceback" not in full.stderr
-    assert "flitgym-train: File too large" in full.stderr
+    assert "flitgym train: File too large" in full.stderr
     assert "checkpoint.pt" in full.stderr
     (run,) = (tmp_path / "results" / "training").iterdir()
     assert not list(run.glob("*.pt"))

@@ -1,4 +1,4 @@
-"""`flitgym-train -m`: a folder per configuration, finished trainings kept, others resumed, a table and curves."""
+"""`flitgym train -m`: a folder per configuration, finished trainings kept, others resumed, a table and curves."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ COMPARED = ["evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1
 
 
 def sweep(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "flitgym.experiments.train", "-m", *SMALL, *OWN["dqn"], *words]
+    command = [sys.executable, "-m", "flitgym", "train", "-m", *SMALL, *OWN["dqn"], *words]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=500)
 
 

@@ -246,7 +246,7 @@ def test_a_run_that_takes_too_long(command: Command, tmp_path: Path) -> None:
 def test_ctrl_c(tmp_path: Path) -> None:
     endless = [*SMALL, "workload=jobs", "workload.jobs=[{motif: ur, ranks: 64, iterations: 1000000}]"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "flitgym.experiments.simulate", *endless],
+        [sys.executable, "-m", "flitgym", "simulate", *endless],
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -81,6 +81,5 @@ class Environment:
         return self.checked([str(self.bin / "python"), "-c", code], **variables).strip()
 
     def flitgym(self, command: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        """`flitgym-<command> <arguments>`."""
-        code = f"import sys; from flitgym.experiments import entry; sys.argv[0] = 'x'; entry.{command}()"
-        return self.run(str(self.bin / "python"), "-c", code, *arguments, **variables)
+        """`flitgym <command> <arguments>`."""
+        return self.run(str(self.bin / "python"), "-m", "flitgym", command, *arguments, **variables)

@@ -170,7 +170,7 @@ def test_presets_of_plugins(tmp_path: Path) -> None:
     mine = written(tmp_path / "preset_plugin", configs__topology__mine_yaml=preset)
     word = "topology=mime"
     said = simulate(word, FLITGYM_PLUGINS=f"none:{mine}").stderr
-    assert said.startswith("flitgym-simulate: topology: unknown name 'mime'; did you mean 'mine'?")
+    assert said.startswith("flitgym simulate: topology: unknown name 'mime'; did you mean 'mine'?")
     for option in ("topology/dragonfly_72", "routing/par"):  # a preset, and a registered component of the core
         other = written(tmp_path / "other_plugin", **{f"configs/{option}.yaml": preset})
         done = simulate("--help", FLITGYM_PLUGINS=f"none:{other}")

@@ -250,7 +250,7 @@ def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
 
 def test_the_command_refuses_a_configuration_that_is_too_large(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "flitgym.experiments.simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-5"],
+        [sys.executable, "-m", "flitgym", "simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-5"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 2

@@ -24,7 +24,7 @@ from .networks import Layers
 
 @dataclass
 class Config:
-    """Hyperparameters; times in ns. Each is a key `agent.<name>` of `flitgym-train`."""
+    """Hyperparameters; times in ns. Each is a key `agent.<name>` of `flitgym train`."""
 
     name: str = "linear"
     # observation and reward
@@ -63,7 +63,7 @@ class Config:
 
 
 class Agent:
-    """The interface that `flitgym-train` needs."""
+    """The interface that `flitgym train` needs."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds = config, rounds

@@ -78,5 +78,5 @@ function compare() {
       html("tbody", {},
         ...keys.map(key => line(key, runs.map(run => text(run.keys[key])))),
         ...names("results").map(key => line(key, runs.map((run, i) => text(run.results[key]) + (i ? change(run.results[key], runs[0].results[key]) : ""))))))),
-    html("p", {class: "hint"}, "Percentages are relative to the first of these runs. A single run has no interval; flitgym-compare lists the differences that exceed noise."));
+    html("p", {class: "hint"}, "Percentages are relative to the first of these runs. A single run has no interval; flitgym compare lists the differences that exceed noise."));
 }

@@ -43,7 +43,7 @@ const Register<TrafficSpec> entry({
     .params =
         {
             seed_of("the two halves and their pairs", "bisection_seed"),
-            integer("pattern", 0, 0, i64{1} << 31, "", "number of the pattern, as flitgym-route counts them"),
+            integer("pattern", 0, 0, i64{1} << 31, "", "number of the pattern, as flitgym route counts them"),
             flag("both_ways", false, "each receiver sends back to its sender"),
         },
     .setup = setup,

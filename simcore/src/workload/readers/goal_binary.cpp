@@ -30,7 +30,7 @@ constexpr u32 kLargestTag = std::numeric_limits<i32>::max(), kAny = 0xffffffff;
 // Records of the schedules of LogGOPSim2 are longer.
 constexpr const char* kOtherVersion =
     "; if the file is whole, it has another version of the format, such as LogGOPSim2's: make it from its text again, "
-    "with LogGOPSim's txt2bin or flitgym-trace convert";
+    "with LogGOPSim's txt2bin or flitgym trace convert";
 constexpr u8 kSendType = 1, kReceiveType = 2, kCalcType = 3;
 // Places of the fields in a record.
 enum Field : u64 {

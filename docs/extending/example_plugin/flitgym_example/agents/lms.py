@@ -34,7 +34,7 @@ class Config:
 
 
 class Agent:
-    """The interface that `flitgym-train` needs."""
+    """The interface that `flitgym train` needs."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.round = config, rounds, 0

@@ -1,4 +1,4 @@
-"""`flitgym-report <folder>`: shows all runs below a folder, and the figures in it, on one HTML page."""
+"""`flitgym report <folder>`: shows all runs below a folder, and the figures in it, on one HTML page."""
 
 import argparse
 import sys
@@ -19,7 +19,7 @@ def report(directory: Path, output: Path | None) -> Path:
         CoreError: some runs are damaged. The page shows the others.
         OSError: the page cannot be written.
     """
-    require_folder("flitgym-report", directory)
+    require_folder("flitgym report", directory)
     found, damaged = results_below(directory)
     results = []
     for run in found:
@@ -30,14 +30,14 @@ def report(directory: Path, output: Path | None) -> Path:
             results.append(run)
         except DamagedError as error:
             damaged.append(error)
-    say_damaged("flitgym-report", damaged)
+    say_damaged("flitgym report", damaged)
     if not results:
         raise CommandError(
-            f"no run below {directory}; make one with `flitgym-simulate study=<name> workload=pair`, then give "
-            "`flitgym-report results/<name>`"
+            f"no run below {directory}; make one with `flitgym simulate study=<name> workload=pair`, then give "
+            "`flitgym report results/<name>`"
         )
     name = directory.resolve().name
-    command = f"flitgym-report {directory}"
+    command = f"flitgym report {directory}"
     page = write_report(directory, name, results, figures_in(directory), output=output, command=command)
     print(page)
     if damaged:
@@ -48,13 +48,9 @@ def report(directory: Path, output: Path | None) -> Path:
 def main() -> None:
     """Entry point of the command."""
     parser = argparse.ArgumentParser(
-        prog="flitgym-report", description="Make one HTML page of every run below a folder and of the figures in it."
+        prog="flitgym report", description="Make one HTML page of every run below a folder and of the figures in it."
     )
     parser.add_argument("directory", type=Path, help="a folder that holds runs, e.g. results/<study>")
     parser.add_argument("--output", type=Path, help=f"default: <directory>/{REPORT_FILE}")
     arguments = parser.parse_args()
-    sys.exit(run_command("flitgym-report", lambda: report(arguments.directory, arguments.output)))
-
-
-if __name__ == "__main__":
-    main()
+    sys.exit(run_command("flitgym report", lambda: report(arguments.directory, arguments.output)))

@@ -1,0 +1,5 @@
+"""`python -m flitgym` is the command `flitgym`."""
+
+from flitgym.experiments.entry import main
+
+main()
