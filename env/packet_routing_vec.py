@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from typing import Any, Unpack
 
 import gymnasium
@@ -18,6 +20,8 @@ from .packet_options import PacketKeywords, PacketOptions, check_options
 from .packet_routing import process_of
 
 _Arrays = NDArray[Any]
+_INFO = ("action_mask", "router", "time_ns", "invalid_actions")
+_COPY = operator.methodcaller("copy")
 
 
 class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
@@ -76,15 +80,8 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self.single_action_space = gymnasium.spaces.Discrete(self._process.slots)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        process = self._process
-        self._info = {
-            "action_mask": process.mask,
-            "router": process.router,
-            "time_ns": process.time_ns,
-            "invalid_actions": process.invalid_actions,
-        }
-        self._marks = [f"_{name}" for name in self._info]
         self._all, self._never = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
+        self._template = dict.fromkeys([f"_{name}" for name in _INFO], self._all)
 
     @property
     def simulations(self) -> list[Simulation]:
@@ -139,13 +136,14 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             numbers = ", ".join(map(str, np.flatnonzero(begins)))
             raise CoreError(f"step(): episodes {numbers} are over; call reset(options={{'reset_mask': ...}}) first")
         ended, renewed = self.decide(actions, begins)
-        final = self._final(ended) if same and ended else {}
+        infos = self._infos()
+        final = self._final(ended, infos) if same and ended else {}
         if renewed:
             process.begin(process.terminated | process.truncated if same else begins)
-        infos = self._infos()
+            infos = self._infos()
         infos.update(final)
         arrays = process.observation, process.reward, process.terminated, process.truncated
-        observation, reward, terminated, truncated = [array.copy() for array in arrays] if self._copy else arrays
+        observation, reward, terminated, truncated = self._out(arrays)
         return observation, reward, terminated, truncated, infos
 
     def decide(self, actions: ArrayLike, begins: NDArray[np.bool_]) -> tuple[int, int]:
@@ -155,24 +153,22 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             raise ConfigError(
                 f"actions: {chosen.dtype} of shape {chosen.shape}; give whole numbers of shape ({self.num_envs},)"
             )
-        return self._process.step(chosen.astype(np.int64, copy=False), begins)
+        return self._process.step(np.ascontiguousarray(chosen, np.int64), begins)
 
     def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The present decisions as text, one per network."""
         return tuple(map(self._process.describe, range(self.num_envs))) if self.render_mode == "ansi" else None
 
-    def _final(self, ended: int) -> dict[str, Any]:
-        """The last observations and infos of the episodes that have ended."""
-        process = self._process
+    def _final(self, ended: int, infos: dict[str, Any]) -> dict[str, Any]:
+        """The last observations of the episodes that have ended, and their infos among the present ones."""
+        process, info, which = self._process, infos.copy(), self._all
         observations = np.fromiter(process.observation.copy(), object, self.num_envs)
-        info = {name: values.copy() for name, values in self._info.items()}
-        which = self._all
-        if ended < self.num_envs:
+        if ended < self.num_envs or not self._copy:
             which = process.terminated | process.truncated
             observations[~which] = None
-            for values in info.values():
-                values[~which] = 0
-        info.update(dict.fromkeys(self._marks, which))
+            for name in _INFO:
+                info[name], info[f"_{name}"] = infos[name].copy(), which
+                info[name][~which] = 0
         return {"final_obs": observations, "_final_obs": which, "final_info": info, "_final_info": which}
 
     def _reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
@@ -186,7 +182,10 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         return mask
 
     def _infos(self) -> dict[str, Any]:
-        infos: dict[str, Any] = dict.fromkeys(self._marks, self._all)
-        for name, array in self._info.items():
-            infos[name] = array.copy() if self._copy else array
+        process, infos = self._process, self._template.copy()
+        shown = process.mask, process.router, process.time_ns, process.invalid_actions
+        infos.update(zip(_INFO, self._out(shown), strict=True))
         return infos
+
+    def _out(self, arrays: tuple[_Arrays, ...]) -> Iterable[_Arrays]:
+        return map(_COPY, arrays) if self._copy else arrays

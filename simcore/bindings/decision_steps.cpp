@@ -70,11 +70,17 @@ class DecisionSteps {
   using Flags = py::array_t<bool, py::array::c_style>;
 
   // Refuses actions that step() cannot take. `begins`: networks without a decision in this step.
-  void check(const Actions& actions, const Flags& begins) const {
+  void check(const py::array& actions, const py::array& begins) const {
     refuse_busy();
+    // A conversion by pybind11 would take longer than the step of a network.
+    if (!Actions::check_(actions) || !Flags::check_(begins) || actions.size() != begins.size() ||
+        begins.size() != static_cast<py::ssize_t>(places_.size()))
+      throw ConfigError("DecisionSteps: an int64 and a bool per network are needed");
+    const i64* const slots_of = static_cast<const i64*>(actions.data());
+    const bool* const begin = static_cast<const bool*>(begins.data());
     for (u32 k = 0; k < places_.size(); k++) {
-      if (begins.data()[k]) continue;
-      const i64 action = actions.data()[k];
+      if (begin[k]) continue;
+      const i64 action = slots_of[k];
       if (at_[k] < 0) throw CoreError("step() without a decision; call reset() first");
       if (action < 0 || action >= static_cast<i64>(slots_))
         throw ConfigError("action: " + std::to_string(action) + " is not a slot; slots are 0 .. " +
@@ -91,7 +97,7 @@ class DecisionSteps {
   // Decides in every network except those that begin an episode. Actions are checked first, so a refused step changes
   // no network. Returns the number of episodes that have ended, and of those networks, or of networks that begin an
   // episode, the number that cannot go on with their next decision.
-  std::pair<u32, u32> step(const Actions& actions, const Flags& begins) {
+  std::pair<u32, u32> step(const py::array& actions, const py::array& begins) {
     check(actions, begins);
     std::deque<Exclusive> held;
     for (const Place& place : places_)
@@ -101,9 +107,9 @@ class DecisionSteps {
     u32 ended = 0, renewed = 0;
     for (u32 k = 0; k < places_.size(); k++) {
       collected_[k] = false;
-      const bool begin = begins.data()[k];
+      const bool begin = static_cast<const bool*>(begins.data())[k];
       if (begin) reward_[k] = 0, terminated_[k] = truncated_[k] = false;
-      else decide(k, actions.data()[k]);
+      else decide(k, static_cast<const i64*>(actions.data())[k]);
       const bool over = terminated_[k] || truncated_[k];
       ended += over;
       renewed += (begin || over) && renew_[k];
@@ -199,9 +205,6 @@ void bind_decision_steps(py::module_& m) {
       .def("place", [](Steps s, u32 k, const py::object& batch, const py::array_t<i64>& actions,
                        double end) { s->place(k, batch, actions, end); })
       .def("show", [](Steps s, u32 k) { s->show(k); })
-      .def("check", [](Steps s, const DecisionSteps::Actions& actions,
-                       const DecisionSteps::Flags& begins) { s->check(actions, begins); })
-      .def("step", [](Steps s, const DecisionSteps::Actions& actions, const DecisionSteps::Flags& begins) {
-        return s->step(actions, begins);
-      });
+      .def("check", [](Steps s, const py::array& actions, const py::array& begins) { s->check(actions, begins); })
+      .def("step", [](Steps s, const py::array& actions, const py::array& begins) { return s->step(actions, begins); });
 }

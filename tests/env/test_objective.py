@@ -173,7 +173,7 @@ def test_a_packet_that_is_cut_off_is_charged_until_its_next_decision() -> None:
     cut = 0
     for seed in range(20):
         _, info = env.reset(seed=seed)
-        packet = env._network._followed
+        packet = env._process.followed[0]
         while True:
             began = info["time_ns"]
             detour = int(np.flatnonzero(info["action_mask"])[-1])
