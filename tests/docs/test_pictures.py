@@ -21,7 +21,7 @@ def _shown(page: Path) -> list[Path]:
 
 def test_every_topology_has_a_picture() -> None:
     pictures = {*topologies.FOLDER.iterdir()}
-    assert {path for path in _shown(DOCS / "networks.md")} == pictures
+    assert set(_shown(DOCS / "networks.md")) == pictures
     names = {topologies.arguments(path)[0].removeprefix("topology=").split("_")[0] for path in pictures}
     assert {name.split("_")[0] for name in registered("topology")} <= names
 
