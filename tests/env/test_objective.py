@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.env import PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv
+from flitgym.env import PacketRoutingEnv, RouterParallelEnv
 from gymnasium.wrappers import TimeLimit
 
 LOADED = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
@@ -117,18 +117,6 @@ def test_an_episode_that_is_cut_anywhere_pays() -> None:
             over = terminated or truncated
         assert total == pytest.approx(-env.unwrapped.simulation.accrued_delay_us())
         assert total < -1
-
-
-def test_vector_networks_are_charged_as_single_ones() -> None:
-    vector = PacketRoutingVecEnv(2, overrides=LOADED, control="all")
-    vector.reset(seed=5)
-    total = np.zeros(2)
-    for _ in range(300):
-        _, reward, _, _, _ = vector.step(np.zeros(2, int))
-        total += reward
-    owed = [simulation.accrued_delay_us() for simulation in vector.simulations]
-    # A step is charged up to the present cycle of its network.
-    assert total == pytest.approx([-x for x in owed])
 
 
 @pytest.mark.parametrize("reward", ["team", "local"])
