@@ -40,6 +40,7 @@ class Sb3PacketRouting(VecEnv):
         super().__init__(num_envs, self.networks.single_observation_space, self.networks.single_action_space)
         self._actions, self._never = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.bool_)
         self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, np.int64)
+        self._nothing = [None] * num_envs
 
     def reset(self) -> NDArray[np.float32]:
         """Begin an episode in every network, with the seeds of `seed()`."""
@@ -57,24 +58,29 @@ class Sb3PacketRouting(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Decide in every network."""
-        process, count = self.networks._process, self.num_envs
+        process = self.networks._process
         ended, renewed = self.networks.decide(self._actions, self._never)
-        reward, done = process.reward.astype(np.float32), process.terminated | process.truncated
         self._return += process.reward
         self._length += 1
-        ends: list[dict[str, Any]] = [{}] * count
+        reward, done = process.reward.astype(np.float32), process.terminated | process.truncated
+        last: Any = self._nothing
+        ends = zip(done.tolist(), process.truncated.tolist(), self._return.tolist(), self._length.tolist(), strict=True)
         if ended:
-            columns = (process.observation.copy(), (done & ~process.terminated).tolist(), self._return.tolist())
-            ends = [
-                {"terminal_observation": row, "TimeLimit.truncated": cut, "episode": {"r": paid, "l": length, "t": 0.0}}
-                for row, cut, paid, length in zip(*columns, self._length.tolist(), strict=True)
-            ]
-            if ended < count:
-                ends = [end if over else {} for end, over in zip(ends, done.tolist(), strict=True)]
+            last = process.observation.copy()
             self._return[done] = self._length[done] = 0
             if renewed:
                 process.begin(done)
-        infos = [{"action_mask": mask, **end} for mask, end in zip(process.mask.copy(), ends, strict=True)]
+        infos: list[dict[str, Any]] = [
+            {
+                "action_mask": mask,
+                "terminal_observation": row,
+                "TimeLimit.truncated": cut,
+                "episode": {"r": paid, "l": length, "t": 0.0},
+            }
+            if over
+            else {"action_mask": mask}
+            for mask, row, (over, cut, paid, length) in zip(process.mask.copy(), last, ends, strict=True)
+        ]
         return process.observation.copy(), reward, done, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
