@@ -16,19 +16,17 @@ VERBS = {
         "evaluate": "routings and policies over patterns, loads, jobs and seeds",
         "benchmark": "scores on suites of versioned tasks",
         "record": "decisions of a routing as a dataset for offline learning",
-        "regret": "the loss of decisions against the best candidate in hindsight",
     },
     "show": {
         "plot": "any column of a study against any other",
         "compare": "the differences of two studies that exceed noise",
         "draw": "a picture of a network",
         "report": "one HTML page of all runs in a folder",
-        "gather": "one table of all runs in a folder",
-        "cost": "the cost of routings in the hardware of a router",
+        "export": "the table of all runs in a folder, as Parquet or CSV",
     },
     "repeat": {
         "reproduce": "published figures and studies",
-        "list": "routings, topologies, patterns and all other choices",
+        "list": "routings, topologies, patterns and all other choices; the hardware cost of routings",
     },
 }
 

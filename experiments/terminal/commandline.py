@@ -4,7 +4,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ...configs import explain
 from ...configs.composition import WRONG
 from ...configs.errors import explain_file, refuse_valueless_groups
 from ...configs.help import help_text
+from ...configs.policies import with_files
 from ...configs.quantities import in_numbers
 from ...configs.renamed import with_new_keys
 from ...simcore import ConfigError, CoreError
@@ -87,14 +88,17 @@ def past_hydra() -> Iterator[None]:
         raise _PastHydraError(error) from None
 
 
-def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
+def by_hydra(
+    app: Callable[[], object], name: str, root: str, lists: str = "", examples: Mapping[str, str] | None = None
+) -> None:
     """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
 
     Args:
         app: A function decorated with `hydra.main`.
         name: The name of the command.
         root: The name of its primary configuration.
-        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for what the command runs.
+        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for its work.
+        examples: Words of the command, and a description of each, for `--help`.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
@@ -102,13 +106,13 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
         Exception: an error of the work.
     """
     if {"-h", "--help"} & set(sys.argv[1:]):
-        print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")]))
+        print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")], examples or {}))
         return
     # Hydra accepts this flag before or after all overrides, and users type it anywhere.
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
         raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
-    words = in_numbers(with_new_keys(root, (word for word in sys.argv[1:] if word not in flags)))
+    words = in_numbers(with_files(with_new_keys(root, (word for word in sys.argv[1:] if word not in flags))))
     sys.argv[1:] = [*flags, *words]
     try:
         app()
