@@ -3,7 +3,7 @@
 Hydra's text takes seconds, since Hydra copies its whole store to list the options of each group.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import fill
 
 from omegaconf import DictConfig, OmegaConf
@@ -21,14 +21,13 @@ _KEYS = {"networks": "topology", "routings": "routing", "patterns": "traffic", "
 _WIDTH = 118  # columns
 
 
-def help_text(command: str, root: str, words: Sequence[str], examples: Mapping[str, str]) -> str:
+def help_text(command: str, root: str, words: Sequence[str]) -> str:
     """The text for a command that Hydra configures.
 
     Args:
         command: The name of the command.
         root: The name of its primary configuration.
         words: Overrides, applied to the configuration in the text.
-        examples: Words of the command, and a description of each.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
@@ -38,7 +37,7 @@ def help_text(command: str, root: str, words: Sequence[str], examples: Mapping[s
     lists = {_KEYS.get(key, key): group for key, group in _LISTS.items() if _is_list(config, key)}
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     lines = [f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]", ""]
-    lines += [*examples_of(command, examples), "", "Choose an option of each group (`flitgym list <group>` has them):"]
+    lines += ["Choose an option of each group (`flitgym list <group>` has them):"]
     lines += [_options(group, group) for group in groups]
     if lists:
         lines += ["", "Lists, with commas between the entries:"]
@@ -51,11 +50,6 @@ def help_text(command: str, root: str, words: Sequence[str], examples: Mapping[s
         f"`{command} --hydra-help` lists the flags of Hydra: -m for a sweep, --cfg job for the composed configuration.",
     ]
     return "\n".join(lines)
-
-
-def examples_of(command: str, examples: Mapping[str, str]) -> list[str]:
-    """The examples of a command as lines: a comment, and the words to type."""
-    return [line for words, text in examples.items() for line in (f"  # {text}", f"  {command} {words}".rstrip())]
 
 
 def _is_list(config: DictConfig, key: str) -> bool:

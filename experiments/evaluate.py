@@ -25,13 +25,6 @@ LISTS = {
     "workload": "workloads",
     "seed": "seeds",
 }
-EXAMPLES = {
-    "routing=par,ugal_l traffic=uniform,adversarial": "two routings under two patterns",
-    "routing=minimal,results/mine/policy.safetensors traffic=uniform traffic.load=0.1,0.3": "a trained policy",
-    "routing=par,minimal workload=pair workload.scale=0.01 seed=1,2,3": "jobs instead of traffic",
-    "'routing=[par,{name: eager, routing: par, params: {threshold: 0.5}}]'": "one routing with two settings",
-    "measure=regret routing=par,ugal_l traffic=uniform traffic.load=0.3 run=auto": "decisions in hindsight",
-}
 _MEASURES: dict[str, type[Measure]] = {"performance": Performance, "regret": Regret}
 
 
@@ -55,4 +48,4 @@ def measure_of(config: DictConfig) -> Measure:
 def main() -> None:
     """Entry point of the command."""
     sys.argv[1:] = [as_list(word, LISTS) for word in sys.argv[1:]]
-    sys.exit(run_command(COMMAND, lambda: by_hydra(app, COMMAND, "evaluate", "an evaluation", EXAMPLES)))
+    sys.exit(run_command(COMMAND, lambda: by_hydra(app, COMMAND, "evaluate", "an evaluation")))

@@ -17,17 +17,6 @@ _USAGE = f"""\
 usage: {NAME} <folder> [out=<file.csv>|<file.parquet>]
 
 Write a row per finished run below a folder: its numbers, and its configuration as traffic.load, routing.name and so on.
-
-  # rows.parquet of a study, for example while its sweep still runs
-  {NAME} results/first
-  # for a spreadsheet
-  {NAME} results/first out=first.csv
-  # a single run
-  {NAME} results/first/<run> out=run.csv
-  # all studies in one table
-  {NAME} results out=all.parquet
-  # an evaluation with its labels
-  {NAME} results/evaluation out=evaluation_rows.csv
 """
 
 

@@ -20,13 +20,6 @@ from .terminal.commandline import by_hydra, run_command
 COMMAND = "flitgym saturate"
 # Keys of a single run, and the lists that replace them here.
 LISTS = {"topology": "networks", "routing": "routings", "traffic": "patterns", "seed": "seeds"}
-EXAMPLES = {
-    "topology=dragonfly_72 routing=par traffic=adversarial seed=1": "one search",
-    "topology=hyperx_64 routing=dim_war,omni_war,ugal traffic=uniform,urb_y": "three routings under two patterns",
-    "topology=dragonfly_72,torus_512 routing=minimal traffic=uniform": "two networks",
-    "routing=par,results/mine/policy.safetensors precision=0.05": "a trained policy, with a coarser search",
-    "routing=par failures.links=3": "a network with failed links",
-}
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="saturate", version_base="1.3")
@@ -51,6 +44,6 @@ def main() -> None:
 
     def command() -> None:
         _refuse(sys.argv[1:])
-        by_hydra(app, COMMAND, "saturate", "this study", EXAMPLES)
+        by_hydra(app, COMMAND, "saturate", "this study")
 
     sys.exit(run_command(COMMAND, command))

@@ -4,7 +4,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -88,9 +88,7 @@ def past_hydra() -> Iterator[None]:
         raise _PastHydraError(error) from None
 
 
-def by_hydra(
-    app: Callable[[], object], name: str, root: str, lists: str = "", examples: Mapping[str, str] | None = None
-) -> None:
+def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
     """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
 
     Args:
@@ -98,7 +96,6 @@ def by_hydra(
         name: The name of the command.
         root: The name of its primary configuration.
         lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for its work.
-        examples: Words of the command, and a description of each, for `--help`.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
@@ -106,7 +103,7 @@ def by_hydra(
         Exception: an error of the work.
     """
     if {"-h", "--help"} & set(sys.argv[1:]):
-        print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")], examples or {}))
+        print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")]))
         return
     # Hydra accepts this flag before or after all overrides, and users type it anywhere.
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))

@@ -284,7 +284,10 @@ def test_cells_and_figure() -> None:
     (alike,) = loads(copies)
     assert (alike.seeds, alike.mean) == (2, (0.4, 0.4, 0.41))  # two searches are copies, and the third has this bracket
     cells = cells_of(rows, [1, 2], "a", 0.95)
-    assert [line["mean"] for line in tidy(cells) if line["metric"] == "saturation_accepted"] == [pytest.approx(0.41), None]
+    assert [line["mean"] for line in tidy(cells) if line["metric"] == "saturation_accepted"] == [
+        pytest.approx(0.41),
+        None,
+    ]
     figure = draw(cells, Saturation().panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["a", "b", "95 % interval, 1 to 2 seeds", "analytic bound"]
