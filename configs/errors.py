@@ -18,7 +18,6 @@ from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
 from .quantities import units_of
-from .renamed import RENAMED
 from .rewording import of_composition, of_override, of_type
 from .source import offered
 from .source import options_of as options_in
@@ -181,18 +180,11 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     text = unknown(section or "configuration", str(error.key), valid, "key")
     if section == "workload" and not valid:
         text = text.replace("there are no keys", "no workload is chosen; write workload=...")
-    renamed = _renamed(f"{section}.{error.key}" if section else str(error.key))
-    return f"{text}; {renamed}" if renamed else text + _elsewhere(section, str(error.key))
+    return text + _elsewhere(section, str(error.key))
 
 
 def _has(section: Any, key: Any) -> bool:
     return isinstance(section, DictConfig) and key in section
-
-
-def _renamed(key: str) -> str | None:
-    """The new name of a key; presets must use it."""
-    new = next((names[key] for names in RENAMED.values() if key in names), None)
-    return new and f"{key} is now {new}"
 
 
 def _elsewhere(section: str, key: str) -> str:
@@ -215,10 +207,7 @@ def _no_list(error: HydraException) -> str:
 def _in_worlds(text: str) -> str | None:
     # Hydra's first line does not name the section of the key, or the agents that the preset is for.
     found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
-    if found is None:
-        return None
-    renamed = _renamed(f"agent.{found[2]}")
-    return f"worlds={found[1]}: {renamed}" if renamed else of_other_agent(found[1], found[2])
+    return of_other_agent(found[1], found[2]) if found else None
 
 
 def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:

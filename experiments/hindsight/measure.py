@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import config_hash, unknown
-from ...configs.renamed import RENAMED
 from ...simcore import ConfigError, MarginalCost, __version__
 from ...simcore.plugins import versions
 from ..results.cautions import late_events
@@ -22,7 +21,6 @@ from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
 CANDIDATES = ("own", "pair")
-_OLD = {new: old for old, new in RENAMED["regret"].items()}
 _CHUNK = 64  # decisions between two reports of progress
 _WARMUP_CHUNK = 20_000  # cycles between two reports of progress
 _WARMUP_PART = 0.2  # of the progress bar
@@ -63,11 +61,7 @@ class Sampling:
 
 def identity(config: DictConfig | dict[str, Any], sampling: Sampling) -> str:
     """A hash that is equal for equal runs, 12 hexadecimal digits."""
-    # The hash uses the key names of earlier versions, so that finished runs remain valid.
-    values = {_OLD.get(key, key): value for key, value in asdict(sampling).items()}
-    if values["candidates"] == "own":  # the rule of earlier versions
-        del values["candidates"]
-    text = json.dumps([config_hash(config), values], sort_keys=True)
+    text = json.dumps([config_hash(config), asdict(sampling)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

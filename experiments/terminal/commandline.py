@@ -17,7 +17,6 @@ from ...configs.composition import WRONG
 from ...configs.errors import explain_file, refuse_valueless_groups
 from ...configs.help import help_text
 from ...configs.quantities import in_numbers
-from ...configs.renamed import with_new_keys
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
 
@@ -108,7 +107,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
         raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
-    words = in_numbers(with_new_keys(root, (word for word in sys.argv[1:] if word not in flags)))
+    words = in_numbers(word for word in sys.argv[1:] if word not in flags)
     sys.argv[1:] = [*flags, *words]
     try:
         app()
