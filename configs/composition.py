@@ -23,7 +23,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..simcore import ConfigError
 from .added import refuse_added
-from .errors import explain_file, options_of, refuse_valueless_groups
+from .errors import explain, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import shipped_policy
 from .quantities import in_number, in_numbers
@@ -92,7 +92,7 @@ def _composed(name: str, overrides: Sequence[str], hydra: bool) -> DictConfig:
         raise
     except Exception as error:
         # The parsers of YAML, text and interpolations raise errors of many types.
-        raise ConfigError(explain_file(error, overrides)) from error
+        raise ConfigError(explain(error)) from error
 
 
 @dataclass(frozen=True)

@@ -113,12 +113,14 @@ class Sweep:
 _current: list[Sweep] = []
 
 
-class _EngineLauncher(HydraLauncher):
+class EngineLauncher(HydraLauncher):
     """Passes the lists of overrides to the engine.
 
     Args:
         settings: Keys of the section `hydra.launcher`. The engine reads them from the configuration of the sweep.
     """
+
+    __module__ = PACKAGE
 
     def __init__(self, **settings: Any) -> None:
         del settings
@@ -131,30 +133,6 @@ class _EngineLauncher(HydraLauncher):
         """Hydra, or a sweeper, calls this for the runs of a batch."""
         with past_hydra():
             return _current[0].run(self._config, job_overrides)
-
-
-class LocalLauncher(_EngineLauncher):
-    """`hydra/launcher=local`, `joblib`, `basic`."""
-
-    __module__ = PACKAGE
-
-
-class RayLauncher(_EngineLauncher):
-    """`hydra/launcher=ray`."""
-
-    __module__ = PACKAGE
-
-
-class SubmititLocalLauncher(_EngineLauncher):
-    """`hydra/launcher=submitit_local`."""
-
-    __module__ = PACKAGE
-
-
-class SubmititSlurmLauncher(_EngineLauncher):
-    """`hydra/launcher=submitit_slurm`."""
-
-    __module__ = PACKAGE
 
 
 class GridSweeper(HydraSweeper):
@@ -203,5 +181,5 @@ def register(sweep: Sweep) -> None:
     except ModuleNotFoundError:
         sys.modules[package] = ModuleType(package)
     sys.modules[PACKAGE] = sys.modules[__name__]
-    for plugin in (GridSweeper, LocalLauncher, RayLauncher, SubmititLocalLauncher, SubmititSlurmLauncher):
+    for plugin in (GridSweeper, EngineLauncher):
         Plugins.instance().register(plugin)

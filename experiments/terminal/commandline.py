@@ -14,7 +14,7 @@ from yaml import YAMLError
 
 from ...configs import explain
 from ...configs.composition import WRONG
-from ...configs.errors import explain_file, refuse_valueless_groups
+from ...configs.errors import refuse_valueless_groups
 from ...configs.help import help_text
 from ...configs.quantities import in_numbers
 from ...simcore import ConfigError, CoreError
@@ -117,7 +117,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
         raise
     except Exception as error:
         # Hydra and its parsers raise errors of many types for a configuration that cannot be read.
-        raise ConfigError(explain_file(error, sys.argv[1:])) from error
+        raise ConfigError(explain(error)) from error
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:
