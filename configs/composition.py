@@ -25,7 +25,7 @@ from ..simcore import ConfigError
 from .added import refuse_added
 from .errors import explain, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
-from .policies import shipped_policy
+from .policies import shipped_policy, with_files
 from .quantities import in_number, in_numbers
 from .schema import GROUPS
 from .warmup import warmup_ns
@@ -69,7 +69,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         ConfigError: a preset cannot be read.
         hydra.errors.HydraException: see `compose`.
     """
-    overrides = in_numbers(overrides)
+    overrides = in_numbers(with_files(overrides))
     refuse_valueless_groups(overrides)
     outer = GlobalHydra.instance()
     if outer.is_initialized() and any(source.path == str(CONFIG_DIR) for source in outer.config_loader().get_sources()):
@@ -157,7 +157,7 @@ class Composer:
             ConfigError, hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: as `compose`.
         """
         values = values or {}
-        words = in_numbers(words)
+        words = in_numbers(with_files(words))
         values = {key: in_number(key, value) for key, value in values.items()}
         try:
             return self._assembled(words, values)

@@ -1,6 +1,6 @@
 """Paths of policies: the policies that come with flitgym by name, others by path."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,23 @@ def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
         near = [str(other) for other in path.parent.glob(f"*{POLICY_SUFFIX}")]
         raise ConfigError(unknown(key, word, near, "file") if near else f"{key}: {word}: no such file")
     return "policy", {"routing.path": str(path.resolve())}
+
+
+def with_files(words: Iterable[str]) -> list[str]:
+    """Overrides in which `routing=<file>.safetensors` is the routing `policy` with this file.
+
+    Raises:
+        ConfigError: the file does not exist.
+    """
+    found: list[str] = []
+    for word in words:
+        key, _, value = word.partition("=")
+        if key == "routing" and value.endswith(POLICY_SUFFIX) and "," not in value:
+            option, settings = routing_of(key, value)
+            found += [f"routing={option}", *(f"{name}={path}" for name, path in settings.items())]
+        else:
+            found.append(word)
+    return found
 
 
 def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:

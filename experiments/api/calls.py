@@ -72,7 +72,7 @@ def simulate(
             raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")
         where = folder if directory is not None else run.directory
         report = stack.enter_context(LateBar(progress))
-        stack.enter_context(_explained())
+        stack.enter_context(explained())
         if kept is None:
             fields = execute(run.config, where, report)
             tables = {name: read_columns(fields, where, name) for name in _TABLES}
@@ -141,11 +141,11 @@ def sweep(
     axes = {key: axes[key] for key in sorted(axes, key=lambda key: key not in GROUPS)}
     swept = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
     words = [overrides] if isinstance(overrides, str) else list(overrides)
-    with _explained():
+    with explained():
         where, words = launcher_of([*words, *([f"hydra/launcher={launcher}"] if launcher else [])])
     runs = _planned(words, {**axes, **({} if study is None else {"study": [study]})}, root)
     pictures = {run.directory.parent: plot_formats(run.plain) for run in runs}
-    with nullcontext() if progress else quiet(), _explained():
+    with nullcontext() if progress else quiet(), explained():
         run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where, check=True)
         for folder, formats in pictures.items():
             conclude(folder, formats, "flitgym.sweep")
@@ -175,7 +175,7 @@ def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
 
 def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path) -> list[PlannedRun]:
     """The runs of a sweep with the folders that the command would use below a folder of results."""
-    with _explained():
+    with explained():
         for word in words:
             if not isinstance(word, str):
                 raise ConfigError(f"{word!r} is not an override; write text such as 'traffic.load=0.3'")
@@ -191,7 +191,7 @@ def _composers(presets: tuple[tuple[Path, int], ...]) -> Composers:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Reword errors of the configuration as the commands do."""
     try:
         yield

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hydra.errors import HydraException
+from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
@@ -16,6 +17,7 @@ from ...configs import explain
 from ...configs.composition import WRONG
 from ...configs.errors import refuse_valueless_groups
 from ...configs.help import help_text
+from ...configs.policies import with_files
 from ...configs.quantities import in_numbers
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
@@ -86,6 +88,19 @@ def past_hydra() -> Iterator[None]:
         raise _PastHydraError(error) from None
 
 
+def call(app: Callable[..., object], *config: DictConfig) -> None:
+    """Call a Hydra application. The errors of its work are those that it raised within `past_hydra`.
+
+    Args:
+        app: A function decorated with `hydra.main`.
+        config: Its configuration; without one, Hydra composes it from the command line.
+    """
+    try:
+        app(*config)
+    except _PastHydraError as past:
+        raise past.error from None
+
+
 def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
     """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
 
@@ -93,7 +108,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
         app: A function decorated with `hydra.main`.
         name: The name of the command.
         root: The name of its primary configuration.
-        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for what the command runs.
+        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for its work.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
@@ -107,12 +122,10 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
         raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
-    words = in_numbers(word for word in sys.argv[1:] if word not in flags)
+    words = in_numbers(with_files(word for word in sys.argv[1:] if word not in flags))
     sys.argv[1:] = [*flags, *words]
     try:
-        app()
-    except _PastHydraError as past:
-        raise past.error from None
+        call(app)
     except (OSError, *WRONG):
         raise
     except Exception as error:

@@ -128,7 +128,7 @@ def test_warnings_of_a_result_become_python_warnings(small: Sequence[str]) -> No
         (["traffic.lod=0.3"], {}, "traffic: unknown key 'lod'; did you mean 'load'"),
         ([], {"traffic.load": 2}, r"traffic\.load: 2 is outside 0 \.\. 1"),
         ([], {"routing": "dim_war"}, "routing.dim_war: does not run on topology 'dragonfly'"),
-        ([], {"traffic.load": "much"}, "traffic.load: 'much' is not a number"),
+        ([], {"traffic.load": "much"}, "traffic.load: Value 'much'"),
         ([], {"traffic.load": np.eye(3)}, "traffic.load: a matrix belongs to traffic.file"),
         ([3], {}, "3 is not an override"),
     ],

@@ -10,9 +10,8 @@ from flitgym.simcore import ConfigError
 COMMANDS = {
     "simulate": [*SMALL],
     "train": ["rounds=1", "track.to=none", "evaluation.every=0"],
-    "evaluate": ["policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "seeds=[1]"],
-    "regret": ["policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "decisions=10"],
-    "saturate": ["policies=[minimal]", "patterns=[uniform]", "seeds=[1]"],
+    "evaluate": ["routing=minimal", "patterns=[uniform]", "loads=[0.1]", "seeds=[1]"],
+    "saturate": ["routing=minimal", "patterns=[uniform]", "seeds=[1]"],
     "route": ["topology=dragonfly_72", "patterns=0"],
 }
 

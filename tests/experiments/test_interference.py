@@ -254,7 +254,7 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     mine.parent.mkdir()
     mine.write_bytes(shipped.read_bytes())
     slow = {"name": "slow tables", "routing": "q_adaptive", "params": {"alpha": 0.05}}
-    options = reproduce.Options(study="interference", policies=[str(mine), slow], results=str(tmp_path))
+    options = reproduce.Options(study="interference", routing=[str(mine), slow], results=str(tmp_path))
     ran: list[PlannedRun] = []
 
     def run(runs: Sequence[PlannedRun], *_: Any, **__: Any) -> list[PlannedRun]:
@@ -286,6 +286,6 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
 )
 def test_a_policy_that_does_not_fit_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=words):
-        reproduce.reproduce(reproduce.Options(study="interference", policies=[policy], results=str(tmp_path)))
-    with pytest.raises(CommandError, match=r"takes no further policies.*first_look.*job_policies.*interference"):
-        reproduce.reproduce(reproduce.Options(figure="hpdc21_convergence", policies=["par"], results=str(tmp_path)))
+        reproduce.reproduce(reproduce.Options(study="interference", routing=[policy], results=str(tmp_path)))
+    with pytest.raises(CommandError, match=r"takes no further routings.*first_look.*job_policies.*interference"):
+        reproduce.reproduce(reproduce.Options(figure="hpdc21_convergence", routing=["par"], results=str(tmp_path)))
