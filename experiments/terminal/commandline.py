@@ -89,7 +89,7 @@ def past_hydra() -> Iterator[None]:
 
 
 def call(app: Callable[..., object], *config: DictConfig) -> None:
-    """Call a Hydra application. The errors of its work are those that it raised within `past_hydra`.
+    """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
 
     Args:
         app: A function decorated with `hydra.main`.
@@ -99,10 +99,15 @@ def call(app: Callable[..., object], *config: DictConfig) -> None:
         app(*config)
     except _PastHydraError as past:
         raise past.error from None
+    except (OSError, *WRONG):
+        raise
+    except Exception as error:
+        # Hydra and its parsers raise errors of many types for a configuration that cannot be read.
+        raise ConfigError(explain(error)) from error
 
 
 def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
-    """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
+    """Call the Hydra application of a command.
 
     Args:
         app: A function decorated with `hydra.main`.
@@ -124,13 +129,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
         raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
     words = in_numbers(with_files(word for word in sys.argv[1:] if word not in flags))
     sys.argv[1:] = [*flags, *words]
-    try:
-        call(app)
-    except (OSError, *WRONG):
-        raise
-    except Exception as error:
-        # Hydra and its parsers raise errors of many types for a configuration that cannot be read.
-        raise ConfigError(explain(error)) from error
+    call(app)
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:

@@ -130,7 +130,7 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     [
         (["routing=par", "-m"], CommandError, "-m: flitgym record takes only keys"),
         (["routing=par", "record.decison=5"], ConfigError, "did you mean 'decisions'"),
-        (["routing=par", "record.decisions=many"], ConfigError, "record.decisions: Value 'many'"),
+        (["routing=par", "record.decisions=many"], ConfigError, "record.decisions: 'many' is not a whole number"),
         (["routing=par", "record.decisions=0"], ConfigError, "record.decisions: 0 is not a number from 1"),
         (["routing=par", "record.overwrite=yes"], ConfigError, "record.overwrite: 'yes' is not true or false"),
         (["routing=par", "record.toll="], ConfigError, "record.toll: a value is missing"),
