@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -14,13 +13,11 @@ from omegaconf import OmegaConf
 from ..simcore import ConfigError, registered
 from ..simcore._policy_file import without_provenance
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
-from .plot import plot_formats
 
 # Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
 # Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
-_MOST_THREADS, _MOST_PARTITIONS = 1024, 1024  # the core's limits
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 # Keys of files. The files of a routing are a policy, a forwarding table and its traffic matrix.
 _FILES = {"topology": ("file",), "routing": ("path", "file", "demand"), "traffic": ("file",)}
@@ -69,29 +66,6 @@ def draws_failures(failures: Mapping[str, Any]) -> bool:
     words = events.split(",") if isinstance(events, str) else events
     numbers = any(isinstance(failures.get(key), int | float) for key in ("links", "routers", "terminals"))
     return numbers or any(re.match(r"\s*\d*\.\d*@", str(word)) for word in words)
-
-
-def check_resources(config: Mapping[Any, Any]) -> None:
-    """Refuse invalid resources and formats. Commands also call this for finished runs.
-
-    Args:
-        config: As Hydra composes it, or resolved.
-
-    Raises:
-        ConfigError: names the key, its value and the valid values.
-    """
-    plot_formats(config)
-    threads, parts, most = (config["run"][key] for key in ("threads", "partitions", "max_memory_gb"))
-    if not 0 <= threads <= _MOST_THREADS:
-        raise ConfigError(f"run.threads: {threads} is invalid; use 1 to {_MOST_THREADS}, or 0 for one thread per core")
-    if not 0 <= parts <= _MOST_PARTITIONS:
-        raise ConfigError(
-            f"run.partitions: {parts} is invalid; use 1 to {_MOST_PARTITIONS}, or 0 to let the core choose the number"
-        )
-    if not 0 <= most < math.inf:
-        raise ConfigError(
-            f"run.max_memory_gb: {most:g} is invalid; use a number >= 0; 0 means the machine's free memory"
-        )
 
 
 def config_hash(config: Mapping[Any, Any]) -> str:

@@ -21,12 +21,11 @@ from hydra.plugins.sweeper import Sweeper as HydraSweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import check_resources
 from ...configs.composition import WRONG, Composer
 from ...configs.launchers import PACKAGE
 from ..terminal.commandline import CommandError, of_run, past_hydra
 from .launcher import launcher_of_app
-from .plan import SIMULATIONS, Kind, PlannedRun
+from .plan import Kind, PlannedRun
 from .sweep import Done, RunFailedError, run_all
 
 
@@ -100,8 +99,6 @@ class Sweep:
             own = tuple(word for word in words if word not in common)
             try:
                 plain = self._composer.resolved(words)
-                if self.kind is SIMULATIONS:
-                    check_resources(plain)
                 where = OmegaConf.create({**plain, "hydra": hydra})
                 folder = Path(str(where.hydra.sweep.dir)) / str(where.hydra.sweep.subdir)
             except WRONG as error:
