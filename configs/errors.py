@@ -105,7 +105,7 @@ def _without_component(found: re.Match[str]) -> str:
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
-    """Refuse overrides such as `topology=null` and `topology=3`, for which Hydra does not name the group.
+    """Refuse `topology=null` and `topology=3`, for which Hydra does not name the group, and `topology.name=`.
 
     Args:
         words: Overrides as they were typed.
@@ -117,6 +117,10 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
         key, _, value = word.partition("=")
         if re.fullmatch(r"null|true|false|[-\d.]+", value) and (options := options_of(key)):
             raise ConfigError(unknown(key, value, options, "option"))
+        # The name determines the keys of a section, and is part of folders' names.
+        group = key.removesuffix(".name")
+        if group != key and options_of(group):
+            raise ConfigError(f"{word}: the option of a group sets its name; write {group}={value}")
 
 
 def options_of(group: str) -> list[str]:

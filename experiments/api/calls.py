@@ -170,7 +170,8 @@ def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
     Raises:
         ConfigError: an override is not valid.
     """
-    return core_sections(_planned(overrides, {key: [value] for key, value in values.items()}, Path())[0].plain)
+    run = _planned(overrides, {key: [value] for key, value in values.items()}, Path())[0]
+    return core_sections(run.config)  # a copy, since calls share the sections in `plain`
 
 
 def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path) -> list[PlannedRun]:

@@ -261,7 +261,7 @@ def test_a_value_of_the_wrong_type_stops_a_sweep_before_its_first_run(
     done = command("simulate", "-m", *small, "traffic.load=0.1,high", "seed=1,2")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("flitgym simulate: traffic.load=high seed=1: traffic.load: 'high' is not a number")
+    assert line.startswith("flitgym simulate: traffic.load=high seed=1: traffic.load: Value 'high'")
     assert not results(tmp_path)
 
 
