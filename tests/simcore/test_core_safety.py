@@ -466,7 +466,13 @@ def test_an_invalid_utf8_header_is_shown_as_bytes(tmp_path) -> None:
 
 # ---- Threads inside one run ----
 
-LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uniform", "load": 0.3}, "seed": 1}
+LARGE = {
+    "topology": "dragonfly",
+    "router": "input_queued",
+    "routing": "minimal",
+    "traffic": {"name": "uniform", "load": 0.3},
+    "seed": 1,
+}
 
 
 def test_threads_give_the_same_state_also_in_a_forked_process() -> None:
