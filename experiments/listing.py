@@ -28,7 +28,7 @@ GROUPS = {
     "engine": "the algorithm of a forwarding table, for flitgym route",
     "seed": "the random choices that have a seed of their own; by default they follow from `seed`",
 }
-# Keys, random choice and use, as in the section "Seeds" of docs/simulate.md.
+# Keys, random choice and use.
 _SEEDS = (
     ("topology.graph_seed", "the graph of random_regular", "topology=random_regular"),
     (
