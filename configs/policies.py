@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError
-from ..simcore._policy_file import read
+from ..simcore._policy_file import load_policy
 from .errors import unknown
 
 POLICY_SUFFIX = ".safetensors"
@@ -83,12 +83,11 @@ def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
         topology: The name of the network's topology.
 
     Raises:
-        ConfigError: the file is no policy file.
-        OSError: it cannot be read.
+        ConfigError: the file cannot be read, or is no policy file.
     """
     if routing["name"] != "policy" or not routing.get("path"):
         return None
-    trained_on = read(routing["path"])[1].get("topology", "any")
+    trained_on = load_policy(routing["path"])[1]["topology"]
     if trained_on in ("any", topology):
         return None
     name = Path(routing["path"]).name

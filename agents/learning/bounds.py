@@ -45,8 +45,7 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
     Raises:
         ConfigError: a value is out of bounds, not a number, or not one of the choices.
     """
-    names = [field.name for field in fields(config)]
-    for key in names:
+    for key in (field.name for field in fields(config)):
         if key in _CORE and key not in bounds:
             _check_as_core(key, getattr(config, key), _CORE[key])
     for key, (low, high) in bounds.items():

@@ -100,7 +100,7 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[s
         columns: Empty for those of the first row.
     """
     with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns or list(rows[0]))
+        writer = csv.DictWriter(file, columns or list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.agents.policy.file import load_policy, save_batch_policy, save_policy
+from flitgym.agents.policy.file import load_policy, save_batch_policy
 from flitgym.env import Feature, PacketBatch, blocks, play
 from flitgym.simcore import ConfigError, Simulation
 from numpy.typing import NDArray
@@ -58,9 +58,7 @@ def test_the_core_plays_the_policy_of_a_batch(tmp_path: Path, network: str, name
     _, metadata = load_policy(file)
     assert metadata["topology"] == "dragonfly"
     assert metadata["slots_by"] == "estimate"
-    # Rectified linear units keep the format that earlier versions read.
-    kind = {"ReLU": ("flitgym-policy-1", None), "Tanh": ("flitgym-policy-2", "tanh")}[name]
-    assert (metadata["format"], metadata.get("activation")) == kind
+    assert metadata["activation"] == name.lower()
 
 
 def test_the_core_plays_the_policy_of_an_environment(tmp_path: Path) -> None:
@@ -133,10 +131,3 @@ def test_models_that_the_core_cannot_play_are_refused(tmp_path: Path, given: Any
     with pytest.raises(ConfigError, match=words):
         save_batch_policy(tmp_path / "no.safetensors", **{"batch": batch, "model": net, **given(net)})
     assert not list(tmp_path.iterdir())
-
-
-def test_unknown_activations_are_refused(tmp_path: Path) -> None:
-    layers = [(np.zeros((1, 3), np.float32), np.zeros(1, np.float32))]
-    kind = {"network": "slots", "slots": 2, "observation": "progress", "topology": "any"}
-    with pytest.raises(ConfigError, match="did you mean 'tanh'"):
-        save_policy(tmp_path / "p.safetensors", layers, **kind, activation="tahn")

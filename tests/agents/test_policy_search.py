@@ -118,14 +118,13 @@ def test_without_prices_a_base_plays_as_it_is(mixture: Mixture) -> None:
     [
         ({"base": "dqnn"}, "agent.base: unknown policy 'dqnn'; did you mean 'dqn'"),
         ({"base": "mine/policy.safetensors"}, "agent.base: there is no file mine/policy.safetensors"),
-        ({"base": "dqn"}, "agent.base: dqn has observation=relative.relative_lost, but agent.observation="),
         (
-            {**BASE, "relation": "five_hop"},
-            "agent.base: dqn has relation=widest, but agent.relation=five_hop",
+            {"base": "dqn"},
+            "agent.base: dqn has observation=relative.relative_lost; this search needs relative.rel",
         ),
-        ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate, but agent.slots_by=random"),
-        ({"base": "dqn_source"}, "agent.base: dqn_source has decisions=source; a search needs router"),
-        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6, but agent.slots=5"),
+        ({**BASE, "relation": "five_hop"}, "agent.base: dqn has relation=widest; this search needs five_hop"),
+        ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate; this search needs random"),
+        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6; this search needs 5"),
     ],
 )
 def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, Any], message: str) -> None:
@@ -133,21 +132,13 @@ def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, 
         Agent(Config(**_SMALL, **given), mixture, rounds=1, seed=1)
 
 
-@pytest.mark.parametrize(
-    ("shapes", "message"),
-    [
-        ([(1, 12)], r"a layer of shape \(1, 12\) follows 16 units"),
-        ([(3, 16)], "has 3 outputs"),
-    ],
-)
-def test_a_base_of_other_shapes_is_refused(
-    mixture: Mixture, tmp_path: Path, shapes: list[tuple[int, int]], message: str
-) -> None:
+@pytest.mark.parametrize("shape", [(1, 12), (3, 16)])
+def test_a_base_of_other_shapes_is_refused(mixture: Mixture, tmp_path: Path, shape: tuple[int, int]) -> None:
     path = tmp_path / "other.safetensors"
-    layers = [(np.ones(shape, np.float32), np.ones(shape[0], np.float32)) for shape in shapes]
+    layers = [(np.ones(shape, np.float32), np.ones(shape[0], np.float32))]
     kind = {"network": "slots", "slots": 6, "slots_by": "estimate", "observation": BASE["observation"]}
     save_policy(path, layers, **kind, topology="any")
-    with pytest.raises(ConfigError, match=f"agent.base: .*{message}"):
+    with pytest.raises(ConfigError, match="does not map the 16 features to the score of a slot"):
         Agent(Config(**_SMALL, **BASE | {"base": str(path)}), mixture, rounds=1, seed=1)
 
 
