@@ -63,19 +63,25 @@ def call_command(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]
     from flitgym.experiments import entry
 
     out, errors = io.StringIO(), io.StringIO()
-    with chdir(folder), _as_before(), patch.object(sys, "argv", ["flitgym", *words]):
-        for name in ("HYDRA_FULL_ERROR", "PYTEST_CURRENT_TEST"):  # a sweep keeps its workers while all variables stay
+    with (
+        chdir(folder),
+        _as_before(),
+        patch.object(sys, "argv", ["flitgym", *words]),
+        Path(os.devnull).open() as nothing,
+        patch.object(sys, "stdin", nothing),
+        redirect_stdout(out),
+        redirect_stderr(errors),
+    ):
+        for name in ("HYDRA_FULL_ERROR", "PYTEST_CURRENT_TEST"):  # a sweep keeps its workers while no variable changes
             os.environ.pop(name, None)
-        with redirect_stdout(out), redirect_stderr(errors), Path(os.devnull).open() as nothing:
-            with patch.object(sys, "stdin", nothing):
-                try:
-                    entry.main()
-                    status = 0
-                except SystemExit as end:
-                    status = end.code if isinstance(end.code, int) else int(end.code is not None)
-                except Exception:
-                    traceback.print_exc()
-                    status = 1
+        try:
+            entry.main()
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except Exception:
+            traceback.print_exc()
+            status = 1
     return subprocess.CompletedProcess(words, status, out.getvalue(), errors.getvalue())
 
 
@@ -87,7 +93,8 @@ def _as_before() -> Iterator[None]:
 
     root = logging.getLogger()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    with patch.dict(os.environ), patch.object(root, "handlers", list(root.handlers)), patch.object(root, "level", root.level):
+    logs = patch.multiple(root, handlers=list(root.handlers), level=root.level)
+    with patch.dict(os.environ), logs:
         try:
             yield
         finally:

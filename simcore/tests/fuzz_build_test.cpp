@@ -9,9 +9,9 @@
 #include "workload/program_totals.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace scenes;
+namespace fuzz_build_test {
 
-namespace {
+using namespace scenes;
 
 // A configuration as text with one parameter per line: "topology.widths [4, 4]". The sections of the router and of the
 // workload have no name.
@@ -93,8 +93,6 @@ void build_and_run(const std::string& text) {
   sim.check_conservation();
 }
 
-}  // namespace
-
 TEST(fuzz_configuration) {
   std::vector<std::string> corpus = {
       text_of(config(small_network(), hpdc21(), {"q_adaptive", {{"alpha", 0.2}}}, {"adversarial", {{"load", 0.4}}})),
@@ -167,3 +165,5 @@ TEST(fuzz_goal) {
   });
   CHECK(ran > 6);
 }
+
+}  // namespace fuzz_build_test

@@ -6,7 +6,7 @@ import pytest
 from flitgym.agents.policy.file import load_policy
 from flitgym.configs import compose, core_sections
 from flitgym.configs.policies import shipped_policy
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 
 def measured(routing: str, *overrides: str, warmup_ns: float, seed: int = 21) -> dict[str, Any]:
@@ -118,12 +118,6 @@ def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_
     own, q_adaptive, dqn = (communication_ns(name, *small) for name in ("search_jobs", "q_adaptive", "dqn"))
     assert own < q_adaptive
     assert own < 0.85 * dqn
-
-
-def test_a_network_without_its_relation_is_named():
-    sections = core_sections(compose(["routing=search_jobs", "topology=hyperx_64"]))
-    with pytest.raises(ConfigError, match=r"search_jobs\.safetensors, which says relation=five_hop, does not run"):
-        Simulation(sections)
 
 
 def test_search_jobs_takes_detours_under_adversarial_traffic():

@@ -6,9 +6,7 @@ from typing import Any
 import flitgym
 import numpy as np
 import pytest
-from flitgym.experiments.benchmarks.measures import check_windows, measures, recoveries
-from flitgym.experiments.benchmarks.suite import load_suite
-from flitgym.experiments.results.cautions import outages
+from flitgym.experiments.benchmarks.measures import measures, recoveries
 from flitgym.simcore import ConfigError, Simulation
 
 NETWORK = ("topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic.load=0.2")
@@ -92,23 +90,3 @@ def test_changes_that_make_no_sense_are_refused(words: Sequence[str], parts: Seq
         flitgym.simulate(*NETWORK, *words)
     for part in parts:
         assert part in str(failure.value)
-
-
-def test_the_time_of_a_repeated_failure_is_its_first() -> None:
-    assert outages(["0.05@50000-100000/100000*4", "0-1@20"]) == {"0.05@50000-100000/100000*4": 50000, "0-1@20": 20}
-
-
-def test_a_task_of_changes_needs_a_time_series() -> None:
-    run = {"series_interval_ns": 0, "warmup_ns": 100, "measure_ns": 100}
-    with pytest.raises(ConfigError, match="kind changing needs a time series"):
-        check_windows("changing", {"run": run})
-    check_windows("changing", {"run": run | {"series_interval_ns": 10}})
-
-
-def test_the_suite_keeps_its_rules() -> None:
-    suite = load_suite("changing")
-    assert {task.name.split("/")[1] for task in suite.tasks} == {"phases", "steps", "moving", "bursts", "flapping"}
-    for place in suite.places:
-        policies = {policy.routing for policy in place.baselines}
-        assert "q_adaptive" in policies
-        assert policies & {"ugal", "ugal_l"}

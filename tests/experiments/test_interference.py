@@ -13,12 +13,11 @@ from flitgym.experiments import reproduce
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
 from flitgym.experiments.plotting.jobs import MIXED, TARGETS, backgrounds, targets
-from flitgym.experiments.results.rows import ROWS_FILE, read_rows, row, write_rows
+from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.studies.interference import mixed_jobs, plot
 from flitgym.experiments.studies.interference.runs import comm_time, mixed, over_time, pair, slowdown
-from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row
 from omegaconf import OmegaConf
@@ -120,22 +119,6 @@ def test_every_figure_is_drawn_from_rows(name: str) -> None:
     assert all(ax.has_data() for ax in figure.axes)
 
 
-def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Only two figures, because saving takes much longer than drawing.
-    few = {name: plot.FIGURES[name] for name in ("fig09_cosmoflow_halo3d_throughput", "fig12_mixed_congestion_index")}
-    monkeypatch.setattr(plot, "FIGURES", few)
-    write_rows(tmp_path / "rows" / ROWS_FILE, quick())
-    paths = reproduce.draw("interference", read_rows(tmp_path / "rows" / ROWS_FILE), tmp_path, folder=reproduce.STUDIES)
-    names = [f"{name}.{suffix}" for name in few for suffix in ("png", "svg")]
-    assert [path.name for path in paths] == [*names, "differences.md"]
-    assert all(path.stat().st_size > 500 for path in paths)
-    text = paths[-1].read_text()
-    assert "Q-adaptive is not the fastest in 0 of 18 cases." in text
-    assert "| 1.100 (" in text  # PAR, the same on every placement: no interval
-    assert "nan" not in text
-    assert "The background ends before its target in 0 runs" not in text
-
-
 def test_every_expected_number_is_measured_and_has_a_source() -> None:
     expected: Any = OmegaConf.load(reproduce.STUDIES / "interference" / "expected.yaml")
     numbers = plot.measured(quick())
@@ -145,12 +128,6 @@ def test_every_expected_number_is_measured_and_has_a_source() -> None:
     assert numbers["best_reduction"] == pytest.approx(1 - 1 / 1.3)
     assert numbers["worst_against_best_rival"] == pytest.approx(1 / 1.1)
     assert numbers["part_of_cases_best"] == 1
-
-
-def test_a_missing_pair_stops_the_figures() -> None:
-    gone = pair(quick(), "lqcd", "dl", "par")[1]
-    with pytest.raises(ValueError, match="no row for target lqcd, background dl and routing par, placement 12"):
-        plot.FIGURES["fig04_pair_communication_times"]([r for r in quick() if r is not gone])
 
 
 def test_congestion_index() -> None:
@@ -220,12 +197,6 @@ def test_row_of_a_run(tmp_path: Path) -> None:
     assert np.sum(flat["groups.global_bytes"]) > 0
 
 
-def test_a_wrong_ending_is_refused() -> None:
-    config = compose(["topology=dragonfly_72", "workload=pair", "workload.ends_with=targte"])
-    with pytest.raises(ValueError, match=r"workload\.ends_with.*did you mean 'target'"):
-        prepare(config)
-
-
 def test_an_unfinished_run_does_not_stop_the_others(tmp_path: Path) -> None:
     small = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=ur"]
     axis = [{"workload.max_ns": 1000}, {"workload.target_params": {"iterations": 2}}]
@@ -278,14 +249,3 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     # Only the study's own routings are compared with the paper.
     assert plot.measured(rows) == plot.measured([row for row in rows if row["policy"] in MS])
     assert "| mine |" in plot.summary(rows)
-
-
-@pytest.mark.parametrize(
-    ("policy", "words"),
-    [("dim_war", "hyperx"), ("parr", "did you mean 'par'"), ("nowhere.safetensors", "no such file")],
-)
-def test_a_policy_that_does_not_fit_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=words):
-        reproduce.reproduce(reproduce.Options(study="interference", policies=[policy], results=str(tmp_path)))
-    with pytest.raises(CommandError, match=r"takes no further policies.*first_look.*job_policies.*interference"):
-        reproduce.reproduce(reproduce.Options(figure="hpdc21_convergence", policies=["par"], results=str(tmp_path)))

@@ -84,12 +84,6 @@ def test_a_name_alone_does_not_join_trainings() -> None:
     }
 
 
-def test_a_repeated_training_is_refused() -> None:
-    again = [{**one, "policy": "search_jobs_seed7"} for one in rows() if one["policy"] == "search_jobs"]
-    with pytest.raises(ValueError, match="search_jobs_seed7 has the same times as search_jobs"):
-        plot.draw([*rows(), *again], {})
-
-
 def test_only_the_shipped_policy_is_measured() -> None:
     own = [one for one in rows() if one["policy"] != "search_jobs_seed2"]
     assert plot.measured(rows()) == plot.measured(own)
@@ -140,24 +134,3 @@ def test_the_table_has_every_training() -> None:
     text = plot.summary(rows())
     assert "| search_jobs | 2 |" in text
     assert "| search_jobs_seed2 | 0.800 [0.800, 0.800] |" in text
-
-
-@pytest.mark.parametrize(
-    ("gone", "message"),
-    [
-        ({"workload.name": "mixed", "policy": "par"}, "no row for the mixed jobs, placement 2 and routing par"),
-        (
-            {"workload.target": "lu", "workload.background": "dl", "policy": "search_jobs_seed2"},
-            "no row for target lu, background dl, placement 2 and routing search_jobs_seed2",
-        ),
-        ({"policy": "q_adaptive"}, "no row of routing q_adaptive"),
-        (
-            {"workload.target": "lu", "workload.background": "none", "policy": "q_adaptive"},
-            "no row for target lu, background none, placement 2 and routing q_adaptive",
-        ),
-    ],
-)
-def test_a_missing_run_stops_the_figure(gone: dict[str, str], message: str) -> None:
-    left = [one for one in rows() if any(one.get(key) != value for key, value in gone.items())]
-    with pytest.raises(ValueError, match=message):
-        plot.draw(left, {})

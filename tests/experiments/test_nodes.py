@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.configs import compose, config_hash, core_sections
+from flitgym.configs import compose, core_sections
 from flitgym.experiments.results.rows import read_rows
 from flitgym.simcore import ConfigError, Program, Simulation
 
@@ -87,9 +87,3 @@ def test_a_ring_within_nodes_crosses_each_nic_once() -> None:
     ports = simulation.arrays()["node_ports"]
     assert (ports["bytes_sent"] == np.where(ranks % 8 == 7, 0, 10_000)).all()
     assert (ports["bytes_received"] == np.where(ranks % 8 == 0, 0, 10_000)).all()
-
-
-def test_the_defaults_leave_the_identity_of_runs() -> None:
-    # The hash of this run before there were nodes.
-    assert config_hash(compose(["workload=pair"])) == "946ee43fefbe"
-    assert config_hash(compose(["workload=pair", "workload.ranks_per_node=2"])) != "946ee43fefbe"

@@ -71,10 +71,6 @@ def test_a_run_of_jobs_is_estimated_within_a_factor_of_three(monkeypatch: pytest
     assert 242 / 3 < seconds < 242 * 3
 
 
-def test_a_long_call_does_not_divide_by_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert announced(monkeypatch, [(0.0, 0.0), (9.0, 0.0), (9.0, 0.0), (18.0, 0.5)]) == []
-
-
 def test_the_keys_that_shorten_a_run_are_named_with_their_present_values() -> None:
     text = forecast(compose(["topology=hyperx_4096", "routing=omni_war", "router=sc19"]), 620.0)
     for part in ("about 10 min", "run.warmup_ns (now 20,000)", "run.measure_ns (now 20,000)", "topology"):

@@ -10,7 +10,6 @@ from flitgym.experiments.plotting.drawing import STYLES, save_figure
 from flitgym.experiments.plotting.sweeps import curves, sweep_figure
 from flitgym.experiments.plotting.swept import column_of, named, swept
 from flitgym.experiments.plotting.words import axis_label, value_label
-from flitgym.simcore import ConfigError
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sweep_rows import DRAGONFLIES, job_row, traffic_row
@@ -91,15 +90,6 @@ def test_components_have_the_names_of_the_command_line() -> None:
 )
 def test_short_words_name_columns(word: str, column: str) -> None:
     assert column_of(named(GRID), word, "x") == column
-
-
-def test_an_unknown_column_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"):
-        curves(GRID, "load", "acepted_load", "routing")
-    with pytest.raises(ConfigError, match=r"x: 'name' is ambiguous; write .*routing.name or topology.name"):
-        curves(GRID, "name", "accepted_load")
-    with pytest.raises(ConfigError, match=r"y: the column 'topology\.arrangement' has no numbers"):
-        curves(GRID, "load", "arrangement")
 
 
 # --- The drawing -----------------------------------------------------------------------------------------------------
@@ -194,15 +184,6 @@ def test_the_figure_of_a_number_and_of_a_word() -> None:
     assert drawn(ax) == {"MIN": [(0, 500.0)], "PAR": [(1, 900.0)]}
 
 
-def test_a_run_without_a_key_is_not_left_out() -> None:
-    rows = [traffic_row("par", 0.3, latency=900.0, **{"routing.threshold": value}) for value in (1.0, 2.0)]
-    rows.append(traffic_row("minimal", 0.3, latency=500.0))
-    ax = by_label(sweep_figure(rows), "mean packet latency")
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["MIN", "PAR"]
-    heights = {label: [(round(x), y) for x, y in line] for label, line in drawn(ax).items()}
-    assert heights == {"threshold=default": [(0, 500.0)], "threshold=1": [(1, 900.0)], "threshold=2": [(1, 900.0)]}
-
-
 def test_further_keys_are_rows_of_panels() -> None:
     rows = [
         traffic_row(routing, load, latency=base + load, **keys)
@@ -234,14 +215,6 @@ def test_the_figure_of_jobs() -> None:
     assert [y for _, y in ur["MIN"]] == [5e6]
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["none", "ur"]
     assert not [text for text in legend_of(figure) if "saturated" in text]  # jobs have no offered load
-
-
-def test_seeds_alone_and_a_single_run() -> None:
-    ax = by_label(sweep_figure([traffic_row("par", 0.1, seed) for seed in SEEDS]), "mean packet latency")
-    assert drawn(ax) == {"_mean": [(seed, 510.0 + seed) for seed in SEEDS]}
-    for rows in ([traffic_row("par", 0.1)], [], [{"kind": "table", "topology.name": "torus"}] * 2):
-        with pytest.raises(ValueError, match="at least two runs"):
-            sweep_figure(rows)
 
 
 def test_many_keys_at_once_are_points() -> None:

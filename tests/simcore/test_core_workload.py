@@ -101,12 +101,6 @@ def test_the_goal_example_takes_the_time_of_loggopsim() -> None:
     assert list(job["rank_finish_ns"]) == [27488, 17494]
 
 
-@pytest.mark.parametrize("path", sorted((GOAL / "broken").glob("*.goal")), ids=lambda path: path.stem)
-def test_broken_goal_files_are_refused_with_line_and_column(path: Path) -> None:
-    with pytest.raises(ConfigError, match=rf"{path.name}:\d+:\d+: "):
-        workload([{"name": "goal", "goal_file": str(path)}])
-
-
 def test_an_agent_decides_for_the_packets_of_a_job() -> None:
     motif = {"ranks": 27, "iterations": 1, "bytes": 5000}
     sim = workload([{"name": "halo", "motif": "halo3d", **motif}], routing="external")

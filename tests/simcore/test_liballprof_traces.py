@@ -157,16 +157,6 @@ def test_a_sample_with_equal_ranks_in_all_files(tmp_path: Path) -> None:
     assert played(tmp_path, *(rank.end() for rank in ranks)).program.totals()["bytes"] == 64
 
 
-def test_an_unknown_communicator_is_refused(tmp_path: Path) -> None:
-    ranks = [Rank(k, 3) for k in range(3)]
-    for number, rank in enumerate(ranks):
-        rank.call("Barrier", rank.world)
-        if number < 2:
-            rank.call("Comm_create", rank.world, 5, 6).call("Barrier", f"777,{number},2")
-    with pytest.raises(ConfigError, match=r"rank-0\.txt: line 7: MPI_Barrier: .* communicator 777.* are unknown"):
-        played(tmp_path, *(rank.end() for rank in ranks))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -192,16 +182,3 @@ def test_a_bad_line_is_named(tmp_path: Path, change: tuple[str, str], message: s
     folder = written(tmp_path / "t", text.replace(*change, 1), b.end())
     with pytest.raises(ConfigError, match=message):
         read_trace(folder, format="liballprof")
-
-
-def test_members_must_call_the_same_collective(tmp_path: Path) -> None:
-    a, b = Rank(0, 2), Rank(1, 2)
-    a.call("Bcast", 1, 8, INT, 0, a.world)
-    b.call("Bcast", 1, 9, INT, 0, b.world)
-    with pytest.raises(
-        ConfigError, match=r"rank-1\.txt: line 5: .*bcast of 36 bytes .*bcast of 32 bytes .*rank-0\.txt: line 5"
-    ):
-        played(tmp_path, a.end(), b.end())
-    (tmp_path / "t" / "pmpi-trace-rank-0.txt").unlink()
-    with pytest.raises(ConfigError, match=r"no file for rank 0, but one for rank 1"):
-        read_trace(tmp_path / "t")

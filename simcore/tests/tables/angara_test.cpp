@@ -16,9 +16,9 @@
 #include "tables/walk.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace tables_angara_test {
 
-namespace {
+using namespace scenes;
 
 using Sizes = std::vector<double>;
 
@@ -77,8 +77,6 @@ Quality quality_of(const Sizes& sizes, const std::string& engine, const Values& 
 }
 
 const Sizes kSmall[] = {{4, 2}, {3, 3}, {4, 2, 2}};
-
-}  // namespace
 
 TEST(angara_routing_graph_has_3_to_the_n_and_2n_and_1_vertices_per_node) {
   CHECK_EQ(tables::angara_graph("test", graph_of({4, 3})).vertices_per_node, 14u);
@@ -340,19 +338,6 @@ TEST(angara_tables_with_links_that_failed) {
             std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
 }
 
-TEST(angara_refuses_other_networks_than_tori_of_single_links) {
-  const tables::ChannelGraph twice = graph_of({"torus", {{"sizes", Sizes{4, 4}}, {"links", Sizes{1, 2}}}});
-  const tables::ChannelGraph many = graph_of(Sizes(7, 2)), hyperx = graph_of(hyperx_section({4, 4}, 1));
-  for (const std::string& engine : kEngines) {
-    CHECK_THROWS(ConfigError, made(twice, engine), engine, "2 parallel links along dimension 1 (topology.torus.links)");
-    CHECK_THROWS(ConfigError, made(many, engine), engine, "7 dimensions (topology.torus.sizes)", "at most 6");
-    CHECK_THROWS(ConfigError, made(hyperx, engine), engine, "hyperx", "torus, mesh");
-  }
-  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_genetic", {{"mutation", 1.5}}), "engine.mutation");
-  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_sssp", {{"mutation", 0.5}}), "engine.mutation",
-               "angara_genetic");
-}
-
 // Several terminals per switch have the same routes. A mesh has no ring and so no bubble.
 TEST(angara_terminals_and_meshes) {
   const tables::ChannelGraph one = graph_of({4, 2}),
@@ -441,3 +426,5 @@ TEST(angara_tables_run_without_deadlock) {
                                  {"uniform", {{"packet_flits_max", i64{4}}}})),
                "packets of one size");
 }
+
+}  // namespace tables_angara_test

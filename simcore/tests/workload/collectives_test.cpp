@@ -12,14 +12,14 @@
 #include "test.hpp"
 #include "workload/program_totals.hpp"
 
+namespace workload_collectives_test {
+
 using namespace flitgym;
 using testing::AbstractMachine;
 using testing::Scripted;
 using testing::written;
 using workload::Algorithm;
 using workload::Collective;
-
-namespace {
 
 u64 all_of_ranks(u32 ranks) { return ranks >= 64 ? ~u64{0} : (u64{1} << ranks) - 1; }
 u32 rounds(u32 n) { return static_cast<u32>(std::bit_width(n - 1)); }  // ceil(log2(n))
@@ -97,8 +97,6 @@ void follow_every_byte(Collective which, Algorithm algorithm, u32 n, u32 each, c
 
 constexpr Collective kVectors[] = {Collective::kBcast, Collective::kReduce, Collective::kAllreduce,
                                    Collective::kReduceScatter};
-
-}  // namespace
 
 TEST(collectives_every_byte_arrives_with_all_contributions) {
   for (const Collective which : kVectors)
@@ -406,3 +404,5 @@ TEST(collectives_motif_parameters) {
   hierarchy["ranks_per_node"] = i64{5};
   CHECK_THROWS(ConfigError, totals(hierarchy), "motif.collective.ranks_per_node", "12", "nodes of 5");
 }
+
+}  // namespace workload_collectives_test

@@ -11,9 +11,9 @@
 #include "workload/readers/array_program.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace scenes;
+namespace workload_engine_test {
 
-namespace {
+using namespace scenes;
 
 Values pure(const loggops::Model& m = {}) {
   const auto ns = [](u64 x) { return static_cast<double>(x); };
@@ -41,8 +41,6 @@ s: send 1000b to 0 tag 9
 s requires k
 }
 )";
-
-}  // namespace
 
 TEST(loggops_example_ends_at_17494_and_27488) {
   Simulation sim(with_jobs({given("goal", workload::read_goal(kExample, "example"))}, pure()));
@@ -452,3 +450,5 @@ TEST(every_motif_finishes_on_every_host) {
       CHECK_EQ(t.bytes_received, workload::totals(*sim.network().workload->jobs[0].program).bytes);
     }
 }
+
+}  // namespace workload_engine_test

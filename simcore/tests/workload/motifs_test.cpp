@@ -12,11 +12,11 @@
 #include "workload/motifs/process_grid.hpp"
 #include "workload/program_totals.hpp"
 
+namespace workload_motifs_test {
+
 using namespace flitgym;
 using testing::AbstractMachine;
 using testing::Written;
-
-namespace {
 
 std::shared_ptr<const Program> motif(const std::string& name, u32 ranks = 0, const Values& values = {},
                                      double scale = 1) {
@@ -46,8 +46,6 @@ Written written(u32 ranks, const std::function<void(workload::Script&, const wor
 
 u64 all_of_ranks(u32 ranks) { return (u64{1} << ranks) - 1; }
 constexpr u32 kSizes[] = {1, 2, 3, 5, 8, 13};
-
-}  // namespace
 
 // The totals of the study's table, with the arguments of its scripts: pairwise and mixed.
 TEST(motifs_send_the_bytes_of_the_study) {
@@ -424,3 +422,5 @@ TEST(collectives_roots_and_groups) {
   for (const u32 rank : group) CHECK_EQ(machine.knows[rank], 0b1010010u);
   CHECK_EQ(machine.knows[0], 1u);
 }
+
+}  // namespace workload_motifs_test

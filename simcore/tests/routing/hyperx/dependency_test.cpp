@@ -8,6 +8,8 @@
 #include "simcore/registry.hpp"
 #include "support/exploration.hpp"
 
+namespace routing_hyperx_dependency_test {
+
 using namespace scenes;
 
 // ---- HyperX 3x3x3: 162 directed channels, each leads to 2 channels in every dimension of its far router ----
@@ -320,8 +322,6 @@ TEST(trunked_hyperx_is_free_of_deadlock) {
 
 // ---- The search finds wrong routings ----
 
-namespace {
-
 // omni_war with one deroute and one class too few: the last two hops share a class.
 struct ClassShort {
   struct Rule : routing::hyperx::WeightRule {};
@@ -357,8 +357,6 @@ const Register<RoutingSpec> no_order(routing::hyperx::incremental<NoOrder>("test
 const Register<RoutingSpec> one_class(routing::hyperx::incremental<OneClass>("test_one_class", "dim_war on one class",
                                                                              {}, wrong_setup<OneClass, 1, 6>));
 
-}  // namespace
-
 TEST(wrong_routings_are_found_cyclic) {
   for (const std::string routing : {"test_class_short", "test_no_order", "test_one_class"}) {
     Lone x = lone(cube(), {routing, {}});
@@ -381,3 +379,5 @@ TEST(a_wrong_routing_locks_up) {
   CHECK_THROWS(CoreError, run("test_no_order"), "deadlock", "test_no_order");
   run("minimal_adaptive");
 }
+
+}  // namespace routing_hyperx_dependency_test

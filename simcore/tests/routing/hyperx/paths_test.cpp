@@ -7,9 +7,9 @@
 #include "support/crafted.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace routing_hyperx_paths_test {
 
-namespace {
+using namespace scenes;
 
 const std::string kEscape = "escape", kDistance = "distance";
 
@@ -188,8 +188,6 @@ void check_promises(const Path& path, const HyperX& hx, u32 promises, const std:
   if (promised(kDirectNext))
     for (std::size_t n = 0; n < path.hops.size(); n++) CHECK_FOR(!after_deroute(path, n) || path.hops[n].direct, name);
 }
-
-}  // namespace
 
 // ---- Paths under load ----
 
@@ -493,3 +491,5 @@ TEST(external_choices_on_hyperx) {
       if (first) CHECK_EQ(statistics(sim.network(), sim.state()).at("nonminimal_fraction"), 0);
     }
 }
+
+}  // namespace routing_hyperx_paths_test
