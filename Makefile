@@ -61,18 +61,20 @@ $(VENV)/installed: $(SOURCES)
 	@$(INSTALL) .
 	@touch $@
 
-# TORCH_INDEX names another package index for torch, because PyPI only has torch with CUDA for Linux (5 GB).
-$(VENV)/installed-dev: $(SOURCES)
-	@echo "== the same with the packages for learning and the checks (the extra [dev])"
-	@if [ -n "$(TORCH_INDEX)" ]; then \
-		$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps --index-url "$(TORCH_INDEX)" torch; fi
-	@$(INSTALL) '.[dev]'
-	@touch $@ $(VENV)/installed
+# The extras add packages to the installation. The core is not built again, so C++ tests can compile meanwhile.
+EXTRA := $(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation
 
-$(VENV)/installed-docs: $(SOURCES)
-	@echo "== the same with the packages for the documentation (the extra [docs])"
-	@$(INSTALL) '.[docs]'
-	@touch $@ $(VENV)/installed
+# TORCH_INDEX names another package index for torch, because PyPI only has torch with CUDA for Linux (5 GB).
+$(VENV)/installed-dev: $(VENV)/installed
+	@echo "== installing the packages for learning and the checks (the extra [dev])"
+	@if [ -n "$(TORCH_INDEX)" ]; then $(EXTRA) --no-deps --index-url "$(TORCH_INDEX)" torch; fi
+	@$(EXTRA) 'flitgym[dev]'
+	@touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	@echo "== installing the packages for the documentation (the extra [docs])"
+	@$(EXTRA) 'flitgym[docs]'
+	@touch $@
 
 venv: $(VENV)/installed ## create .venv and build the core into it (nothing to do when up to date)
 
@@ -102,11 +104,11 @@ demo: venv ## a first picture within a minute, then the two figures of the HPDC'
 
 # --- Checks --------------------------------------------------------------------------------------------------------
 
-# Two targets at a time: the C++ tests compile while the others run, which mostly use one core.
-test: dev ## run the checks of every change (8 minutes): lint, types, C++ and Python tests
+# Two targets at a time: the C++ tests compile while packages are installed and the other checks run.
+test: ## run the checks of every change: lint, types, C++ and Python tests
 	@$(MAKE) --no-print-directory -j2 test-cpp lint types test-python
 
-test-deep: dev ## run the other checks (45 minutes): sanitizers, fuzzing, whole curves, plugins, notebooks, documentation
+test-deep: ## run the other checks: sanitizers, fuzzing, whole curves, plugins, notebooks, documentation
 	@$(MAKE) --no-print-directory -j2 test-sanitized one-definition test-docs test-python-deep
 
 lint: dev ## check the format of the sources, line lengths and words

@@ -171,6 +171,7 @@ def test_references_play_the_episodes_of_the_candidates(mixture: Mixture) -> Non
     assert alone.train_round()["harm"] == 0
 
 
+@pytest.mark.deep
 def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_been(mixture: Mixture) -> None:
     whole = Agent(Config(**_SMALL, threads=2), mixture, rounds=2, seed=1)
     metrics = [whole.train_round() for _ in range(2)]

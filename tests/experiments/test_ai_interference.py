@@ -58,6 +58,7 @@ def test_slowdowns_are_relative_to_the_target_alone() -> None:
     assert numbers["q_adaptive_against_minimal"] == pytest.approx(1.0)
 
 
+@pytest.mark.deep
 def test_every_figure_is_drawn_from_rows() -> None:
     figures = plot.draw(quick(), {})
     assert set(figures) == {"iteration_times", "slowdowns", "blame", "placements"}

@@ -90,6 +90,7 @@ def test_an_idle_worker_that_died_is_replaced(executor: LocalExecutor) -> None:
     assert executor.submit(process).result(timeout=60) != idle
 
 
+@pytest.mark.deep
 def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executor: LocalExecutor) -> None:
     future = executor.submit(tell_and_wait)
     deadline = time.monotonic() + 60
@@ -123,6 +124,7 @@ signal.pause()
 """
 
 
+@pytest.mark.deep
 def test_a_worker_ends_with_its_command(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}

@@ -107,12 +107,14 @@ def test_paper_has_the_sizes_of_the_study() -> None:
             assert [job["ranks"] for job in jobs] == [512 if job["motif"] == "lulesh" else 528 for job in jobs]
 
 
+@pytest.mark.deep
 def test_every_run_of_quick_can_be_built() -> None:
     for run in planned("quick"):
         if run.plain["routing"]["name"] == "par":
             prepare(run.config)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", plot.FIGURES)
 def test_every_figure_is_drawn_from_rows(name: str) -> None:
     figure = plot.FIGURES[name](quick())

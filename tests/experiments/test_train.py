@@ -69,6 +69,7 @@ def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> N
     run_training(config, directory, rounds.append, words=words)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("agent", ["dqn", "ppo"])
 def test_a_killed_training_resumes_to_the_same_result(tmp_path: Path, agent: str):
     words = [*SMALL, *OWN[agent], "rounds=24", "checkpoint_every=5"]
@@ -195,6 +196,7 @@ def test_missing_tracker_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatc
     assert read_progress(tmp_path / "progress.jsonl") == [{"round": 1, "loss": 1.0, "reward": None}]
 
 
+@pytest.mark.deep
 def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
     for to in ("tensorboard", "wandb"):
         directory = tmp_path / to
@@ -244,6 +246,7 @@ def offline_runs(directory: Path) -> list[dict[str, Any]]:
     return runs
 
 
+@pytest.mark.deep
 def test_no_offline_part_of_a_training_replaces_another_in_wandb(tmp_path: Path):
     words = ["rounds=4", "checkpoint_every=2", "track.to=wandb", "evaluation.every=4", "evaluation.loads=[0.2]",
              "evaluation.seeds=[1]", "evaluation.baselines=[minimal]", "evaluation.warmup_ns=500",
@@ -343,6 +346,7 @@ def test_a_training_without_decisions_is_an_error(tmp_path: Path):
     assert not (tmp_path / "policy.safetensors").exists()
 
 
+@pytest.mark.deep
 def test_ctrl_c_saves_the_round(tmp_path: Path):
     words = [*SMALL, *OWN["dqn"], "rounds=5000", "checkpoint_every=5000"]
     process = subprocess.Popen(
@@ -362,6 +366,7 @@ def test_ctrl_c_saves_the_round(tmp_path: Path):
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
 
 
+@pytest.mark.deep
 def test_ctrl_c_abandons_a_long_round_and_saves_the_previous_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     play = policy_search.Agent._play
 

@@ -117,6 +117,7 @@ def another_owner(directory: Path) -> Iterator[Any]:
         process.join()
 
 
+@pytest.mark.deep
 def test_a_second_process_is_refused_with_the_owner_named(tmp_path: Path) -> None:
     with another_owner(tmp_path) as process:
         with pytest.raises(CommandError, match=rf"process {process.pid} on .* since .*; wait for its end"):
@@ -137,6 +138,7 @@ def _small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 
 
+@pytest.mark.deep
 def test_a_full_disk_is_reported_in_one_line_and_the_training_resumes(tmp_path: Path) -> None:
     words = [*SMALL, *OWN["dqn"], "rounds=4", "checkpoint_every=2"]
     command = [sys.executable, "-m", "flitgym", "train", *words]

@@ -28,6 +28,7 @@ def sweep(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=500)
 
 
+@pytest.mark.deep
 def test_a_sweep_is_a_study_and_resumes(tmp_path: Path) -> None:
     words = ["study=rates", "rounds=4", "checkpoint_every=2", *COMPARED]
     # One training of the sweep is finished, and another was interrupted in its third round.
@@ -77,6 +78,7 @@ def test_a_sweep_is_a_study_and_resumes(tmp_path: Path) -> None:
     assert (directory / "trainings.png").stat().st_size > 10_000
 
 
+@pytest.mark.deep
 def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     # Its storage keeps the trials when the study restarts.

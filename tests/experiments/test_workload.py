@@ -95,6 +95,7 @@ def test_rows_hold_a_column_per_job_and_number(command: Command, tmp_path: Path)
     assert rows["none"]["jobs.fft3d.comm_time_mean_ns"] <= rows["lu"]["jobs.fft3d.comm_time_mean_ns"]
 
 
+@pytest.mark.deep
 def test_the_other_workloads(command: Command, tmp_path: Path) -> None:
     sizes = [*SMALL, "workload.size_scale=0.001", "workload.scale=0.001"]
     stencil = ["topology=hyperx_64", "router=sc19", "routing=omni_war", "workload=stencil27", "workload.scale=0.1"]
@@ -127,6 +128,7 @@ def test_free_jobs(command: Command, tmp_path: Path) -> None:
     assert [row["terminal"] for row in read_rows(table)][:8] == [5, 3, 70, 8, 9, 10, 11, 12]
 
 
+@pytest.mark.deep
 def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
     mapped = (*PAIR, "workload.placement=mapped", "workload.mapping=recursive", "workload.mapping_steps=20000")
     done = command("simulate", "-m", *mapped)
@@ -192,6 +194,7 @@ def test_a_deadlock_is_reported(command: Command, tmp_path: Path) -> None:
     assert "finished before" not in again.stdout
 
 
+@pytest.mark.deep
 def test_a_run_that_takes_too_long(command: Command, tmp_path: Path) -> None:
     done = command("simulate", *PAIR, "workload.max_ns=75000")
     assert done.returncode == 1

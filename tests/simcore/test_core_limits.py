@@ -37,6 +37,7 @@ def jobs(*given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
     return config(routing="minimal", workload={"jobs": list(given), **parameters}, traffic=None)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "sections",
     [
@@ -62,6 +63,7 @@ def _program(kind: str) -> Program:
     return Program.motif("ur", {"iterations": 1 << 30, "ranks": 64})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("work", ["check", "to_goal", "totals"])
 def test_a_program_that_takes_long_is_interrupted(work: str) -> None:
     program = _program("alltoall" if work == "totals" else "ur")
@@ -69,6 +71,7 @@ def test_a_program_that_takes_long_is_interrupted(work: str) -> None:
         getattr(program, work)()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("host", [{}, LOGGOPS])
 def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> None:
     program = Program(1, op_rank=[0], op_kind=[CALC], op_size=[0], repeats={(0, 0): 2**32 - 1})

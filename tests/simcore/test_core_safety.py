@@ -131,6 +131,7 @@ def test_entries_without_a_channel_stay_infinite() -> None:
         sim.run(1)
 
 
+@pytest.mark.deep
 def test_writing_to_a_table_in_use_is_an_error() -> None:
     sim = Simulation(config("q_adaptive", traffic("adversarial", 0.9)))
     table = sim.q_table
@@ -195,6 +196,7 @@ PROGRESS = ("now", "time_ns", "cycle_ns", "cycles", "packets_in_network", "workl
 GUARDED = [name for name in dir(Simulation) if not name.startswith("_") and name not in PROGRESS]
 
 
+@pytest.mark.deep
 def test_other_calls_are_refused_while_a_thread_runs() -> None:
     sim = Simulation(config(topology=SYSTEM, traffic=traffic("uniform", 0.5)))
     thread = threading.Thread(target=lambda: sim.run(9000))
@@ -217,6 +219,7 @@ def test_other_calls_are_refused_while_a_thread_runs() -> None:
     sim.check_conservation()
 
 
+@pytest.mark.deep
 def test_watching_and_reading_from_another_thread_is_safe() -> None:
     sim = Simulation(config(traffic=traffic("uniform", 0.6)))
     stop = threading.Event()
@@ -342,6 +345,7 @@ def test_threads_of_a_batch_in_a_forked_process() -> None:
     assert play()
 
 
+@pytest.mark.deep
 def test_a_busy_member_leaves_the_others_unchanged() -> None:
     other, silent = agent(seed=2), agent(0.0)
     batch, alone = SimulationBatch([other, silent]), SimulationBatch([silent])
