@@ -14,7 +14,7 @@ The other packets keep their routes in a fork (`other_packets=kept`). With `othe
 mostly noise (see `MarginalCost`). Only the differences between the costs of a decision matter. So the loss compares
 scores and targets after subtracting their means over the candidates.
 
-See docs/agents/marginal_cost.md for results.
+See docs/agents/labels.md for results.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ action by cross-entropy (behaviour cloning).
     Pomerleau, NIPS 1988                        behaviour cloning
 
 The policy chooses among the candidates of the recorded routing (`relation`), because the dataset has no other ones.
-See docs/data.md for results.
+See docs/agents/labels.md for results.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ a packet. If the next decision is not recorded yet, the critic's value of the ne
 advantage sum.
 
 Deviations from Schulman et al. (2017): the discount is 1 instead of 0.99, since every packet arrives; the critic has a
-Huber loss instead of a squared error. See docs/agents/ppo.md for results.
+Huber loss instead of a squared error. See docs/agents/dqn.md for results.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ the same algorithm; both give the same bits (`tests/agents/test_tabular.py`).
 | table | real numbers | whole ns, truncated, as in the Q-adaptive authors' comparison, unless `integer_ns=False` |
 | first values | any | latencies of links only, as in that comparison; queues and switches are left out |
 
-See docs/agents/q_routing.md for results.
+See docs/agents/q_adaptive.md for results.
 """
 
 from __future__ import annotations

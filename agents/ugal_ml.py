@@ -13,7 +13,7 @@ training are flitgym's own:
 
 The exported policy has the relation `ugal_group`: the minimal path, or the path through one random group.
 
-See docs/agents/ugal_ml.md for results.
+See docs/agents/labels.md for results.
 """
 
 from __future__ import annotations

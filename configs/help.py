@@ -36,7 +36,7 @@ def help_text(command: str, root: str, words: Sequence[str]) -> str:
         f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]",
         "",
         "== Configuration groups ==",
-        f"Choose an option of each group (group=option). `flitgym list <group>` describes the options.",
+        "Choose an option of each group (group=option). `flitgym list <group>` describes the options.",
         "",
         *(f"{group}: {_options(group)}" for group in groups),
     ]

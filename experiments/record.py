@@ -2,7 +2,7 @@
 
     flitgym record routing=par topology=dragonfly_72 traffic=adversarial traffic.load=0.3 record.decisions=100000
 
-`docs/data.md` explains the file and how to learn from it.
+`docs/data.md` explains the file.
 """
 
 from __future__ import annotations

@@ -27,15 +27,15 @@ from flitgym.configs.policies import shipped_policy
 from flitgym.experiments.benchmark import standing_of
 from flitgym.experiments.benchmarks.measures import SCORED
 from flitgym.experiments.benchmarks.records import Record, read_records
-from flitgym.experiments.benchmarks.saturation import SETTINGS, read_carried
 from flitgym.experiments.benchmarks.scoring import Bootstrap, Summary
-from flitgym.experiments.benchmarks.suite import Kind, Suite, Task, load_suite
-from flitgym.experiments.benchmarks.text import by_kind, by_network, overview
+from flitgym.experiments.benchmarks.suite import Suite, Task, load_suite
+from flitgym.experiments.benchmarks.text import by_kind, overview
 from flitgym.experiments.hardware.measure import rows_of
 from flitgym.simcore import Simulation
 
 DOCS = Path(__file__).resolve().parent.parent
 SUITES = ("quick", "standard")
+ALL_SUITES = (*SUITES, "jobs", "changing", "random")
 # The best of these counts as the best adaptive baseline. They use only information that a router has.
 BASELINES = ("ugal", "ugal_l", "par", "q_adaptive", "dim_war", "omni_war")
 GOAL = 1.02  # times the best baseline's latency
@@ -44,21 +44,6 @@ _PLACE = re.compile(
     re.DOTALL,
 )
 _COMMENT = "<!-- table:"
-# The scored measure of a kind: title, factor from its recorded unit, format.
-_MEASURES: dict[Kind, tuple[str, float, str]] = {
-    "below": ("latency, ns", 1.0, "{:,.0f}"),
-    "above": ("accepted load", 1.0, "{:.3f}"),
-    "jobs": ("communication, us", 1e-3, "{:,.1f}"),
-    "cold_start": ("latency, ns", 1.0, "{:,.0f}"),
-    "recovery": ("latency, ns", 1.0, "{:,.0f}"),
-    "changing": ("latency, ns", 1.0, "{:,.0f}"),
-}
-# A further recorded measure of a kind: column, title.
-_FURTHER: dict[Kind, tuple[str, str]] = {
-    "cold_start": ("latency_first_ns", "first 10 us: latency, ns"),
-    "recovery": ("recovery_ns", "recovery time, ns"),
-    "changing": ("recovery_ns", "mean recovery time, ns"),
-}
 # Networks on which the leaderboard measures memory and cost: the first one that a policy played.
 _MEASURED_ON = ("dragonfly_342", "hyperx_64", "fat_tree_64", "torus_64", "dragonfly_342_sc22")
 _SCENES = (
@@ -69,9 +54,7 @@ _SCENES = (
     "sc22_flit_crossbar_par_fft3d_and_halo3d",
 )
 # Headings of text columns.
-_TEXTS = {"policy", "policies", "suite", "task", "in task", "measure", "network", "best baseline", "core", "scene"}
-_TEXTS |= {"trained on", "command"}
-_TEXTS |= {"per router and packet", "task carried by"}
+_TEXTS = {"policy", "suite", "in task", "network", "scene", "per router and packet"}
 
 Rows = list[list[str]]
 
@@ -99,27 +82,15 @@ def _records(suite: str) -> list[Record]:
 
 
 @cache
-def _means(suite: str, measure: str | None = None) -> dict[tuple[str, str], float]:
-    """A measure by task and policy, as the mean over the seeds. The default is the scored measure."""
+def _means(suite: str) -> dict[tuple[str, str], float]:
+    """The scored measure by task and policy, as the mean over the seeds."""
     kinds = {task.id: task.kind for task in _suite(suite).tasks}
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for record in _records(suite):
         if record.task in kinds:
-            value = record.measures.get(measure or SCORED[kinds[record.task]][0])
+            value = record.measures.get(SCORED[kinds[record.task]][0])
             found[record.task, record.policy] += [] if value is None else [value]
     return {key: float(np.mean(values)) for key, values in found.items() if values}
-
-
-def _best_baseline(suite: str, task: Task) -> tuple[str, float]:
-    values = {name: _means(suite)[task.id, name] for name in BASELINES if (task.id, name) in _means(suite)}
-    best = max if SCORED[task.kind][1] else min
-    name = best(values, key=lambda baseline: values[baseline])
-    return name, values[name]
-
-
-def _shown(task: Task, value: float) -> str:
-    _, factor, form = _MEASURES[task.kind]
-    return form.format(value * factor)
 
 
 def _percent(ratio: float) -> str:
@@ -132,89 +103,13 @@ def _percent(ratio: float) -> str:
 def suites() -> str:
     """Tasks, seeds, networks and recorded runs of every suite."""
     rows = []
-    for name in SUITES:
+    for name in ALL_SUITES:
         suite = _suite(name)
         train = sum(task.set == "train" for task in suite.tasks)
         networks = dict.fromkeys(task.network for task in suite.tasks)
         numbers = (len(suite.tasks), train, len(suite.seeds), len(networks), len(_records(name)))
-        rows.append([f"[`{suite.id}`]({name}.md)", *(f"{number:,}" for number in numbers)])
+        rows.append([f"[`{suite.id}`](#suite-{name})", *(f"{number:,}" for number in numbers)])
     return markdown(("suite", "tasks", "to train on", "seeds", "networks", "recorded runs"), rows)
-
-
-def networks(suite: str) -> str:
-    """Networks of a suite, with their numbers of tasks per set and the reference policy, whose score is 0."""
-    rows = []
-    for network in dict.fromkeys(task.network for task in _suite(suite).tasks):
-        places = [place for place in _suite(suite).places if network in {task.network for task in place.tasks.values()}]
-        tasks = [task for place in places for task in place.tasks.values()]
-        references = dict.fromkeys(f"`{place.reference}`" for place in places)
-        routers = dict.fromkeys(w.partition("=")[2] for place in places for w in place.overrides if w[:7] == "router=")
-        train = sum(task.set == "train" for task in tasks)
-        numbers = [str(train), str(len(tasks) - train)]
-        rows.append([f"`{network}`", *(f"`{router}`" for router in routers), *numbers, " or ".join(references)])
-    heads = ["network", "router", "train", "held out", "reference"]
-    return markdown(heads, rows).replace("---:", "---", 1)
-
-
-def versions(suite: str) -> str:
-    """The versions of the core that made the recorded runs."""
-    rows = []
-    all_policies = dict.fromkeys(record.policy for record in _records(suite))
-    for version in dict.fromkeys(record.version for record in _records(suite)):
-        runs = [record for record in _records(suite) if record.version == version]
-        names = [f"`{name}`" for name in all_policies if name in {record.policy for record in runs}]
-        rows.append([f"`{version}`", str(len(runs)), ", ".join(names)])
-    return markdown(("core", "runs", "policies"), rows)
-
-
-def measured(suite: str) -> str:
-    """The scored measure of every task and policy, with a heading and a table per network."""
-    parts = []
-    order = [summary.policy for summary in _summaries(suite)]
-    for network in dict.fromkeys(task.network for task in _suite(suite).tasks):
-        tasks = [task for task in _suite(suite).tasks if task.network == network]
-        names = [name for name in order if any((task.id, name) in _means(suite) for task in tasks)]
-        rows = []
-        for task in tasks:
-            values = {name: _means(suite)[task.id, name] for name in names if (task.id, name) in _means(suite)}
-            best = (max if SCORED[task.kind][1] else min)(values.values())
-            cells = [
-                "-" if name not in values else _bold(_shown(task, values[name]), values[name] == best) for name in names
-            ]
-            rows.append([task.name.removeprefix(f"{network}/"), _MEASURES[task.kind][0], *cells])
-            if task.kind in _FURTHER:
-                measure, title = _FURTHER[task.kind]
-                further = _means(suite, measure)
-                numbers = [further.get((task.id, name), np.nan) for name in names]
-                rows.append(["", title, *("-" if np.isnan(x) else f"{x:,.0f}" for x in numbers)])
-        heads = ["task", "measure", *(f"`{name}`" for name in names)]
-        parts.append(f"### {network}\n\n{markdown(heads, rows)}")
-    return "\n".join(parts)
-
-
-def above_saturation(suite: str) -> str:
-    """The highest carried load of the reference and of the best baseline, and the policies that carry the task."""
-    rows = []
-    for place in _suite(suite).places:
-        for task in (task for task in place.tasks.values() if task.kind == "above"):
-            found = {one.policy: one.saturation_load for one in read_carried(_suite(suite)) if one.task == task.id}
-            best = max(found, key=lambda name: found[name]) if found else ""
-            cells = [f"`{name}` {found[name]:.3f}" if found else "-" for name in (place.reference, best)]
-            rows.append([task.name, *cells, ", ".join(f"`{name}`" for name in carrying(suite, task)) or "-"])
-    return markdown(("task", "reference carries", "best baseline carries", "task carried by"), rows)
-
-
-def carrying(suite: str, task: Task) -> list[str]:
-    """The policies that carry the load of a task, by their search or by their recorded accepted load."""
-    load = task.load or 0.0
-    names = [one.policy for one in read_carried(_suite(suite)) if one.task == task.id and one.saturation_load >= load]
-    least = (1 - SETTINGS["precision"]) * load
-    names += [name for (of, name), accepted in _means(suite).items() if of == task.id and accepted >= least]
-    return list(dict.fromkeys(names))
-
-
-def _bold(text: str, bold: bool) -> str:
-    return f"**{text}**" if bold else text
 
 
 # --- Scores ----------------------------------------------------------------------------------------------------------
@@ -236,32 +131,21 @@ def _rows_of(
 
 
 def scores(suite: str | None = None, policies: str | None = None) -> str:
-    """Scores on both sets of tasks, and the lowest score of any task."""
+    """Scores on both sets of tasks, the lowest score of any task, and latency relative to the best known."""
     heads, rows = _rows_of(overview, suite, policies)
-    last = heads.index("tasks") + 2
-    return markdown(heads[:last], [row[:last] for row in rows])
-
-
-def latencies(suite: str | None = None, policies: str | None = None) -> str:
-    """Latency below saturation relative to the reference, the best known and the best other policy."""
-    heads, rows = _rows_of(overview, suite, policies)
-    first, last = heads.index("policy") + 1, heads.index("tasks") + 2
-    kept = [[*row[:first], *row[last:]] for row in rows if row[last] != "-"]
-    return markdown([*heads[:first], *heads[last:]], kept)
+    last, best = heads.index("tasks") + 2, heads.index("/ best known")
+    table = [[*row[:last], row[best]] for row in rows]
+    columns = [*heads[:last], "latency / best known"]
+    for index in reversed([index for index, cells in enumerate(zip(*table, strict=True)) if set(cells) == {"-"}]):
+        columns.pop(index)  # no task to train on, or no latency
+        for row in table:
+            row.pop(index)
+    return markdown(columns, table)
 
 
 def kinds(suite: str | None = None, policies: str | None = None) -> str:
     """Scores by kind of task."""
     return markdown(*_rows_of(by_kind, suite, policies))
-
-
-def of_networks(suite: str, played: str) -> str:
-    """Scores by network, of the policies that played all tasks (`played=all`) or only some."""
-    summaries = [summary for summary in _summaries(suite) if summary.complete == (played == "all")]
-    heads, lines = by_network(summaries)
-    rows = [list(row) for row in zip(*lines, strict=True)]
-    there = [[head, *row] for head, row in zip(heads[1:], rows[1:], strict=True) if set(row) != {"-"}]
-    return markdown(["network", *rows[0]], there)
 
 
 def scoreboard(policies: str) -> str:
@@ -297,61 +181,29 @@ def against_baselines(suite: str, policies: str) -> str:
     return markdown(("policy", "mean", f"at most {100 * (GOAL - 1):.0f} % above", "worst", "in task"), rows)
 
 
-def networks_against_baselines(suite: str, policies: str) -> str:
-    """The mean of `against_baselines` by network."""
-    names = policies.split(",")
-    of = {policy: _ratios(suite, policy) for policy in names}
-    rows = []
-    for network in dict.fromkeys(task.network for ratios in of.values() for task in ratios):
-        cells = [f"`{network}`"]
-        for policy in names:
-            own = [ratio for task, ratio in of[policy].items() if task.network == network]
-            cells.append(_percent(float(np.exp(np.mean(np.log(own))))) if own else "-")
-        rows.append(cells)
-    return markdown(("network", *(f"`{policy}`" for policy in names)), rows)
-
-
 def _ratios(suite: str, policy: str) -> dict[Task, float]:
     means = _means(suite)
     tasks = [task for task in _suite(suite).tasks if task.kind == "below" and (task.id, policy) in means]
-    return {task: means[task.id, policy] / _best_baseline(suite, task)[1] for task in tasks}
-
-
-def behind(suite: str, policy: str) -> str:
-    """The tasks in which a policy is more than 2 % worse than the best of `BASELINES`, worst task first."""
-    found = []
-    for task in _suite(suite).tasks:
-        value = _means(suite).get((task.id, policy))
-        if value is None:
-            continue
-        name, best = _best_baseline(suite, task)
-        ratio = value / best
-        worse = 1 / ratio if SCORED[task.kind][1] else ratio
-        if worse > GOAL:
-            cells = [_MEASURES[task.kind][0], _shown(task, value), _shown(task, best), f"`{name}`", _percent(ratio)]
-            found.append((worse, [f"`{task.name}`", *cells]))
-    rows = [row for _, row in sorted(found, key=lambda entry: -entry[0])]
-    return markdown(("task", "measure", f"`{policy}`", "best", "best baseline", "difference"), rows)
+    best = {task: min(means[task.id, name] for name in BASELINES if (task.id, name) in means) for task in tasks}
+    return {task: means[task.id, policy] / best[task] for task in tasks}
 
 
 # --- Leaderboard ------------------------------------------------------------------------------------------------------
 
 
 def leaderboard() -> str:
-    """One row per policy of `standard`: scores, cost of a decision, memory of a router, training and command."""
-    suites = ("standard", "quick", "jobs")
-    of = {suite: {summary.policy: summary for summary in _summaries(suite)} for suite in suites}
+    """One row per policy of `standard`: scores, cost of a decision and memory of a router."""
+    of = {suite: {summary.policy: summary for summary in _summaries(suite)} for suite in ALL_SUITES}
     rows = []
     for policy, summary in of["standard"].items():
         cells = [f"`{policy}`" + ("" if summary.complete else "†")]
-        for suite in suites:
+        for suite in ALL_SUITES:
             known = of[suite].get(policy)
             value = np.nan if known is None else known.by_set["held_out"].value
             cells.append("-" if np.isnan(value) else f"{value:.2f}")
-        cells.append(f"{summary.played} of {summary.of}")
-        rows.append([*cells, *_hardware(policy), *_training(policy)])
-    heads = ["policy", *(f"`{suite}`" for suite in suites), "tasks of `standard`", "multiplications", "table values"]
-    return markdown([*heads, "bytes per router", "network", "trained on", "command"], rows)
+        rows.append([*cells, *_hardware(policy)])
+    heads = ["policy", *(f"`{suite}`" for suite in ALL_SUITES), "multiplications", "table values"]
+    return markdown([*heads, "bytes per router", "network"], rows)
 
 
 def _hardware(policy: str) -> list[str]:
@@ -379,13 +231,6 @@ def _hardware(policy: str) -> list[str]:
             cells = simulation.facts()["radix"] * np.prod(shape[2:]) if memory["per"] == "port" else np.prod(shape[1:])
             size += int(cells) * np.dtype(memory["type"]).itemsize
     return [f"{products:,}", f"{values:,}", f"{size:,}", f"`{network}`"]
-
-
-def _training(policy: str) -> list[str]:
-    if policy not in _shipped():
-        return ["-", f"`routing={policy}`"]
-    _, header = load_policy(shipped_policy(policy))
-    return [header["topology"], f"`{header['trained_by']}`"]
 
 
 @cache
@@ -444,18 +289,10 @@ MAKERS: dict[str, Callable[..., str]] = {
     maker.__name__: maker
     for maker in (
         suites,
-        networks,
-        versions,
-        measured,
-        above_saturation,
         scores,
-        latencies,
         kinds,
-        of_networks,
         scoreboard,
         against_baselines,
-        networks_against_baselines,
-        behind,
         leaderboard,
         shipped,
         readme,

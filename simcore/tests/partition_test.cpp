@@ -40,10 +40,11 @@ std::vector<Case> cases() {
   add("dragonfly wormhole", config(small_network(), small_wormhole(), {"minimal", {}}, mixed_sizes));
   add("dragonfly q_adaptive wormhole", config(small_network(), small_wormhole(), {"q_adaptive", {}}, mixed_sizes));
   add("dragonfly minimal hotspot", config(small_network(), input_queued(), {"minimal", {}}, hot));
-  for (const char* routing : {"dimension_order", "omni_war", "dim_war", "dal", "q_adaptive"})
+  for (const char* routing :
+       {"dimension_order", "omni_war", "dim_war", "dal", "q_adaptive", "clos_ad", "minimal_adaptive"})
     add(std::string("hyperx ") + routing, config(hyperx_section({4, 4}, 3), sc19(), {routing, {}}, mixed_sizes));
   for (const char* topology : {"torus", "mesh", "fat_tree", "slim_fly", "random_regular"})
-    for (const char* routing : {"minimal", "ugal"})
+    for (const char* routing : {"minimal", "ugal", "up_down"})
       add(std::string(topology) + ' ' + routing, config(small(topology), input_queued(), {routing, {}}, mixed_sizes));
   for (const char* observation : {"relative_use+path", "relative+relative_lost", "progress+q_values+router+queues"})
     add(std::string("dragonfly policy ") + observation,
@@ -155,14 +156,6 @@ TEST(threads_and_pieces_end_in_the_same_state) {
     }
     CHECK_FOR(sim.drain(200000), x.name + " drains");
   }
-}
-
-// Clos-AD decides the requests of a cycle one after another, in the order in which their heads arrive.
-TEST(a_wish_does_not_cut_networks_whose_decisions_depend_on_the_order_of_arrival) {
-  Config c = config(hyperx_section({4, 4}, 3), sc19(), {"clos_ad", {}}, {"uniform", {{"load", 0.4}}});
-  const u32 chosen = Simulation(c).network().partitions();
-  c.partitions = chosen + 1;
-  CHECK_EQ(Simulation(c).network().partitions(), chosen);
 }
 
 // Packets that end far from their source do not make the pool of packets grow without bound.

@@ -10,7 +10,7 @@ from docs_pages import DOCS
 from page_widths import chromium, measure
 
 # The pages with the widest tables, and one with the longest words. The build excludes all other pages.
-PAGES = ("agents/policy_search", "benchmarks/standard", "environments", "reference/routings", "reproducing", "index")
+PAGES = ("agents/index", "benchmarks/index", "environments", "reference/routings", "reproducing", "index")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from docs_pages import DOCS, README
+from docs_pages import DOCS
 from flitgym.simcore import registered
 
 PICTURES = DOCS / "pictures"
@@ -47,11 +47,3 @@ def test_figures_of_architecture_come_from_their_scripts(name: str, tmp_path: Pa
     ]
     assert texts[0] == texts[1]
     assert len(texts[0]) > 10
-
-
-def test_gallery_shows_every_picture_of_the_pages() -> None:
-    gallery = set(_shown(DOCS / "gallery.md"))
-    pages = [README, *DOCS.glob("*.md"), *DOCS.glob("agents/*.md"), *DOCS.glob("benchmarks/*.md")]
-    elsewhere = {path for page in pages for path in _shown(page)}
-    assert gallery
-    assert sorted(path.name for path in elsewhere - gallery) == []

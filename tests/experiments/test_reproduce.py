@@ -42,7 +42,7 @@ def test_incomplete_rows_are_not_drawn(tmp_path: Path) -> None:
 
     folder = tmp_path / "first_look_quick"
     write_rows(folder / ROWS_FILE, [{"routing.name": "minimal"}])
-    with pytest.raises(CommandError, match="holds 1 of 78 runs"):
+    with pytest.raises(CommandError, match="holds 1 of 117 runs"):
         redraw(figure="first_look")
     assert [path.name for path in folder.iterdir()] == [ROWS_FILE]
     gathered = tmp_path / "interference_quick"

@@ -96,7 +96,7 @@ TEST(sensed_equals_the_congestion_at_the_outputs) {
 // of both signs.
 TEST(sensed_decides_like_the_queues) {
   const std::vector<Section> networks = {hyperx_section({4, 3}, 2, {{"links", std::vector<double>{1, 2}}}),
-                                         hyperx_section({2, 2, 2}, 2), hyperx_section({21}, 3),
+                                         hyperx_section({3, 2, 2}, 2), hyperx_section({21}, 3),
                                          hyperx_section({9, 2}, 2, {{"links", std::vector<double>{1, 3}}}),
                                          hyperx_section({3}, 2, {{"links", std::vector<double>{5}}})};
   const double biases[] = {0, 0.37, -1.5, 3, -6};
