@@ -12,7 +12,7 @@ from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
-from flitgym.experiments.plotting.jobs import MIXED, TARGETS, backgrounds, targets
+from flitgym.experiments.plotting.jobs import TARGETS
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
@@ -20,7 +20,6 @@ from flitgym.experiments.studies.interference import mixed_jobs, plot
 from flitgym.experiments.studies.interference.runs import comm_time, mixed, over_time, pair, slowdown
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row
-from omegaconf import OmegaConf
 
 GROUPS = 5
 # Communication times of the synthetic rows. A background multiplies them by 1.5.
@@ -82,21 +81,6 @@ def test_plan(preset: str, count: int, placements: Sequence[int]) -> None:
     assert {run.plain["workload"]["placement_seed"] for run in runs} == set(placements)
 
 
-def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    part, whole = planned("paper_halo3d"), planned("paper")
-    # Three targets alone and with Halo3D, Halo3D alone, and the mixed workload, each with four routings.
-    assert len(part) == (3 * 2 + 2) * 4
-    assert {str(run.plain) for run in part} <= {str(run.plain) for run in whole}
-    rows = [synthetic_row(run) for run in part]
-    assert (targets(rows), backgrounds(rows)) == (["fft3d", "lu", "cosmoflow"], ["none", "halo3d"])
-    for name, draw in plot.FIGURES.items():
-        assert all(ax.has_data() for ax in draw(rows).axes), name
-    monkeypatch.setattr(plot, "FIGURES", {})
-    text = reproduce.draw("interference", rows, tmp_path, "paper_halo3d", reproduce.STUDIES)[-1].read_text()
-    assert "in 0 of 9 cases" in text  # three pairs and six mixed jobs
-    assert "only paper" not in text
-
-
 def test_paper_has_the_sizes_of_the_study() -> None:
     for run in planned("paper"):
         jobs = core_sections(run.plain)["workload"]["jobs"]
@@ -119,17 +103,6 @@ def test_every_run_of_quick_can_be_built() -> None:
 def test_every_figure_is_drawn_from_rows(name: str) -> None:
     figure = plot.FIGURES[name](quick())
     assert all(ax.has_data() for ax in figure.axes)
-
-
-def test_every_expected_number_is_measured_and_has_a_source() -> None:
-    expected: Any = OmegaConf.load(reproduce.STUDIES / "interference" / "expected.yaml")
-    numbers = plot.measured(quick())
-    assert set(numbers) == {entry.id for entry in expected.numbers}
-    assert all(entry.source for entry in expected.numbers)
-    assert numbers["halo3d_alone_ratio"] == pytest.approx(1.1)
-    assert numbers["best_reduction"] == pytest.approx(1 - 1 / 1.3)
-    assert numbers["worst_against_best_rival"] == pytest.approx(1 / 1.1)
-    assert numbers["part_of_cases_best"] == 1
 
 
 def test_congestion_index() -> None:
@@ -210,15 +183,6 @@ def test_an_unfinished_run_does_not_stop_the_others(tmp_path: Path) -> None:
     assert str(failure.value).count("workload.max_ns=1000") == 2
     done = [run for run in runs if (run.directory / "result.json").exists() and run.plain["workload"]["max_ns"] > 1000]
     assert len(done) == 2
-
-
-def test_mixed_parameters_apply_to_mixed_jobs() -> None:
-    config = compose(["topology=dragonfly_72", "workload=mixed", "workload.params={lu: {iterations: 7}}"])
-    jobs = core_sections(config)["workload"]["jobs"]
-    assert [job["name"] for job in jobs] == list(MIXED)
-    assert [job.get("iterations") for job in jobs] == [None, None, 7, None, None, None]
-    with pytest.raises(ValueError, match=r"workload\.params.*did you mean 'fft3d'"):
-        core_sections(compose(["workload=mixed", "workload.params={fft2d: {iterations: 7}}"]))
 
 
 def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

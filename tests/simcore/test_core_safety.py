@@ -131,33 +131,6 @@ def test_entries_without_a_channel_stay_infinite() -> None:
         sim.run(1)
 
 
-@pytest.mark.deep
-def test_writing_to_a_table_in_use_is_an_error() -> None:
-    sim = Simulation(config("q_adaptive", traffic("adversarial", 0.9)))
-    table = sim.q_table
-    stop = threading.Event()
-
-    def meddle() -> None:
-        k = 0
-        while not stop.is_set():
-            table[...] = (-1.0, np.inf, np.nan, 0.0)[k % 4]
-            k += 1
-
-    thread = threading.Thread(target=meddle)
-
-    def play() -> None:
-        for _ in range(200):
-            sim.run(2000)
-
-    thread.start()
-    try:
-        with pytest.raises((ConfigError, CoreError), match=r"q_table|leads nowhere"):
-            play()
-    finally:
-        stop.set()
-        thread.join()
-
-
 def test_rows_of_decisions_outlive_their_batch_and_their_simulation() -> None:
     for order in range(2):
         sim = agent()
@@ -216,33 +189,6 @@ def test_other_calls_are_refused_while_a_thread_runs() -> None:
     assert seen == sorted(seen, key=lambda row: row[0])
     assert refused == set(GUARDED)
     assert sim.now == 9000
-    sim.check_conservation()
-
-
-@pytest.mark.deep
-def test_watching_and_reading_from_another_thread_is_safe() -> None:
-    sim = Simulation(config(traffic=traffic("uniform", 0.6)))
-    stop = threading.Event()
-
-    def meddle() -> None:
-        k = 0
-        while not stop.is_set():
-            for name in ("watch", "watch_log", "check_conservation", "arrays", "jobs"):
-                with contextlib.suppress(CoreError):
-                    sim.watch(k % 72, k) if name == "watch" else use(sim, name)
-            k += 1
-
-    thread = threading.Thread(target=meddle)
-    thread.start()
-    ran = 0
-    end = time.monotonic() + 1.5
-    while time.monotonic() < end:
-        with contextlib.suppress(CoreError):
-            sim.run(300)
-            ran += 1
-    stop.set()
-    thread.join()
-    assert ran > 10
     sim.check_conservation()
 
 
@@ -343,28 +289,6 @@ def test_threads_of_a_batch_in_a_forked_process() -> None:
     assert play()
     assert holds_in_a_child(play)
     assert play()
-
-
-@pytest.mark.deep
-def test_a_busy_member_leaves_the_others_unchanged() -> None:
-    other, silent = agent(seed=2), agent(0.0)
-    batch, alone = SimulationBatch([other, silent]), SimulationBatch([silent])
-    thread = threading.Thread(target=lambda: alone.collect(400_000))
-    before, refused = other.state_hash(), 0
-    thread.start()
-    while thread.is_alive():
-        try:
-            batch.collect(1)
-            break
-        except CoreError:
-            refused += 1
-            assert other.state_hash() == before
-    thread.join()
-    assert refused > 0
-    count = batch.count or batch.collect(1000)
-    assert count > 0
-    batch.apply(np.zeros(count, np.int64))
-    other.check_conservation()
 
 
 # ---- Numbers ----

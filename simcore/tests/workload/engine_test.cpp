@@ -402,15 +402,6 @@ TEST(workload_refuses_impossible_jobs) {
   refused(with_jobs({halo(2, {3, 4}), halo(2, {5, 4}, "b")}, {}), {"terminal 4", "twice"});
   refused(with_jobs({halo(2, {3, 72})}, {}), {"terminal 72", "72"});
   refused(with_jobs({halo(2, {3})}, {}), {"1 terminals", "2 ranks"});
-  refused(with_jobs({halo(2), halo(2)}, {}), {"two jobs", "halo3d"});
-  refused(with_jobs({halo(2, {}, "a.b")}, {}), {"'a.b'", "name"});
-  refused(with_jobs({halo(2, {}, "")}, {}), {"''", "name"});
-  refused(with_jobs({motif("", {})}, {}), {"no motif, goal_file or program"});
-  JobSection late = given("late", workload::read_goal("num_ranks 1\nrank 0 {\ncalc 5\n}\n", "late"));
-  late.motif.values["start_ns"] = -5.0;
-  refused(with_jobs({late}, {}), {"start_ns", "-5"});
-  late.motif.values = {{"ranks", i64{3}}};
-  refused(with_jobs({late}, {}), {"ranks", "start_ns"});
   refused(
       with_jobs({given("long", workload::read_goal("num_ranks 1\nrank 0 {\ncalc 18446744073709552\n}\n", "long.goal"))},
                 {}),
@@ -425,11 +416,6 @@ TEST(workload_refuses_impossible_jobs) {
       {"large.goal:3", "2199023256052 bytes"});
   refused(with_jobs({halo(2)}, {{"host", std::string("loggops")}, {"loggops_G_ns_per_byte", 0.0125}}),
           {"loggops_G_ns_per_byte", "0.0125", "0.013"});
-  refused(with_jobs({motif("halo3", {})}, {}), {"halo3", "did you mean 'halo3d'"});
-  refused(with_jobs({motif("halo3d", {{"ranks", i64{8}}, {"byte", i64{5}}})}, {}), {"byte", "did you mean 'bytes'"});
-  refused(with_jobs({halo(2)}, {{"packet_bytes", i64{100000}}}), {"packet_bytes", "input_buffer_flits"});
-  refused(with_jobs({halo(2)}, {{"network", std::string("none")}}), {"network", "loggops"});
-  refused(with_jobs({halo(2)}, {{"placement", std::string("randm")}}), {"placement", "randm", "random"});
   Config both = with_jobs({halo(2)}, {});
   both.traffic = {"uniform", {}};
   refused(both, {"traffic", "workload"});
