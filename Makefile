@@ -136,7 +136,7 @@ test-cpp: venv ## build and run the C++ tests
 	@echo "== C++ tests"
 	@build=$$(dirname $$(ls -t build/cp*/CMakeCache.txt | head -n 1)); \
 		cmake --build $$build -j $(JOBS) --target simcore_tests > build/test.log || { tail -n 60 build/test.log; exit 1; }; \
-		ctest --test-dir $$build --output-on-failure -j $(JOBS) -E "^fuzz_"
+		ctest --test-dir $$build --output-on-failure -j $(JOBS) -LE deep
 
 SANITIZED := -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON
 
@@ -191,7 +191,7 @@ cluster-test: venv ## test a Ray cluster of two nodes, and jobs by submitit, on 
 
 # `make test-deep` fuzzes every file parser with a small fixed budget. Here each fuzz test runs for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
-FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
+FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^DEEP_TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
 fuzz: dev ## test every file parser with mutated files and sanitizers: FUZZ_SECONDS=120 each
 	@cmake $(SANITIZED) > /dev/null

@@ -234,7 +234,7 @@ TEST(snapshot_of_another_policy_is_refused) {
 }
 
 // An untrusted file is refused or read, and a policy that is read runs.
-TEST(fuzz_policy_file) {
+DEEP_TEST(fuzz_policy_file) {
   const std::vector<std::string> corpus = {
       safetensors(kMetadata, tensors_of(exported())),
       safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {1}, {5}}})};

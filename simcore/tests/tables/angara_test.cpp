@@ -189,7 +189,7 @@ TEST(angara_perfect_loads_and_diameters) {
 
 // Published highest and lowest loads on 8, 16 and 32 nodes: SSSP 5/3, 12/3, 28/8; genetic 4/4, 11/5, 27/8; BFS 6/2,
 // 18/3, 48/3. The best loads of a local search over permitted routes: 4, 10, 26.
-TEST(angara_loads_of_the_study_s_systems) {
+DEEP_TEST(angara_loads_of_the_study_s_systems) {
   const auto at_most = [](const Sizes& sizes, const std::string& engine, double most, const Values& values = {}) {
     const Quality q = quality_of(sizes, engine, values);
     CHECK_FOR(q.most <= most, engine + " on " + text(sizes) + ": " + std::to_string(q.most));
@@ -216,7 +216,7 @@ TEST(angara_loads_of_the_study_s_systems) {
 
 // "SSSP better than BFS by 13 %" in two dimensions, over all 49 tori. In three and four dimensions the study has 11 and
 // 17 %, and the difference here is larger.
-TEST(angara_sssp_against_bfs) {
+DEEP_TEST(angara_sssp_against_bfs) {
   double sssp = 0, bfs = 0;
   for (double x = 2; x <= 8; x++)
     for (double y = 2; y <= 8; y++) {
@@ -339,7 +339,7 @@ TEST(angara_tables_with_links_that_failed) {
 }
 
 // 32 nodes under overload, with buffers of two packets. Bubbles keep packets moving, and without bubbles they deadlock.
-TEST(angara_tables_run_without_deadlock) {
+DEEP_TEST(angara_tables_run_without_deadlock) {
   const Section topology = torus_of({4, 2, 2, 2});
   const Values tight =
       merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_local", 1.0}, {"watchdog_ns", 5000.0}});

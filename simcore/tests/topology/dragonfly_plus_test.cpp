@@ -168,7 +168,7 @@ TEST(dragonfly_plus_detours_carry_adversarial_traffic) {
 }
 
 // 9 global links of a group carry the 81 / 89 of the uniform traffic of its 9 terminals that leaves it.
-TEST(dragonfly_plus_accepts_uniform_traffic) {
+DEEP_TEST(dragonfly_plus_accepts_uniform_traffic) {
   for (const std::string routing : {"minimal", "ugal_group", "par", "fpar", "q_adaptive"})
     CHECK_NEAR(accepted(full(6), {routing, {}}, {"uniform", {{"load", 0.6}}}), 0.6, 0.02);
 }

@@ -97,7 +97,7 @@ TEST(fabric_in_parts) {
   CHECK_THROWS(ConfigError, check_connected(f, "arrays"), "arrays: 'y'", "'x'", "2 parts");
 }
 
-TEST(fuzz_fabric) {
+DEEP_TEST(fuzz_fabric) {
   std::vector<std::string> corpus = {kCsv, kDot, kOrcs, kIbsim, kDiscovered};
   corpus.push_back(
       "digraph { node [type=switch, ports=9]; {a b} -> subgraph s {c; d:2} [kind=global, latency_ns=1.5e1];"

@@ -98,7 +98,7 @@ TEST(graphs_take_all_shortest_ports) {
 }
 
 // A switch of 300 ports in the middle has more ports than a word has bits, and is as fast as a small one.
-TEST(routers_of_many_ports_switch_like_small_ones) {
+DEEP_TEST(routers_of_many_ports_switch_like_small_ones) {
   std::vector<double> links, terminals;
   for (u32 r = 1; r <= 150; r++) links.insert(links.end(), {0, double(r)}), terminals.push_back(r);
   for (u32 t = 0; t < 150; t++) terminals.push_back(0);

@@ -121,7 +121,7 @@ TEST(hammingmesh_has_the_zero_load_latency_of_its_hops) {
 
 // With boards of 2 x 2 every accelerator has its own way out in both dimensions, so a link carries at most the load of
 // a terminal. Dimension order carries all traffic in two VCs.
-TEST(hammingmesh_accepts_uniform_traffic) {
+DEEP_TEST(hammingmesh_accepts_uniform_traffic) {
   const Section topology = Shape{2, 2, 4, 4}.section();
   for (const std::string routing : {"dimension_order", "minimal", "ugal", "q_adaptive"})
     CHECK_NEAR(accepted(topology, {routing, {}}, {"uniform", {{"load", 0.5}}}), 0.5, 0.03);

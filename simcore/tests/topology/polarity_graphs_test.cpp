@@ -190,7 +190,7 @@ TEST(polarity_graphs_have_the_zero_load_latency_of_their_hops) {
 
 // Uniform traffic loads a link by at most p H / d, with p terminals and d links of a router and H hops on average. The
 // defaults of p keep it near 1.
-TEST(polarity_graphs_accept_uniform_traffic) {
+DEEP_TEST(polarity_graphs_accept_uniform_traffic) {
   for (const Section& topology : {polarfly(4), polarstar(2, 3), polarstar(2, 2, "paley")})
     for (const std::string routing : {"minimal", "ugal", "q_adaptive"})
       CHECK_NEAR(accepted(topology, {routing, {}}, {"uniform", {{"load", 0.5}}}), 0.5, 0.03);

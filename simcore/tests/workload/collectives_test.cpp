@@ -105,7 +105,7 @@ TEST(collectives_every_byte_arrives_with_all_contributions) {
         for (const u32 each : sizes_of_nodes(algorithm, n)) follow_every_byte(which, algorithm, n, each, {});
 }
 
-TEST(collectives_every_byte_arrives_in_chunks_and_channels) {
+DEEP_TEST(collectives_every_byte_arrives_in_chunks_and_channels) {
   for (const Collective which : kVectors)
     for (const Algorithm algorithm : workload::algorithms(which))
       for (const u32 n : {2u, 3u, 6u, 8u})
@@ -146,7 +146,7 @@ TEST(collectives_barriers_reach_everyone) {
 }
 
 // A byte of one rank's share reaches every other rank exactly once.
-TEST(collectives_allgather_moves_each_share_once) {
+DEEP_TEST(collectives_allgather_moves_each_share_once) {
   for (const Algorithm algorithm : workload::algorithms(Collective::kAllgather))
     for (u32 n = 1; n <= 17; n++)
       for (const u32 each : sizes_of_nodes(algorithm, n))
@@ -170,7 +170,7 @@ TEST(collectives_allgather_moves_each_share_once) {
 
 // A byte of one pair travels from its source to its destination, and takes as many messages as the algorithm needs:
 // Bruck's one per set bit of the distance, the hierarchy at most one per level.
-TEST(collectives_alltoall_moves_each_block_along_its_way) {
+DEEP_TEST(collectives_alltoall_moves_each_block_along_its_way) {
   for (const Algorithm algorithm : workload::algorithms(Collective::kAlltoall))
     for (const u32 n : {1u, 2u, 3u, 6u, 7u, 12u})
       for (const u32 each : sizes_of_nodes(algorithm, n)) {

@@ -421,7 +421,7 @@ TEST(workload_refuses_impossible_jobs) {
   refused(both, {"traffic", "workload"});
 }
 
-TEST(every_motif_finishes_on_every_host) {
+DEEP_TEST(every_motif_finishes_on_every_host) {
   const std::map<std::string, double> size_scales = {{"fft3d", 1e-4}, {"lqcd", 0.001}};
   for (const auto& [name, spec] : registry<MotifSpec>())
     for (const char* host : {"mpi", "loggops"}) {

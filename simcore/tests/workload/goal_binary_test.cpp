@@ -158,7 +158,7 @@ TEST(goal_binary_sections) {
   refused(with(kZeroAt + 4, 0xffffffff, 4), "byte 46 (rank 0): ", {"4294967295 roots"});
 }
 
-TEST(fuzz_goal_binary) {
+DEEP_TEST(fuzz_goal_binary) {
   const std::string tree = workload::write_goal_binary(
       *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif", 0));
   const std::vector<std::string> words = {number(4223, 8), number(0xffffffff, 4), number(1, 4), number(0, 8), kOne};

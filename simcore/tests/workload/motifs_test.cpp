@@ -125,7 +125,7 @@ TEST(motifs_stencil27) {
 }
 
 // If messages take no time, step s of a sweep is done at (x, y) after s + x + y computations.
-TEST(motifs_lu_is_a_wavefront) {
+DEEP_TEST(motifs_lu_is_a_wavefront) {
   const auto duration = [](u32 ranks, const Values& values) {
     const AbstractMachine machine(*motif("lu", ranks, values), false);
     CHECK(machine.finished && machine.sizes_agree);
@@ -236,7 +236,7 @@ TEST(permutations_are_bijections) {
 
 // Images are uniform, and one place in n is a fixed point on average, as for random permutations. Chi-square stays
 // within four deviations of its mean.
-TEST(permutations_are_even) {
+DEEP_TEST(permutations_are_even) {
   for (const u32 n : {2u, 3u, 4u, 5u, 7u, 16u, 33u, 139u, 528u}) {
     const u32 keys = std::max(20 * n, 4000u);
     std::vector<u32> images(static_cast<std::size_t>(n) * n, 0);

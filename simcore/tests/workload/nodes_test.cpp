@@ -302,7 +302,7 @@ TEST(nodes_snapshot_continues_like_the_original) {
 }
 
 // A node is never cut. The state does not depend on threads, nor on the lengths of calls.
-TEST(nodes_by_threads_and_in_pieces_end_in_the_same_state) {
+DEEP_TEST(nodes_by_threads_and_in_pieces_end_in_the_same_state) {
   for (const auto& [ranks, nics] : {std::pair{2, 2}, {4, 1}, {8, 8}}) {
     Config c = with_program(random_messages(64, 500, 3), nodes(ranks, nics, {{"mpi_eager_bytes", i64{8000}}}));
     c.partitions = 9;

@@ -298,7 +298,7 @@ TEST(training_step_overlap) {
 
 // All kinds of parallelism together, with rendezvous messages: no rank waits for ever, and the bytes are the same with
 // every algorithm that is optimal in bytes.
-TEST(training_step_combinations_finish) {
+DEEP_TEST(training_step_combinations_finish) {
   for (const i64 t : {1, 2})
     for (const i64 p : {1, 2, 4})
       for (const i64 v : {1, 2})
