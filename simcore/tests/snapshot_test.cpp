@@ -133,7 +133,7 @@ Config credits_that_wait(i64 speedup) {
 }
 
 // A simulation in another state restores snapshots of many instants and continues as the original does.
-TEST(own_snapshots_are_accepted) {
+DEEP_TEST(own_snapshots_are_accepted) {
   std::vector<Config> all = small_configs();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})

@@ -98,6 +98,7 @@ def test_chains_of_starts_may_be_long() -> None:
     assert Simulation(jobs({"name": "a", "program": program})).run_workload(10)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("sections", "names"),
     [
@@ -120,6 +121,7 @@ def test_a_configuration_above_the_memory_limit_is_refused(sections: dict[str, A
         assert name in str(refusal.value)
 
 
+@pytest.mark.deep
 def test_the_memory_of_the_machine_is_a_limit() -> None:
     assert 1e8 < _core.available_memory() < 1e15
     with pytest.raises(ConfigError, match="free"):

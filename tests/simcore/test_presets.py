@@ -29,6 +29,7 @@ def test_presets_run_as_in_the_command(routing: str, router: str) -> None:
     assert named.state_hash() == composed.state_hash()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["topology", "router", "routing", "traffic"])
 def test_every_preset_equals_hydra_s_composition(kind: str) -> None:
     names = sorted(path.stem for path in (Path(flitgym.configs.__path__[0]) / kind).glob("*.yaml"))

@@ -225,6 +225,7 @@ def test_a_file_is_identified_by_its_content(matrix: Matrix, tmp_path: Path) -> 
         identity("four.npy")
 
 
+@pytest.mark.deep
 def test_arrays_of_a_program_become_files_of_the_results(matrix: Matrix, tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic=matrix"]
     short: dict[str, Any] = {"run.warmup_ns": 0, "run.measure_ns": 1500, "traffic.load": 0.3, "seed": 3}

@@ -193,7 +193,7 @@ std::map<u32, u32> delivered_at(const Config& made) {
   return at;
 }
 
-TEST(trains_are_exact_under_traffic) {
+DEEP_TEST(trains_are_exact_under_traffic) {
   std::set<std::string> seen;
   u32 delivered = 0, forks = 0;
   for (u32 scene = 0; scene < 200; scene++) {
@@ -253,7 +253,7 @@ TEST(trains_are_exact_across_failures) {
 
 // Jobs whose ranks wait for each other: a packet that is one cycle late would delay all later ones. Also the delay that
 // jobs cause each other.
-TEST(trains_are_exact_under_jobs) {
+DEEP_TEST(trains_are_exact_under_jobs) {
   for (u32 scene = 0; scene < 6; scene++) {
     const Values router = scene % 2 ? merge(random_router(scene + 2000, 8), {{"cycle_ns", 1.0}})
                                     : merge(sc22(), {{"crossbar_sharing", kWhole}});

@@ -23,7 +23,7 @@ tables::ForwardingTable nue(const tables::ChannelGraph& g, i64 layers, i64 tries
 
 // The load of each channel, weighted by demand.
 std::vector<double> loads_of(const tables::ChannelGraph& g, const tables::ForwardingTable& table,
-                          const tables::Demand& demand = {}) {
+                             const tables::Demand& demand = {}) {
   std::vector<double> load(g.channels, 0), flow;
   tables::Tree tree(g);
   for (u32 d = 0; d < table.destinations(); d++) {

@@ -163,7 +163,7 @@ TEST(dimension_order_is_free_of_deadlock) {
 // 6 channels of class 1 at its far router: 162 * 6. UGAL is minimal if the bias forbids detours. If the bias forces
 // detours, it draws every intermediate except source and destination. Without bias it is minimal while the minimal
 // path's queue is short, and takes a detour when it is long (under `hybrid` also by the same port).
-TEST(valiant_and_ugal_are_free_of_deadlock) {
+DEEP_TEST(valiant_and_ugal_are_free_of_deadlock) {
   const Craft full = [](Lone& x, const Node& node, const std::function<void()>& ask) {
     const HyperX& hx = as_hyperx(x.net);
     const u64 difference = hx.difference(node.at.router, node.packet.destination);  // T = 1

@@ -85,7 +85,7 @@ TEST(hyperx_zero_load_of_all_pairs) {
 }
 
 // The same for the adaptive routings on 4x4x4: 9/4 hops on average, 66 + 106 * 9/4.
-TEST(hyperx_zero_load_of_all_pairs_adaptive) {
+DEEP_TEST(hyperx_zero_load_of_all_pairs_adaptive) {
   for (const std::string routing :
        {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive", "q_routing"}) {
     // Adaptive packets of one round could meet where they choose among equal ports, so each packet runs alone.

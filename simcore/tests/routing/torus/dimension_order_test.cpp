@@ -179,7 +179,7 @@ TEST(dateline_drains_from_saturation) {
 
 // One VC with room for two packets, the minimum: with every arbiter, both kinds of router, and VC allocation before the
 // switch.
-TEST(bubble_drains_from_saturation) {
+DEEP_TEST(bubble_drains_from_saturation) {
   const auto word = [](const char* text) { return std::string(text); };
   for (const Shape& shape :
        {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}, {"torus", {5, 4}, {2, 1}}, {"torus", {4, 3, 2}}})
