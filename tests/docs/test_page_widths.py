@@ -9,6 +9,8 @@ import pytest
 from docs_pages import DOCS
 from page_widths import chromium, measure
 
+pytestmark = pytest.mark.deep
+
 # The pages with the widest tables, and one with the longest words. The build excludes all other pages.
 PAGES = ("agents/index", "benchmarks/index", "environments", "reference/routings", "reproducing", "index")
 
