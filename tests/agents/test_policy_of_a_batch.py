@@ -46,7 +46,7 @@ def rule(net: Any, network: str, general: int, slots: int) -> Any:
 
 
 @pytest.mark.parametrize("network", ["slots", "flat"])
-@pytest.mark.parametrize("name", ["ReLU", "Tanh"])
+@pytest.mark.parametrize("name", [pytest.param("ReLU", marks=pytest.mark.deep), "Tanh"])
 def test_the_core_plays_the_policy_of_a_batch(tmp_path: Path, network: str, name: str) -> None:
     batch, file = batch_of(), tmp_path / "mine.safetensors"
     general, per_slot = len(batch.seam["general"]), len(batch.seam["per_slot"])
@@ -63,6 +63,7 @@ def test_the_core_plays_the_policy_of_a_batch(tmp_path: Path, network: str, name
     assert (metadata["format"], metadata.get("activation")) == kind
 
 
+@pytest.mark.deep
 def test_the_core_plays_the_policy_of_an_environment(tmp_path: Path) -> None:
     """Wrapped environments and SB3's vector give the same file as a batch."""
     pytest.importorskip("stable_baselines3")

@@ -49,6 +49,7 @@ def test_a_sweep_leaves_a_table_a_picture_and_a_report(study: Path) -> None:
     assert "<figure>" not in report  # the curves replace the picture
 
 
+@pytest.mark.deep
 def test_unchanged_outputs_are_not_rewritten(study: Path) -> None:
     before = times(conclude(study))
     assert times(conclude(study)) == before
@@ -65,7 +66,10 @@ def test_finished_outputs_need_no_library(study: Path) -> None:
     assert done.stdout.strip() == "4 []"
 
 
-@pytest.mark.parametrize("change", ["run", "removed", "format", "picture", "table", "report"])
+RARE = [pytest.param(name, marks=pytest.mark.deep) for name in ("removed", "format", "picture", "table", "report")]
+
+
+@pytest.mark.parametrize("change", ["run", *RARE])
 def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     before = times(conclude(study))
     formats: tuple[str, ...] = ("png", "svg")

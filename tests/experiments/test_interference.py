@@ -69,6 +69,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("preset", "count", "placements"),
     [("quick", 3, (1, 12, 13)), ("one_placement", 6, (1,)), ("paper", 6, (1,)), ("paper_placements", 3, (1, 12, 13))],
@@ -185,6 +186,7 @@ def test_an_unfinished_run_does_not_stop_the_others(tmp_path: Path) -> None:
     assert len(done) == 2
 
 
+@pytest.mark.deep
 def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = Path(flitgym.agents.__file__).parent / "policies" / "dqn_dragonfly.safetensors"
     mine = tmp_path / "mine" / "policy.safetensors"

@@ -36,6 +36,7 @@ def test_variance_of_the_mean_of_correlated_values(correlation: float) -> None:
     assert exact < np.mean(found) < 1.25 * exact  # negative correlations of the batches are not corrected
 
 
+@pytest.mark.deep
 def test_coverage() -> None:
     scene = SCENES["one router, load 0.4"]
     got = coverage(scene, long_run_means(scene), range(1, 201))
@@ -83,6 +84,7 @@ def test_a_few_flows_saturate_a_network(destination: int, saturated: bool) -> No
     assert found.steady != saturated
 
 
+@pytest.mark.deep
 def test_equal_results_with_any_number_of_threads() -> None:
     results = []
     for threads in (1, 2):

@@ -86,7 +86,7 @@ TEST(packets_follow_the_table_of_the_present_links) {
 // Heads at every router, from every neighbour, in every class and to every terminal, whether a packet can come there or
 // not. In each epoch their dependencies have no cycle. The tables of all epochs together have one, so heads must be
 // routed again at each change.
-TEST(tables_that_change_are_free_of_deadlock) {
+DEEP_TEST(tables_that_change_are_free_of_deadlock) {
   u32 cycles_of_all = 0;
   u64 kept = 0, escapes = 0;
   for (const Case& c : cases()) {

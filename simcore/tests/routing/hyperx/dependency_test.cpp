@@ -276,7 +276,7 @@ TEST(q_adaptive_on_hyperx_is_free_of_deadlock) {
   CHECK_EQ(edge_count(edges), 810u);
 }
 
-TEST(q_routing_is_free_of_deadlock) {
+DEEP_TEST(q_routing_is_free_of_deadlock) {
   for (const Section& topology : {cube(), dragonfly_section(1, 3, 1, 4), dragonfly_section(1, 2, 1, 3)})
     for (const i64 max_hops : {1, topology.name == "hyperx" ? 2 : 3}) {
       Lone x = lone(topology, {"q_routing", {{"epsilon", 0.5}, {"max_hops", max_hops}}});

@@ -59,7 +59,7 @@ Config random_config(u64 seed) {
   return config(network, router, {"dal", routing}, traffic, seed);
 }
 
-TEST(withheld_requests_change_no_result) {
+DEEP_TEST(withheld_requests_change_no_result) {
   u32 scenes_with_waiting = 0;
   for (u64 seed = 1; seed <= 60; seed++) {
     const auto net = build(random_config(seed));
