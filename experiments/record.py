@@ -66,7 +66,7 @@ def run(words: Sequence[str]) -> str:
         _require_same(path, identity(config, given))
         return f"{path}: finished before"
     require_writable(folder)
-    command = shlex.join([NAME, *words])
+    command = f"{NAME} {shlex.join(words)}"
     with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
         dataset = record(config, given, bar.report if bar else no_report, command)
     dataset.save(path)
