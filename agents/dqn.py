@@ -36,9 +36,8 @@ from torch import Tensor, nn
 from ..configs.errors import unknown
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from .learning import stored
 from .learning.bounds import LEARNING, ROLLOUTS, check, require
-from .learning.divergence import require_finite
+from .learning.learner import Learner, follow
 from .learning.replay import Replay
 from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, QNetwork
@@ -118,7 +117,7 @@ class Config(Hyperparameters):
             raise ConfigError(f"agent.tail_ns: {self.tail_ns:g} needs agent.replay=transitions")
 
 
-class Agent:
+class Agent(Learner):
     """Trains a `QNetwork` on a world.
 
     The core gets only the network's scores of slots: with `dueling`, the state's value is the same for all slots and
@@ -138,7 +137,7 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
         self.round = 0
-        self._parts: dict[str, stored.Part] = {
+        self.parts = {
             "online": self.online,
             "target": self.target,
             "optimiser": self.optimiser,
@@ -161,9 +160,7 @@ class Agent:
             draw = self.replay.sample
         else:
             draw = self.rollouts.sample
-        # The learning rate falls to a tenth, so the last policies differ little from each other.
-        for group in self.optimiser.param_groups:
-            group["lr"] = config.learning_rate * (1 - 0.9 * done)
+        self.lower_rate()
         losses, rewards = [], []
         for _ in range(config.updates):
             batch = draw(config.batch, self.generator)
@@ -194,39 +191,10 @@ class Agent:
             goal = batch["reward"] + torch.where(continues, config.discount * judged.gather(1, best).squeeze(1), 0.0)
         weight = torch.where(goal < q, config.hysteresis, 1.0)
         loss = (weight * nn.functional.huber_loss(q, goal, reduction="none", delta=config.huber_us)).mean()
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
-        value = require_finite(
-            loss, norm, observation=batch["observation"], reward=batch["reward"], estimate_q=q, goal=goal
-        )
-        self.optimiser.step()
-        with torch.no_grad():
-            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
-                slow.lerp_(fast, config.target_rate)
+        value = self.descend(loss, observation=batch["observation"], reward=batch["reward"], estimate_q=q, goal=goal)
+        follow(self.target, self.online, config.target_rate)
         return value
 
     def policy(self) -> Layers:
         """The network that the core follows."""
         return self.online.scores.export()
-
-    def state(self) -> dict[str, Any]:
-        """The agent's part of a checkpoint."""
-        return {
-            **stored.state_of(self._parts),
-            "round": self.round,
-            "rollouts": self.rollouts.state(),
-            "replay": self.replay.state(),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
-        """
-        given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ..., "replay": ...})
-        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        stored.load(self._parts, given)
-        self.rollouts.load_state(given["rollouts"])
-        self.replay.load_state(given["replay"], "agent.replay", self.rollouts.no_rows())

@@ -30,10 +30,10 @@ from ..configs.errors import unknown
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError, MarginalCost
-from .learning import stored
 from .learning.bounds import check
-from .learning.divergence import require_finite
+from .learning.learner import Learner
 from .learning.replay import Replay
+from .learning.rollouts import Means
 from .networks import Layers, SlotScores
 
 _OTHERS = ("kept", "routed")
@@ -85,8 +85,10 @@ class Config:
             raise ConfigError(unknown("agent.other_packets", self.other_packets, _OTHERS))
 
 
-class Agent:
+class Agent(Learner):
     """Trains a `SlotScores` on labelled decisions of a world."""
+
+    NUMBERS = ("round", "next_seed")
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         if isinstance(world, Mixture):
@@ -102,7 +104,7 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.capacity)
         self.round = 0
-        self._parts: dict[str, stored.Part] = {
+        self.parts = {
             "online": self.online,
             "optimiser": self.optimiser,
             "generator": self.generator,
@@ -117,16 +119,13 @@ class Agent:
         """Label decisions of new episodes, then learn from all labelled decisions in the replay buffer."""
         config = self.config
         metrics = self._label()
-        for (
-            group
-        ) in self.optimiser.param_groups:  # falls to a tenth, so that the last policies differ little from each other
-            group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
+        self.lower_rate()
         losses = [self.update(self.replay.sample(config.batch, self.generator)) for _ in range(config.updates)]
         self.round += 1
         return {**metrics, "loss": sum(losses) / len(losses)}
 
     def _label(self) -> dict[str, float]:
-        config, delivered, latency, accepted, offered = self.config, 0.0, 0.0, 0.0, 0.0
+        config, means = self.config, Means()
         regret: list[float] = []
         for _ in range(config.networks):
             simulation = self.world.simulation({**self.routing(config), "name": "policy"}, self.next_seed)
@@ -143,20 +142,10 @@ class Agent:
             simulation.begin_window()
             labels = costs.label(config.decisions, config.sample_fraction)
             simulation.end_window()
-            statistics = simulation.statistics()
-            if statistics["packets_delivered"]:
-                delivered += statistics["packets_delivered"]
-                latency += statistics["packet_latency_mean_ns"] * statistics["packets_delivered"]
-            accepted += statistics["accepted_load"]
-            offered += statistics["offered_load"]
+            means.add(simulation)
             regret += (-np.nanmin(labels["cost_ns"], axis=1)).tolist()
             self.replay.add(_rows(labels))
-        return {
-            "latency_ns": latency / delivered if delivered else float("nan"),
-            "throughput": accepted / offered if offered else float("nan"),
-            "decisions": float(self.replay.added),
-            "regret_ns": float(np.mean(regret)),
-        }
+        return {**means.numbers(), "decisions": float(self.replay.added), "regret_ns": float(np.mean(regret))}
 
     def update(self, batch: dict[str, Tensor]) -> float:
         """One step of gradient descent; the loss."""
@@ -169,43 +158,17 @@ class Agent:
             _around_mean(scores, mask), _around_mean(goal, mask), reduction="none", delta=config.huber_us
         )
         loss = errors.masked_select(mask).mean()
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
-        value = require_finite(loss, norm, observation=observation, cost=cost, score=scores)
-        self.optimiser.step()
-        return value
+        return self.descend(loss, observation=observation, cost=cost, score=scores)
+
+    def stored_rows(self) -> dict[str, Tensor]:
+        """See `Learner`."""
+        slots, width = int(self.seam["slots"]), int(self.seam["width"])
+        mask = torch.zeros((0, slots), dtype=torch.bool)
+        return {"observation": torch.zeros((0, width)), "mask": mask, "cost": torch.zeros((0, slots))}
 
     def policy(self) -> Layers:
         """The network that the core follows."""
         return self.online.export()
-
-    def state(self) -> dict[str, Any]:
-        """The agent's part of a checkpoint. It has no episodes, since every round begins new ones."""
-        return {
-            **stored.state_of(self._parts),
-            "round": self.round,
-            "next_seed": self.next_seed,
-            "replay": self.replay.state(),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
-        """
-        given = stored.checked(state, "agent", {**self._parts, "round": 0, "next_seed": 0, "replay": ...})
-        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        stored.load(self._parts, given)
-        self.next_seed = given["next_seed"]
-        slots, width = int(self.seam["slots"]), int(self.seam["width"])
-        example = {
-            "observation": torch.zeros((0, width)),
-            "mask": torch.zeros((0, slots), dtype=torch.bool),
-            "cost": torch.zeros((0, slots)),
-        }
-        self.replay.load_state(given["replay"], "agent.replay", example)
 
 
 def _rows(labels: dict[str, Any]) -> dict[str, Tensor]:

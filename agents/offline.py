@@ -26,9 +26,8 @@ from ..env.experience.dataset import Dataset, describe
 from ..env.experience.seeds import training_seed
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from .learning import stored
 from .learning.bounds import check
-from .learning.divergence import require_finite
+from .learning.learner import Learner, follow
 from .networks import Layers, QNetwork
 
 _LOSSES = ("conservative_q", "imitation")
@@ -69,7 +68,7 @@ class Config:
             raise ConfigError(unknown("agent.loss", self.loss, _LOSSES))
 
 
-class Agent:
+class Agent(Learner):
     """Trains a `QNetwork` on a dataset. The world only compares the policy with baselines."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
@@ -90,7 +89,7 @@ class Agent:
         self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = 0
-        self._parts: dict[str, stored.Part] = {
+        self.parts = {
             "online": self.online,
             "target": self.target,
             "optimiser": self.optimiser,
@@ -124,8 +123,7 @@ class Agent:
     def train_round(self) -> dict[str, float]:
         """Learn from batches of the dataset."""
         config, count = self.config, len(self.rows["reward"])
-        for group in self.optimiser.param_groups:  # falls to a tenth, as in agents/dqn.py
-            group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
+        self.lower_rate()
         losses, agreed, rewards = [], 0.0, 0.0
         for _ in range(config.updates):
             picked = torch.randint(count, (config.batch,), generator=self.generator).to(self.device)
@@ -157,14 +155,8 @@ class Agent:
         else:
             error = nn.functional.huber_loss(taken, self._goal(batch), delta=config.huber)
             loss = error + config.conservatism * gap
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self.online.parameters(), config.gradient_norm)
-        value = require_finite(loss, norm, observation=batch["observation"], reward=batch["reward"], estimate_q=taken)
-        self.optimiser.step()
-        with torch.no_grad():
-            for slow, fast in zip(self.target.parameters(), self.online.parameters(), strict=True):
-                slow.lerp_(fast, config.target_rate)
+        value = self.descend(loss, observation=batch["observation"], reward=batch["reward"], estimate_q=taken)
+        follow(self.target, self.online, config.target_rate)
         return value, float((values.argmax(1) == action.squeeze(1)).float().mean())
 
     @torch.no_grad()
@@ -178,17 +170,3 @@ class Agent:
     def policy(self) -> Layers:
         """The network that the core follows."""
         return self.online.scores.export()
-
-    def state(self) -> dict[str, Any]:
-        """The agent's part of a checkpoint. It leaves out the dataset, which the configuration names."""
-        return {**stored.state_of(self._parts), "round": self.round}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
-        """
-        given = stored.checked(state, "agent", {**self._parts, "round": 0})
-        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        stored.load(self._parts, given)

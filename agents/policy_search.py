@@ -320,21 +320,13 @@ def _base(config: Config) -> Layers | None:
     except ConfigError as error:
         words = str(error)
         raise ConfigError(words if words.startswith("agent.base") else f"agent.base: {words}") from error
-    if metadata.get("activation", "relu") != "relu":
-        raise ConfigError(f"agent.base: {config.base} has activation={metadata['activation']}; a search needs relu")
-    if metadata.get("decisions", "router") != "router":
-        raise ConfigError(f"agent.base: {config.base} has decisions={metadata['decisions']}; a search needs router")
-    for key, missing in (("network", ""), ("observation", ""), ("relation", ""), ("slots", ""), ("slots_by", "random")):
-        own, given = str(getattr(config, key)), metadata.get(key, missing)
-        if own != given:
-            raise ConfigError(f"agent.base: {config.base} has {key}={given}, but agent.{key}={own}")
-    units = [len(general_features(config.observation)) + len(slot_features(config.observation))]
-    for weight, bias in layers:
-        if weight.ndim != 2 or weight.shape[1] != units[-1] or bias.shape != weight.shape[:1]:
-            raise ConfigError(f"agent.base: {config.base}: a layer of shape {weight.shape} follows {units[-1]} units")
-        units.append(len(weight))
-    if units[-1] != 1:
-        raise ConfigError(f"agent.base: {config.base} has {units[-1]} outputs; the score of a slot is one output")
+    own = {key: str(getattr(config, key)) for key in ("network", "observation", "relation", "slots", "slots_by")}
+    for key, needed in {**own, "activation": "relu", "decisions": "router"}.items():
+        if metadata[key] != needed:
+            raise ConfigError(f"agent.base: {config.base} has {key}={metadata[key]}; this search needs {needed}")
+    inputs = len(general_features(config.observation)) + len(slot_features(config.observation))
+    if (layers[0][0].shape[1], len(layers[-1][0])) != (inputs, 1):
+        raise ConfigError(f"agent.base: {config.base} does not map the {inputs} features to the score of a slot")
     return layers
 
 

@@ -21,10 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from ..env.experience.world import Mixture, World
-from .learning import stored
 from .learning.advantages import generalised_advantages, successors
 from .learning.bounds import LEARNING, ROLLOUTS, check, require
-from .learning.divergence import require_finite
+from .learning.learner import Learner
 from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, SlotScores, StateValue
 
@@ -87,7 +86,7 @@ class Config(Hyperparameters):
 CRITIC = (64, 64)  # units of the critic's hidden layers
 
 
-class Agent:
+class Agent(Learner):
     """Trains actor and critic on a world."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
@@ -101,7 +100,7 @@ class Agent:
         self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
         self.generator = torch.Generator().manual_seed(seed)
         self.round = 0
-        self._parts: dict[str, stored.Part] = {
+        self.parts = {
             "actor": self.actor,
             "critic": self.critic,
             "optimiser": self.optimiser,
@@ -117,8 +116,7 @@ class Agent:
         """Let the networks run under the present policy, then learn from their transitions."""
         config = self.config
         metrics = self.rollouts.run(config.run_ns, self.policy(), temperature=1.0)
-        for group in self.optimiser.param_groups:
-            group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
+        self.lower_rate()
         self.round += 1
         batch = {name: column.to(self.device) for name, column in self.rollouts.take().items()}
         if not batch or len(batch["action"]) < 2:
@@ -182,12 +180,8 @@ class Agent:
         value = self.critic(batch["observation"], batch["mask"])
         critic_loss = nn.functional.huber_loss(value, goal)
         loss = actor_loss + config.critic_weight * critic_loss - config.entropy * entropy
-        self.optimiser.zero_grad()
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_([*self.actor.parameters(), *self.critic.parameters()], config.gradient_norm)
-        lost = require_finite(
+        lost = self.descend(
             loss,
-            norm,
             observation=batch["observation"],
             reward=batch["reward"],
             advantage=advantage,
@@ -196,24 +190,8 @@ class Agent:
             ratio=ratio,
             value=value,
         )
-        self.optimiser.step()
         return lost, float(entropy.detach())
 
     def policy(self) -> Layers:
         """The network that the core follows."""
         return self.actor.export()
-
-    def state(self) -> dict[str, Any]:
-        """The agent's part of a checkpoint."""
-        return {**stored.state_of(self._parts), "round": self.round, "rollouts": self.rollouts.state()}
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
-        """
-        given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ...})
-        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        stored.load(self._parts, given)
-        self.rollouts.load_state(given["rollouts"])

@@ -3,9 +3,7 @@
 Every router of a Dragonfly keeps a two-level table of estimated times, which it learns from the feedback of its
 neighbours. Tables make at most two decisions per packet: at its source router (level 1), and at the first router of an
 intermediate group (level 2). The core's `q_adaptive` is a faster version of the same algorithm;
-both give the same bits (`tests/agents/test_tabular.py`). This command shows the learning:
-
-    python -m flitgym.agents.q_adaptive
+both give the same bits (`tests/agents/test_tabular.py`).
 
 The reference is the authors' code (SPEAR-IIT/sst-elements, merlin/topology/dragonfly.cc). It differs from plain
 Q-learning, and this file follows it:
@@ -25,7 +23,6 @@ See docs/agents/q_adaptive.md for results.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
@@ -33,7 +30,7 @@ from numpy.typing import NDArray
 
 from ..simcore import ConfigError, Simulation
 from .draws import below, route_draw, unit
-from .tabular import GLOBAL, LOCAL, TERMINAL, Columns, Ints, Wires, hysteretic_update, index_of, play
+from .tabular import GLOBAL, LOCAL, TERMINAL, Columns, Ints, Wires, hysteretic_update, index_of
 
 
 class QAdaptive:
@@ -150,48 +147,3 @@ class QAdaptive:
         values = np.where(away, np.where(came_by == TERMINAL, np.float32(-1), least), arrived)
         rows = self.row(w.group[w.peer[router, in_port]], to_group, source)
         return index_of(port, requests), values, rows
-
-
-def main() -> None:
-    """Train on a small Dragonfly and print the latency next to that of the core's Q-adaptive."""
-    parser = argparse.ArgumentParser(prog="python -m flitgym.agents.q_adaptive", description=main.__doc__)
-    parser.add_argument("--load", type=float, default=0.3, help="flits per terminal and cycle (default 0.3)")
-    parser.add_argument("--traffic", default="adversarial", help="traffic pattern (default adversarial)")
-    parser.add_argument("--windows", type=int, default=5, help="lines to print (default 5)")
-    parser.add_argument("--cycles", type=int, default=2000, help="cycles per line (default 2000)")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    from rich.progress import Progress
-
-    world = {
-        "topology": {
-            "name": "dragonfly",
-            "terminals_per_router": 2,
-            "routers_per_group": 4,
-            "global_ports": 2,
-            "groups": 9,
-        },
-        "traffic": {"name": arguments.traffic, "load": arguments.load},
-        "seed": arguments.seed,
-    }
-    outside = Simulation({**world, "routing": QAdaptive.ROUTING})
-    inside = Simulation({**world, "routing": "q_adaptive"})
-    agent = QAdaptive(outside, arguments.seed)
-    with Progress() as progress:
-        task = progress.add_task("training", total=arguments.windows * arguments.cycles)
-        for window in range(arguments.windows):
-            for simulation in (outside, inside):
-                simulation.begin_window()
-            play(outside, agent, arguments.cycles, lambda cycles: progress.advance(task, cycles))
-            inside.run(arguments.cycles)
-            here, there = (sim.statistics()["packet_latency_mean_ns"] for sim in (outside, inside))
-            table = inside.q_table
-            same = "equal" if table is not None and np.array_equal(agent.table, table) else "not equal"
-            progress.console.print(
-                f"cycles {window * arguments.cycles:6} to {(window + 1) * arguments.cycles:6}: mean latency "
-                f"{here:7.1f} ns, in the core {there:7.1f} ns, tables {same}"
-            )
-
-
-if __name__ == "__main__":
-    main()

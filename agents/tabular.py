@@ -5,7 +5,6 @@ The agents make the decisions of the core's routers through `routing={"name": "e
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -115,16 +114,12 @@ class Agent(Protocol):
         """Per request: a candidate's index, the estimate for the upstream router (< 0: none), and its row there."""
 
 
-def play(
-    simulation: Simulation, agent: Agent, cycles: int, tick: Callable[[int], object] = lambda cycles: None
-) -> None:
-    """Let `agent` make every decision for `cycles` cycles. Every 64 cycles, `tick(n)` reports n further cycles."""
-    for cycle in range(1, cycles + 1):
+def play(simulation: Simulation, agent: Agent, cycles: int) -> None:
+    """Let `agent` make every decision for `cycles` cycles."""
+    for _ in range(cycles):
         count = simulation.collect()
         agent.learn(simulation.feedback())  # first, so that the decisions of the same cycle use it
         if count:
             simulation.apply(*agent.decide(simulation.requests()))
         else:
             simulation.apply()
-        if cycle % 64 == 0 or cycle == cycles:
-            tick((cycle - 1) % 64 + 1)

@@ -27,9 +27,8 @@ from torch import Tensor, nn
 
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from .learning import stored
 from .learning.bounds import LEARNING, ROLLOUTS, check
-from .learning.divergence import require_finite
+from .learning.learner import Learner
 from .learning.replay import Replay
 from .learning.rollouts import Rollouts
 from .networks import Layers, SlotScores
@@ -70,7 +69,7 @@ class Config:
             raise ConfigError(f"agent.observation: {_ORACLE} is the label; a policy must not see it")
 
 
-class Agent:
+class Agent(Learner):
     """Trains a `SlotScores` to choose as UGAL-G does."""
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
@@ -87,7 +86,7 @@ class Agent:
         self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
         self.round = 0
-        self._parts: dict[str, stored.Part] = {
+        self.parts = {
             "online": self.online,
             "optimiser": self.optimiser,
             "generator": self.generator,
@@ -104,9 +103,7 @@ class Agent:
         metrics = self.rollouts.run(config.run_ns, self._blind())
         rows = self._labelled(self.rollouts.take())
         self.replay.add(rows)
-        # The learning rate falls to a tenth, so that the last policies differ little from each other.
-        for group in self.optimiser.param_groups:
-            group["lr"] = config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
+        self.lower_rate()
         losses = []
         for _ in range(config.updates if len(self.replay) else 0):
             losses.append(self.update(self.replay.sample(config.batch, self.generator)))
@@ -145,34 +142,12 @@ class Agent:
         batch = {name: column.to(self.device) for name, column in batch.items()}
         scores = self.online(batch["observation"]).masked_fill(~batch["mask"], -torch.inf)
         loss = nn.functional.cross_entropy(scores, batch["label"])
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self.online.parameters(), self.config.gradient_norm)
-        value = require_finite(loss, norm, observation=batch["observation"])
-        self.optimiser.step()
-        return value
+        return self.descend(loss, observation=batch["observation"])
+
+    def stored_rows(self) -> dict[str, Tensor]:
+        """See `Learner`."""
+        return self._labelled(self.rollouts.no_rows())
 
     def policy(self) -> Layers:
         """The network that the core follows."""
         return self.online.export()
-
-    def state(self) -> dict[str, Any]:
-        """The agent's part of a checkpoint."""
-        return {
-            **stored.state_of(self._parts),
-            "round": self.round,
-            "rollouts": self.rollouts.state(),
-            "replay": self.replay.state(),
-        }
-
-    def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a `state()`.
-
-        Raises:
-            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
-        """
-        given = stored.checked(state, "agent", {**self._parts, "round": 0, "rollouts": ..., "replay": ...})
-        self.round = stored.whole(given["round"], "agent.round", 0, self.rounds)
-        stored.load(self._parts, given)
-        self.rollouts.load_state(given["rollouts"])
-        self.replay.load_state(given["replay"], "agent.replay", self._labelled(self.rollouts.no_rows()))

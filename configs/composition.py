@@ -25,7 +25,7 @@ from ..simcore import ConfigError
 from .added import refuse_added
 from .errors import explain_file, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
-from .policies import shipped_policy
+from .policies import shipped_policy, with_files
 from .quantities import in_number, in_numbers
 from .renamed import new_keys, with_new_keys
 from .schema import GROUPS
@@ -70,7 +70,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         ConfigError: a preset cannot be read.
         hydra.errors.HydraException: see `compose`.
     """
-    overrides = in_numbers(with_new_keys(name, overrides))
+    overrides = in_numbers(with_files(with_new_keys(name, overrides)))
     refuse_valueless_groups(overrides)
     outer = GlobalHydra.instance()
     if outer.is_initialized() and any(source.path == str(CONFIG_DIR) for source in outer.config_loader().get_sources()):
@@ -159,7 +159,7 @@ class Composer:
         """
         values = values or {}
         new = new_keys(self.root.name, values, words)
-        words = in_numbers(with_new_keys(self.root.name, words))
+        words = in_numbers(with_files(with_new_keys(self.root.name, words)))
         values = {new[key]: in_number(key, value) for key, value in values.items()}
         try:
             return self._assembled(words, values)

@@ -4,6 +4,7 @@ Hydra's text takes seconds, since Hydra copies its whole store to list the optio
 """
 
 from collections.abc import Sequence
+from textwrap import fill
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -12,9 +13,12 @@ from .errors import options_of
 
 # Keys that hold a list, and the group whose options are valid entries.
 _LISTS = {
-    **{"networks": "topology", "policies": "routing", "patterns": "traffic", "workloads": "workload"},
+    **{"networks": "topology", "routings": "routing", "patterns": "traffic", "workloads": "workload"},
     "evaluation.baselines": "routing",
 }
+# Lists that a key of a single run sets.
+_KEYS = {"networks": "topology", "routings": "routing", "patterns": "traffic", "workloads": "workload"}
+_WIDTH = 118  # columns
 
 
 def help_text(command: str, root: str, words: Sequence[str]) -> str:
@@ -30,23 +34,17 @@ def help_text(command: str, root: str, words: Sequence[str]) -> str:
     """
     config = compose_root(root, words, hydra=True)
     groups = sorted(group for group in config.hydra.runtime.choices if "/" not in group)
-    lists = {key: group for key, group in _LISTS.items() if _is_list(config, key)}
+    lists = {_KEYS.get(key, key): group for key, group in _LISTS.items() if _is_list(config, key)}
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    lines = [
-        f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]",
-        "",
-        "== Configuration groups ==",
-        "Choose an option of each group (group=option). `flitgym list <group>` describes the options.",
-        "",
-        *(f"{group}: {_options(group)}" for group in groups),
-    ]
+    lines = [f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]", ""]
+    lines += ["Choose an option of each group (`flitgym list <group>` has them):"]
+    lines += [_options(group, group) for group in groups]
     if lists:
-        lines += ["", "Lists of options (key=[option,option])", ""]
-        lines += [f"{key}: {_options(group)}" for key, group in lists.items()]
+        lines += ["", "Lists, with commas between the entries:"]
+        lines += [_options(key, group) for key, group in lists.items()]
     lines += [
         "",
-        "== Configuration ==",
-        "Override anything in it (foo.bar=value)",
+        "Override any key of the configuration (key.other=value):",
         "",
         OmegaConf.to_yaml(own),
         f"`{command} --hydra-help` lists the flags of Hydra: -m for a sweep, --cfg job for the composed configuration.",
@@ -59,5 +57,6 @@ def _is_list(config: DictConfig, key: str) -> bool:
     return value is None or OmegaConf.is_list(value)
 
 
-def _options(group: str) -> str:
-    return ", ".join(sorted(set(options_of(group))))
+def _options(key: str, group: str) -> str:
+    names = ", ".join(sorted(set(options_of(group))))
+    return fill(f"{key}: {names}", _WIDTH, subsequent_indent="    ", break_on_hyphens=False)

@@ -1,11 +1,11 @@
 """Paths of policies: the policies that come with flitgym by name, others by path."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..simcore import ConfigError
-from ..simcore._policy_file import read
+from ..simcore._policy_file import load_policy
 from .errors import unknown
 
 POLICY_SUFFIX = ".safetensors"
@@ -58,6 +58,23 @@ def routing_of(key: str, word: str) -> tuple[str, dict[str, Any]]:
     return "policy", {"routing.path": str(path.resolve())}
 
 
+def with_files(words: Iterable[str]) -> list[str]:
+    """Overrides in which `routing=<file>.safetensors` is the routing `policy` with this file.
+
+    Raises:
+        ConfigError: the file does not exist.
+    """
+    found: list[str] = []
+    for word in words:
+        key, _, value = word.partition("=")
+        if key == "routing" and value.endswith(POLICY_SUFFIX) and "," not in value:
+            option, settings = routing_of(key, value)
+            found += [f"routing={option}", *(f"{name}={path}" for name, path in settings.items())]
+        else:
+            found.append(word)
+    return found
+
+
 def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
     """A note that a policy file was trained on another kind of network; None if it was not.
 
@@ -66,12 +83,11 @@ def foreign_policy(routing: Mapping[Any, Any], topology: str) -> str | None:
         topology: The name of the network's topology.
 
     Raises:
-        ConfigError: the file is no policy file.
-        OSError: it cannot be read.
+        ConfigError: the file cannot be read, or is no policy file.
     """
     if routing["name"] != "policy" or not routing.get("path"):
         return None
-    trained_on = read(routing["path"])[1].get("topology", "any")
+    trained_on = load_policy(routing["path"])[1]["topology"]
     if trained_on in ("any", topology):
         return None
     name = Path(routing["path"]).name

@@ -145,11 +145,25 @@ class Experiment:
 
 
 @dataclass
+class Regret:
+    """The section `regret` of `evaluate.yaml`, which explains the keys."""
+
+    decisions: int = MISSING
+    sample_fraction: float = MISSING
+    horizon_ns: float = MISSING
+    slots: int = MISSING
+    candidates: str = MISSING
+    other_packets: str = MISSING
+    threads: int = MISSING
+
+
+@dataclass
 class Evaluation:
     """The root of `evaluate.yaml`, which explains the keys. Entries of the lists are words or mappings."""
 
     study: str = MISSING
-    policies: list[Any] = MISSING
+    measure: str = MISSING
+    routings: list[Any] = MISSING
     reference: str | None = MISSING
     patterns: list[Any] | None = MISSING
     loads: list[float] = MISSING
@@ -159,30 +173,7 @@ class Evaluation:
     seeds: list[int] = MISSING
     confidence: float = MISSING
     workers: int | None = MISSING
-    topology: Any = MISSING
-    router: Any = MISSING
-    failures: Failures = field(default_factory=Failures)
-    run: Run = field(default_factory=Run)
-
-
-@dataclass
-class Regret:
-    """The root of `regret.yaml`, which explains the keys."""
-
-    study: str = MISSING
-    policies: list[Any] = MISSING
-    patterns: list[Any] = MISSING
-    loads: list[float] = MISSING
-    traffic: dict[str, Any] = field(default_factory=dict)
-    seeds: list[int] = MISSING
-    decisions: int = MISSING
-    sample_fraction: float = MISSING
-    horizon_ns: float = MISSING
-    slots: int = MISSING
-    candidates: str = MISSING
-    other_packets: str = MISSING
-    confidence: float = MISSING
-    threads: int = MISSING
+    regret: Regret = field(default_factory=Regret)
     topology: Any = MISSING
     router: Any = MISSING
     failures: Failures = field(default_factory=Failures)
@@ -195,7 +186,8 @@ class Saturation:
 
     study: str = MISSING
     networks: list[str] = MISSING
-    policies: list[Any] = MISSING
+    routings: list[Any] = MISSING
+    reference: str | None = MISSING
     patterns: list[Any] = MISSING
     topology: dict[str, Any] = field(default_factory=dict)
     traffic: dict[str, Any] = field(default_factory=dict)
@@ -262,7 +254,6 @@ def register_schema() -> None:
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
     offer("experiment", Experiment)
     offer("evaluation", lambda: _open(Evaluation, "traffic", "workload"))
-    offer("hindsight", lambda: _open(Regret, "traffic"))
     offer("saturation", lambda: _open(Saturation, "topology", "traffic"))
     for kind in KINDS:
         for name in registered(kind):

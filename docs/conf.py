@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -27,13 +26,7 @@ source_suffix = {".md": "markdown", ".ipynb": "myst-nb"}
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_execution_in_temp = True
-root = Path(__file__).parent.parent
-# These two pages are files of the repository's root.
-absent = [f"{name.lower()}.md" for name in ("CONTRIBUTING", "CHANGELOG") if not (root / f"{name}.md").exists()]
-exclude_patterns = [*absent, "**/examples/**", "examples/**", "**/README.md", "_ext/**"]
-# The index lists some pages by a pattern, and these pages may be absent.
-logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "didn't match any" not in str(record.msg))
-
+exclude_patterns = ["**/examples/**", "examples/**", "**/README.md", "_ext/**"]
 highlight_language = "none"  # for blocks without a language
 default_role = "code"  # single backticks in docstrings are code
 

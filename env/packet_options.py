@@ -81,12 +81,8 @@ class PacketOptions:
         slots_by: the choice of candidates if there are more than slots: `random`, or `estimate`, the lowest estimates
             of path and queueing time.
         record: transitions that the core keeps; it must be more than arrive in one step.
-        control: the decisions of an episode. `decision`: one decision. The agent makes every decision of the network,
-            and the reward is minus the estimated delay along the chosen path. With reward=relative_delay it is the mean
-            over the candidates of the tolled delay, minus that of the chosen one, in tens of mean hops. `all`: all
-            decisions of the network. The reward is minus the delay of all packets that are not yet delivered, also
-            those that wait in their sources. `packet`: the decisions of one packet, from the first one to the delivery.
-            `background` decides for the other packets.
+        control: the decisions of an episode, and the reward: `decision` (see `OneDecision`), `all` (`AllDecisions`) or
+            `packet` (`OnePacket`).
         background: `minimal` (slot 0), `random`, or a rule that chooses for n decisions at once.
         invalid: `minimal` replaces an action outside the mask with slot 0 and counts it; `error` refuses it.
         episode_ns: simulated time of a network, after the warm-up. None: 10,000 for traffic (25,000 with

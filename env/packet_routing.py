@@ -10,9 +10,19 @@ from numpy.typing import NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation
+from .all_decisions import AllDecisions
+from .decision_process import DecisionProcess
 from .experience.bounds import bounds_of
-from .packet_network import PacketNetwork
+from .one_decision import OneDecision
+from .one_packet import OnePacket
 from .packet_options import PacketKeywords, PacketOptions, check_options, whole
+
+_PROCESSES: dict[str, type[DecisionProcess]] = {"decision": OneDecision, "all": AllDecisions, "packet": OnePacket}
+
+
+def process_of(options: PacketOptions, networks: int) -> DecisionProcess:
+    """The process of `options.control`, in several networks."""
+    return _PROCESSES[options.control](options, networks)
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -25,34 +35,8 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     Action: Discrete(slots). Slot 0 is a minimal path. `info["action_mask"]` (bool [slots]) and `action_masks()` are
     true for slots with a candidate.
 
-    The agent makes every decision of the network, one after another (except with control=packet). `control` determines
-    which decisions form an episode, and the reward in us:
-
-    `decision` (the default): an episode is one decision, and `terminated` is always set. `reset()` continues with the
-    next decision of the same network, and draws a new network after `episode_ns` or with a seed. The reward is minus
-    the estimated delay to the destination through the chosen slot, on a minimal path from the next router on. The
-    estimate consists of the times of flight and of the present queues and buffers on the path. A real router does not
-    know this delay. The estimate is available at once, while the true delay is known only thousands of decisions later.
-    On dragonfly_72 under ADV+1 at 0.4, with a policy that takes the best slot, the estimates have a mean of 0.72 us
-    and the true delays 0.73 us; their correlation is 0.76. Standard algorithms learn from it with any
-    discount.
-
-    With reward=relative_delay (`flitgym/TolledRouting-v0`), the estimate is the tolled delay in mean hops: the time of
-    flight, and 1 + `toll` times the time lost to queueing. The time lost is that of the present queue of the link, plus
-    the later one that the next router has learned from feedback. The reward is the mean over the candidates minus the
-    tolled delay of the chosen one, in tens of mean hops.
-
-    `all`: an episode is a network, drawn from (seed, number of the episode). It is truncated after `episode_ns` or
-    `episode_decisions`, and terminated when a workload is done and the network is empty. The reward of a step is minus
-    the delay that accrued since the last step (packet-us). It counts all packets that are due and not delivered, in the
-    network and at their sources. By Little's law the return of an episode, cut off anywhere, is minus the sum of all
-    delays in it. The reward is of the whole network, not of the step's packet.
-
-    `packet`: an episode is a packet, from its first decision to its delivery, which terminates the episode.
-    `background` decides for all other packets. The reward is minus the packet's own true delay until its next decision
-    or its delivery. The same network then serves the next packet. After `episode_ns`, the packet's next decision
-    truncates the episode. The next episode, or a `reset` with a seed, draws a new network. The agent learns the best
-    path for one packet among the background packets. This rule may be bad if all packets follow it.
+    `control` determines which decisions form an episode, and the reward: see `OneDecision` (the default),
+    `AllDecisions` and `OnePacket`. With the first two the agent makes every decision of the network, one after another.
 
     info: `action_mask`, `router` (-1: no decision), `time_ns`, `invalid_actions` (number of actions in this network
     that had no candidate and were replaced by slot 0)
@@ -63,10 +47,6 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
-
-    Version history:
-        v0: the first version; the reward of a decision came with its feedback, so packets that got stuck had no reward.
-        v1: `control="decision"` is the new default. With `control="all"` the reward counts all packets that are due.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - Gymnasium declares it so
@@ -76,24 +56,26 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(unknown("render_mode", str(render_mode), self.metadata["render_modes"], "mode"))
         self.render_mode = render_mode
-        self._network = PacketNetwork(self.options)
-        low, high = bounds_of(self._network.seam)
+        self._process = process_of(self.options, 1)
+        self._action, self._never = np.zeros(1, np.int64), np.zeros(1, np.bool_)
+        low, high = bounds_of(self._process.seam)
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
-        self.action_space = gymnasium.spaces.Discrete(self._network.slots)
+        self.action_space = gymnasium.spaces.Discrete(self._process.slots)
 
     @property
     def simulation(self) -> Simulation:
         """The present network, between `collect()` and `apply()`."""
-        return self._network.simulation
+        return self._process.networks[0].simulation
 
     @property
     def seam(self) -> dict[str, Any]:
         """The features, with names, bounds and meanings."""
-        return dict(self._network.seam)
+        return dict(self._process.seam)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """True for slots with a candidate, [slots]."""
-        return self._network.mask.copy()
+        mask: NDArray[np.bool_] = self._process.mask[0]
+        return mask.copy()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -109,9 +91,10 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         check_options(options)
         super().reset(seed=seed)
-        network = self._network
-        network.reset(seed, fallback=0 if network.seeded else int(self.np_random.integers(2**31)))
-        return network.observation.copy(), self._info()
+        process = self._process
+        seeded = process.networks[0].episodes.seed is not None
+        process.reset(0, seed, fallback=0 if seeded else int(self.np_random.integers(2**31)))
+        return process.observation[0].copy(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Decide.
@@ -123,20 +106,21 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             ConfigError: the action is not a slot, or (invalid=error) the slot has no candidate.
             CoreError: `reset()` was not called, or the ranks of a workload wait for ever.
         """
-        slot, network = whole(action), self._network
-        network.check(slot)
-        reward, terminated, truncated = network.step(slot)
-        return network.observation.copy(), reward, terminated, truncated, self._info()
+        process = self._process
+        self._action[0] = whole(action)
+        process.step(self._action, self._never)
+        reward, terminated, truncated = process.reward.item(0), process.terminated.item(0), process.truncated.item(0)
+        return process.observation[0].copy(), reward, terminated, truncated, self._info()
 
     def render(self) -> str | None:  # type: ignore[override]
         """The present decision as text."""
-        return self._network.describe() if self.render_mode == "ansi" else None
+        return self._process.describe() if self.render_mode == "ansi" else None
 
     def _info(self) -> dict[str, Any]:
-        network = self._network
+        process = self._process
         return {
-            "action_mask": network.mask.copy(),
-            "router": network.router,
-            "time_ns": network.time_ns,
-            "invalid_actions": network.invalid_actions,
+            "action_mask": process.mask[0].copy(),
+            "router": process.router.item(0),
+            "time_ns": process.time_ns.item(0),
+            "invalid_actions": process.invalid_actions.item(0),
         }

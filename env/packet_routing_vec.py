@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from typing import Any, Unpack
 
 import gymnasium
@@ -14,10 +16,12 @@ from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation
 from .experience.bounds import bounds_of
 from .experience.world import check_number
-from .packet_network import PacketNetwork
-from .packet_options import PacketKeywords, PacketOptions, check_options, check_room
+from .packet_options import PacketKeywords, PacketOptions, check_options
+from .packet_routing import process_of
 
 _Arrays = NDArray[Any]
+_INFO = ("action_mask", "router", "time_ns", "invalid_actions")
+_COPY = operator.methodcaller("copy")
 
 
 class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
@@ -44,10 +48,6 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
-
-    Version history:
-        v0: the first version.
-        v1: see `PacketRoutingEnv`.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
@@ -74,39 +74,28 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.num_envs, self.render_mode, self._copy = num_envs, render_mode, copy
-        check_room(self.options.world.simulation(self.options.routing(), 0), num_envs)
-        self._networks = [PacketNetwork(self.options) for _ in range(num_envs)]
-        width, slots = self._networks[0].width, self._networks[0].slots
-        low, high = bounds_of(self._networks[0].seam)
+        self._process = process_of(self.options, num_envs)
+        low, high = bounds_of(self._process.seam)
         self.single_observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
-        self.single_action_space = gymnasium.spaces.Discrete(slots)
+        self.single_action_space = gymnasium.spaces.Discrete(self._process.slots)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-
-        self._observation = np.zeros((num_envs, width), np.float32)
-        self._reward = np.zeros(num_envs, np.float64)
-        self._terminated, self._truncated = np.zeros(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
-        self._info: dict[str, _Arrays] = {
-            "action_mask": np.zeros((num_envs, slots), np.bool_),
-            "router": np.zeros(num_envs, np.int64),
-            "time_ns": np.zeros(num_envs, np.float64),
-            "invalid_actions": np.zeros(num_envs, np.int64),
-        }
-        self._all = np.ones(num_envs, np.bool_)
+        self._all, self._never = np.ones(num_envs, np.bool_), np.zeros(num_envs, np.bool_)
+        self._template = dict.fromkeys([f"_{name}" for name in _INFO], self._all)
 
     @property
     def simulations(self) -> list[Simulation]:
         """The present networks."""
-        return [network.simulation for network in self._networks]
+        return [network.simulation for network in self._process.networks]
 
     @property
     def seam(self) -> dict[str, Any]:
         """The features, with names, bounds and meanings."""
-        return dict(self._networks[0].seam)
+        return dict(self._process.seam)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """True for slots with a candidate, [K, slots]."""
-        return np.array([network.mask for network in self._networks])
+        return self._process.mask.copy()
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -123,14 +112,12 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
         seeds = seed if isinstance(seed, list) else [None if seed is None else seed + k for k in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigError(f"seed: {len(seeds)} seeds for {self.num_envs} networks")
-        chosen = self._reset_mask(options)
+        chosen, process = self._reset_mask(options), self._process
         super().reset(seed=seeds[0])
-        for k in np.flatnonzero(chosen):
-            self._networks[k].reset(seeds[k], fallback=int(self.np_random.integers(2**31)))
-        self._terminated[chosen] = self._truncated[chosen] = False
-        self._reward[chosen] = 0
-        self._look()
-        return self._out(self._observation), self._infos()
+        for k in np.flatnonzero(chosen).tolist():
+            process.reset(k, seeds[k], fallback=int(self.np_random.integers(2**31)))
+        process.terminated[chosen] = process.truncated[chosen] = False
+        return process.observation.copy() if self._copy else process.observation, self._infos()
 
     def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], _Arrays, _Arrays, _Arrays, dict[str, Any]]:
         """Decide in every network.
@@ -142,69 +129,47 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             ConfigError: as `PacketRoutingEnv.step`; then no network has made the step.
             CoreError: with `autoreset_mode` Disabled, an episode is over and was not reset.
         """
-        results = self._decide(actions)
-        self._reward[:], self._terminated[:], self._truncated[:] = zip(*results, strict=True)
-        final: dict[str, Any] = {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            ended = self._terminated | self._truncated
-            if ended.any():
-                final = self._final(ended)
-                for done in np.flatnonzero(ended):
-                    self._networks[done].reset(None, fallback=0)
-        self._look()
-        out, infos = self._out, {**self._infos(), **final}
-        return out(self._observation), out(self._reward), out(self._terminated), out(self._truncated), infos
+        process, mode = self._process, self.autoreset_mode
+        same = mode is AutoresetMode.SAME_STEP
+        begins = self._never if same else process.terminated | process.truncated
+        if mode is AutoresetMode.DISABLED and begins.any():
+            numbers = ", ".join(map(str, np.flatnonzero(begins)))
+            raise CoreError(f"step(): episodes {numbers} are over; call reset(options={{'reset_mask': ...}}) first")
+        ended, renewed = self.decide(actions, begins)
+        infos = self._infos()
+        final = self._final(ended, infos) if same and ended else {}
+        if renewed:
+            process.begin(process.terminated | process.truncated if same else begins)
+            infos = self._infos()
+        infos.update(final)
+        arrays = process.observation, process.reward, process.terminated, process.truncated
+        observation, reward, terminated, truncated = self._out(arrays)
+        return observation, reward, terminated, truncated, infos
 
-    def _decide(self, actions: ArrayLike) -> list[tuple[float, bool, bool]]:
-        """Decide in every network; returns reward, terminated and truncated of each. See `step`."""
+    def decide(self, actions: ArrayLike, begins: NDArray[np.bool_]) -> tuple[int, int]:
+        """One step of all networks; see `DecisionProcess.step`."""
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ConfigError(
                 f"actions: {chosen.dtype} of shape {chosen.shape}; give whole numbers of shape ({self.num_envs},)"
             )
-        mode = self.autoreset_mode
-        over = ~self._all if mode is AutoresetMode.SAME_STEP else self._terminated | self._truncated
-        if mode is AutoresetMode.DISABLED and over.any():
-            numbers = ", ".join(map(str, np.flatnonzero(over)))
-            raise CoreError(f"step(): episodes {numbers} are over; call reset(options={{'reset_mask': ...}}) first")
-        steps = list(zip(self._networks, chosen.tolist(), over.tolist(), strict=True))
-        # All actions are checked first, so that a refused step changes no network.
-        for network, slot, begins in steps:
-            if not begins:
-                network.check(slot)
-        results = []
-        for network, slot, begins in steps:
-            if begins:
-                network.reset(None, fallback=0)
-                results.append((0.0, False, False))
-            else:
-                results.append(network.step(slot))
-        return results
+        return self._process.step(np.ascontiguousarray(chosen, np.int64), begins)
 
     def render(self) -> tuple[str, ...] | None:  # type: ignore[override]
         """The present decisions as text, one per network."""
-        return tuple(network.describe() for network in self._networks) if self.render_mode == "ansi" else None
+        return tuple(map(self._process.describe, range(self.num_envs))) if self.render_mode == "ansi" else None
 
-    def _look(self) -> None:
-        networks, info = self._networks, self._info
-        np.concatenate([network.observation for network in networks], out=self._observation.reshape(-1))
-        np.concatenate([network.mask for network in networks], out=info["action_mask"].reshape(-1))
-        info["router"][:] = [network.router for network in networks]
-        info["time_ns"][:] = [network.time_ns for network in networks]
-        info["invalid_actions"][:] = [network.invalid_actions for network in networks]
-
-    def _final(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
-        """The last observations and infos of the ended episodes."""
-        self._look()
-        observations = np.full(self.num_envs, None, object)
-        for k in np.flatnonzero(ended):
-            observations[k] = self._observation[k].copy()
-        info: dict[str, Any] = {}
-        for name, values in self._info.items():
-            info[name], info[f"_{name}"] = values.copy(), ended
-            if not ended.all():
-                info[name][~ended] = 0
-        return {"final_obs": observations, "_final_obs": ended, "final_info": info, "_final_info": ended}
+    def _final(self, ended: int, infos: dict[str, Any]) -> dict[str, Any]:
+        """The last observations of the episodes that have ended, and their infos among the present ones."""
+        process, info, which = self._process, infos.copy(), self._all
+        observations = np.fromiter(process.observation.copy(), object, self.num_envs)
+        if ended < self.num_envs or not self._copy:
+            which = process.terminated | process.truncated
+            observations[~which] = None
+            for name in _INFO:
+                info[name], info[f"_{name}"] = infos[name].copy(), which
+                info[name][~which] = 0
+        return {"final_obs": observations, "_final_obs": which, "final_info": info, "_final_info": which}
 
     def _reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
         valid = ("reset_mask",) if self.autoreset_mode is AutoresetMode.DISABLED else ()
@@ -216,11 +181,11 @@ class PacketRoutingVecEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDAr
             raise ConfigError(f"reset_mask: {mask.dtype} {mask.shape}; it needs bool ({self.num_envs},)")
         return mask
 
-    def _out(self, array: _Arrays) -> _Arrays:
-        return array.copy() if self._copy else array
-
     def _infos(self) -> dict[str, Any]:
-        infos: dict[str, Any] = {}
-        for name, values in self._info.items():
-            infos[name], infos[f"_{name}"] = self._out(values), self._all
+        process, infos = self._process, self._template.copy()
+        shown = process.mask, process.router, process.time_ns, process.invalid_actions
+        infos.update(zip(_INFO, self._out(shown), strict=True))
         return infos
+
+    def _out(self, arrays: tuple[_Arrays, ...]) -> Iterable[_Arrays]:
+        return map(_COPY, arrays) if self._copy else arrays

@@ -134,7 +134,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
             read = len(rows["action"])
             since += read
             if self.rollout.chains:
-                # Chains are sorted only when there may be enough, since this is the most expensive part.
+                # Sorting chains is the most expensive part, so it waits until enough decisions may be complete.
                 self.chains.add(rows)
                 rows = self.chains.take(self.simulation.now) if over or since >= decisions - got else {}
             if rows and len(rows["action"]):
@@ -171,7 +171,7 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         """One episode with the next decisions of all routers, at least `fragment` (or `num_timesteps`)."""
         wanted = kwargs.get("num_timesteps") or self.rollout.fragment
         with self.metrics.log_time(SAMPLE_TIMER):
-            # Exploration falls during the training. A runner multiplies its own decisions by the number of runners.
+            # Epsilon falls with the decisions of all runners. A runner knows only its own, and multiplies their number.
             first, last = self.rollout.epsilon
             done = self.num_env_steps_sampled_lifetime * max(1, self.num_workers or 1)
             self._epsilon = first + (last - first) * min(1.0, done / self.rollout.epsilon_decisions)

@@ -80,11 +80,6 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
-
-    Version history:
-        v0: the first version; the reward was minus the mean latency of delivered packets, which improves if packets are
-        held back.
-        v1: the reward includes packets that are not delivered.
     """
 
     metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v1", "render_modes": []}  # noqa: RUF012

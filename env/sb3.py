@@ -38,8 +38,9 @@ class Sb3PacketRouting(VecEnv):
         self.networks = PacketRoutingVecEnv(num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **keywords)
         self.render_mode = None
         super().__init__(num_envs, self.networks.single_observation_space, self.networks.single_action_space)
-        self._actions = np.zeros(num_envs, np.int64)
-        self._return, self._length = [0.0] * num_envs, [0] * num_envs
+        self._actions, self._never = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.bool_)
+        self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, np.int64)
+        self._nothing = [None] * num_envs
 
     def reset(self) -> NDArray[np.float32]:
         """Begin an episode in every network, with the seeds of `seed()`."""
@@ -48,7 +49,7 @@ class Sb3PacketRouting(VecEnv):
         self._reset_options()
         observation, info = self.networks.reset(seed=seeds if any(seed is not None for seed in seeds) else None)
         self.reset_infos = [{"action_mask": mask} for mask in info["action_mask"]]
-        self._return, self._length = [0.0] * self.num_envs, [0] * self.num_envs
+        self._return[:], self._length[:] = 0, 0
         return observation
 
     def step_async(self, actions: NDArray[np.int64]) -> None:
@@ -57,23 +58,30 @@ class Sb3PacketRouting(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Decide in every network."""
-        networks = self.networks._networks
-        rewards, done, infos = [], [], []
-        for k, (reward, terminated, truncated) in enumerate(self.networks._decide(self._actions)):
-            self._return[k] += reward
-            self._length[k] += 1
-            end: dict[str, Any] = {}
-            if terminated or truncated:
-                end["terminal_observation"] = networks[k].observation.copy()
-                end["TimeLimit.truncated"] = truncated and not terminated
-                end["episode"] = {"r": self._return[k], "l": self._length[k], "t": 0.0}
-                self._return[k], self._length[k] = 0.0, 0
-                networks[k].reset(None, fallback=0)
-            rewards.append(reward)
-            done.append(terminated or truncated)
-            infos.append({"action_mask": networks[k].mask.copy(), **end})
-        observation = np.array([network.observation for network in networks])
-        return observation, np.array(rewards, np.float32), np.array(done), infos
+        process = self.networks._process
+        ended, renewed = self.networks.decide(self._actions, self._never)
+        self._return += process.reward
+        self._length += 1
+        reward, done = process.reward.astype(np.float32), process.terminated | process.truncated
+        last: Any = self._nothing
+        ends = zip(done.tolist(), process.truncated.tolist(), self._return.tolist(), self._length.tolist(), strict=True)
+        if ended:
+            last = process.observation.copy()
+            self._return[done] = self._length[done] = 0
+            if renewed:
+                process.begin(done)
+        infos: list[dict[str, Any]] = [
+            {
+                "action_mask": mask,
+                "terminal_observation": row,
+                "TimeLimit.truncated": cut,
+                "episode": {"r": paid, "l": length, "t": 0.0},
+            }
+            if over
+            else {"action_mask": mask}
+            for mask, row, (over, cut, paid, length) in zip(process.mask.copy(), last, ends, strict=True)
+        ]
+        return process.observation.copy(), reward, done, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
         """True for slots with a candidate, [K, slots]."""

@@ -1,4 +1,4 @@
-"""`flitgym benchmark suite=<name> policies=[...]`: policies on a suite of versioned tasks, scored against baselines.
+"""`flitgym benchmark suite=<name> routing=<list>`: policies on a suite of versioned tasks, scored against baselines.
 
 A suite is a plan of runs (`benchmarks/suites/*.yaml`) with recorded results of its baselines. Runs are executed,
 reported and resumed as in `flitgym evaluate`.
@@ -24,7 +24,7 @@ from .benchmarks.suite import Suite, Task, available, chosen, load_suite
 from .benchmarks.text import About, markdown, print_tables, write_numbers
 from .evaluation.plan import Policy, Trial, plan, policies_of
 from .evaluation.play import play
-from .evaluation.study import check_numbers, conclude, require_results
+from .evaluation.study import as_list, check_numbers, conclude, require_results
 from .results.files import require_writable
 from .results.rows import ROWS_FILE, row, write_rows
 from .running.launcher import HERE, Launcher, launcher_of
@@ -44,7 +44,7 @@ class Options:
     """The keys of the command; `_usage` explains them."""
 
     suite: str = MISSING
-    policies: list[Any] = field(default_factory=list)
+    routing: list[Any] = field(default_factory=list)
     tasks: list[str] | None = None
     baselines: str = "recorded"
     record: str | None = None
@@ -99,7 +99,7 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
             if stale
             else f"nothing is recorded for {suite.id}"
         )
-        raise CommandError(f"{why}; give policies=[...], or baselines=run to measure the baselines")
+        raise CommandError(f"{why}; give routing=..., or baselines=run to measure the baselines")
     require_writable(directory)
     for note in notes:
         print(f"{COMMAND}: {note}", file=sys.stderr, flush=True)
@@ -122,7 +122,9 @@ def benchmark(options: Options, command: str, launcher: Launcher = HERE) -> None
     )  # fmt: skip
     written = _write(cells, summaries, about, failures, directory)
     if rows:
-        labels = {p.key: {**p.trial.labels, "task": p.task.id, "set": p.task.set, "kind": p.task.kind} for p in done}
+        labels = {
+            p.key: {**p.trial.labels, "task": p.task.id, "set": p.task.set, "task_kind": p.task.kind} for p in done
+        }
         write_rows(directory / ROWS_FILE, [rows[key] | labels[key] for key in rows], "labelled")
         written.append(directory / ROWS_FILE)
     if options.record:
@@ -148,13 +150,13 @@ def _asked(options: Options) -> tuple[Suite, list[Policy]]:
     if options.baselines not in _BASELINES:
         raise CommandError(unknown("baselines", options.baselines, _BASELINES, "word"))
     check_numbers(options.confidence, resamples=options.resamples, workers=options.workers)
-    policies = policies_of(options.policies)
+    policies = policies_of(options.routing)
     # The scale uses the recorded results of a name, so a name must mean the same policy everywhere.
     for policy in policies:
         for baseline in (b for place in suite.places for b in place.baselines):
             if baseline.name == policy.name and baseline != policy:
                 raise CommandError(
-                    f"policies: '{policy.name}' is a baseline of {suite.id} with other parameters; give your policy "
+                    f"routing: '{policy.name}' is a baseline of {suite.id} with other parameters; give your policy "
                     f"another name: {{name: ..., routing: {policy.routing}, ...}}"
                 )
     return suite, policies
@@ -295,10 +297,10 @@ def _some(items: Sequence[str]) -> str:
 
 def _usage() -> str:
     lines = [
-        f"usage: {COMMAND} suite=<name> 'policies=[<policy>,...]' [<key>=<value> ...]",
+        f"usage: {COMMAND} suite=<name> [routing=<list>] [<key>=<value> ...]",
         "",
         "Runs policies on a suite of tasks and scores them: 0 is the reference of a task, 1 the best known policy.",
-        "Without policies it shows the recorded results of the baselines and runs nothing.",
+        "Without routing= it shows the recorded results of the baselines and runs nothing.",
         "",
         "suites:",
     ]
@@ -310,7 +312,7 @@ def _usage() -> str:
         "",
         "keys:",
         "  suite=quick, suite=quick-v1   with a version: another version is refused",
-        "  policies=[ugal,mine/policy.safetensors,{name: eager,routing: par,params: {threshold: 0.5}}]",
+        "  routing=ugal,mine/policy.safetensors   or [{name: eager,routing: par,params: {threshold: 0.5}}]",
         "  tasks=['dragonfly_72/*']      some of the tasks; default: all",
         "  baselines=recorded            or run: measure them again",
         "  record=<file>.csv             add the results to a file of recorded results",
@@ -330,7 +332,7 @@ def _options(words: Sequence[str]) -> Options:
         omegaconf.errors.OmegaConfBaseException: a key does not exist, or a value has the wrong type.
     """
     given = OmegaConf.create()
-    for word in words:
+    for word in (as_list(word, {"routing": "routing", "tasks": "tasks"}) for word in words):
         if "=" not in word:
             raise CommandError(f"'{word}' is not of the form key=value")
         try:
@@ -339,9 +341,6 @@ def _options(words: Sequence[str]) -> Options:
             raise CommandError(
                 f"{word}: cannot be read; put names with * in quotes: \"tasks=['*/uniform/*']\""
             ) from None
-    for key in ("policies", "tasks"):
-        if isinstance(given.get(key), (str, int, float)):
-            raise CommandError(f"{key}: expected a list; write {key}=[{given[key]}]")
     options: Any = OmegaConf.merge(OmegaConf.structured(Options), given)
     if OmegaConf.is_missing(options, "suite"):
         raise CommandError(f"name a suite: suite={'|'.join(available())}")
@@ -358,6 +357,6 @@ def main() -> None:
 
     def command() -> None:
         launcher, own = launcher_of(words)
-        benchmark(_options(own), shlex.join([COMMAND, *words]), launcher)
+        benchmark(_options(own), f"{COMMAND} {shlex.join(words)}", launcher)
 
     sys.exit(run_command(COMMAND, command))

@@ -1,16 +1,16 @@
-"""`flitgym compare <folder> <folder>`: lists the differences of two studies or runs, and which of them exceed noise."""
+"""`flitgym compare`: the differences of the values of a key in one study, or of two studies, and their significance."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from ..simcore import CoreError
 from ..simcore._files import atomic_path
-from .comparison.pairs import Comparison
+from .comparison.pairs import Comparison, within
 from .comparison.pairs import compare as pair_up
-from .comparison.text import markdown, show
+from .comparison.text import markdown, sentences, show
 from .plotting.swept import Row
 from .results.rows import rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
@@ -19,12 +19,15 @@ from .terminal.words import parse
 NAME = "flitgym compare"
 _WIDTH = 160  # columns of tables that do not go to a terminal
 _USAGE = f"""\
-usage: {NAME} <folder> <folder> [out=<file.md>] [--markdown]
+usage: {NAME} <folder> by=<column> [reference=<value>] [out=<file.md>]
+       {NAME} <folder> <folder> [out=<file.md>] [--markdown]
 
-Pair the runs of two studies, or two single runs, by the keys that they have in common. List the keys of the
-configuration that differ, and the differences of the results with 95 % intervals over seeds. Mark the differences
-that exceed noise.
+With by=routing, compare the routings of one study: a sentence for each with the effect, its 95 % interval over pairs
+of runs with the same seed and placement, and Student's paired t test. With two folders, pair the runs of two studies,
+or two single runs, by the keys that they have in common, and list the keys of the configuration that differ.
 
+  by          a column of rows.parquet, such as routing, topology or vcs
+  reference   the value with which the others are compared; default: that of the first run
   out         write the comparison into a file, as Markdown
   --markdown  print Markdown
 """
@@ -38,25 +41,30 @@ def compare(directories: Sequence[Path]) -> Comparison:
         CommandError: a folder has no run, or no run of the first folder has a partner in the second.
         CoreError: every run of a folder is damaged.
     """
-    sides: list[Sequence[Row]] = []
-    for directory in directories:
-        require_folder(NAME, directory)
-        rows, damaged = rows_in(directory)
-        say_damaged(NAME, damaged)
-        kept = [row for row in rows if "routing.name" in row]
-        if damaged and not kept:
-            raise CoreError(f"every run below {directory} is damaged")
-        if not kept:
-            raise CommandError(
-                f"no simulated run below {directory}; make some with `flitgym simulate -m study=<name> ...`"
-            )
-        sides.append(kept)
-    found = pair_up(*sides)
+    found = pair_up(*(rows_of(directory) for directory in directories))
     if not found.pairs:
         raise CommandError(
             f"no run of {directories[0]} has the same values of the swept parameters as a run of {directories[1]}"
         )
     return found
+
+
+def rows_of(directory: Path) -> Sequence[Row]:
+    """The rows of the simulated runs of a folder.
+
+    Raises:
+        CommandError: the folder has no run.
+        CoreError: every run is damaged.
+    """
+    require_folder(NAME, directory)
+    rows, damaged = rows_in(directory)
+    say_damaged(NAME, damaged)
+    kept = [row for row in rows if "routing.name" in row]
+    if damaged and not kept:
+        raise CoreError(f"every run below {directory} is damaged")
+    if not kept:
+        raise CommandError(f"no simulated run below {directory}; make some with `flitgym simulate -m study=<name> ...`")
+    return kept
 
 
 def command(words: Sequence[str]) -> None:
@@ -66,27 +74,31 @@ def command(words: Sequence[str]) -> None:
         ConfigError, CommandError, CoreError: as `compare`.
         OSError: the file cannot be written.
     """
-    folders, given, options = parse(words, ("out",), ("markdown", "help", "h"))
+    folders, given, options = parse(words, ("by", "reference", "out"), ("markdown", "help", "h"))
     if options & {"help", "h"}:
         print(_USAGE, end="")
         return
-    if len(folders) != 2:
-        example = f"{NAME} results/first results/second"
-        raise CommandError(f"the command takes two folders, not {len(folders)}; for example {example}")
-    found = compare(folders)
-    names = _names(folders)
-    if "markdown" in options:
-        print(markdown(found, names), end="")
+    if len(folders) == 1 and "by" in given:
+        comparisons = within(rows_of(folders[0]), given["by"], given.get("reference"))
+        lines = [line for names, found in comparisons.items() for line in sentences(found, names)]
+        print(*lines, sep="\n")
+        page = "\n\n".join(lines) + "\n"
+    elif len(folders) == 2 and not {"by", "reference"} & set(given):
+        found, names = compare(folders), _names(folders)
+        page = markdown(found, names)
+        if "markdown" in options:
+            print(page, end="")
+        else:
+            console = Console(soft_wrap=False)
+            show(found, names, console if console.is_terminal else Console(width=_WIDTH))
     else:
-        console = Console(soft_wrap=False)
-        show(found, names, console if console.is_terminal else Console(width=_WIDTH))
-    _write(found, names, given)
-
-
-def _write(found: Comparison, names: Sequence[str], given: Mapping[str, str]) -> None:
+        raise CommandError(
+            f"the command takes two folders, or one folder with by=<column>; for example {NAME} results/first "
+            f"results/second, {NAME} results/first by=routing"
+        )
     if "out" in given:
         with atomic_path(given["out"]) as temporary:
-            temporary.write_text(markdown(found, names), encoding="utf-8")
+            temporary.write_text(page, encoding="utf-8")
         print(given["out"], file=sys.stderr)
 
 

@@ -3,7 +3,7 @@
     flitgym draw topology=dragonfly_72
     flitgym draw topology=hyperx_64 failures.links=0.05 out=broken.svg
 
-`docs/topologies.md` shows a picture of every topology.
+`docs/networks.md` shows a picture of every topology.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _USAGE = f"""usage: {NAME} topology=NAME [topology.KEY=VALUE ...] [failures.KEY=
 
 Draw the routers, links and terminals of a network. Failed links are red and dashed.
 Without out=FILE, the pictures are {FOLDER}/NAME.png and NAME.svg. FILE ends with {", ".join(_SUFFIXES)}.
-`flitgym simulate --help` lists the topologies; docs/topologies.md shows a picture of each.
+`flitgym simulate --help` lists the topologies; docs/networks.md shows a picture of each.
 """
 
 

@@ -3,6 +3,7 @@
 import importlib
 import signal
 import sys
+from collections.abc import Sequence
 
 VERBS = {
     "run": {
@@ -16,19 +17,18 @@ VERBS = {
         "evaluate": "routings and policies over patterns, loads, jobs and seeds",
         "benchmark": "scores on suites of versioned tasks",
         "record": "decisions of a routing as a dataset for offline learning",
-        "regret": "the loss of decisions against the best candidate in hindsight",
     },
     "show": {
         "plot": "any column of a study against any other",
         "compare": "the differences of two studies that exceed noise",
         "draw": "a picture of a network",
         "report": "one HTML page of all runs in a folder",
-        "gather": "one table of all runs in a folder",
-        "cost": "the cost of routings in the hardware of a router",
+        "export": "the table of all runs in a folder, as Parquet or CSV",
     },
     "repeat": {
         "reproduce": "published figures and studies",
-        "list": "routings, topologies, patterns and all other choices",
+        "list": "routings, topologies, patterns and all other choices; the hardware cost of routings",
+        "completion": "completion of verbs, groups and options for bash or zsh",
     },
 }
 
@@ -49,10 +49,16 @@ def main() -> None:
         if "--version" in sys.argv:
             print(importlib.import_module(".listing", __package__).version_text())
             return
+        verbs = [one for purpose in VERBS.values() for one in purpose]
+        if verb == "completion":
+            sys.exit(importlib.import_module(".completion", __package__).main(sys.argv[2:], verbs))
+        if verb in verbs and {"-h", "--help"} & set(sys.argv[2:]):
+            text = next(of[verb] for of in VERBS.values() if verb in of)
+            print(f"flitgym {verb}: {text}\n\n{importlib.import_module('.examples', __package__).examples_of(verb)}\n")
         if verb == "list":
             sys.exit(importlib.import_module(".listing", __package__).main(sys.argv[2:]))
-        if not any(verb in verbs for verbs in VERBS.values()):
-            _refuse(verb)
+        if verb not in verbs:
+            _refuse(verb, verbs)
         sys.argv[:2] = [f"flitgym {verb}"]
         command = importlib.import_module(f".{_MODULES.get(verb, verb)}", __package__).main
     except ValueError as error:
@@ -73,10 +79,8 @@ def overview() -> str:
     return "\n".join([*lines, "", "`flitgym <verb> --help` explains a verb."])
 
 
-def _refuse(verb: str) -> None:
-    near = importlib.import_module("difflib").get_close_matches(
-        verb, [one for verbs in VERBS.values() for one in verbs], 1
-    )
+def _refuse(verb: str, verbs: Sequence[str]) -> None:
+    near = importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     print(f"flitgym: unknown verb '{verb}'{hint}\n{overview()}", file=sys.stderr)
     sys.exit(2)

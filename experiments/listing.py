@@ -105,11 +105,16 @@ def main(words: Sequence[str]) -> int:
     """Print the choices of the given groups, or all groups.
 
     Args:
-        words: The names of groups, which follow the word `list`.
+        words: The names of groups, which follow the word `list`, or `cost` with its keys.
 
     Returns:
         The exit status: 0, or 2 if there is no such group.
     """
+    if words[:1] == ["cost"]:
+        from .hardware.table import main as cost
+
+        return cost(words[1:])
+    words = [word for word in words if word not in ("-h", "--help")]
     unknown = [word for word in words if word not in GROUPS]
     if unknown:
         near = difflib.get_close_matches(unknown[0], GROUPS, n=1, cutoff=0.5)
@@ -120,6 +125,7 @@ def main(words: Sequence[str]) -> int:
         lines = [(group, text, ", ".join(names(group))) for group, text in GROUPS.items()]
         _print(("group", "description", "choices"), lines)
         print("`flitgym list <group>` describes each choice; `<group>=<choice>` selects it: topology=dragonfly_72")
+        print("`flitgym list cost routing=par,dqn_priced` measures the cost of routings in the hardware of a router")
     for group in words:
         heads = ("random choice", "used by") if group == "seed" else ("description", "size and parameters")
         _print((group, *heads), choices(group))

@@ -133,6 +133,33 @@ def difference_interval(values: ArrayLike, reference: ArrayLike, confidence: flo
     return mean_interval(v - r if v.size else [np.nan], confidence)
 
 
+class Test(NamedTuple):
+    """A test of paired runs: Student's t, its degrees of freedom, and the two-sided p value; NaN without a test."""
+
+    t: float
+    freedom: int
+    p: float
+
+
+NO_TEST = Test(np.nan, 0, np.nan)
+
+
+def paired_test(values: ArrayLike, reference: ArrayLike) -> Test:
+    """Student's t test of paired runs: are the means equal? It agrees with `difference_interval`.
+
+    Args:
+        values: One per seed.
+        reference: Values for the same seeds. A pair with a NaN is left out.
+    """
+    v, r = _pairs(values, reference)
+    change = v - r
+    if change.size < 2 or not np.ptp(change):
+        return Test(np.nan, max(0, change.size - 1), np.nan)
+    t = float(np.mean(change) / np.sqrt(np.var(change, ddof=1) / change.size))
+    freedom = change.size - 1
+    return Test(t, freedom, 1 - _within(math.atan(abs(t) / math.sqrt(freedom)), freedom))
+
+
 def ratio_interval(values: ArrayLike, reference: ArrayLike, confidence: float = 0.95) -> Interval:
     """`mean(values) / mean(reference)` of paired runs, with the interval of Student's t of the residuals.
 

@@ -20,6 +20,7 @@ from ..simcore import ConfigError
 from ..simcore._files import atomic_path
 from ..simcore.plugins import Plugin, entries, load
 from .evaluation.plan import Policy, policies_of
+from .evaluation.study import as_list
 from .metrics import relative_difference
 from .plotting.players import player, player_of
 from .results.files import require_writable
@@ -85,7 +86,7 @@ class Options:
     study: str = ""  # instead of a figure
     preset: str = "quick"
     # Further routings and learned policies, as in flitgym evaluate, for figures that accept them.
-    policies: list[Any] = field(default_factory=list)
+    routing: list[Any] = field(default_factory=list)
     results: str = "results"  # runs and figures go to <results>/<name>_<preset>/
     workers: int | None = None  # number of parallel runs; None: one per core, or as many as the cluster takes
     redraw: bool = False  # run nothing, and draw the figures from the existing rows
@@ -180,8 +181,8 @@ def _write_page(
     from .report import write_report
 
     made_by = f"flitgym reproduce {options.word} preset={options.preset}"
-    if options.policies:
-        made_by += f" 'policies={json.dumps(_plain(options.policies))}'"
+    if options.routing:
+        made_by += f" 'routing={json.dumps(_plain(options.routing))}'"
     figures = [path for path in written if path.suffix == ".png"]
     return write_report(directory, f"{options.name}, preset {options.preset}", done, figures, command=made_by)
 
@@ -212,19 +213,19 @@ def _of_jobs(options: Options) -> bool:
     return bool(places(options.home)[options.name].load().get("rows_of_jobs", False))
 
 
-def _takes_policies(place: Place) -> bool:
-    return bool(place.load().get("policies", False))
+def _takes_routings(place: Place) -> bool:
+    return bool(place.load().get("routing", False))
 
 
 def _further(options: Options, runs: Sequence[PlannedRun], directory: Path) -> list[tuple[Policy, list[PlannedRun]]]:
-    """The runs of `policies`. As a check before any run starts, the network of each policy's first run is built."""
+    """The runs of `routing`. As a check before any run starts, the network of each policy's first run is built."""
     found = []
     own = {player(run.plain["routing"]) for run in runs if "routing" in run.plain}  # a forwarding table has none
     try:
-        for policy in policies_of(_plain(options.policies)):
+        for policy in policies_of(_plain(options.routing)):
             if policy.name in own:
                 raise ConfigError(
-                    f"policies: {options.word} already has a routing '{policy.name}'; give the policy another name: "
+                    f"routing: {options.word} already has a routing '{policy.name}'; give the policy another name: "
                     "{name: ..., ...}"
                 )
             played = plan_of(policy, options.name, options.preset, directory, options.home)
@@ -335,27 +336,27 @@ def _check(options: Options) -> None:
     presets = (studies if options.study else figures)[options.name]
     if options.preset not in presets:
         raise CommandError(unknown("preset", options.preset, presets))
-    if options.policies and not _takes_policies(places(options.home)[options.name]):
+    if options.routing and not _takes_routings(places(options.home)[options.name]):
         homes = (("figure", FIGURES), ("study", STUDIES))
         open_ones = [
-            f"{kind}={name}" for kind, home in homes for name, place in places(home).items() if _takes_policies(place)
+            f"{kind}={name}" for kind, home in homes for name, place in places(home).items() if _takes_routings(place)
         ]
-        raise CommandError(f"policies: {options.word} takes no further policies; these do: {', '.join(open_ones)}")
-    if options.policies and options.redraw:
-        raise CommandError("policies: redraw=true draws only the existing rows; leave policies or redraw out")
+        raise CommandError(f"routing: {options.word} takes no further routings; these do: {', '.join(open_ones)}")
+    if options.routing and options.redraw:
+        raise CommandError("routing: redraw=true draws only the existing rows; leave routing or redraw out")
     if options.workers is not None and options.workers < 1:
         raise CommandError(f"workers: {options.workers} is less than 1")
 
 
 def _usage() -> str:
     lines = [
-        "usage: flitgym reproduce figure=<name> [preset=<preset>] [policies=[...]] [results=<folder>] [workers=<n>]",
+        "usage: flitgym reproduce figure=<name> [preset=<preset>] [routing=<list>] [results=<folder>] [workers=<n>]",
         "       flitgym reproduce study=<name> ...",
         "",
         "Runs what is missing of a sweep, draws its figures and compares its numbers with published or known ones.",
         "On a cluster: hydra/launcher=ray hydra.launcher.address=host:port, or hydra/launcher=submitit_slurm.",
         "redraw=true runs nothing and draws the existing rows, for example after an edit of a plot.",
-        "policies=[...] adds policies, if the config.yaml of the folder has `policies: true`.",
+        "routing=<list> adds routings and policies, if the config.yaml of the folder has `routing: true`.",
     ]
     for title, folder in (("figures", FIGURES), ("studies, several figures from one sweep", STUDIES)):
         lines += ["", f"{title}:"]
@@ -373,7 +374,7 @@ def main() -> None:
         wrong = [word for word in sys.argv[1:] if "=" not in word]
         if wrong:
             raise CommandError(f"'{wrong[0]}' is not of the form key=value")
-        launcher, words = launcher_of(sys.argv[1:])
+        launcher, words = launcher_of([as_list(word, {"routing": "routing"}) for word in sys.argv[1:]])
         options: Any = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Options), OmegaConf.from_cli(words)))
         reproduce(options, launcher)
 

@@ -1,6 +1,7 @@
 """Policy files in the safetensors format: the length of a header in eight bytes, the header as JSON, and the numbers.
 
-The format cannot contain code. The core reads the same files (simcore/src/learning/policy_file.cpp).
+The format cannot contain code. The core reads the same files (simcore/src/learning/policy_file.cpp and
+simcore/src/routing/any/policy.cpp).
 """
 
 from __future__ import annotations
@@ -8,50 +9,135 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._core import ConfigError
-from ._files import read_plain
+from ._files import atomic_path, read_plain
 
+FORMAT = "flitgym-policy-1"
+# The metadata of every policy. The values of a key are not limited if it has no list.
+KEYS: dict[str, tuple[str, ...]] = {
+    "format": (FORMAT,),
+    "network": ("slots", "flat"),
+    "slots": (),
+    "observation": (),
+    "topology": (),
+    "relation": (),
+    "slots_by": ("random", "estimate"),
+    "activation": ("relu", "tanh"),
+    "decisions": ("router", "source", "both"),
+    "flowlet_gap_ns": (),
+}
 # The metadata that records how the weights were trained. It does not affect the decisions of a policy.
 PROVENANCE = ("trained_by", "training_hash", "version")
 
 _DAMAGED = (ValueError, RecursionError, KeyError, TypeError, AttributeError)  # errors of a damaged header
 
+Pairs = Sequence[tuple[ArrayLike, ArrayLike]]
 Tensors = dict[str, NDArray[np.float32]]
 
 
+def save_policy(
+    path: str | os.PathLike[str],
+    layers: Pairs,
+    *,
+    network: str,
+    slots: int,
+    observation: str,
+    topology: str,
+    relation: str = "widest",
+    slots_by: str = "random",
+    activation: str = "relu",
+    decisions: str = "router",
+    flowlet_gap_ns: float = 0.0,
+    provenance: Mapping[str, str] | None = None,
+) -> None:
+    """Write a policy atomically. Equal policies give equal bytes.
+
+    Args:
+        path: `*.safetensors`.
+        layers: weights [outputs, inputs] and biases [outputs] of each layer. The inputs of the first layer are the
+            general features, then those of the slot (`network=slots`) or of slot 0, slot 1, ... (`flat`).
+        network: `slots` or `flat`, see `flitgym.agents.networks.SlotScores`.
+        slots: the largest number of candidates that the policy sees.
+        observation: blocks of features, joined by +.
+        topology: the kind of network that the policy was trained on (`dragonfly`, `hyperx`), without its size; `any` if
+            the policy is for all networks.
+        relation: the relation that lists the candidates.
+        slots_by: how candidates are selected if there are more than slots: `random` or `estimate`.
+        activation: the function of the hidden units, `relu` or `tanh`.
+        decisions: the places of the decisions, `router`, `source` or `both`; see `PacketOptions`.
+        flowlet_gap_ns: see `PacketOptions`.
+        provenance: the origin of the weights, with the keys of `PROVENANCE`: the command, the hash of the training's
+            configuration, the version of flitgym. There is no date, so equal trainings write equal bytes.
+
+    Raises:
+        ConfigError: a weight is not finite, layers do not fit each other, or a word is unknown.
+        OSError: the file cannot be written; nothing is left behind.
+    """
+    metadata = {
+        "format": FORMAT,
+        "network": network,
+        "slots": str(slots),
+        "observation": observation,
+        "topology": topology,
+        "relation": relation,
+        "slots_by": slots_by,
+        "activation": activation,
+        "decisions": decisions,
+        "flowlet_gap_ns": str(float(flowlet_gap_ns)),
+    }
+    _check(metadata, "save_policy()")
+    arrays = [tuple(np.ascontiguousarray(x, dtype=np.float32) for x in layer) for layer in layers]
+    _check_layers(arrays, "save_policy()")
+    names = ("weight", "bias")
+    tensors = {
+        f"layers.{k}.{name}": array for k, layer in enumerate(arrays) for name, array in zip(names, layer, strict=True)
+    }
+    for key, value in (provenance or {}).items():
+        if key not in PROVENANCE:
+            raise ConfigError(f"save_policy(): provenance has no key '{key}'; valid: {', '.join(PROVENANCE)}")
+        metadata[key] = value.encode("unicode_escape").decode()  # the core's reader takes only plain text in headers
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(packed(tensors, metadata))
+
+
+def load_policy(path: str | os.PathLike[str]) -> tuple[list[tuple[NDArray[Any], NDArray[Any]]], dict[str, str]]:
+    """Layers and metadata of a policy file.
+
+    Raises:
+        ConfigError: the file cannot be read, is not a policy, is cut short, or holds weights that are not finite.
+    """
+    try:
+        tensors, metadata = _read(read_plain(path))
+    except OSError as error:
+        raise ConfigError(f"policy file {path}: {error}") from error
+    except _DAMAGED as error:
+        why = str(error).strip().splitlines()[0] if isinstance(error, ValueError) else "its header is damaged"
+        raise ConfigError(f"policy file {path}: {why}") from error
+    _check(metadata, f"policy file {path}")
+    layers: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    while f"layers.{len(layers)}.weight" in tensors and f"layers.{len(layers)}.bias" in tensors:
+        k = len(layers)
+        layers.append((tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]))
+    if not layers or len(tensors) != 2 * len(layers):
+        raise ConfigError(f"policy file {path}: its tensors are {', '.join(tensors) or 'none'}")
+    _check_layers(layers, f"policy file {path}")
+    return layers, metadata
+
+
 def packed(tensors: Mapping[str, NDArray[np.float32]], metadata: Mapping[str, str]) -> bytes:
-    """Return the bytes of a file. Equal policies give equal bytes; the tensors are sorted by name."""
+    """Return the bytes of a file; the tensors are sorted by name."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     end = 0
     for name in sorted(tensors):
         begin, end = end, end + tensors[name].nbytes
         header[name] = {"dtype": "F32", "shape": list(tensors[name].shape), "data_offsets": [begin, end]}
     return _joined(header, b"".join(tensors[name].astype("<f4").tobytes() for name in sorted(tensors)))
-
-
-def read(path: str | os.PathLike[str]) -> tuple[Tensors, dict[str, str]]:
-    """Read the tensors and the metadata of a file.
-
-    Raises:
-        ConfigError: The file is not a policy file, is damaged, or has numbers of a type other than float32.
-        OSError: The file cannot be read.
-    """
-    data = read_plain(path)
-    try:
-        header, numbers = _split(data)
-        metadata = header.pop("__metadata__", {})
-        if not all(isinstance(word, str) for word in metadata.values()):
-            raise ValueError("its metadata are not text")
-        return {name: _tensor(name, entry, numbers) for name, entry in header.items()}, metadata
-    except _DAMAGED as error:
-        why = str(error).strip().splitlines()[0] if isinstance(error, ValueError) else "its header is damaged"
-        raise ConfigError(f"policy file {path}: {why}") from error
 
 
 def without_provenance(data: bytes) -> bytes:
@@ -63,6 +149,32 @@ def without_provenance(data: bytes) -> bytes:
     except _DAMAGED:
         return data
     return data if len(kept) == len(metadata) else _joined({**header, "__metadata__": kept}, numbers)
+
+
+def _check(metadata: Mapping[str, str], where: str) -> None:
+    for key, valid in KEYS.items():
+        if key not in metadata:
+            raise ConfigError(f"{where}: its metadata lacks '{key}'")
+        if valid and metadata[key] not in valid:
+            raise ConfigError(f"{where}: {key} is '{metadata[key]}'; valid: {', '.join(valid)}")
+
+
+def _check_layers(layers: Sequence[tuple[NDArray[Any], ...]], where: str) -> None:
+    inputs = None
+    for k, (weight, bias) in enumerate(layers):
+        if weight.ndim != 2 or bias.shape != weight.shape[:1] or inputs not in (None, weight.shape[1]):
+            raise ConfigError(f"{where}: layer {k} of shapes {weight.shape} and {bias.shape} does not fit")
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ConfigError(f"{where}: layer {k} holds a weight that is not finite; the training diverged")
+        inputs = len(weight)
+
+
+def _read(data: bytes) -> tuple[Tensors, dict[str, str]]:
+    header, numbers = _split(data)
+    metadata = header.pop("__metadata__", {})
+    if not all(isinstance(word, str) for word in metadata.values()):
+        raise ValueError("its metadata are not text")
+    return {name: _tensor(name, entry, numbers) for name, entry in header.items()}, metadata
 
 
 def _split(data: bytes) -> tuple[dict[str, Any], bytes]:

@@ -7,12 +7,10 @@ from dataclasses import fields
 from typing import Any
 
 from ...configs.errors import unknown
-from ...configs.renamed import RENAMED
 from ...simcore import ConfigError, registered
 
 # The bounds of the core's parameters, which only the core declares.
 _CORE: dict[str, dict[str, Any]] = registered("routing")["policy"]["params"]
-_RENAMED = RENAMED["train"]
 SLOTS: tuple[float, float] = (_CORE["slots"]["min"], _CORE["slots"]["max"])
 CAPACITY: tuple[float, float] = (1, _CORE["record"]["max"])
 
@@ -47,11 +45,7 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
     Raises:
         ConfigError: a value is out of bounds, not a number, or not one of the choices.
     """
-    names = [field.name for field in fields(config)]
-    for key in names:
-        new = _RENAMED.get(f"agent.{key}", "").removeprefix("agent.")
-        if new in names:  # a subclass sets a default for the old key, which no code reads
-            raise ConfigError(f"{type(config).__module__}: {key} is now {new}")
+    for key in (field.name for field in fields(config)):
         if key in _CORE and key not in bounds:
             _check_as_core(key, getattr(config, key), _CORE[key])
     for key, (low, high) in bounds.items():

@@ -20,6 +20,34 @@ from . import stored
 SEEN = ("network", "hidden", "observation", "reward", "toll", "slots", "slots_by")
 
 
+class Means:
+    """Means over the windows of several simulations."""
+
+    def __init__(self) -> None:
+        self._delivered = self._latency_ns = self._accepted = self._offered = 0.0
+
+    def add(self, simulation: Simulation) -> None:
+        """Add the window of a simulation, after `end_window()`."""
+        statistics = simulation.statistics()
+        if delivered := statistics["packets_delivered"]:
+            self._delivered += delivered
+            self._latency_ns += statistics["packet_latency_mean_ns"] * delivered
+        self._accepted += statistics["accepted_load"]
+        self._offered += statistics["offered_load"]
+
+    def numbers(self) -> dict[str, float]:
+        """The means.
+
+        Returns:
+            `latency_ns`: mean over the delivered packets, NaN if there are none; `throughput`: accepted over offered
+            flits, which can exceed 1 in a short window.
+        """
+        return {
+            "latency_ns": self._latency_ns / self._delivered if self._delivered else float("nan"),
+            "throughput": self._accepted / self._offered if self._offered else float("nan"),
+        }
+
+
 class Rollouts:
     """K simulations of a world, each in its own episode. The routers decide inside the core (`routing=policy`).
 
@@ -98,10 +126,9 @@ class Rollouts:
         """Let every network run with these weights for `ns`, scaled by the episode length of its world (see `Mixture`).
 
         Returns:
-            `latency_ns`: mean over the delivered packets, NaN if there are none; `throughput`: accepted over offered
-            flits, which can exceed 1 in a short window; `decisions`: the number of decisions so far.
+            The numbers of `Means`, and `decisions`, the number of decisions so far.
         """
-        delivered = latency = accepted = offered = 0.0
+        means = Means()
         for k, simulation in enumerate(self.simulations):
             if simulation.time_ns >= self.ends_ns[k] or simulation.workload_finished:
                 self._run_tail(k, ns)
@@ -113,18 +140,9 @@ class Rollouts:
             simulation.begin_window()
             simulation.run_ns(ns * self._scale(k))
             simulation.end_window()
-            statistics = simulation.statistics()
+            means.add(simulation)
             self.decisions += simulation.decision_count - made
-            if statistics["packets_delivered"]:
-                delivered += statistics["packets_delivered"]
-                latency += statistics["packet_latency_mean_ns"] * statistics["packets_delivered"]
-            accepted += statistics["accepted_load"]
-            offered += statistics["offered_load"]
-        return {
-            "latency_ns": latency / delivered if delivered else float("nan"),
-            "throughput": accepted / offered if offered else float("nan"),
-            "decisions": float(self.decisions),
-        }
+        return {**means.numbers(), "decisions": float(self.decisions)}
 
     def _run_tail(self, k: int, step_ns: float) -> None:
         """Continue a finished episode, and keep the transitions of the decisions made before its end."""

@@ -1,8 +1,5 @@
 """Double DQN (van Hasselt et al., 2016) by RLlib, with transitions from the core: one network for all routers.
 
-    from flitgym.agents.rllib import dqn
-    layers = dqn.train(world, steps=1_000_000, policy_path="dqn.safetensors")
-
 A transition is a decision, its reward, and the packet's next decision, if there is one. Replay needs no order, so
 transitions are stored in flat arrays as they arrive; RLlib's buffer would make an object of each.
 """
@@ -19,11 +16,10 @@ from ...env.experience.world import World
 from ...simcore import ConfigError
 from ..learning.bounds import require
 from ..learning.rollouts import SEEN
-from ..networks import Layers
 from .columns import Sampled
 from .config import DqnConfig
 from .modules import MaskedQNetwork
-from .training import configure, learn
+from .training import configure
 
 try:
     import torch
@@ -166,8 +162,3 @@ def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 
     )
     algorithm.env_runners(rollout_fragment_length=config.fragment)
     return configure(algorithm, rollout_of(world, config), MaskedQNetwork, config, seed)
-
-
-def train(world: World, steps: int, *, config: DqnConfig | None = None, **options: Any) -> Layers:
-    """Train a policy for the routers of `world`; see `flitgym.agents.rllib.training.learn`."""
-    return learn(algorithm_config, rollout_of, world, config or DqnConfig(), steps, **options)

@@ -1,8 +1,5 @@
 """PPO (Schulman et al., 2017) by RLlib, with rollouts from the core: one policy for all routers.
 
-    from flitgym.agents.rllib import ppo
-    layers = ppo.train(world, steps=1_000_000, policy_path="ppo.safetensors")
-
 The learner gets the decisions of whole packets, one packet after another in one array. So advantages (GAE, Schulman et
 al., 2016) end at the delivery of a packet. They never need the critic's value at the end of an unfinished episode.
 """
@@ -20,11 +17,10 @@ from ...simcore import ConfigError
 from ..learning.advantages import generalised_advantages
 from ..learning.bounds import require
 from ..learning.rollouts import SEEN
-from ..networks import Layers
 from .columns import Sampled
 from .config import PpoConfig
 from .modules import MaskedActorCritic
-from .training import configure, learn
+from .training import configure
 
 try:
     import torch
@@ -140,8 +136,3 @@ def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 
         learner_connector=lambda *spaces: PpoTrainBatch(*spaces, discount=discount, gae_lambda=gae_lambda),
     )
     return configure(algorithm, rollout_of(world, config), MaskedActorCritic, config, seed)
-
-
-def train(world: World, steps: int, *, config: PpoConfig | None = None, **options: Any) -> Layers:
-    """Train a policy for the routers of `world`; see `flitgym.agents.rllib.training.learn`."""
-    return learn(algorithm_config, rollout_of, world, config or PpoConfig(), steps, **options)

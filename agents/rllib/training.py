@@ -1,19 +1,15 @@
-"""The parts of a training that RLlib's PPO and DQN share: configuration, the loop, and the policy at the end."""
+"""The parts of a training that RLlib's PPO and DQN share: configuration, numbers, and the policy."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-from ...env.experience.world import World
 from ...env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ...simcore import ConfigError
 from ..networks import Layers
 from .config import DqnConfig, PpoConfig
-from .ray_cluster import join, require_cpus
 
 try:
     from ray.rllib.core import DEFAULT_MODULE_ID
@@ -49,52 +45,6 @@ def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | Dq
     )
 
 
-Chosen = TypeVar("Chosen", PpoConfig, DqnConfig)
-
-
-def learn(
-    algorithm_config: Callable[[World, Chosen, int], Any],
-    rollout_of: Callable[[World, Chosen], Rollout],
-    world: World,
-    config: Chosen,
-    steps: int,
-    *,
-    seed: int = 0,
-    policy_path: str | os.PathLike[str] | None = None,
-    report: Callable[[Mapping[str, float]], object] = print,
-) -> Layers:
-    """Train a policy for the routers of `world` and return its layers.
-
-    Args:
-        algorithm_config: makes RLlib's configuration of the algorithm.
-        rollout_of: makes the `Rollout` that each runner samples.
-        world: networks and traffic.
-        config: hyperparameters, and where it runs: processes, GPUs, and the Ray cluster.
-        steps: decisions to sample, at least.
-        seed: of worlds, weights, minibatches and replay.
-        policy_path: where to write the policy (safetensors), for `routing=policy`.
-        report: gets the numbers of each iteration (`numbers`).
-
-    Raises:
-        ConfigError: the world cannot be built, or no decision is made in it.
-    """
-    join(config.address, "address", include_dashboard=False, log_to_driver=False)
-    require_cpus(config.cpus, "env_runners + learners")
-    algorithm = algorithm_config(world, config, seed).build_algo()
-    try:
-        done = 0
-        while done < steps:
-            result = numbers(algorithm.train())
-            done = int(result["steps"])
-            report(result)
-        layers = core_layers(algorithm)
-    finally:
-        algorithm.stop()
-    if policy_path is not None:
-        export(policy_path, layers, rollout_of(world, config))
-    return layers
-
-
 def numbers(result: Mapping[str, Any]) -> dict[str, float]:
     """The numbers of an iteration.
 
@@ -119,20 +69,3 @@ def core_layers(algorithm: Any) -> Layers:
     found = (re.fullmatch(r"((?:actor|online\.scores)\.perceptron\.layers\.(\d+)\.)bias", name) for name in weights)
     layers = sorted((int(one[2]), one[1]) for one in found if one)
     return [(weights[f"{layer}weight"], weights[f"{layer}bias"]) for _, layer in layers]
-
-
-def export(path: str | os.PathLike[str], layers: Layers, rollout: Rollout) -> None:
-    """Write the policy to a file for `routing=policy routing.path=...`."""
-    from ..policy.file import save_policy
-
-    facts = rollout.simulation(0).seam()
-    save_policy(
-        Path(path),
-        layers,
-        network=rollout.routing.get("network", "slots"),
-        slots=facts["slots"],
-        observation=facts["observation"],
-        topology=facts["topology"],
-        relation=rollout.routing.get("relation", "widest"),
-        slots_by=rollout.routing.get("slots_by", "random"),
-    )

@@ -12,7 +12,6 @@ ROOTS = {
     "config": "flitgym simulate",
     "train": "flitgym train",
     "evaluate": "flitgym evaluate",
-    "regret": "flitgym regret",
     "saturate": "flitgym saturate",
     "route": "flitgym route",
 }

@@ -16,23 +16,24 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import flitgym
 import flitgym.agents as agent_package
 import yaml
 from command_keys import PAGES as PAGES_OF_GROUPS
 from command_keys import ROOTS, Key, keys_of, options_of
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
-from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training
 from flitgym.configs.world_presets import OWN as OWN_WORLDS
-from flitgym.configs.world_presets import agents_with, keys_of_agent, parents_of
+from flitgym.configs.world_presets import agents_with, keys_of_agent
 from flitgym.simcore import Simulation, registered
-from omegaconf import DictConfig
 from result_fields import COLUMNS, FIELDS, JOB_FIELDS, ROW_NOTE, ROWS_NOTE
+from routing_notes import LIMITS, SOURCES
 
 PAGES = Path(__file__).resolve().parent.parent / "reference"
 _MADE = "<!-- Made by docs/_ext/reference_tables.py: `make reference`. Edits here are lost. -->\n"
 _COLUMNS = 120
+_SHARED = 3  # a key with this many components is in one table
 _SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 
 
@@ -85,24 +86,54 @@ def _where(facts: Mapping[str, Any]) -> str:
     return "every topology" if set(facts["topologies"]) == every else ", ".join(f"`{t}`" for t in facts["topologies"])
 
 
-def _common(things: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Parameters that all components have with equal declarations."""
-    first, *others = [thing["params"] for thing in things.values()]
-    return {key: param for key, param in first.items() if all(other.get(key) == param for other in others)}
-
-
-def _components(kind: str, heads: tuple[str, ...], row: Callable[[str, Any], tuple[str, ...]]) -> str:
-    """All components of a kind: a table, the shared parameters, and a section for each one with more parameters."""
+def _components(
+    kind: str,
+    heads: tuple[str, ...],
+    row: Callable[[str, Any], tuple[str, ...]],
+    note: Callable[[str], str] = lambda name: "",
+    left_out: Callable[[str, str], bool] = lambda name, key: False,
+) -> str:
+    """All components of a kind: a table, the keys of several components, and a section for each one with own keys."""
     things = registered(kind)
     text = table(("name", "summary", *heads), [(f"`{n}`", _plain(t["summary"]), *row(n, t)) for n, t in things.items()])
-    shared = _common(things) if len(things) > 1 else {}
-    if shared:
-        text += f"\n## Common parameters\n\n{parameters(shared)}"
+    users: dict[tuple[str, str], list[str]] = {}  # components by declaration
     for name, thing in things.items():
-        own = {key: param for key, param in thing["params"].items() if key not in shared}
-        if own:
-            text += f"\n## `{name}`\n\n{_plain(_sentence(thing['summary']))}\n\n{parameters(own)}"
+        for key, param in thing["params"].items():
+            if not left_out(name, key):
+                users.setdefault(_declaration(key, param), []).append(name)
+    shared = {form: names for form, names in users.items() if len(names) >= _SHARED}
+    if shared:
+        text += f"\n## Shared keys\n\nSeveral components have these keys.\n\n{_shared_keys(things, shared)}"
+    for name, thing in things.items():
+        params = {key: param for key, param in thing["params"].items() if not left_out(name, key)}
+        own = {key: param for key, param in params.items() if _declaration(key, param) not in shared}
+        some = [
+            f"`{key}` ({_value(param['default'])})"
+            for key, param in params.items()
+            if len(shared.get(_declaration(key, param), things)) < len(things)
+        ]
+        words = f" {note(name)}" if note(name) else ""
+        keys = f"Shared keys with their defaults: {', '.join(some)}.\n" if some else ""
+        if own or words or keys:
+            text += f"\n## `{name}`\n\n{_plain(_sentence(thing['summary']))}{words}\n"
+            text += "".join(f"\n{part}" for part in (parameters(own) if own else "", keys) if part)
     return text
+
+
+def _declaration(key: str, param: Mapping[str, Any]) -> tuple[str, str]:
+    return key, repr({name: value for name, value in param.items() if name != "default"})
+
+
+def _shared_keys(things: Mapping[str, Mapping[str, Any]], shared: Mapping[tuple[str, str], list[str]]) -> str:
+    """A table of keys with several components. It has the default of a key that all of them have."""
+    rows = []
+    keys = [key for key, _ in shared]
+    for (key, _), names in shared.items():
+        param = things[names[0]]["params"][key]
+        default = _value(param["default"]) if len(names) == len(things) else ""
+        of = f" (of {', '.join(f'`{name}`' for name in names)})" if keys.count(key) > 1 else ""
+        rows.append((f"`{key}`", default, _valid(param), param["unit"], _plain(param["doc"]) + of))
+    return table(("key", "default", "valid", "unit", "meaning"), rows)
 
 
 def _sentence(text: str) -> str:
@@ -122,8 +153,13 @@ def presets(group: str) -> str:
             ", ".join(f"`{key}={value}`" for key, value in content.items()) if len(content) <= 8 else "see the file"
         )
         link = f"[{path.stem}](../../configs/{group}/{path.name})"
-        rows.append((link, ", ".join(bases), _plain(words), values))
+        rows.append((link, ", ".join(bases), _plain(_first(words)), values))
     return table(("preset", "base", "description", "values"), rows)
+
+
+def _first(words: str) -> str:
+    """The first sentence of a comment. The file has the rest."""
+    return re.split(r"  |(?<=\.) (?=[A-Z])|: (?=`)", words)[0]
 
 
 def topologies() -> str:
@@ -155,11 +191,18 @@ def routings() -> str:
         facts = thing["facts"]
         return _where(facts), "in Python" if facts["external"] else "yes" if facts["learns"] else "no"
 
+    def note(name: str) -> str:
+        source = f"Source: {SOURCES[name]}." if name in SOURCES else ""
+        return " ".join(filter(None, (source, _vc_classes(name), LIMITS.get(name))))
+
+    engine_keys = {key for engine in registered("engine").values() for key in engine["params"]}
     relations = registered("relation")
     return (
         "# Routings\n\nThis page lists all routings and relations with their keys. The keys start with `routing.`. A "
         "routing may have a file per topology; the table joins their summaries with a semicolon.\n\n"
-        + _components("routing", ("runs on", "learns"), row)
+        + _components(
+            "routing", ("runs on", "learns"), row, note, lambda name, key: name == "table" and key in engine_keys
+        )
         + "\n## Presets\n\n"
         + presets("routing")
         + "\n## Relations\n\nA [relation](../glossary.md#relation) lists the candidates of a packet. Every routing "
@@ -169,6 +212,18 @@ def routings() -> str:
             [(f"`{n}`", _plain(r["summary"]), _where(r["facts"])) for n, r in relations.items()],
         )
     )
+
+
+def _vc_classes(routing: str) -> str:
+    """The VC classes of a routing on some presets, as the core reports them."""
+    runs_on = registered("routing")[routing]["facts"]["topologies"]
+    networks = {"dragonfly": "dragonfly_72", "hyperx": "hyperx_64", "fat_tree": "fat_tree_64"}
+    networks |= {"dragonfly_plus": "dragonfly_plus_90"} if "fat_tree" not in runs_on else {}
+    found = []
+    for preset in (preset for topology, preset in networks.items() if topology in runs_on):
+        simulation = flitgym.Simulation({"topology": preset, "routing": routing, "traffic": "uniform"})
+        found.append(f"{simulation.facts()['vc_classes']} on `{preset}`")
+    return f"VC classes: {', '.join(found)}."
 
 
 def traffic() -> str:
@@ -314,7 +369,7 @@ def commands() -> str:
         "# Commands\n\nThis page lists the keys of the commands with their defaults. An override is a word "
         "`key=value`. Some keys choose an option of a group. The keys of the option start with the name of the group "
         "(`topology=dragonfly topology.groups=9`), and the page of the group lists them. `--help` lists the keys of "
-        "`flitgym benchmark`, `flitgym reproduce`, `flitgym gather`, `flitgym plot`, `flitgym compare` and "
+        "`flitgym benchmark`, `flitgym reproduce`, `flitgym export`, `flitgym plot`, `flitgym compare` and "
         "`flitgym report`.\n"
     )
     for root, command in ROOTS.items():
@@ -329,58 +384,19 @@ def commands() -> str:
     text += "\nPresets (`run=settled`):\n\n" + presets("run")
     return text + (
         "\n## Worlds of a training\n\n`flitgym train worlds=<name>` trains one policy on several "
-        "[worlds](../glossary.md#world). Each episode draws a world by its share. These are the presets:\n" + worlds()
+        "[worlds](../glossary.md#world). Each episode draws a world by its share. These are the presets:\n\n" + worlds()
     )
 
 
 def worlds() -> str:
-    """The presets of `worlds`, with their agents and their worlds."""
+    """The presets of `worlds`, with the agents that they fit."""
     register_training(trainable())
-    text = ""
+    rows = []
     for path in sorted(OWN_WORLDS.glob("*.yaml")):
-        content = yaml.safe_load(path.read_text())
         words = " ".join(line.lstrip("# ") for line in path.read_text().splitlines()[1:] if line.startswith("#"))
-        keys = keys_of_agent(path)
-        agents = agents_with(keys)
-        fitting = ", ".join(f"`agent={name}`" for name in agents)
-        whole = compose_root("train", [f"worlds={path.stem}", f"agent={agents[0]}"])
-        added = "".join(f" The preset adds these worlds to `worlds={parent.stem}`:" for parent in parents_of(path))
-        text += (
-            f"\n### `worlds={path.stem}`\n\n[configs/worlds/{path.name}](../../configs/worlds/{path.name}) "
-            f"{_plain(words)}\n\nThe preset fits {fitting}. It sets {', '.join(f'`agent.{key}`' for key in keys)} and "
-            f"`rounds={whole.rounds}`. The shares add up to {_shares(whole.worlds)}.{added}\n\n"
-        )
-        rows = [
-            (f"`{name}`", world.get("share", 1), *map(_codes, (world["overrides"], _drawn(world.get("vary") or {}))))
-            for name, world in (content.get("worlds") or {}).items()
-        ]
-        text += table(("world", "share", "overrides", "drawn for each episode"), rows)
-    return text
-
-
-def _shares(members: DictConfig) -> str:
-    return f"{sum(world.get('share', 1) for world in members.values()):g}"
-
-
-def _codes(words: Iterable[str]) -> str:
-    return ", ".join(f"`{' '.join(word.split())}`" for word in words)
-
-
-def _drawn(vary: Mapping[str, Any]) -> list[str]:
-    """The drawn values in the form of the command line. A value that is listed twice is drawn twice as often."""
-    texts = []
-    for key, values in vary.items():
-        if isinstance(values, Mapping):
-            texts.append(f"{key}={values['low']:g} to {values['high']:g}")
-            continue
-        words = [
-            "+".join(f"{own}" if k == "name" else f"{k}={own}" for k, own in value.items())
-            if isinstance(value, Mapping)
-            else str(value)
-            for value in values
-        ]
-        texts.append(f"{key}={'|'.join(words)}")
-    return texts
+        agents = ", ".join(f"`{name}`" for name in agents_with(keys_of_agent(path)))
+        rows.append((f"[{path.stem}](../../configs/worlds/{path.name})", _plain(_first(words)), agents))
+    return table(("preset", "worlds", "agents"), rows)
 
 
 def _option(key: Key) -> str:

@@ -8,7 +8,7 @@ Two comments mark the place of a table on a page. The first comment names a func
 
 `make reference` writes the tables between the comments, and tests/docs/test_result_tables.py compares them. The
 benchmark's own code scores the results of its suites. The other sources are the headers of shipped policies, the
-READMEs of figures and studies, the saved figures of the core's speed, and the numbers of `flitgym cost`.
+READMEs of figures and studies, the saved figures of the core's speed, and the numbers of `flitgym list cost`.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def speed() -> str:
 
 
 def hardware_cost() -> str:
-    """The numbers that `flitgym cost ... out=docs/hardware_cost.json` has written."""
+    """The numbers that `flitgym list cost ... out=docs/hardware_cost.json` has written."""
     costs = json.loads((DOCS / "hardware_cost.json").read_text())
     names = [f"`{cost['policy']}`" for cost in costs]
     return markdown(("per router and packet", *names), [[name, *cells] for name, cells in rows_of(costs)])

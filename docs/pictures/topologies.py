@@ -1,22 +1,25 @@
-"""Draws the pictures of topologies.md by the commands of that page: `python docs/pictures/topologies.py`."""
+"""Draws the pictures of networks.md: `python docs/pictures/topologies.py`."""
 
 from __future__ import annotations
 
-import re
-import shlex
 from pathlib import Path
 
 from flitgym.experiments.draw import draw
 
-PAGE = Path(__file__).parents[1] / "topologies.md"
+FOLDER = Path(__file__).parent / "topologies"
+# Picture -> arguments of `flitgym draw`. A picture without arguments has the name of its topology.
+ARGUMENTS = {
+    "torus_8x8.svg": ["topology=torus", "topology.sizes=[8,8]"],
+    "petersen.svg": ["topology=graph", "topology.file=docs/examples/petersen.csv"],
+    "failed_links.svg": ["topology=dragonfly_72", "failures.links=0.1"],
+}
 
 
-def commands() -> list[list[str]]:
-    """The arguments of each command in topologies.md that draws a picture."""
-    lines = re.findall(r"^flitgym draw (.*out=docs/pictures/.*)$", PAGE.read_text(), re.MULTILINE)
-    return [shlex.split(line) for line in lines]
+def arguments(picture: Path) -> list[str]:
+    """The arguments of `flitgym draw` that make a picture."""
+    return ARGUMENTS.get(picture.name, [f"topology={picture.stem}"])
 
 
 if __name__ == "__main__":
-    for words in commands():
-        print(*draw(words))
+    for picture in sorted(FOLDER.iterdir()):
+        print(*draw([*arguments(picture), f"out={picture}"]))

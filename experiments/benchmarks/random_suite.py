@@ -1,20 +1,19 @@
 """Draws the suite `random`: `python -m flitgym.experiments.benchmarks.random_suite`.
 
-The seed is fixed, so the command writes the same file again. For each task it draws a family of networks, the sizes, a
+The seed is fixed, so the command writes the same table again. For each task it draws a family of networks, the sizes, a
 router, the packet length and a pattern. A task for which a reference does not run is drawn again. The load is a drawn
 part of the saturation load, between 0.3 and 0.95. The saturation load is the highest load that a reference accepts when
 every terminal offers 1 flit per cycle.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from ...env.experience.world import World
 from ...simcore import ConfigError
+from ..terminal.tables import write_csv
 from .suite import SUITES
 
 SEED = 30
@@ -103,40 +102,29 @@ def _saturation(overrides: list[str], pattern: str, params: Mapping[str, Any], r
 
 
 def main() -> None:
-    """Write `suites/random.yaml`."""
+    """Write the table of tasks."""
     random = np.random.default_rng(SEED)
-    networks: dict[str, Any] = {}
-    tasks: list[dict[str, Any]] = []
-    while len(tasks) < TASKS:
+    lines: list[dict[str, Any]] = []
+    while len(lines) < TASKS:
         family, overrides, pattern, params = _drawn(random)
         part = float(random.uniform(*PART))
         router = overrides[-1].partition("=")[2]
         saturation = _saturation(overrides, pattern, params, router)
         if saturation is None:
             continue
-        name = f"{family}_{len(tasks) + 1:02d}"
         warm_up, window = WINDOWS[router]
-        networks[name] = {
-            "overrides": [*overrides, f"run.warmup_ns={warm_up}", f"run.measure_ns={window}"],
-            "reference": "ugal",
-            "baselines": ["minimal", "q_adaptive", "dqn_priced"],
-        }
         load = round(max(part * saturation, 0.01), 3)
-        tasks.append({"network": name, "set": "held_out", "pattern": pattern, "params": params, "below": [load]})
-        print(f"{name}: {pattern} at {load} of {saturation:.3f}")
-    suite = {
-        "version": 1,
-        "about": "Networks, traffic and loads drawn at random, 48 to 400 terminals. No agent may train on them.",
-        "seeds": [9301, 9302],
-        "overrides": KEPT,
-        "networks": networks,
-        "tasks": tasks,
-    }
-    head = (
-        "# Written by `python -m flitgym.experiments.benchmarks.random_suite`. The description of the module says\n"
-        "# how the tasks were drawn.\n"
-    )
-    Path(SUITES / "random.yaml").write_text(head + yaml.safe_dump(suite, sort_keys=False, width=110))
+        lines.append(
+            {
+                "network": f"{family}_{len(lines) + 1:02d}",
+                "overrides": " ".join([*overrides, f"run.warmup_ns={warm_up}", f"run.measure_ns={window}"]),
+                "pattern": pattern,
+                "params": " ".join(f"{key}={value}" for key, value in params.items()),
+                "load": load,
+            }
+        )
+        print(f"{lines[-1]['network']}: {pattern} at {load} of {saturation:.3f}")
+    write_csv(SUITES / "random_tasks.csv", lines)
 
 
 if __name__ == "__main__":

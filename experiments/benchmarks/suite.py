@@ -1,5 +1,6 @@
 """A suite: named, versioned tasks, read from one YAML file (`suites/quick.yaml` explains every key)."""
 
+import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,8 @@ Kind = Literal["below", "above", "jobs", "cold_start", "recovery", "changing"]
 Set = Literal["train", "held_out"]
 SETS: tuple[Set, ...] = ("train", "held_out")
 
-_SUITE_KEYS = ("version", "about", "seeds", "overrides", "networks", "tasks")
+_SUITE_KEYS = ("version", "about", "seeds", "overrides", "networks", "tasks", "drawn")
+_DRAWN_KEYS = ("table", "set", "reference", "baselines")
 _NETWORK_KEYS = ("overrides", "reference", "baselines")
 # The keys that hold loads, and the kind of the tasks with these loads.
 _LOADS: dict[str, Kind] = {
@@ -172,6 +174,8 @@ def _read(path: Path) -> Suite:
             data = yaml.safe_load(file)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: {error}") from None
+    if isinstance(data, dict) and "drawn" in data:
+        data |= _of_table(path, data["drawn"])
     _check_keys(str(path), data, _SUITE_KEYS, needed=("version", "seeds", "networks", "tasks"))
     version = _whole(f"{path}: version", data["version"])
     seeds = [_whole(f"{path}: seeds", seed) for seed in _list(f"{path}: seeds", data["seeds"])]
@@ -192,6 +196,28 @@ def _read(path: Path) -> Suite:
     if twice is not None:
         raise ConfigError(f"{path}: tasks: '{twice}' occurs twice; give one of them another name: {{name: ..., ...}}")
     return suite
+
+
+def _of_table(path: Path, drawn: Any) -> dict[str, Any]:
+    """The networks and tasks of a CSV file beside a suite: a network per line, with one task."""
+    _check_keys(f"{path}: drawn", drawn, _DRAWN_KEYS, needed=_DRAWN_KEYS)
+    with path.with_name(str(drawn["table"])).open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    of_network = {"reference": drawn["reference"], "baselines": drawn["baselines"]}
+    return {
+        "networks": {line["network"]: {"overrides": line["overrides"].split(), **of_network} for line in lines},
+        "tasks": [
+            {
+                **{"network": line["network"], "set": drawn["set"], "pattern": line["pattern"]},
+                "params": {
+                    key: yaml.safe_load(value)
+                    for key, _, value in (word.partition("=") for word in line["params"].split())
+                },
+                "below": [float(line["load"])],
+            }
+            for line in lines
+        ],
+    }
 
 
 def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence[str]) -> Place:

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ...configs import unknown
 from ...simcore import ConfigError
-from ..metrics import Interval, difference_interval
+from ..metrics import NO_TEST, Interval, Test, difference_interval, paired_test
 from ..plotting.lines import TRAFFIC
-from ..plotting.swept import Row, configuration, is_of_jobs, named, swept, value_of
+from ..plotting.swept import Row, column_of, configuration, is_of_jobs, named, swept, value_of
 from ..plotting.words import value_label
 from ..results.copies import once, state_of
 
+_PLACEMENT = "workload.placement_seed"  # distinguishes the runs of a pair, as the seed does
 EXCEEDS, WITHIN = "exceeds noise", "within noise"
 EQUAL, NO_SPREAD, NO_SEED = "equal", "one run or no variation, no interval", "no seed in common, no interval"
 
@@ -28,6 +30,7 @@ class Difference:
         second: The mean over the seeds on the other side.
         change: `second - first` with its 95 % interval over paired seeds. The bounds are NaN if there is no interval.
         verdict: Whether the difference exceeds noise.
+        test: Student's t test of the paired seeds.
     """
 
     column: str
@@ -35,6 +38,7 @@ class Difference:
     second: float
     change: Interval
     verdict: str
+    test: Test = NO_TEST
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Pair:
 
     Args:
         common: The keys by which runs were paired, with their values.
-        seeds: The seeds that both sides have, without those that repeat another one bit by bit.
+        seeds: The seeds and placements that both sides have, without those that repeat another one bit by bit.
         identical: Whether the final states are equal bit by bit for all these seeds.
         differences: One per result that both sides have.
     """
@@ -91,6 +95,8 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
     sides = rows[: len(first)], rows[len(first) :]
     common = []
     for key in swept(rows):
+        if key == _PLACEMENT:
+            continue
         values = [{value_of(row, key) for row in side} for side in sides]
         if values[0] & values[1]:
             common.append(key)
@@ -108,6 +114,30 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
         [_words(common, key) for key in one if key not in other] for one, other in (groups, list(reversed(groups)))
     ]
     return Comparison(settings, pairs, (alone[0], alone[1]))
+
+
+def within(rows: Sequence[Row], by: str, reference: str | None = None) -> dict[tuple[str, str], Comparison]:
+    """The comparisons of one study, by the names of the reference and of another value of a key.
+
+    Args:
+        rows: Rows of the study.
+        by: The column whose values are compared, such as `routing`, or a unique end of its name.
+        reference: The value with which the others are compared; None: that of the first row.
+
+    Raises:
+        ConfigError: there is no such column, it has a single value, or no such reference.
+    """
+    rows = named(rows)
+    column = column_of(rows, by, "by")
+    sides: dict[str, list[Row]] = {}
+    for row in rows:
+        sides.setdefault(_text(value_of(row, column)), []).append(row)
+    if reference is not None and reference not in sides:
+        raise ConfigError(unknown("reference", reference, sides, "value"))
+    first = next(iter(sides)) if reference is None else reference
+    if len(sides) == 1:
+        raise ConfigError(f"by={by}: all runs have the value {first}; name a key that differs")
+    return {(first, name): compare(sides[first], own) for name, own in sides.items() if name != first}
 
 
 def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, float]) -> Difference:
@@ -133,14 +163,15 @@ def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, flo
     interval = difference_interval(after, before)
     if math.isnan(interval.low):
         return Difference(column, *means, interval, NO_SPREAD)
-    return Difference(column, *means, interval, WITHIN if interval.low <= 0 <= interval.high else EXCEEDS)
+    verdict = WITHIN if interval.low <= 0 <= interval.high else EXCEEDS
+    return Difference(column, *means, interval, verdict, paired_test(after, before))
 
 
 def _groups(rows: Sequence[Row], keys: Sequence[str]) -> dict[tuple[Any, ...], dict[Any, Row]]:
-    """The runs by the values of the keys, and then by seed."""
+    """The runs by the values of the keys, and then by seed and placement."""
     groups: dict[tuple[Any, ...], dict[Any, Row]] = {}
     for row in rows:
-        groups.setdefault(tuple(value_of(row, key) for key in keys), {})[row.get("seed")] = row
+        groups.setdefault(tuple(value_of(row, key) for key in keys), {})[row.get("seed"), row.get(_PLACEMENT)] = row
     return groups
 
 

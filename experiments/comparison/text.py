@@ -11,8 +11,8 @@ from ..terminal.tables import escaped, markdown_table
 from .pairs import EQUAL, EXCEEDS, NO_SEED, NO_SPREAD, WITHIN, Comparison, Difference
 
 _NOTE = (
-    "Differences are second - first, with 95 % intervals over paired seeds (Student's t). A difference "
-    "exceeds noise if its interval excludes 0. One in twenty does so by chance."
+    "Differences are second - first, with 95 % intervals over paired seeds and the p values of Student's paired t "
+    "test. A difference exceeds noise if its interval excludes 0. One in twenty does so by chance."
 )
 _COUNTED = {
     EXCEEDS: "beyond noise",
@@ -22,9 +22,10 @@ _COUNTED = {
     NO_SEED: "with no seed in common",
 }
 _UNIT = " (flits per terminal per flit time)"  # of loads, too long for a table
+_LEAST_P = 0.001  # a smaller p value is not written as a number
 _MOST_ALONE = 8  # runs that are named
 _SETTINGS = ("key", "first", "second")
-_RESULTS = ("runs", "seeds", "result", "first", "second", "difference", "95 % interval", "verdict")
+_RESULTS = ("runs", "seeds", "result", "first", "second", "difference", "95 % interval", "p", "verdict")
 
 
 def settings_table(found: Comparison) -> list[tuple[str, ...]]:
@@ -38,9 +39,34 @@ def results_table(found: Comparison) -> list[tuple[str, ...]]:
     for pair in found.pairs:
         head = (pair.name or "all", str(len(pair.seeds)))
         if pair.identical:
-            lines.append((*head, "all results", "", "", "", "", "identical, bit by bit"))
+            lines.append((*head, "all results", "", "", "", "", "", "identical, bit by bit"))
         else:
             lines += [(*head, *_cells(one)) for one in pair.differences]
+    return lines
+
+
+def sentences(found: Comparison, names: Sequence[str]) -> list[str]:
+    """A sentence per pair and result, with the effect, its interval and the test.
+
+    Args:
+        found: The comparison.
+        names: The names of both sides.
+    """
+    lines = []
+    for pair in found.pairs:
+        where = f"{pair.name}: " if pair.name else ""
+        if pair.identical:
+            lines.append(f"{where}{names[1]} and {names[0]} are identical, bit by bit.")
+        for one in () if pair.identical else pair.differences:
+            label, first, second, change, interval, *_ = _cells(one)
+            text = f"{where}{label}: {second} with {names[1]}, {first} with {names[0]}: {change}"
+            if np.isfinite(one.test.p):
+                p = f"p = {one.test.p:.2g}" if one.test.p >= _LEAST_P else f"p < {_LEAST_P:g}"
+                test = f"paired t({one.test.freedom}) = {one.test.t:.2f}, {p}"
+                text += f", 95 % interval {interval}, {test}, {len(pair.seeds)} pairs of runs"
+            else:
+                text += f" ({one.verdict})"
+            lines.append(f"{text}.")
     return lines
 
 
@@ -127,6 +153,7 @@ def _cells(one: Difference) -> tuple[str, ...]:
         _number(one.second),
         change,
         interval,
+        f"{one.test.p:.2g}" if np.isfinite(one.test.p) else "-",
         one.verdict,
     )
 

@@ -1,1 +1,1 @@
-"""The parts of `flitgym evaluate`: its plan of runs, the summary of their rows, its tables and its figure."""
+"""The parts of `flitgym evaluate` and `flitgym saturate`: the plan of runs, their cells, the tables and the figure."""

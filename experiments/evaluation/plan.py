@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from ...configs import WINDOWS, explain, file_label, unknown
 from ...configs.policies import POLICY_SUFFIX, routing_of
 from ...simcore import ConfigError
-from ..running.one_run import prepare
 from ..running.plan import Composers, PlannedRun, expand
 
 Kind = Literal["pattern", "workload"]
@@ -21,8 +21,8 @@ Kind = Literal["pattern", "workload"]
 _GROUP: dict[Kind, str] = {"pattern": "traffic", "workload": "workload"}
 # Keys of `run` among the parameters of a policy: the content of a learned table is part of the policy.
 _RUN_PARAMETERS = ("load_q_table", "freeze_q_table")
-# Keys of a run that are axes of the evaluation, and the lists that hold their values.
-_AXES = {"load": "loads", "seed": "seeds"}
+# Parameters that are axes of a study, and the keys that set them.
+_AXES = {"load": "traffic.load=0.1,0.3", "seed": "seed=1,2"}
 
 
 @dataclass(frozen=True)
@@ -63,19 +63,34 @@ class Trial:
         return {"policy": self.policy.name, "scenario": self.scenario.name}
 
 
+def entries_of(key: str, text: str) -> list[Any]:
+    """The entries of a list on the command line: `par,ugal_l`, `[par,{name: eager, routing: par, params: {}}]`.
+
+    Raises:
+        ConfigError: the text is no list.
+    """
+    try:
+        entries = yaml.safe_load(text if text.startswith("[") else f"[{text}]")
+    except yaml.YAMLError as error:
+        raise ConfigError(
+            f"{key}={text}: not a list; write {key}=a,b, with quotes around a list with brackets"
+        ) from error
+    return list(entries)
+
+
 def policies_of(entries: Sequence[Any]) -> list[Policy]:
-    """The policies that the entries of `policies` describe.
+    """The policies that the entries of `routing` describe.
 
     Raises:
         ConfigError: an entry is neither a word nor a mapping with the right keys, or two entries have the same name.
     """
     policies = []
     for entry in entries:
-        word, name, params = _read("policies", "routing", entry)
-        routing, settings = routing_of("policies", word)
+        word, name, params = _read("routing", "routing", entry)
+        routing, settings = routing_of("routing", word)
         settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
         policies.append(Policy(name or _policy_name(word, params), routing, settings))
-    _refuse_twice("policies", [policy.name for policy in policies])
+    _refuse_twice("routing", [policy.name for policy in policies])
     return policies
 
 
@@ -96,7 +111,7 @@ def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) 
         option, name, params = _read(f"{kind}s", group, entry)
         together = {**common, **params}
         if kind == "pattern" and "load" in together:
-            raise ConfigError("traffic.load: the loads are an axis of the evaluation; write loads=[0.1,0.3]")
+            raise ConfigError(f"traffic.load: the loads are an axis of the evaluation; write {_AXES['load']}")
         settings = {f"{group}.{key}": value for key, value in together.items()}
         scenarios.append(Scenario(name or _with_params(option, params), kind, option, settings))
     _refuse_twice(f"{kind}s", [scenario.name for scenario in scenarios])
@@ -161,13 +176,13 @@ def refused(trials: Sequence[Trial]) -> dict[str, str]:
     messages = {}
     for pair, run in firsts.items():
         try:
-            prepare(run.config)
+            run.kind.survey(run.plain)
         except ConfigError as error:
             messages[pair] = explain(error)
     return messages
 
 
-def check_axis(name: str, values: Sequence[float]) -> None:
+def check_axis(name: str, values: Sequence[Any]) -> None:
     """Refuse an empty axis, and an axis that holds a value twice, which would count one run as two.
 
     Raises:
@@ -175,7 +190,7 @@ def check_axis(name: str, values: Sequence[float]) -> None:
     """
     if not values:
         raise ConfigError(f"{name}: give at least one")
-    _refuse_twice(name, [f"{value:g}" for value in values])
+    _refuse_twice(name, list(map(str, values)), "")
 
 
 def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str, Any]]:
@@ -195,7 +210,7 @@ def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str,
         raise ConfigError(f"{where}: the params of {entry[kind]} are not a mapping; write params: {{key: value}}")
     for key in params:
         if key in _AXES:
-            raise ConfigError(f"{where}: '{key}' is an axis of the evaluation; write {_AXES[key]}=[...]")
+            raise ConfigError(f"{where}: '{key}' is an axis of the evaluation; write {_AXES[key]}")
     name = entry.get("name")
     return str(entry[kind]), None if name is None else str(name), dict(params)
 
@@ -213,8 +228,9 @@ def _with_params(name: str, params: Mapping[str, Any]) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in params.items())])
 
 
-def _refuse_twice(where: str, names: Sequence[str]) -> None:
+def _refuse_twice(
+    where: str, names: Sequence[str], hint: str = "; give one of them another name: {name: ..., ...}"
+) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        hint = "" if where in _AXES.values() else "; give one of them another name: {name: ..., ...}"
         raise ConfigError(f"{where}: '{twice}' occurs twice{hint}")

@@ -1,35 +1,40 @@
-"""The common parts of `flitgym evaluate` and `flitgym regret`: both run policies over scenarios and seeds."""
+"""A study: every policy in every scenario with the same seeds, as rows, tables and a figure.
+
+A measure plans the runs and draws the cells of the tables from them; all other steps are the same for every measure.
+"""
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import core_failures, refuse_added
+from ...configs import core_failures, refuse_added, unknown
 from ...simcore import CoreError
 from ...simcore._files import atomic_path
-from ..results.files import remove_if_unused
+from ..results.copies import copies_text
+from ..results.files import remove_if_unused, require_writable
 from ..results.rows import ROWS_FILE, row, write_rows
+from ..running.launcher import HERE, Launcher, launcher_of_app
+from ..running.sweep import collect
 from ..terminal.commandline import CommandError, past_hydra
-from ..terminal.tables import write_csv
-from .plan import Policy, Trial
+from ..terminal.tables import console, write_csv
+from .cells import Cell, tidy
+from .plan import Policy, Scenario, Trial, check_axis, policies_of, scenarios_of
+from .play import play
+from .tables import About, markdown, print_tables
 
-# Matplotlib takes long to import.
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+if TYPE_CHECKING:  # Matplotlib takes long to import
+    from .figure import Panel
 
-    from ..plotting.drawing import Style
-
-OPTIONS = ("topology", "router", "run")  # sections of every run that are Hydra groups
-_COMMON = (*OPTIONS, "failures")  # sections that every run takes from the study
-
-WIDTH_OF_FILES = 120  # columns of tables that do not go to a terminal
+_OPTIONS = ("topology", "router", "run")  # sections of every run that are Hydra groups
+_COMMON = (*_OPTIONS, "failures")  # sections that every run takes from the study
+_WIDTH_OF_FILES = 120  # columns of tables that do not go to a terminal
 
 
 @dataclass(frozen=True)
@@ -47,26 +52,179 @@ class Study:
     command: str
 
 
-@contextmanager
-def study_of_app(name: str, config: DictConfig) -> Iterator[Study]:
-    """Run a block as the work of a Hydra application, in Hydra's run directory.
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a study.
 
     Args:
-        name: The name of the command.
-        config: The configuration of the application.
+        given: The keys of the command.
+        policies: All policies.
+        scenarios: All patterns and workloads.
+        reference: The name of the policy that ratios refer to.
+        trials: Every run.
+    """
 
-    Raises:
-        ConfigError: `config` has a key that nothing reads.
+    given: Mapping[str, Any]
+    policies: Sequence[Policy]
+    scenarios: Sequence[Scenario]
+    reference: str
+    trials: Sequence[Trial]
+
+
+class Measure(ABC):
+    """The measured quantities of a study: its runs, its numbers, and the words about them."""
+
+    name: ClassVar[str]  # of the files
+    title: ClassVar[str]  # of the page
+    picture: ClassVar[str]  # a description of the figure
+
+    @abstractmethod
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Check the keys of this measure.
+
+        Raises:
+            ConfigError, CommandError: names the key.
+        """
+
+    @abstractmethod
+    def trials(
+        self, given: Mapping[str, Any], study: Study, policies: Sequence[Policy], scenarios: Sequence[Scenario]
+    ) -> list[Trial]:
+        """Every run."""
+
+    @abstractmethod
+    def cells(
+        self, plan: Plan, rows: Sequence[Mapping[str, Any]], results: Mapping[Path, Mapping[str, Any]]
+    ) -> list[Cell]:
+        """The numbers of the tables.
+
+        Args:
+            plan: The plan of the study.
+            rows: The rows of the finished runs with their labels.
+            results: Their results by folder.
+        """
+
+    @abstractmethod
+    def network(self, plan: Plan, results: Mapping[Path, Mapping[str, Any]]) -> str:
+        """The networks of the runs, in words."""
+
+    @abstractmethod
+    def meaning(self, plan: Plan, cells: Sequence[Cell]) -> str:
+        """The meaning of the numbers, in sentences."""
+
+    @property
+    @abstractmethod
+    def panels(self) -> "Mapping[str, Sequence[Panel]]":
+        """The panels of a table, by the first key of its points."""
+
+
+def conduct_app(measure: Callable[[DictConfig], Measure], command: str, config: DictConfig) -> None:
+    """`conduct` as the work of a Hydra application, in Hydra's run directory.
+
+    Args:
+        measure: The measure of a configuration.
+        command: The name of the command.
+        config: The configuration of the application.
     """
     hydra = HydraConfig.get()
     directory, words = Path(hydra.runtime.output_dir), list(hydra.overrides.task)
     choices = hydra.runtime.choices
-    common = [f"{group}={choices[group]}" for group in OPTIONS if group in choices]
+    common = [f"{group}={choices[group]}" for group in _OPTIONS if group in choices]
     common += [word for word in words if section_of(word) in _COMMON]
     # Hydra has made the folder already.
     with remove_if_unused(directory), past_hydra():
         refuse_added(config)
-        yield Study(directory, common, shlex.join([name, *words]))
+        study = Study(directory, common, f"{command} {shlex.join(words)}")
+        conduct(measure(config), config, study, launcher_of_app())
+
+
+def conduct(measure: Measure, config: DictConfig, study: Study, launcher: Launcher = HERE) -> None:
+    """Run what is missing, print the tables, and write rows, tables and figure.
+
+    Args:
+        measure: The measure.
+        config: Composed from `evaluate.yaml` or `saturate.yaml`.
+        study: The folder, the overrides of every run and the command line.
+        launcher: Runs the simulations.
+
+    Raises:
+        ConfigError, CommandError: the configuration names something that does not exist, and nothing ran; or every
+            run was refused or failed.
+        CoreError: some runs failed. The files hold the others.
+        OSError: a file cannot be read or written.
+    """
+    plan = _planned(measure, config, study)
+    require_writable(study.directory)
+    command = " ".join(study.command.split()[:2])
+    try:
+        results, failures = play(plan.trials, command, measure.name, plan.given["workers"], launcher)
+    except KeyboardInterrupt:
+        results = collect({trial.run.directory: trial.run for trial in plan.trials}.values())
+        if not results:
+            raise
+        runs = len({trial.run.directory for trial in plan.trials})
+        interrupted = f"the study was interrupted after {len(results)} of {runs} runs"
+        folder = relative(_write(measure, plan, study, results, [interrupted])[0].parent)
+        raise KeyboardInterrupt(
+            f"{folder} has the tables of the {len(results)} finished runs of {runs}, start again to continue"
+        ) from None
+    require_results(results, failures)
+    conclude(_write(measure, plan, study, results, failures), failures)
+
+
+def _planned(measure: Measure, config: DictConfig, study: Study) -> Plan:
+    # Without `run`: the length of a warm-up depends on the routing of each run.
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("router", "run")])
+    given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
+    policies = policies_of(given["routings"])
+    workloads = scenarios_of("workload", given.get("workloads") or [], given.get("workload") or {})
+    entries = given["patterns"] if given["patterns"] is not None else [] if workloads else ("uniform", "adversarial")
+    patterns = scenarios_of("pattern", entries, given["traffic"])
+    if not policies:
+        raise CommandError("routing: give at least one, routing=minimal")
+    if not patterns and not workloads:
+        raise CommandError("give at least one pattern, traffic=uniform, or workload, workload=pair")
+    check_axis("seeds", given["seeds"])
+    if patterns and "loads" in given:
+        check_axis("loads", given["loads"])
+    names = [policy.name for policy in policies]
+    reference = names[0] if given["reference"] is None else given["reference"]
+    if reference not in names:
+        raise CommandError(unknown("reference", reference, names, "policy"))
+    check_numbers(given["confidence"], workers=given["workers"])
+    measure.check(given)
+    scenarios = [*patterns, *workloads]
+    return Plan(given, policies, scenarios, reference, measure.trials(given, study, policies, scenarios))
+
+
+def _write(
+    measure: Measure, plan: Plan, study: Study, results: Mapping[Path, Mapping[str, Any]], failures: Sequence[str]
+) -> list[Path]:
+    """Print the tables, and write rows, tables and figure; returns the files."""
+    rows = [row(results[at], at) | trial.labels for trial in plan.trials if (at := trial.run.directory) in results]
+    cells = measure.cells(plan, rows, results)
+    copies = copies_text(list(results.values()))
+    notes = [measure.network(plan, results), *([f"{copies}."] if copies else [])]
+    about = About(measure.title, study.command, notes, plan.reference, measure.meaning(plan, cells), measure.picture)
+    print_tables(console(_WIDTH_OF_FILES), cells, about)
+
+    from ..plotting.drawing import distinct_styles, save_figure
+    from .figure import draw
+
+    table, text = (study.directory / f"{measure.name}.{suffix}" for suffix in ("csv", "md"))
+    write_rows(study.directory / ROWS_FILE, rows, "labelled")
+    write_csv(table, tidy(cells))
+    styles = distinct_styles({policy.name: policy.routing for policy in plan.policies})
+    figure = draw(cells, measure.panels, styles, plan.given["confidence"])
+    images = save_figure(figure, study.directory / measure.name, salt=measure.name)
+    before = text.read_text().splitlines()[2:3] if text.is_file() else []
+    if before and before[0].strip() != study.command:
+        print(
+            f"{text} and its tables were those of: {before[0].strip()}; another study=... keeps both", file=sys.stderr
+        )
+    with atomic_path(text) as temporary:
+        temporary.write_text(markdown(cells, about, images[0].name, failures))
+    return [study.directory / ROWS_FILE, table, text, *images]
 
 
 def section_of(word: str) -> str:
@@ -75,7 +233,7 @@ def section_of(word: str) -> str:
 
 
 def as_list(word: str, lists: Mapping[str, str]) -> str:
-    """Turn `routing=par` into `policies=[par]`, and likewise the other keys of a single run that are lists here.
+    """Turn `routing=par,ugal_l` into `routings=[par,ugal_l]`, and likewise the other keys of a run that are lists here.
 
     Args:
         word: A word of the command line.
@@ -85,19 +243,6 @@ def as_list(word: str, lists: Mapping[str, str]) -> str:
     if not equals or key not in lists:
         return word
     return f"{lists[key]}={value if value.startswith('[') else f'[{value}]'}"
-
-
-def refuse_both(words: Sequence[str], lists: Mapping[str, str]) -> dict[str, str]:
-    """Refuse a key together with its list, such as `routing=par` with `policies=[par]`. Returns each word by its key.
-
-    Raises:
-        CommandError: names both words.
-    """
-    given = {key: word for word in words if (key := word.partition("=")[0]) != word}
-    for single, several in lists.items():
-        if single in given and several in given:
-            raise CommandError(f"{given[single]} and {given[several]} set the same list; give one of them")
-    return given
 
 
 def check_numbers(confidence: float, **counts: int | None) -> None:
@@ -123,57 +268,11 @@ def require_results(results: Mapping[Path, Any], failures: Sequence[str]) -> Non
         raise CommandError("no run finished:\n" + "\n".join(failures))
 
 
-def labelled_rows(trials: Sequence[Trial], results: Mapping[Path, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row per trial that has a result, with its policy and scenario."""
-    return [row(results[path], path) | trial.labels for trial in trials if (path := trial.run.directory) in results]
-
-
 def network_text(result: Mapping[str, Any]) -> str:
     """The network of a run: topology, size and failures."""
     config = result["config"]
     failures = "".join(f", failures.{key}={value}" for key, value in core_failures(OmegaConf.create(config)).items())
     return f"{config['topology']['name']} with {result['facts']['terminals']:,} terminals{failures}"
-
-
-def write_study(
-    directory: Path,
-    name: str,
-    rows: Sequence[Mapping[str, Any]],
-    numbers: Sequence[Mapping[str, Any]],
-    policies: Sequence[Policy],
-    draw: Callable[[Mapping[str, "Style"]], "Figure"],
-    markdown: Callable[[str], str],
-) -> list[Path]:
-    """Write the rows, the CSV, the figure and the Markdown page of a study.
-
-    Args:
-        directory: The folder of the study.
-        name: The name of the files, without suffix.
-        rows: One per run.
-        numbers: The rows of the CSV.
-        policies: In the order of the legend.
-        draw: Makes the figure from the style of each policy.
-        markdown: Makes the page from the name of the picture.
-
-    Returns:
-        The files.
-    """
-    from ..plotting.drawing import distinct_styles, save_figure
-
-    table, text = directory / f"{name}.csv", directory / f"{name}.md"
-    write_rows(directory / ROWS_FILE, rows, "labelled")
-    write_csv(table, numbers)
-    styles = distinct_styles({policy.name: policy.routing for policy in policies})
-    images = save_figure(draw(styles), directory / name, salt=name)
-    page = markdown(images[0].name)
-    before = text.read_text().splitlines()[2:3] if text.is_file() else []
-    if before and before != page.splitlines()[2:3]:
-        print(
-            f"{text} and its tables were those of: {before[0].strip()}; another study=... keeps both", file=sys.stderr
-        )
-    with atomic_path(text) as temporary:
-        temporary.write_text(page)
-    return [directory / ROWS_FILE, table, text, *images]
 
 
 def relative(path: Path) -> Path:

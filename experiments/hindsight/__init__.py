@@ -1,1 +1,1 @@
-"""The parts of `flitgym regret`: one run with its forks, the summary of its rows, the tables and the figure."""
+"""The measure `regret` of `flitgym evaluate`: one run with its forks, and the cells of the tables."""

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import config_hash, unknown
-from ...configs.renamed import RENAMED
-from ...simcore import ConfigError, MarginalCost, __version__
+from ...configs import config_hash, run_id, unknown
+from ...simcore import ConfigError, MarginalCost, Simulation, __version__
 from ...simcore.plugins import versions
 from ..results.cautions import late_events
-from ..results.files import require_writable, write_result, write_table
+from ..results.files import finished, require_writable, write_result, write_table
 from ..running.one_run import prepare
+from ..running.plan import SimulationKind, Survey
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
 CANDIDATES = ("own", "pair")
-_OLD = {new: old for old, new in RENAMED["regret"].items()}
+KIND = "regret"  # of its result, and the section of its configuration
 _CHUNK = 64  # decisions between two reports of progress
 _WARMUP_CHUNK = 20_000  # cycles between two reports of progress
 _WARMUP_PART = 0.2  # of the progress bar
@@ -32,7 +33,7 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How decisions are sampled and tried. Keys and units are those of `regret.yaml`."""
+    """How decisions are sampled and tried. Keys and units are those of the section `regret` of `evaluate.yaml`."""
 
     decisions: int
     sample_fraction: float
@@ -40,6 +41,7 @@ class Sampling:
     slots: int
     other_packets: str
     candidates: str = "own"
+    threads: int = 1
 
     def check(self) -> None:
         """Check the values.
@@ -48,36 +50,76 @@ class Sampling:
             ConfigError: names the key.
         """
         if self.decisions < 1:
-            raise ConfigError(f"decisions: {self.decisions} is less than 1")
+            raise ConfigError(f"regret.decisions: {self.decisions} is less than 1")
         if not 0 < self.sample_fraction <= 1:
-            raise ConfigError(f"sample_fraction: {self.sample_fraction:g} is not in (0, 1]")
+            raise ConfigError(f"regret.sample_fraction: {self.sample_fraction:g} is not in (0, 1]")
         if not 0 < self.horizon_ns < 1e9:
-            raise ConfigError(f"horizon_ns: {self.horizon_ns:g} is not between 0 and 1e9")
+            raise ConfigError(f"regret.horizon_ns: {self.horizon_ns:g} is not between 0 and 1e9")
         if not 2 <= self.slots <= 64:
-            raise ConfigError(f"slots: {self.slots} is not in [2, 64]")
+            raise ConfigError(f"regret.slots: {self.slots} is not in [2, 64]")
         if self.other_packets not in OTHERS:
-            raise ConfigError(unknown("other_packets", self.other_packets, OTHERS, "value"))
+            raise ConfigError(unknown("regret.other_packets", self.other_packets, OTHERS, "value"))
         if self.candidates not in CANDIDATES:
-            raise ConfigError(unknown("candidates", self.candidates, CANDIDATES, "value"))
+            raise ConfigError(unknown("regret.candidates", self.candidates, CANDIDATES, "value"))
+        if self.threads < 0:
+            raise ConfigError(f"regret.threads: {self.threads} is less than 0")
 
 
-def identity(config: DictConfig | dict[str, Any], sampling: Sampling) -> str:
-    """A hash that is equal for equal runs, 12 hexadecimal digits."""
-    # The hash uses the key names of earlier versions, so that finished runs remain valid.
-    values = {_OLD.get(key, key): value for key, value in asdict(sampling).items()}
-    if values["candidates"] == "own":  # the rule of earlier versions
-        del values["candidates"]
-    text = json.dumps([config_hash(config), values], sort_keys=True)
+class RegretKind(SimulationKind):
+    """A run with forks. Its configuration is that of a simulation, and a section `regret` with the sampling."""
+
+    def folder(self, plain: Mapping[str, Any]) -> str:
+        """See `Kind`."""
+        return f"{run_id(_root_=plain).rpartition('_')[0]}_{_identity(plain)}"
+
+    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
+        """See `Kind`."""
+        return finished(directory, _identity(plain), __version__)
+
+    def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
+        """See `Kind`."""
+        measure(plain, directory, report)
+
+    def cost(self, plain: Mapping[str, Any]) -> float:
+        """See `Kind`. All runs sample equally many decisions."""
+        return float(plain[KIND]["decisions"])
+
+    def survey(self, plain: dict[str, Any]) -> Survey:
+        """See `Kind`. A routing without choices is refused here."""
+        simulation = _forks(OmegaConf.create(plain), Sampling(**plain[KIND]))[0]
+        facts = simulation.facts()
+        return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
+
+
+REGRETS = RegretKind()
+
+
+def _identity(plain: Mapping[str, Any]) -> str:
+    """A hash that is equal for equal runs, 12 hexadecimal digits. The number of threads changes no number."""
+    sampling = {key: value for key, value in plain[KIND].items() if key != "threads"}
+    text = json.dumps([config_hash(plain), sampling], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Path, report: Report) -> dict[str, Any]:
-    """Run `config` and write `result.json` and `decisions.parquet`, a row per decision, into `directory`.
+def _forks(config: DictConfig, sampling: Sampling) -> tuple[Simulation, MarginalCost]:
+    """The network of a run, and the forks that try its candidates."""
+    simulation = prepare(config)
+    costs = MarginalCost(
+        simulation,
+        horizon_ns=sampling.horizon_ns,
+        slots=sampling.slots,
+        threads=sampling.threads,
+        seed=config.seed,
+        reroute=sampling.other_packets == "routed",
+    )
+    return simulation, costs
+
+
+def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
+    """Write `result.json` and `decisions.parquet`, a row per decision, into `directory`.
 
     Args:
-        config: The resolved configuration of the run.
-        sampling: How decisions are sampled and tried.
-        threads: Threads for the forks; 0 = one per core.
+        plain: The resolved configuration of the run, with the section `regret`.
         directory: The folder of the run.
         report: Receives the phase and the finished fraction.
 
@@ -86,19 +128,11 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
         CoreError: the simulation stopped with an error.
         OSError: the folder cannot be written.
     """
-    simulation = prepare(config)
+    config, sampling = OmegaConf.create(plain), Sampling(**plain[KIND])
+    simulation, costs = _forks(config, sampling)
     if config.run.load_q_table is not None:
         simulation.load_q_table(config.run.load_q_table)
-    if config.run.freeze_q_table:
-        simulation.q_frozen = True
-    costs = MarginalCost(
-        simulation,
-        horizon_ns=sampling.horizon_ns,
-        slots=sampling.slots,
-        threads=threads,
-        seed=config.seed,
-        reroute=sampling.other_packets == "routed",
-    )
+    simulation.q_frozen = config.run.freeze_q_table
     require_writable(directory)
     warmup = simulation.cycles(config.run.warmup_ns)
     while simulation.now < warmup:
@@ -116,6 +150,7 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
     seconds = time.perf_counter() - began
     write_table(directory / "decisions.parquet", columns)
     result = {
+        "kind": KIND,
         **means_of(columns),
         "decisions": found,
         "horizon_ns": sampling.horizon_ns,
@@ -129,13 +164,12 @@ def measure(config: DictConfig, sampling: Sampling, threads: int, directory: Pat
         "plugins": versions(simulation.facts()["plugins"]),
         "files": {"decisions": "decisions.parquet"},
         "facts": simulation.facts(),
-        "config_hash": identity(config, sampling),
-        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "config_hash": _identity(plain),
+        "config": plain,
         "core_config": simulation.configuration(),
         "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
     }
     write_result(directory, result)
-    return result
 
 
 def pairs_of(labels: Columns, random: np.random.Generator) -> Columns:

@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any
 
 from ...simcore import registered
-from .drawing import STYLES
 from .patterns import title_of
 
 _FLITS = "flits per terminal per flit time"
@@ -41,7 +40,7 @@ def axis_label(column: str) -> str:
 
 
 def value_label(column: str, value: Any, alone: bool = False) -> str:
-    """The label of one value of a column: `PAR`, `dragonfly_72`, `vcs=4`.
+    """The label of one value of a column: `par`, `dragonfly_72`, `vcs=4`.
 
     Args:
         column: The name of the column, or a section whose components differ.
@@ -49,7 +48,7 @@ def value_label(column: str, value: Any, alone: bool = False) -> str:
         alone: Whether to leave out the name of the key, because the axis has it.
     """
     if column == "routing":
-        return STYLES[value].label if value in STYLES else str(value)
+        return str(value)
     if column == "traffic" and value is not None:
         return title_of(str(value))
     absent = "none" if column.startswith("failures.") else "default"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ...simcore import CoreError
 from ..results.files import DamagedError, results_below
-from ..saturation.search import KIND
 from ..terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .page import REPORT_FILE, can_be_shown, figures_in, write_report
 
@@ -23,8 +22,8 @@ def report(directory: Path, output: Path | None) -> Path:
     found, damaged = results_below(directory)
     results = []
     for run in found:
-        if run[0].get("kind") == KIND:
-            continue  # a search has its own page, saturation.md
+        if run[0].get("kind") in ("saturation", "regret"):
+            continue  # the study has its own page
         try:
             can_be_shown(run)
             results.append(run)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..plotting.drawing import STYLES, style_of
+from ..plotting.drawing import STYLES
 from ..plotting.players import player
 from ..plotting.swept import named
 from ..plotting.words import value_label
@@ -42,11 +42,6 @@ def has_jobs(result: Mapping[str, Any]) -> bool:
 def is_finished(result: Mapping[str, Any]) -> bool:
     """Whether all jobs of a run are done. The result of a traffic pattern is always finished."""
     return bool(result.get("workload_finished", True))
-
-
-def routing_label(name: str) -> str:
-    """The name of a routing in the papers."""
-    return style_of(name).label
 
 
 def routing_names(runs: Sequence[Run]) -> list[str]:

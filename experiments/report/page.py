@@ -27,7 +27,6 @@ from .data import (
     is_finished,
     matrices,
     picture,
-    routing_label,
     routing_names,
     routing_order,
     series,
@@ -238,7 +237,7 @@ def _slowdown(runs: Sequence[Run]) -> list[dict[str, Any]]:
     most = max([1.25, *known, *(1 / value for value in known)])
     return [
         {
-            "name": routing_label(one["routing"]) + (f" · {one['setting']}" if several else ""),
+            "name": one["routing"] + (f" · {one['setting']}" if several else ""),
             "routing": one["routing"],
             "backgrounds": one["backgrounds"],
             "lines": [

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ROWS_FILE = "rows.parquet"
 # Version of the schema of `rows.parquet`, an integer in its metadata.
-# 1: the metadata names the kind. Files without metadata are older; a column `policy` marks their kind as "labelled".
 ROWS_VERSION = 1
 # "gathered": the finished runs below a folder; rows that can be made again from the results.
 # "labelled": rows with labels of a command, such as `policy` and `task`, from which it draws its figures.
@@ -55,7 +54,7 @@ def row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
 
 def flat(result: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of `row` that come from `result.json` alone."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, Any] = {"kind": "simulation"}  # tables, searches and regrets name their kind
     for key, value in result.items():
         if key == "config":
             columns.update(_flatten({name: part for name, part in value.items() if name != _NOT_OF_RUN}))
@@ -119,7 +118,7 @@ def rows_in(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedError]]:
         DamagedError: the table cannot be read.
     """
     table = directory / ROWS_FILE
-    if _kind(table) == "labelled":
+    if is_labelled(table):
         return read_rows(table), []
     rows, _, damaged = rows_below(directory)
     if not rows and not damaged and table.is_file():
@@ -133,17 +132,17 @@ def write_gathered(directory: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     Raises:
         ConfigError: there is a labelled table, whose labels would be lost, or a table of a newer version.
     """
-    if rows and _kind(directory / ROWS_FILE) == "labelled":
+    if rows and is_labelled(directory / ROWS_FILE):
         raise ConfigError(
             f"{directory / ROWS_FILE} holds these runs already, with labels that the figures and redraw=true need; to "
-            "gather them again, remove it first"
+            "make it again, remove it first"
         )
     if rows:
         write_rows(directory / ROWS_FILE, rows)
 
 
-def _kind(path: Path) -> Kind | None:
-    """The kind of a table; None if there is no table, or if it is damaged (it may then be replaced).
+def is_labelled(path: Path) -> bool:
+    """Whether a table has labels of a command. A missing or damaged table has none, and may be replaced.
 
     Raises:
         ConfigError: it is of a newer version.
@@ -153,12 +152,8 @@ def _kind(path: Path) -> Kind | None:
     try:
         schema = pq.read_schema(path) if path.is_file() else None
     except (OSError, ValueError):  # PyArrow raises these for a damaged file
-        return None
-    if schema is None:
-        return None
-    metadata = _checked_metadata(path, schema)
-    labelled = metadata[_KIND_KEY] == b"labelled" if _KIND_KEY in metadata else "policy" in schema.names
-    return "labelled" if labelled else "gathered"
+        return False
+    return schema is not None and _checked_metadata(path, schema).get(_KIND_KEY) == b"labelled"
 
 
 def _checked_metadata(path: Path, schema: "pa.Schema") -> Mapping[bytes, bytes]:

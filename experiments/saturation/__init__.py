@@ -1,1 +1,1 @@
-"""The parts of `flitgym saturate`: the bounds, the search of one load, the summary, the tables and the figure."""
+"""The parts of `flitgym saturate`: the bounds, the search of one load, and the cells of the tables."""

@@ -16,6 +16,7 @@ from ...configs import explain
 from ...configs.composition import WRONG
 from ...configs.errors import explain_file, refuse_valueless_groups
 from ...configs.help import help_text
+from ...configs.policies import with_files
 from ...configs.quantities import in_numbers
 from ...configs.renamed import with_new_keys
 from ...simcore import ConfigError, CoreError
@@ -94,7 +95,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
         app: A function decorated with `hydra.main`.
         name: The name of the command.
         root: The name of its primary configuration.
-        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for what the command runs.
+        lists: For a command whose keys take lists instead of a sweep (`-m`): a noun for its work.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
@@ -108,7 +109,7 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
         raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
-    words = in_numbers(with_new_keys(root, (word for word in sys.argv[1:] if word not in flags)))
+    words = in_numbers(with_files(with_new_keys(root, (word for word in sys.argv[1:] if word not in flags))))
     sys.argv[1:] = [*flags, *words]
     try:
         app()

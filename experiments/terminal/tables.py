@@ -100,7 +100,7 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[s
         columns: Empty for those of the first row.
     """
     with atomic_path(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns or list(rows[0]))
+        writer = csv.DictWriter(file, columns or list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -111,14 +111,14 @@ def interval_text(interval: Interval, form: str, ends: bool = True) -> str:
     Args:
         interval: A value that is not a number gives `MISSING`.
         form: A format such as `{:.2f}`.
-        ends: Whether to show both ends of the interval, or half its width.
+        ends: Whether to show both ends of the interval, or half its width if the value is in its middle.
     """
     if np.isnan(interval.value):
         return MISSING
     value = form.format(interval.value)
     if np.isnan(interval.low):
         return value
-    if ends:
+    if ends or not np.isclose(interval.high - interval.value, interval.value - interval.low, rtol=1e-6):
         return f"{value} [{form.format(interval.low)}, {form.format(interval.high)}]"
     return f"{value} ±{form.replace('+', '').format((interval.high - interval.low) / 2)}"
 

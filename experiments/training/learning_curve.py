@@ -84,7 +84,7 @@ def draw_study(groups: Sequence["Group"], stem: Path) -> list[Path]:
                 ax.plot(rounds, ends[:, 0], line, color=color, marker=marker, markersize=4, linewidth=1.6)
                 ax.fill_between(rounds, ends[:, 1], ends[:, 2], color=color, alpha=0.2, linewidth=0)
         for name, value in _baselines(rows, key.removeprefix("progress.")).items():
-            ax.axhline(value, color=style_of(name).color, linestyle=":", linewidth=1.2, label=style_of(name).label)
+            ax.axhline(value, color=style_of(name).color, linestyle=":", linewidth=1.2, label=name)
         if key in compared:
             ax.legend(frameon=False, fontsize=8)
         ax.set(xlabel="round", title=_title(key.removeprefix("progress.")))
@@ -154,8 +154,7 @@ def _compare(
     if measured:
         ax.plot(*zip(*measured, strict=True), color="#CC79A7", marker="o", label=agent)
     for name, values in baselines.items():
-        style = style_of(name)
-        ax.axhline(values.get(key, np.nan), color=style.color, linestyle="--", linewidth=1.2, label=style.label)
+        ax.axhline(values.get(key, np.nan), color=style_of(name).color, linestyle="--", linewidth=1.2, label=name)
     ax.set(xlabel="round", title=title, ylim=(0, None))
     ax.legend(frameon=False, fontsize=8)
     polish(ax)

@@ -1,5 +1,5 @@
 // Python bindings of the learning seam: decisions, transitions and policy weights (learning.cpp), batches of several
-// networks (simulation_batch.cpp) and marginal costs (marginal_cost.cpp).
+// networks (simulation_batch.cpp), steps of environments (decision_steps.cpp) and marginal costs (marginal_cost.cpp).
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -19,4 +19,5 @@ inline const flitgym::Seam& seam_of(const flitgym::Simulation& sim, const char* 
 
 void bind_learning(pybind11::class_<flitgym::Simulation>& simulation);
 void bind_simulation_batch(pybind11::module_& m);
+void bind_decision_steps(pybind11::module_& m);
 void bind_marginal_cost(pybind11::module_& m);

@@ -264,6 +264,7 @@ PYBIND11_MODULE(_core, m) {
   bind_learning(simulation);
   bind_memory(simulation);
   bind_simulation_batch(m);
+  bind_decision_steps(m);
   bind_marginal_cost(m);
   bind_tables(m);
   bind_quality(m);

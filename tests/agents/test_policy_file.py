@@ -8,7 +8,7 @@ import pytest
 from flitgym.agents.policy.file import load_policy
 from flitgym.configs.policies import shipped_policy
 from flitgym.simcore import ConfigError
-from flitgym.simcore._policy_file import packed, read
+from flitgym.simcore._policy_file import packed
 from safetensors import safe_open
 from safetensors.numpy import save
 
@@ -22,6 +22,7 @@ SHIPPED = [
     "search_jobs",
     "search_universal",
 ]
+METADATA = load_policy(shipped_policy("dqn"))[1]
 
 
 def halves(data: bytes) -> tuple[dict[str, object], bytes]:
@@ -32,7 +33,12 @@ def halves(data: bytes) -> tuple[dict[str, object], bytes]:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_policies_are_read_as_the_library_reads_them(name: str) -> None:
     path = shipped_policy(name)
-    tensors, metadata = read(path)
+    layers, metadata = load_policy(path)
+    tensors = {
+        f"layers.{k}.{part}": value
+        for k, layer in enumerate(layers)
+        for part, value in zip(("weight", "bias"), layer, strict=True)
+    }
     with safe_open(path, framework="numpy") as file:
         assert metadata == file.metadata()
         assert set(tensors) == set(file.keys())
@@ -48,6 +54,18 @@ def test_the_library_writes_the_same_header_and_numbers() -> None:
     assert halves(packed(tensors, {"a": "b"})) == halves(save(tensors, {"a": "b"}))
 
 
+def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
+    """The core refuses the same files (simcore/tests/learning/policy_file_test.cpp)."""
+    path, tensors = tmp_path / "p.safetensors", {"layers.0.weight": np.zeros((1, 2), np.float32)}
+    for key, said in (("format", "'x'; valid: flitgym-policy-1"), ("activation", "'x'; valid: relu, tanh")):
+        path.write_bytes(save(tensors, {**METADATA, key: "x"}))
+        with pytest.raises(ConfigError, match=f"{key} is {said}"):
+            load_policy(path)
+        path.write_bytes(save(tensors, {name: value for name, value in METADATA.items() if name != key}))
+        with pytest.raises(ConfigError, match=f"lacks '{key}'"):
+            load_policy(path)
+
+
 @pytest.mark.parametrize(
     ("tensors", "said"),
     [
@@ -58,7 +76,7 @@ def test_the_library_writes_the_same_header_and_numbers() -> None:
 )
 def test_other_safetensors_files_are_refused(tmp_path: Path, tensors: dict[str, np.ndarray], said: str) -> None:
     path = tmp_path / "p.safetensors"
-    path.write_bytes(save(tensors, {"format": "flitgym-policy-1"}))
+    path.write_bytes(save(tensors, METADATA))
     with pytest.raises(ConfigError, match=said) as caught:
         load_policy(path)
     assert str(path) in str(caught.value)

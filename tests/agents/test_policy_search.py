@@ -117,14 +117,13 @@ def test_without_prices_a_base_plays_as_it_is(mixture: Mixture) -> None:
     [
         ({"base": "dqnn"}, "agent.base: unknown policy 'dqnn'; did you mean 'dqn'"),
         ({"base": "mine/policy.safetensors"}, "agent.base: there is no file mine/policy.safetensors"),
-        ({"base": "dqn"}, "agent.base: dqn has observation=relative.relative_lost, but agent.observation="),
         (
-            {**BASE, "relation": "five_hop"},
-            "agent.base: dqn has relation=widest, but agent.relation=five_hop",
+            {"base": "dqn"},
+            "agent.base: dqn has observation=relative.relative_lost; this search needs relative.rel",
         ),
-        ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate, but agent.slots_by=random"),
-        ({"base": "dqn_source"}, "agent.base: dqn_source has decisions=source; a search needs router"),
-        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6, but agent.slots=5"),
+        ({**BASE, "relation": "five_hop"}, "agent.base: dqn has relation=widest; this search needs five_hop"),
+        ({**BASE, "slots_by": "random"}, "agent.base: dqn has slots_by=estimate; this search needs random"),
+        ({**BASE, "slots": 5}, "agent.base: dqn has slots=6; this search needs 5"),
     ],
 )
 def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, Any], message: str) -> None:

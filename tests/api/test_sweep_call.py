@@ -146,7 +146,7 @@ def test_a_picture(runs: flitgym.Runs) -> None:
     assert (0.1, 0.3) in loads
     legend = ax.get_legend()
     assert legend is not None
-    assert {"UGAL-L", "MIN"} < {text.get_text() for text in legend.get_texts()}
+    assert {"ugal_l", "minimal"} < {text.get_text() for text in legend.get_texts()}
     assert runs.plot(y="accepted_load", by="routing", ax=ax) is ax
     with pytest.raises(flitgym.ConfigError, match="accepted_lod"):
         runs.plot(y="accepted_lod")

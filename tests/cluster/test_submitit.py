@@ -66,7 +66,7 @@ def test_a_sweep_by_processes_of_this_machine(tmp_path: Path) -> None:
     assert len(read_rows(tmp_path / "results" / "mine" / "rows.parquet")) == 2
 
 
-EVALUATION = [*SHORT, "policies=[minimal,ugal_l]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]"]
+EVALUATION = [*SHORT, "routing=[minimal,ugal_l]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]"]
 
 
 def test_an_evaluation_as_an_array_of_jobs(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_runners_and_learners_run_on_both_nodes_and_may_die(cluster: Cluster, tm
 
 @with_token
 def test_a_benchmark(cluster: Cluster, tmp_path: Path) -> None:
-    task = ["suite=quick", "tasks=[dragonfly_72/uniform/0.4]", "policies=[par]"]
+    task = ["suite=quick", "tasks=[dragonfly_72/uniform/0.4]", "routing=[par]"]
     done = command("benchmark", *task, *on_ray(cluster), cwd=tmp_path, cluster=cluster)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "results" / "benchmark_quick"
@@ -234,7 +234,7 @@ def test_a_study_survives_the_loss_of_a_node(cluster: Cluster, tmp_path: Path) -
 @with_token
 def test_a_run_whose_worker_dies_twice_fails_alone(cluster: Cluster, tmp_path: Path) -> None:
     # The first run takes seconds, the second many minutes.
-    words = ["policies=[minimal]", "patterns=[uniform]", "seeds=[1]", "loads=[0.01,0.9]", "run.measure_ns=30000000"]
+    words = ["routing=[minimal]", "patterns=[uniform]", "seeds=[1]", "loads=[0.01,0.9]", "run.measure_ns=30000000"]
     evaluation = begun("evaluate", *words, *on_ray(cluster), cwd=tmp_path, cluster=cluster)
     folder = tmp_path / "results" / "evaluation"
     until(lambda: list(folder.glob("*load0.01*/result.json")), evaluation)

@@ -9,12 +9,11 @@ from flitgym.configs.composition import Composer, Root, compose_root
 from flitgym.configs.errors import explain
 from flitgym.configs.renamed import RENAMED, with_new_keys
 from flitgym.configs.training import register_training, training_hash
-from flitgym.simcore import ConfigError
 from hydra.errors import HydraException
 
 pytest.importorskip("torch")
 
-from flitgym.agents import dqn, trainable
+from flitgym.agents import trainable
 
 AGENT_OF = {
     "agent.begin": "rllib_dqn",
@@ -76,15 +75,6 @@ def test_an_agent_of_a_plugin_may_have_a_key_of_an_old_name() -> None:
 
     register_training({"mine": (Config, object)})
     assert with_new_keys("train", ["agent=mine", "agent.part=0.1"]) == ["agent=mine", "agent.part=0.1"]
-
-
-def test_a_subclass_that_sets_an_old_default_is_refused() -> None:
-    @dataclass
-    class Config(dqn.Config):
-        epsilon_part: float = 0.1
-
-    with pytest.raises(ConfigError, match="epsilon_part is now epsilon_fraction"):
-        Config()
 
 
 def test_a_preset_with_an_old_key_is_refused_by_its_new_name(tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ from flitgym.configs import GROUPS, compose
 from flitgym.configs.composition import compose_root
 from flitgym.configs.jobs import has_workload
 from flitgym.configs.routes import compose_route
-from flitgym.experiments import cost, plot, regret, saturate
+from flitgym.experiments import evaluate, plot, saturate
 from flitgym.experiments.entry import VERBS
 from flitgym.experiments.evaluation.study import as_list
+from flitgym.experiments.hardware import table
 from flitgym.experiments.record import keys_of
 from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.terminal.words import parse
@@ -122,8 +123,12 @@ def _check(words: list[str], where: str) -> None:
     elif program == "benchmark":
         suite = next((word for word in arguments if word.startswith("suite=")), "suite=quick").removeprefix("suite=")
         assert (ROOT / "experiments/benchmarks/suites" / f"{suite}.yaml").exists(), where
-    elif program in ("gather", "report"):
+    elif program == "report":
         assert not any(word.startswith("-") for word in arguments), where
+    elif program == "list" and arguments[:1] == ["cost"]:
+        own, rest = table.split(arguments[1:])
+        for policy in table.policies(own):
+            compose([*rest, f"routing={policy.routing}"])
     elif program == "list":
         assert arguments in ([], *([group] for group in GROUPS)), where
     elif "--help" in arguments or program.startswith("--"):
@@ -131,18 +136,15 @@ def _check(words: list[str], where: str) -> None:
     elif program == "record":
         keys_of([word.removeprefix("record.") for word in arguments if word.startswith("record.")])
         compose([word for word in arguments if not word.startswith("record.")])
-    elif program == "cost":
-        own, rest = cost.split(arguments)
-        for policy in cost.policies(own):
-            compose([*rest, f"routing={policy.routing}"])
     elif program == "draw":
         compose([word for word in arguments if not word.startswith("out=")])
     elif program == "trace":
         count = {"info": 1, "convert": 2}[arguments[0]]
         assert len(parse(arguments[1:], ("format", "out", "replicate", "collective"), ("json",))[0]) == count, where
-    elif program in ("plot", "compare"):
-        keys = plot.KEYS if program == "plot" else ("out",)
-        assert len(parse(arguments, keys, ("help", "markdown"))[0]) == 1 + (program == "compare"), where
+    elif words[0] == "flitgym" and program in ("plot", "compare", "export"):
+        keys = {"plot": plot.KEYS, "compare": ("by", "reference", "out"), "export": ("out",)}[program]
+        folders, given, _ = parse(arguments, keys, ("help", "markdown"))
+        assert len(folders) == 1 + (program == "compare" and "by" not in given), where
     elif words[0] == "flitgym":
         _compose(program, arguments, where)
     # Other words belong to the shell or to other packages.
@@ -154,14 +156,14 @@ def _check_figure(given: dict[str, str], where: str) -> None:
     presets = OmegaConf.load(folder / "config.yaml").presets
     assert given.get("preset", "quick") in presets, f"{where}: presets are {', '.join(presets)}"
     own = {key for key in given if key.partition(".")[0].partition("/")[0] != "hydra"}
-    assert own <= {"figure", "study", "preset", "policies", "results", "workers"}, where
+    assert own <= {"figure", "study", "preset", "routing", "results", "workers"}, where
 
 
 def _compose(program: str, arguments: list[str], where: str) -> None:
     several = "-m" in arguments
-    for own in (regret, saturate):  # take the keys of a run, too
+    for own in (evaluate, saturate):  # take lists for the keys of a run
         if f"flitgym {program}" == own.COMMAND:
-            arguments = [as_list(word, own._LISTS) for word in arguments]
+            arguments = [as_list(word, own.LISTS) for word in arguments]
     words = []
     for override in OverridesParser.create().parse_overrides([word for word in arguments if word != "-m"]):
         assert several or not override.is_sweep_override(), f"{where}: {override.input_line} is a list, which takes -m"

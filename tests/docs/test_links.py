@@ -78,5 +78,5 @@ def test_messages_of_troubleshooting_exist() -> None:
 
 
 def test_every_verb_is_listed() -> None:
-    listed = re.findall(r"^\| `flitgym (\w+)` \|", (DOCS / "install.md").read_text(), re.MULTILINE)
-    assert sorted(listed) == sorted(verb for verbs in VERBS.values() for verb in verbs)
+    listed = re.findall(r"\| `flitgym (\w+) ", (DOCS / "quickstart.md").read_text())
+    assert {*listed} == {verb for verbs in VERBS.values() for verb in verbs}

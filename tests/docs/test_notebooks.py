@@ -1,7 +1,6 @@
 """The notebooks of the documentation run, draw their figures, and are stored without outputs."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +57,3 @@ def test_load_latency(tmp_path: Path) -> None:
     assert "traffic matrix at load 0.3" in tables[2]
     assert len(list((tmp_path / "results" / "first_curves").glob("*/result.json"))) == 24
     assert not [output for output in shown if output["output_type"] == "stream" and output["name"] == "stderr"]
-
-
-def test_own_agent(tmp_path: Path) -> None:
-    notebook = run(ROOT / "docs" / "notebooks" / "own_agent.ipynb", tmp_path)
-    shown = outputs(notebook)
-    assert sum("image/png" in output.get("data", {}) for output in shown) == 2
-    said = "".join(output["text"] for output in shown if output["output_type"] == "stream")
-    latencies = {
-        name.strip(): float(ns.replace(",", "")) for name, ns in re.findall(r"^(.{14}) +([\d,]+) ns", said, re.M)
-    }
-    # The page states that the agent learns to beat UGAL-L.
-    assert latencies["linear agent"] < 0.9 * latencies["UGAL-L"]

@@ -32,12 +32,11 @@ def test_page_is_up_to_date(name: str) -> None:
     assert (tables.PAGES / f"{name}.md").read_text() == tables.page(name), f"docs/reference/{name}.md: make reference"
 
 
-def test_readme_counts() -> None:
-    text = README.read_text()
-    pages = {"routing": "docs/reference/routings.md", "engine": "docs/tables.md", "motif": "docs/workloads.md"}
-    for kind, page in pages.items():
-        for number in re.findall(rf"\[(\d+) [^\]]*\]\({re.escape(page)}\)", text):
-            assert int(number) == len(tables.registered(kind)), f"README.md: number of components of kind {kind}"
+@pytest.mark.parametrize("page", [README, DOCS / "index.md"], ids=lambda page: page.stem)
+def test_counts_of_components(page: Path) -> None:
+    kinds = {"reference/routings": "routing", "tables": "engine", "workloads": "motif"}
+    for number, name in re.findall(r"\[(\d+) [^\]]*\]\((?:docs/)?([\w/]+)\.md\)", page.read_text()):
+        assert int(number) == len(tables.registered(kinds[name])), f"{page.name}: {number} of {name}"
 
 
 def _flat(config: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:

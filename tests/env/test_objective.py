@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.env import PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv
+from flitgym.env import PacketRoutingEnv, RouterParallelEnv
 from gymnasium.wrappers import TimeLimit
 
 LOADED = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
@@ -119,18 +119,6 @@ def test_an_episode_that_is_cut_anywhere_pays() -> None:
         assert total < -1
 
 
-def test_vector_networks_are_charged_as_single_ones() -> None:
-    vector = PacketRoutingVecEnv(2, overrides=LOADED, control="all")
-    vector.reset(seed=5)
-    total = np.zeros(2)
-    for _ in range(300):
-        _, reward, _, _, _ = vector.step(np.zeros(2, int))
-        total += reward
-    owed = [simulation.accrued_delay_us() for simulation in vector.simulations]
-    # A step is charged up to the present cycle of its network.
-    assert total == pytest.approx([-x for x in owed])
-
-
 @pytest.mark.parametrize("reward", ["team", "local"])
 def test_routers_in_parallel_rank_policies(reward: str) -> None:
     """Biases: 0 is UGAL, and a high one keeps to minimal paths, which jam within 2 us."""
@@ -173,7 +161,7 @@ def test_a_packet_that_is_cut_off_is_charged_until_its_next_decision() -> None:
     cut = 0
     for seed in range(20):
         _, info = env.reset(seed=seed)
-        packet = env._network._followed
+        packet = env._process.followed[0]
         while True:
             began = info["time_ns"]
             detour = int(np.flatnonzero(info["action_mask"])[-1])

@@ -120,6 +120,8 @@ def test_batch_says_what_is_wrong() -> None:
         PacketBatch(2, slot=3)
     with pytest.raises(ConfigError, match="unknown keyword 'episode_ns'"):
         PacketBatch(2, episode_ns=3)
+    with pytest.raises(ConfigError, match="threads: -1"):
+        PacketBatch(2, threads=-1)
 
 
 @pytest.mark.parametrize("observation", ["progress+path+queues", "relative+relative_lost"])
@@ -144,11 +146,6 @@ def test_threads_change_nothing(observation: str) -> None:
     for other in played[1:]:
         for one, two in zip(played[0], other, strict=True):
             np.testing.assert_array_equal(one, two)
-
-
-def test_the_number_of_threads_is_checked() -> None:
-    with pytest.raises(ConfigError, match="threads: -1"):
-        PacketBatch(2, threads=-1)
 
 
 # ---- Transitions ----
@@ -372,22 +369,6 @@ def test_nothing_to_take() -> None:
     empty = batch.take()
     assert empty["observation"].shape == (0, 64)
     assert empty["network"].dtype == np.uint32
-
-
-def test_the_interface_is_documented() -> None:
-    batch = PacketBatch(1, world=TRIANGLE)
-    batch.reset(seed=1)
-    words = Simulation.transitions.__doc__ or ""
-    for name, column in batch.transitions(0).items():
-        line = next(line for line in words.splitlines() if line.startswith("    ") and line.split()[0] == name)
-        assert line.split()[1] == str(column.dtype)
-        assert line.count(",") >= column.ndim - 1
-    assert "NO_DECISION" in words
-    batch.collect()
-    words = Simulation.decisions.__doc__ or ""
-    for name, column in batch.simulations[0].decisions().items():
-        line = next(line for line in words.splitlines() if line.startswith("    ") and line.split()[0] == name)
-        assert line.split()[1] == str(column.dtype)
 
 
 def test_decisions_are_numbered_over_all_partitions() -> None:

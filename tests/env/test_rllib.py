@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 from env_scenes import JOBS  # noqa: E402
 from flitgym.agents import trainable  # noqa: E402
-from flitgym.agents.rllib import dqn as rllib_dqn  # noqa: E402
+from flitgym.agents.networks import Layers  # noqa: E402
 from flitgym.agents.rllib import ppo as rllib_ppo  # noqa: E402
 from flitgym.agents.rllib.config import DqnConfig, PpoConfig  # noqa: E402
 from flitgym.agents.rllib.modules import MaskedActorCritic  # noqa: E402
@@ -202,18 +202,28 @@ def test_a_world_without_decisions_is_refused(cluster: None) -> None:
 # --- The algorithms --------------------------------------------------------------------------------------------------
 
 
+def trained(name: str, config: PpoConfig | DqnConfig, decisions: int, history: list[dict[str, float]]) -> Layers:
+    """Train for at least so many decisions; returns the policy and appends the numbers of each round."""
+    agent = trainable()[name][1](config, WORLD, rounds=100, seed=1)
+    while not history or history[-1]["decisions"] < decisions:
+        history.append(agent.train_round())
+    layers: Layers = agent.policy()
+    agent.close()
+    return layers
+
+
 def test_ppo_learns(cluster: None) -> None:
     history: list[dict[str, float]] = []
     config = PpoConfig(
         **SEAM, network="flat", hidden=[32], batch=4000, minibatch=500, learning_rate=3e-3, episode_ns=8000
     )
-    layers = rllib_ppo.train(WORLD, 32_000, config=config, seed=1, report=lambda x: history.append(dict(x)))
+    layers = trained("rllib_ppo", config, 32_000, history)
     assert [bias.shape for _, bias in layers] == [(32,), (4,)]
     assert len(history) >= 5
-    assert all(np.isfinite(x["learner/total_loss"]) for x in history)
+    assert all(np.isfinite(x["loss"]) for x in history)
     latencies = [x["latency_ns"] for x in history]
     assert np.mean(latencies[-2:]) < 0.85 * np.mean(latencies[:2]), latencies
-    assert history[-1]["return"] > history[0]["return"]
+    assert history[-1]["reward"] > history[0]["reward"]
     # The core can run the result.
     simulation = Rollout(WORLD, rllib_ppo.rollout_of(WORLD, config).routing).simulation(2)
     simulation.set_policy(layers)
@@ -237,8 +247,8 @@ def test_dqn_learns(cluster: None, dueling: bool) -> None:
         epsilon_first=1.0,
         dueling=dueling,
     )
-    rllib_dqn.train(WORLD, 40_000, config=config, seed=1, report=lambda x: history.append(dict(x)))
-    losses = [x["learner/total_loss"] for x in history if "learner/total_loss" in x]
+    trained("rllib_dqn", config, 40_000, history)
+    losses = [x["loss"] for x in history if not np.isnan(x["loss"])]
     assert len(losses) > 20
     assert np.isfinite(losses).all()
     latencies = [x["latency_ns"] for x in history]

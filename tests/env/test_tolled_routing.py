@@ -80,8 +80,8 @@ def test_the_reward_compares_the_slot_with_the_mean_of_the_candidates() -> None:
     random = np.random.default_rng(1)
     differ = 0
     for _ in range(500):
-        mask, network = info["action_mask"], env._network
-        delay = network._delay[network._at].copy()
+        mask, process = info["action_mask"], env._process
+        delay = process.networks[0].batch.tolled_delay()[process.at[0]].copy()
         action = int(random.integers(8))
         _, reward, terminated, _, _ = env.step(action)
         assert terminated

@@ -262,7 +262,7 @@ def lines_of(folder: Path) -> list[dict[str, str]]:
 def test_a_benchmark(command: Command, tmp_path: Path, tiny: Path) -> None:
     words = [
         "suite=tiny.yaml",
-        "policies=[dim_war,{name: eager,routing: par,params: {threshold: 0.5}}]",
+        "routing=[dim_war,{name: eager,routing: par,params: {threshold: 0.5}}]",
         "resamples=100",
     ]
     # dim_war does not run on a Dragonfly, and par does not support failures.
@@ -381,8 +381,7 @@ def test_help_lists_the_suites(command: Command) -> None:
     [
         (["suit=quick"], ["did you mean 'suite'?"]),
         (["quick"], ["'quick' is not of the form key=value"]),
-        (["policies=[minimal]"], ["name a suite", "quick"]),
-        (["suite=quick", "policies=minimal"], ["policies=[minimal]"]),
+        (["routing=[minimal]"], ["name a suite", "quick"]),
         (["suite=quick", "tasks=[*/uniform]"], ["tasks=[*/uniform]", "in quotes"]),
     ],
 )
@@ -401,11 +400,11 @@ def test_a_wrong_argument_is_refused(command: Command, tmp_path: Path, arguments
         ({"suite": "quick-v99"}, ["unknown version 'quick-v99'"]),
         ({"suite": "gone.yaml"}, ["gone.yaml", "no such file"]),
         ({"tasks": ["small/unifrom/0.2"]}, ["did you mean 'small/uniform/0.2'?"]),
-        ({"policies": ["minimall"]}, ["did you mean 'minimal'?"]),
-        ({"policies": ["gone/policy.safetensors"]}, ["gone/policy.safetensors", "no such file"]),
-        ({"policies": [{"routing": "par", "params": {"treshold": 1}}]}, ["did you mean 'threshold'?"]),
-        ({"policies": ["par", "par"]}, ["'par' occurs twice"]),
-        ({"policies": [{"name": "minimal", "routing": "par"}]}, ["'minimal' is a baseline of tiny-v3", "another name"]),
+        ({"routing": ["minimall"]}, ["did you mean 'minimal'?"]),
+        ({"routing": ["gone/policy.safetensors"]}, ["gone/policy.safetensors", "no such file"]),
+        ({"routing": [{"routing": "par", "params": {"treshold": 1}}]}, ["did you mean 'threshold'?"]),
+        ({"routing": ["par", "par"]}, ["'par' occurs twice"]),
+        ({"routing": [{"name": "minimal", "routing": "par"}]}, ["'minimal' is a baseline of tiny-v3", "another name"]),
         ({}, ["tiny-v3", "nothing is recorded", "baselines=run"]),
         ({"baselines": "rnu"}, ["baselines", "did you mean 'run'?"]),
         ({"workers": 0}, ["workers"]),
@@ -458,6 +457,6 @@ def test_unsuitable_windows_are_refused_before_any_run(
 def test_a_file_that_is_not_a_policy_is_named_for_every_task(tiny: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.safetensors"
     wrong.write_bytes(b"no policy")
-    options = Options(suite=str(tiny), policies=[str(wrong)], results=str(tmp_path / "r"), workers=1)
+    options = Options(suite=str(tiny), routing=[str(wrong)], results=str(tmp_path / "r"), workers=1)
     with pytest.raises(CommandError, match=r"no run finished:\nwrong, pattern uniform on small: .*wrong\.safetensors"):
         benchmark(options, "x")

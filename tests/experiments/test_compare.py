@@ -17,8 +17,9 @@ from flitgym.experiments.comparison.pairs import (
     Comparison,
     compare,
     difference,
+    within,
 )
-from flitgym.experiments.comparison.text import markdown
+from flitgym.experiments.comparison.text import markdown, sentences
 from flitgym.experiments.metrics import difference_interval
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError
@@ -27,6 +28,7 @@ from flitgym.simcore import ConfigError
 from sweep_rows import job_row, traffic_row
 
 SEEDS = range(1, 7)
+PLACEMENT = "workload.placement_seed"
 
 
 def study(latency: float, **keys: Any) -> list[dict[str, Any]]:
@@ -61,8 +63,8 @@ def test_runs_are_paired_by_the_keys_in_common() -> None:
 def test_runs_without_a_partner_are_named() -> None:
     first, second = study(500.0), study(600.0, **{"router.vcs": 5})
     found = compare(first, [row for row in second if row["traffic.load"] == 0.1])
-    assert [pair.name for pair in found.pairs] == ["MIN, load=0.1", "PAR, load=0.1"]
-    assert found.alone == (["MIN, load=0.3", "PAR, load=0.3"], [])
+    assert [pair.name for pair in found.pairs] == ["minimal, load=0.1", "par, load=0.1"]
+    assert found.alone == (["minimal, load=0.3", "par, load=0.3"], [])
 
 
 def test_dependent_keys_are_listed() -> None:
@@ -107,13 +109,39 @@ def test_copies_count_once() -> None:
     ]
     (pair,) = compare(*sides).pairs
     (lu,) = pair.differences
-    assert pair.seeds == [1]
+    assert pair.seeds == [(1, None)]
     assert lu.verdict == NO_SPREAD
     assert np.isnan(lu.change.low)
     # The other side differs from seed to seed: its variation counts.
     random = [job_row("minimal", "ur", seed, lu=310.0 + seed) for seed in SEEDS]
     (pair,) = compare(sides[0], random).pairs
     assert (len(pair.seeds), pair.differences[0].verdict) == (6, EXCEEDS)
+
+
+def test_one_study_by_routing() -> None:
+    """Runs of one study are paired by seed and placement."""
+    rows = [
+        job_row(name, "ur", seed, lu=100.0 * seed + 10 * placement + ahead + placement / 4)
+        | {PLACEMENT: placement, "state_hash": f"{name} {seed} {placement}"}
+        for name, ahead in (("minimal", 0.0), ("par", -7.0))
+        for seed in (1, 2)
+        for placement in ((1, 2) if name == "minimal" else (2, 1))
+    ]
+    rows[0] |= {"jobs.lu.comm_time_mean_ns": 111.0}  # the pairs differ by 7.75, 7, 7 and 7
+    ((names, found),) = within(rows, "routing").items()
+    assert names == ("minimal", "par")
+    (pair,) = found.pairs
+    (lu,) = pair.differences
+    assert (len(pair.seeds), lu.change.value) == (4, pytest.approx(-7.1875))
+    assert lu.test.freedom == 3
+    (line,) = sentences(found, names)
+    assert "with par" in line
+    assert "95 % interval" in line
+    assert "paired t(3) = -38.33, p < 0.001, 4 pairs of runs." in line
+    with pytest.raises(ConfigError, match=r"by=topology.name: all runs have the value"):
+        within(rows, "topology.name")
+    with pytest.raises(ConfigError, match="did you mean 'par'"):
+        within(rows, "routing", "pra")
 
 
 # --- Noise ---------------------------------------------------------------------------------------------------------
@@ -199,7 +227,7 @@ def test_a_copy_is_identical(folders: tuple[Path, Path], tmp_path: Path, capsys:
 
 
 def test_mistakes_are_refused(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="takes two folders, not 1"):
+    with pytest.raises(CommandError, match="takes two folders, or one folder with by="):
         command.command([str(folders[0])])
     with pytest.raises(CommandError, match="no simulated run below"):
         command.command([str(folders[0]), str(tmp_path)])

@@ -1,4 +1,4 @@
-"""`flitgym cost`: its counts against closed forms, the recorded numbers of the documentation, and its errors."""
+"""`flitgym list cost`: its counts against closed forms, the recorded numbers of the documentation, and its errors."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from conftest import Command
 from flitgym.configs import compose, core_sections
-from flitgym.experiments import cost
 from flitgym.experiments.evaluation.plan import policies_of
+from flitgym.experiments.hardware import table
 from flitgym.experiments.hardware.measure import cost_of, message_bytes, rows_of
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError, Simulation
@@ -62,8 +62,8 @@ def test_the_numbers_of_the_documentation_are_those_of_this_core() -> None:
 
 
 def test_the_command(command: Command, tmp_path: Path) -> None:
-    words = ["policies=[par,{name: eight, routing: dqn_priced, params: {weights: 8bit}}]", "decisions=200"]
-    done = command("cost", *words, *RUN, "out=costs.json")
+    words = ["routing=[par,{name: eight, routing: dqn_priced, params: {weights: 8bit}}]", "decisions=200"]
+    done = command("list", "cost", *words, *RUN, "out=costs.json")
     assert done.returncode == 0, done.stderr
     assert "multiplications per decision" in done.stdout
     par, eight = json.loads((tmp_path / "costs.json").read_text())
@@ -75,17 +75,16 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "error", "said"),
     [
-        (["topology=dragonfly_72"], CommandError, "policies: give at least one"),
-        (["routing=par"], CommandError, "routing=par: write policies=[NAME,...]"),
-        (["policies=[par]", "-m"], CommandError, "-m: write policies"),
-        (["policies=[par"], ConfigError, "not a list; write policies=[par,q_adaptive]"),
-        (["policies=[none.safetensors]"], ConfigError, "none.safetensors: no such file"),
-        (["policies=[par]", "decisions=0", *RUN], ConfigError, "decisions=0: not a whole number from 1 on"),
-        (["policies=[par]", "topology=dragonfly_72", "traffic.load=0"], ConfigError, "no packet was delivered"),
-        (["policies=[par]", "topology=dragonfly_72", "workload=pair"], ConfigError, "leave the workload out"),
+        (["topology=dragonfly_72"], CommandError, "routing: give at least one"),
+        (["routing=par", "-m"], CommandError, "-m: write routing=par,q_adaptive"),
+        (["routing=[par"], ConfigError, "not a list; write routing=a,b"),
+        (["routing=none.safetensors"], ConfigError, "none.safetensors: no such file"),
+        (["routing=par", "decisions=0", *RUN], ConfigError, "decisions=0: not a whole number from 1 on"),
+        (["routing=par", "topology=dragonfly_72", "traffic.load=0"], ConfigError, "no packet was delivered"),
+        (["routing=par", "topology=dragonfly_72", "workload=pair"], ConfigError, "leave the workload out"),
     ],
 )
 def test_errors(words: list[str], error: type[Exception], said: str) -> None:
     with pytest.raises(error) as caught:
-        cost.run(words)
+        table.run(words)
     assert said in str(caught.value)

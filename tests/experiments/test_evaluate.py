@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR, compose, config_hash
-from flitgym.experiments.evaluate import _refuse_singles, evaluate
+from flitgym.experiments.evaluate import measure_of
+from flitgym.experiments.evaluation.cells import Cell, tidy
 from flitgym.experiments.evaluation.figure import draw
+from flitgym.experiments.evaluation.performance import Performance
+from flitgym.experiments.evaluation.performance import cells_of as cells_of_performance
 from flitgym.experiments.evaluation.plan import Scenario, Trial, plan, policies_of, refused, routing_of, scenarios_of
-from flitgym.experiments.evaluation.study import Study, section_of
-from flitgym.experiments.evaluation.summary import Cell, summarise, tidy
-from flitgym.experiments.evaluation.text import About, heads, markdown
+from flitgym.experiments.evaluation.study import Study, conduct, section_of
+from flitgym.experiments.evaluation.tables import About, heads_of, intervals_text, markdown
 from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
@@ -30,11 +32,6 @@ UNIFORM = Scenario("uniform", "pattern", "uniform", {})
 PAIR = Scenario("pair", "workload", "pair", {})
 # Runs of milliseconds.
 SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
-
-
-def test_keys_of_a_section_are_written_one_by_one() -> None:
-    with pytest.raises(ConfigError, match=r"write workload\.scale=0\.01 workload\.target=lu$"):
-        _refuse_singles(["workload={scale: 0.01, target: lu}", "workloads=[pair]"])
 
 
 @pytest.mark.parametrize("word", ["failures.links=3", "failures={links: 3}", "+failures.links=3", "run=steady"])
@@ -67,11 +64,15 @@ def job_row(policy: str, seed: int, times: dict[str, float | None]) -> dict[str,
 
 
 def cells_of(rows: Sequence[dict[str, Any]], scenario: Scenario, reference: str = "a") -> list[Cell]:
-    return summarise(rows, ["a", "b"], [scenario], [0.2], SEEDS, reference, 0.95)
+    return cells_of_performance(rows, ["a", "b"], [scenario], [0.2], SEEDS, reference, 0.95)
+
+
+def about_of(cells: Sequence[Cell], reference: str = "a", notes: Sequence[str] = ("a network",)) -> About:
+    return About("Evaluation", "flitgym evaluate", notes, reference, intervals_text(cells, 0.95), "")
 
 
 def only(cells: Sequence[Cell], policy: str, metric: str, job: str | None = None) -> Cell:
-    (cell,) = (cell for cell in cells if (cell.policy, cell.metric, cell.job) == (policy, metric, job))
+    (cell,) = (cell for cell in cells if (cell.policy, cell.metric, cell.point.get("job")) == (policy, metric, job))
     return cell
 
 
@@ -87,7 +88,7 @@ def test_a_policy_file_runs_with_the_routing_policy(tmp_path: Path, monkeypatch:
     # A file with the default name takes the name of its folder.
     assert [(p.name, p.routing) for p in policies] == [("par", "par"), ("mine", "policy"), ("late", "policy")]
     assert policies[1].settings == {"routing.path": str(tmp_path / "mine/policy.safetensors")}
-    assert routing_of("policies", "par") == ("par", {})
+    assert routing_of("routing", "par") == ("par", {})
 
 
 def test_forwarding_tables_are_named_by_engine_or_file() -> None:
@@ -185,12 +186,11 @@ def test_copies_count_once() -> None:
     assert cell.ratio.low < cell.ratio.value < cell.ratio.high
     own = only(cells_of(rows, UNIFORM, "b"), "b", "latency_mean_ns")
     assert np.isnan(own.difference.low)
-    about = About("flitgym evaluate", "a network", "b", 0.95, len(SEEDS), "3 of 8 runs repeat")
-    page = markdown(cells_of(rows, UNIFORM, "b"), about, "f.png", [])
-    assert "interval of the mean over 4 seeds (Student's t). A single run has no interval. Ratios" in page
-    assert "\n3 of 8 runs repeat.\n" in page
-    alone = about.caption(cells_of(rows[4:], UNIFORM, "b"), ends=True)
-    assert alone == "A single run has no interval. Ratios compare a policy with b on the same seeds."
+    cells = cells_of(rows, UNIFORM, "b")
+    assert intervals_text(cells, 0.95) == (
+        "Intervals: 95 % of the mean over 4 seeds (Student's t). A single run has no interval."
+    )
+    assert "\n3 of 8 runs repeat.\n" in markdown(cells, about_of(cells, "b", ["3 of 8 runs repeat."]), "f.png", [])
 
 
 def test_rows_in_another_order_give_the_same_cells() -> None:
@@ -233,12 +233,12 @@ def test_jobs_of_a_workload() -> None:
 def test_the_figure_draws_every_policy_with_values() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [job_row("a", seed, {"lu": 100.0}) for seed in SEEDS]
     cells = [*cells_of(rows, UNIFORM), *cells_of(rows, PAIR)]
-    figure = draw(cells, distinct_styles({"a": "minimal", "b": "par"}), "a", 0.95)
+    figure = draw(cells, Performance().panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     assert len(figure.axes) == 6
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "95 % interval, 4 seeds"]
     drawn = [line for line in figure.axes[1].lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
     assert len(drawn) == 2  # one line and its markers
-    assert figure.axes[4].get_ylabel() == "communication time / a"
+    assert figure.axes[4].get_ylabel() == "communication time / reference"
 
 
 def test_styles_in_one_figure_differ() -> None:
@@ -253,20 +253,20 @@ def test_styles_in_one_figure_differ() -> None:
 
 def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    about = About("flitgym evaluate", "a network", "a", 0.95, len(SEEDS), None)
-    text = markdown(cells_of(rows, UNIFORM), about, "f.png", [])
+    cells = cells_of(rows, UNIFORM)
+    text = markdown(cells, about_of(cells), "f.png", [])
     assert "| 0.2 | b |" in text
     assert "**0.967 [" in text
     assert "†" not in text
-    fewer = markdown(cells_of(rows[1:], UNIFORM), about, "f.png", ["a, pattern uniform (seed 1): deadlock"])
+    fewer = markdown(cells_of(rows[1:], UNIFORM), about_of(cells), "f.png", ["a, pattern uniform (seed 1): deadlock"])
     assert "- a, pattern uniform (seed 1): deadlock" in fewer
     assert "†" in fewer
-    assert "ratio" in heads(cells_of(rows, UNIFORM))
+    assert "ratio" in heads_of(cells)
 
 
 def test_names_are_text_in_markdown() -> None:
     name, shown = "<img src=x onerror=alert(6)>|b", "&lt;img src=x onerror=alert(6)&gt;\\|b"
-    page = markdown([], About("flitgym evaluate", name, "a", 0.95, 3, None), "f.png", [f"{name}: deadlock"])
+    page = markdown([], about_of([], notes=[name]), "f.png", [f"{name}: deadlock"])
     assert f"- {shown}: deadlock\n" in page
     assert "<" not in page
     assert markdown_table(["policy"], [[name]]) == f"| policy |\n|---:|\n| {shown} |\n"
@@ -283,7 +283,7 @@ def table(folder: Path) -> list[dict[str, str]]:
 def test_an_evaluation(command: Command, tmp_path: Path) -> None:
     pair = "{name: lu beside ur, workload: pair, params: {target: lu, background: ur, target_params: {nz: 20}}}"
     arguments = [
-        *("policies=[minimal,{name: eager, routing: par, params: {threshold: 0.5}}]", "patterns=[uniform]"),
+        *("routing=[minimal,{name: eager, routing: par, params: {threshold: 0.5}}]", "patterns=[uniform]"),
         *(f"workloads=[{pair}]", "workload.scale=0.01", "workload.size_scale=0.1", "traffic.packet_flits=2"),
         *("loads=[0.1,0.3]", *SHORT, "study=mine", "topology=dragonfly_72"),
     ]
@@ -326,17 +326,17 @@ def test_workloads_alone_run_no_patterns(tmp_path: Path, monkeypatch: pytest.Mon
         planned.extend(dict.fromkeys(trial.scenario.name for trial in trials))
         raise CommandError("planned")
 
-    monkeypatch.setattr("flitgym.experiments.evaluate.play", stop)
+    monkeypatch.setattr("flitgym.experiments.evaluation.study.play", stop)
     for words in (["workloads=[pair]"], [], ["workloads=[pair]", "patterns=[uniform]"]):
         with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-            config = hydra_compose("evaluate", overrides=["policies=[minimal]", "loads=[0.1]", *words])
+            config = hydra_compose("evaluate", overrides=["routings=[minimal]", "loads=[0.1]", *words])
         with pytest.raises(CommandError, match="planned"):
-            evaluate(config, Study(tmp_path, [], "flitgym evaluate"))
+            conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
     assert planned == ["pair", "uniform", "adversarial", "uniform", "pair"]
 
 
 def test_one_seed_has_no_interval_and_a_note(command: Command, tmp_path: Path) -> None:
-    done = command("evaluate", "policies=[minimal]", "patterns=[uniform]", "loads=[0.1]", "seeds=[4]", *SHORT)
+    done = command("evaluate", "routing=minimal", "traffic=uniform", "traffic.load=0.1", "seed=4", *SHORT)
     assert done.returncode == 0, done.stderr
     assert "One seed gives no intervals" in done.stdout
     for line in table(tmp_path / "results" / "evaluation"):
@@ -346,9 +346,7 @@ def test_one_seed_has_no_interval_and_a_note(command: Command, tmp_path: Path) -
 
 def test_failed_runs_are_named_and_the_others_run(command: Command, tmp_path: Path) -> None:
     # dim_war does not run on a Dragonfly. The simulation itself refuses a load of 3.
-    done = command(
-        "evaluate", "policies=[minimal,dim_war]", "patterns=[uniform]", "loads=[0.1,3]", "seeds=[1,2]", *SHORT
-    )
+    done = command("evaluate", "routing=minimal,dim_war", "patterns=[uniform]", "loads=[0.1,3]", "seeds=[1,2]", *SHORT)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "left out: dim_war, pattern uniform" in done.stderr
@@ -363,9 +361,8 @@ def test_failed_runs_are_named_and_the_others_run(command: Command, tmp_path: Pa
     ("arguments", "parts"),
     [
         (["patterns=[adverserial]"], ["traffic", "did you mean 'adversarial'?"]),
-        (["routing=par"], ["policies=[par]"]),
-        (["seed=1"], ["seeds=[1]"]),
-        (["polcies=[par]"], ["did you mean 'policies'?"]),
+        (["routngs=[par]"], ["did you mean 'routings'?"]),
+        (["measure=latency"], ["measure", "valid measures: performance, regret"]),
         (["topology=dragonfly_73"], ["topology", "did you mean 'dragonfly_72'?"]),
         (["run.warmup=1"], ["run", "did you mean 'warmup_ns'?"]),
         (["-m"], ["-m", "leave it out"]),
@@ -386,25 +383,25 @@ def test_a_typo_stops_before_anything_runs(
 @pytest.mark.parametrize(
     ("argument", "parts"),
     [
-        ("policies=[minimall]", ["routing", "did you mean 'minimal'?"]),
-        ("policies=[minimal,minimal]", ["policies", "'minimal' occurs twice", "name"]),
-        ("policies=[{name: a, routing: par}, {name: a, routing: minimal}]", ["policies", "'a' occurs twice"]),
-        ("policies=[]", ["policies", "at least one"]),
-        ("policies=['']", ["policies: '' is not a routing"]),
-        ("policies=[null]", ["policies: None is not a routing"]),
-        ("policies=[gone/policy.safetensors]", ["gone/policy.safetensors", "no such file"]),
-        ("policies=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a *.safetensors file"]),
-        ("policies=[{routin: par}]", ["policies", "did you mean 'routing'?"]),
-        ("policies=[{name: x}]", ["policies", "lacks 'routing'"]),
-        ("policies=[{routing: par, params: [1]}]", ["policies", "par", "not a mapping"]),
-        ("policies=[{routing: par, params: {treshold: 1}}]", ["par", "did you mean 'threshold'?"]),
-        ("policies=[{routing: par, params: {threshold: much}}]", ["routing.threshold", "much"]),
-        ("policies=[{routing: q_adaptive, params: {load_q_table: gone.npz}}]", ["gone.npz"]),
-        ("policies=[{routing: par, params: {seed: 1}}]", ["seeds=[...]"]),
+        ("routings=[minimall]", ["routing", "did you mean 'minimal'?"]),
+        ("routings=[minimal,minimal]", ["routing", "'minimal' occurs twice", "name"]),
+        ("routings=[{name: a, routing: par}, {name: a, routing: minimal}]", ["routing", "'a' occurs twice"]),
+        ("routings=[]", ["routing", "at least one"]),
+        ("routings=['']", ["routing: '' is not a routing"]),
+        ("routings=[null]", ["routing: None is not a routing"]),
+        ("routings=[gone/policy.safetensors]", ["gone/policy.safetensors", "no such file"]),
+        ("routings=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a *.safetensors file"]),
+        ("routings=[{routin: par}]", ["routing", "did you mean 'routing'?"]),
+        ("routings=[{name: x}]", ["routing", "lacks 'routing'"]),
+        ("routings=[{routing: par, params: [1]}]", ["routing", "par", "not a mapping"]),
+        ("routings=[{routing: par, params: {treshold: 1}}]", ["par", "did you mean 'threshold'?"]),
+        ("routings=[{routing: par, params: {threshold: much}}]", ["routing.threshold", "much"]),
+        ("routings=[{routing: q_adaptive, params: {load_q_table: gone.npz}}]", ["gone.npz"]),
+        ("routings=[{routing: par, params: {seed: 1}}]", ["seed=1,2"]),
         ("patterns=[{traffic: adversarial, params: {shif: 4}}]", ["did you mean 'shift'?"]),
-        ("patterns=[{traffic: adversarial, params: {load: 0.1}}]", ["loads=[...]"]),
-        ("patterns=[]", ["patterns=[...]", "workloads=[...]"]),
-        ("traffic.load=0.1", ["loads=[0.1"]),
+        ("patterns=[{traffic: adversarial, params: {load: 0.1}}]", ["traffic.load=0.1,0.3"]),
+        ("patterns=[]", ["traffic=uniform", "workload=pair"]),
+        ("traffic.load=0.1", ["write traffic.load=0.1,0.3"]),
         ("traffic.packet_flit=4", ["did you mean 'packet_flits'?"]),
         ("workloads=[pear]", ["workload", "did you mean 'pair'?"]),
         ("seeds=[1,2,1]", ["seeds", "'1' occurs twice"]),
@@ -417,7 +414,7 @@ def test_a_bad_argument_is_refused_in_one_message(tmp_path: Path, argument: str,
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("evaluate", overrides=[argument])
     with pytest.raises((ConfigError, CommandError, OSError)) as failure:
-        evaluate(config, Study(tmp_path, [], "flitgym evaluate"))
+        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

@@ -52,7 +52,7 @@ def test_a_sweep_over_failures(tmp_path: Path) -> None:
 
 
 def test_an_evaluation_on_a_damaged_network(command: Command, tmp_path: Path) -> None:
-    words = ["policies=[minimal,ugal,par]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]"]
+    words = ["routing=[minimal,ugal,par]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]"]
     run = ["router=input_queued", "run.warmup_ns=200", "run.measure_ns=600", "workers=1", "failures.links=3"]
     done = command("evaluate", *words, *run)
     # The evaluation excludes and names policies that do not support failures, and compares the others.

@@ -4,20 +4,21 @@ import re
 
 import pytest
 from conftest import Command
+from flitgym.experiments.completion import completions, main
+from flitgym.experiments.entry import VERBS
+from flitgym.experiments.examples import EXAMPLES
 
 GROUPS = {
     "simulate": ["router", "routing", "run", "topology", "traffic", "workload"],
     "train": ["agent", "router", "topology", "traffic", "workload", "worlds"],
     "evaluate": ["router", "run", "topology"],
-    "regret": ["router", "run", "topology"],
     "saturate": ["router", "run"],
     "route": ["engine", "topology"],
 }
 LISTS = {
     "train": ["evaluation.baselines"],
-    "evaluate": ["policies", "patterns", "workloads"],
-    "regret": ["policies", "patterns"],
-    "saturate": ["networks", "policies", "patterns"],
+    "evaluate": ["routing", "traffic", "workload"],
+    "saturate": ["topology", "routing", "traffic"],
 }
 
 
@@ -25,12 +26,33 @@ LISTS = {
 def test_the_groups_of_a_command(command: Command, name: str) -> None:
     done = command(name, "--help")
     assert done.returncode == 0, done.stderr
-    head, _, config = done.stdout.partition("== Configuration ==")
-    listed = dict(re.findall(r"^([\w.]+): (.+)$", head.partition("== Configuration groups ==")[2], re.MULTILINE))
+    head, _, config = done.stdout.partition("Override any key of the configuration")
+    usage, _, groups = head.partition("\n\nChoose an option")
+    assert len(head.splitlines()) <= 42
+    # Five examples precede all lists of keys.
+    assert sum(line.startswith(f"  flitgym {name} ") for line in usage.splitlines()) == 5
+    listed = dict(re.findall(r"^([\w.]+): (.+)$", groups.replace("\n    ", " "), re.MULTILINE))
     assert list(listed) == [*GROUPS[name], *LISTS.get(name, [])]
-    networks = listed["networks" if name == "saturate" else "topology"]
-    assert {"dragonfly", "dragonfly_72"} <= set(networks.split(", "))
+    assert {"dragonfly", "dragonfly_72"} <= set(listed["topology"].split(", "))
     assert "study: " in config
     if name == "evaluate":
-        assert {"par", "dqn"} <= set(listed["policies"].split(", "))
-        assert "pair" in listed["workloads"]
+        assert {"par", "dqn"} <= set(listed["routing"].split(", "))
+        assert "pair" in listed["workload"]
+
+
+def test_every_verb_has_five_examples() -> None:
+    verbs = [verb for of in VERBS.values() for verb in of]
+    assert sorted([*EXAMPLES, "completion"]) == sorted(verbs)
+    assert {len(examples) for examples in EXAMPLES.values()} == {5}
+
+
+def test_completion_of_verbs_groups_and_options(capsys: pytest.CaptureFixture[str]) -> None:
+    verbs = ["simulate", "saturate", "list"]
+    assert completions(["s"], verbs) == ["simulate", "saturate"]
+    assert completions(["simulate", "rout"], verbs) == ["router=", "routing="]
+    assert "topology=dragonfly_72" in completions(["simulate", "topology=dragonfly_7"], verbs)
+    assert completions(["simulate", "-m", "routing=par,omni"], verbs) == ["routing=par,omni_war"]
+    assert completions(["list", "tra"], verbs) == ["traffic"]
+    for shell in ("bash", "zsh"):
+        assert main([shell], verbs) == 0
+        assert "flitgym completion words" in capsys.readouterr().out

@@ -193,7 +193,7 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     mine.parent.mkdir()
     mine.write_bytes(shipped.read_bytes())
     slow = {"name": "slow tables", "routing": "q_adaptive", "params": {"alpha": 0.05}}
-    options = reproduce.Options(study="interference", policies=[str(mine), slow], results=str(tmp_path))
+    options = reproduce.Options(study="interference", routing=[str(mine), slow], results=str(tmp_path))
     ran: list[PlannedRun] = []
 
     def run(runs: Sequence[PlannedRun], *_: Any, **__: Any) -> list[PlannedRun]:

@@ -81,7 +81,7 @@ def test_nothing_heavy_is_imported() -> None:
 
 def test_the_seeds_of_random_choices() -> None:
     """`list seed` has every seed that the core declares, with the words of the page about seeds."""
-    page = (Path(listing.__file__).parents[1] / "docs" / "simulate.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text()
     table = page.partition("\n## Seeds\n")[2].partition("\n## ")[0].replace("`", "")
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")][2:]
     listed = listing.choices("seed")

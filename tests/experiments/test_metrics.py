@@ -13,6 +13,7 @@ from flitgym.experiments.metrics import (
     difference_interval,
     interquartile_mean,
     mean_interval,
+    paired_test,
     peak_throughput,
     ratio_interval,
     relative_difference,
@@ -23,6 +24,7 @@ from flitgym.experiments.metrics import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 
 def test_saturation_load_between_two_points() -> None:
@@ -267,3 +269,16 @@ def test_strata_are_resampled_independently() -> None:
     gaps = bootstrap_stratified([[0, np.nan, 2], [np.nan], [5]], mean)
     assert gaps == pytest.approx((7 / 3, 7 / 3 - half, 7 / 3 + half), rel=1e-4)
     assert np.isnan(bootstrap_stratified([[np.nan]], mean)).all()
+
+
+def test_the_paired_test_is_that_of_scipy_and_agrees_with_the_interval() -> None:
+    rng = np.random.default_rng(2)
+    for size in (2, 3, 6, 21):
+        reference = rng.normal(500, 50, size)
+        values = reference + rng.normal(1, 2, size)
+        found, expected = paired_test(values, reference), stats.ttest_rel(values, reference)
+        assert (found.t, found.p) == pytest.approx((expected.statistic, expected.pvalue))
+        assert found.freedom == size - 1
+        interval = difference_interval(values, reference)
+        assert (found.p < 0.05) == (not interval.low <= 0 <= interval.high)
+    assert np.isnan(paired_test([3.0, 4.0], [1.0, 2.0]).p)  # equal differences show no variation

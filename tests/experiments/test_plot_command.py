@@ -62,7 +62,7 @@ def test_a_column_against_another(study: Path, drawn: list[Axes], capsys: pytest
 def test_defaults_are_the_swept_keys_and_the_latency(study: Path, drawn: list[Axes]) -> None:
     plot.command([str(study), "by=routing", "format=svg"])
     assert (study / "packet_latency_mean_ns_against_traffic.load.svg").exists()
-    assert [str(line.get_label()) for line in drawn[0].get_lines()] == ["MIN", "PAR"]
+    assert [str(line.get_label()) for line in drawn[0].get_lines()] == ["minimal", "par"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""`flitgym regret`: its statistics of labels, the command, and its errors."""
+"""`flitgym evaluate measure=regret`: its statistics of labels, the command, and its errors."""
 
 import csv
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,11 @@ import numpy as np
 import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR
-from flitgym.experiments.evaluation.study import Study
+from flitgym.experiments.evaluate import measure_of
+from flitgym.experiments.evaluation.cells import Cell, tidy
+from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.hindsight.measure import columns_of, means_of, pairs_of
-from flitgym.experiments.hindsight.summary import summarise, tidy
-from flitgym.experiments.hindsight.text import About, is_uneven
-from flitgym.experiments.regret import main, regret
+from flitgym.experiments.hindsight.study import cells_of, is_uneven
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
@@ -22,7 +21,7 @@ from hydra import initialize_config_dir
 
 NAN = np.nan
 # Runs of milliseconds.
-SHORT = ("run.warmup_ns=1000", "decisions=30", "sample_fraction=0.1", "horizon_ns=600")
+SHORT = ("run.warmup_ns=1000", "regret.decisions=30", "regret.sample_fraction=0.1", "regret.horizon_ns=600")
 
 
 def labels() -> dict[str, Any]:
@@ -73,95 +72,84 @@ def test_pairs_have_the_minimal_candidate_and_one_other() -> None:
 def test_different_numbers_of_candidates_are_named() -> None:
     ours = columns_of(labels())
     more = {**ours, "candidates": ours["candidates"] + 2}
-    lines = summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.1): [more]}, 0.95)
-    assert is_uneven(lines)
-    assert "candidates=pair" in About("", "", 0.95, 600, "kept", "own", uneven=True).caption()
-    assert not is_uneven(summarise({("a", "uniform", 0.1): [ours], ("b", "uniform", 0.2): [more]}, 0.95))
+    assert is_uneven(cells_of({("uniform", 0.1, "a"): [ours], ("uniform", 0.1, "b"): [more]}, 0.95))
+    assert not is_uneven(cells_of({("uniform", 0.1, "a"): [ours], ("uniform", 0.2, "b"): [more]}, 0.95))
 
 
-def test_summary_by_hop_adds_up() -> None:
-    lines = summarise({("a", "uniform", 0.1): [columns_of(labels())]}, 0.95)
-    assert [(line.hops, line.decisions) for line in lines] == [(None, 3), (0, 1), (1, 2)]
-    assert lines[0].candidates == pytest.approx(8 / 3)
-    assert lines[2].regret_ns.value == pytest.approx(35)
-    assert lines[2].relative.value == pytest.approx(70 / (30 + 10 + 10 / 3))
-    assert lines[1].best_taken == 1
-    row = tidy(lines)[2]
-    assert row["regret_ns"] == pytest.approx(35)
-    assert row["hops"] == 1
+def test_cells_by_hop_add_up() -> None:
+    cells = cells_of({("uniform", 0.1, "a"): [columns_of(labels())]}, 0.95)
+
+    def only(metric: str, hop: int | None) -> Cell:
+        (cell,) = (cell for cell in cells if (cell.metric, cell.point["hop"]) == (metric, hop))
+        return cell
+
+    assert [only("decisions", hop).mean.value for hop in (None, 0, 1)] == [3, 1, 2]
+    assert only("candidates", None).mean.value == pytest.approx(8 / 3)
+    assert only("regret_ns", 1).mean.value == pytest.approx(35)
+    assert only("relative", 1).mean.value == pytest.approx(70 / (30 + 10 + 10 / 3))
+    assert only("best_taken", 0).mean.value == 1
+    row = tidy([only("regret_ns", 1)])[0]
+    assert (row["hop"], row["mean"]) == (1, pytest.approx(35))
 
 
 def test_a_study(command: Command, tmp_path: Path) -> None:
-    words = ("policies=[par,{name: eager, routing: par, params: {threshold: 0.5}},minimal]", "traffic=uniform", *SHORT)
-    done = command("regret", *words, "traffic.load=0.2")
+    routings = "routing=[par,{name: eager, routing: par, params: {threshold: 0.5}}%s]"
+    words = ("measure=regret", "traffic=uniform", "seed=1", "study=regret", *SHORT)
+    done = command("evaluate", routings % ",minimal", *words, "traffic.load=0.2")
     assert done.returncode == 1  # minimal has no choices, so its run fails; the other policies have results
     assert "Traceback" not in done.stderr
-    assert "left out: minimal, pattern uniform: marginal cost: routing.minimal " in done.stderr
+    assert "minimal, pattern uniform (load 0.2 seed 1): marginal cost: routing.minimal " in done.stderr
     folder = tmp_path / "results" / "regret"
     names = {"rows.parquet", "regret.csv", "regret.md", "regret.png", "regret.svg"}
     assert {path.name for path in folder.iterdir() if path.is_file()} == names
     rows = read_rows(folder / "rows.parquet")
-    assert {row["policy"] for row in rows} == {"par", "eager"}
+    assert {(row["policy"], row["kind"]) for row in rows} == {("par", "regret"), ("eager", "regret")}
     with (folder / "regret.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
+
+    def numbers(policy: str, metric: str, hop: bool) -> list[float]:
+        own = (line for line in lines if (line["policy"], line["metric"], bool(line["hop"])) == (policy, metric, hop))
+        return [float(line["mean"]) for line in own]
+
     for row in rows:
-        (line,) = (line for line in lines if line["policy"] == row["policy"] and not line["hops"])
-        assert float(line["regret_ns"]) == pytest.approx(row["regret_mean_ns"], rel=0.2)  # stretches differ in length
-        hops = [line for line in lines if line["policy"] == row["policy"] and line["hops"]]
-        assert sum(int(line["decisions"]) for line in hops) == int(line["decisions"]) == 30
+        # Stretches differ in length.
+        assert numbers(row["policy"], "regret_ns", False) == pytest.approx([row["regret_mean_ns"]], rel=0.2)
+        assert sum(numbers(row["policy"], "decisions", True)) == numbers(row["policy"], "decisions", False)[0] == 30
 
     # A larger study runs only the new runs. Labels of other decisions belong to another run.
-    again = command("regret", words[0].replace(",minimal", ""), *words[1:], "loads=[0.2,0.3]")
+    again = command("evaluate", routings % "", *words, "traffic.load=0.2,0.3")
     assert again.returncode == 0, again.stderr
     assert "4 runs, 2 finished before" in again.stderr
-    other = command("regret", "routing=par", *words[1:], "loads=[0.2]", "other_packets=routed")
+    other = command("evaluate", "routing=par", *words, "loads=[0.2]", "regret.other_packets=routed")
     assert "1 runs, 0 finished before" in other.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "which"),
-    [
-        (["policies=[par]", "routing=ugal_l"], "routing=ugal_l and policies=[par]"),
-        (["traffic=uniform", "patterns=[uniform]"], "traffic=uniform and patterns=[uniform]"),
-        (["traffic.load=0.2", "loads=[0.1]"], "traffic.load=0.2 and loads=[0.1]"),
-        (["seed=2", "seeds=[1]"], "seed=2 and seeds=[1]"),
-    ],
-)
-def test_a_key_and_its_list_exclude_each_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], which: str
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["flitgym regret", *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith(f"flitgym regret: {which} ")
 
 
 @pytest.mark.parametrize(
     ("argument", "parts"),
     [
-        ("policies=[prr]", ["routing", "did you mean 'par'?"]),
+        ("routings=[prr]", ["routing", "did you mean 'par'?"]),
         ("patterns=[unform]", ["traffic", "did you mean 'uniform'?"]),
-        ("policies=[]", ["policies", "at least one"]),
-        ("patterns=[]", ["patterns", "at least one"]),
+        ("routings=[]", ["routing", "at least one"]),
+        ("patterns=[]", ["at least one pattern"]),
         ("loads=[]", ["loads", "at least one"]),
         ("seeds=[1,1]", ["seeds", "'1' occurs twice"]),
-        ("horizon_ns=0", ["horizon_ns: 0"]),
-        ("horizon_ns=-5", ["horizon_ns: -5"]),
-        ("decisions=0", ["decisions: 0"]),
-        ("sample_fraction=0", ["sample_fraction: 0"]),
-        ("slots=1", ["slots: 1"]),
-        ("candidates=pairs", ["candidates", "did you mean 'pair'?"]),
-        ("other_packets=keep", ["other_packets", "did you mean 'kept'?"]),
-        ("threads=-1", ["threads: -1"]),
+        ("regret.horizon_ns=0", ["horizon_ns: 0"]),
+        ("regret.horizon_ns=-5", ["horizon_ns: -5"]),
+        ("regret.decisions=0", ["decisions: 0"]),
+        ("regret.sample_fraction=0", ["sample_fraction: 0"]),
+        ("regret.slots=1", ["slots: 1"]),
+        ("regret.candidates=pairs", ["candidates", "did you mean 'pair'?"]),
+        ("regret.other_packets=keep", ["other_packets", "did you mean 'kept'?"]),
+        ("workloads=[pair]", ["workload", "leave the workload out"]),
+        ("regret.threads=-1", ["threads: -1"]),
         ("confidence=95", ["confidence: 95"]),
     ],
 )
 def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        config = hydra_compose("regret", overrides=[argument])
+        config = hydra_compose("evaluate", overrides=["measure=regret", argument])
     with pytest.raises((ConfigError, CommandError)) as failure:
-        regret(config, Study(tmp_path, [], "flitgym regret"))
+        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

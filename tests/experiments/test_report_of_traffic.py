@@ -118,7 +118,7 @@ def test_the_rows_are_the_results(page: Page, runs: list[tuple[dict[str, Any], P
     for row in page.rows:
         for key in ("offered_load", "accepted_load", "packet_latency_mean_ns", "packet_latency_p99_ns", "hops_mean"):
             assert float(row[key]) == known[row["run"]][key]
-        assert row["routing"] == ("UGAL-L" if row["run"].startswith("ugal_l") else "MIN")
+        assert row["routing"] == ("ugal_l" if row["run"].startswith("ugal_l") else "minimal")
 
 
 def test_the_curves_are_the_means_of_the_results(runs: list[tuple[dict[str, Any], Path]]) -> None:
@@ -131,7 +131,7 @@ def test_the_curves_are_the_means_of_the_results(runs: list[tuple[dict[str, Any]
         "mean hops per packet",
     ]
     for panel, key in ((latency, "packet_latency_mean_ns"), (accepted, "accepted_load")):
-        assert [line["label"] for line in panel["lines"]] == ["MIN", "UGAL-L"]
+        assert [line["label"] for line in panel["lines"]] == ["minimal", "ugal_l"]
         for line, routing in zip(panel["lines"], ROUTINGS, strict=True):
             assert [point["x"] for point in line["points"]] == list(LOADS)
             for point in line["points"]:
@@ -237,7 +237,7 @@ def test_the_page_works_in_a_browser_without_a_network(study: Path, tmp_path: Pa
     assert result["failed"] == []
     assert result["boxes"] == 12
     assert result["before"]
-    assert result["head"] == ["", "adversarial, load 0.1 · MIN · seed 1", "adversarial, load 0.1 · UGAL-L · seed 2"]
+    assert result["head"] == ["", "adversarial, load 0.1 · minimal · seed 1", "adversarial, load 0.1 · ugal_l · seed 2"]
     lines = {line[0]: line[1:] for line in result["lines"]}
     assert lines["seed"] == ["1", "2"]
     assert lines["routing.name"] == ["minimal", "ugal_group"]

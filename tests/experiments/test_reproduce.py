@@ -25,7 +25,7 @@ from flitgym.experiments.terminal.commandline import CommandError
         (["hpdc21_convergence"], ["key=value"]),
         (["figure=hpdc21_convergence", "workers=0"], ["workers"]),
         (["figure=hpdc21_convergence", "redraw=true"], ["redraw", "rows.parquet", "without redraw=true first"]),
-        (["study=interference", "redraw=true", "policies=[par]"], ["policies", "redraw=true"]),
+        (["study=interference", "redraw=true", "routing=[par]"], ["routing", "redraw=true"]),
     ],
 )
 def test_bad_input(command: Command, arguments: list[str], parts: list[str]) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from flitgym.experiments.results.files import finished, write_json, write_table
@@ -109,17 +108,13 @@ def test_gathering_does_not_overwrite_rows_of_figures(tmp_path: Path) -> None:
     assert table.read_bytes() == before
 
 
-@pytest.mark.parametrize("version", [None, 1])
 @pytest.mark.parametrize("labelled", [False, True])
-def test_the_kind_of_a_table(tmp_path: Path, version: int | None, labelled: bool) -> None:
+def test_the_kind_of_a_table(tmp_path: Path, labelled: bool) -> None:
     write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
     rows = [{"seed": 2, "policy": "par"} if labelled else {"seed": 2}]
     table = tmp_path / ROWS_FILE
-    if version is None:  # older tables do not name their kind in the metadata
-        pq.write_table(pa.table({key: [value] for key, value in rows[0].items()}), table)
-    else:
-        write_rows(table, rows, "labelled" if labelled else "gathered")
-        assert pq.read_schema(table).metadata[b"flitgym.rows.version"] == b"1"
+    write_rows(table, rows, "labelled" if labelled else "gathered")
+    assert pq.read_schema(table).metadata[b"flitgym.rows.version"] == b"1"
     assert read_rows(table) == rows
     found, damaged = rows_in(tmp_path)
     assert not damaged

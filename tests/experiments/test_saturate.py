@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 from conftest import Command
 from flitgym.configs import CONFIG_DIR, compose
-from flitgym.experiments.evaluation.study import Study
+from flitgym.experiments.evaluation.cells import Cell, tidy
+from flitgym.experiments.evaluation.figure import draw
+from flitgym.experiments.evaluation.study import Study, conduct
+from flitgym.experiments.evaluation.tables import About, markdown
 from flitgym.experiments.plotting.drawing import distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import prepare
-from flitgym.experiments.saturate import main, saturate
+from flitgym.experiments.saturate import main
 from flitgym.experiments.saturation import search
 from flitgym.experiments.saturation.bounds import bound_of
-from flitgym.experiments.saturation.figure import draw
 from flitgym.experiments.saturation.search import bisect
-from flitgym.experiments.saturation.summary import summarise, tidy
-from flitgym.experiments.saturation.text import About, markdown
+from flitgym.experiments.saturation.study import Saturation, cells_of, meaning
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from hydra import compose as hydra_compose
@@ -40,14 +41,14 @@ def plain(*words: str) -> dict[str, Any]:
     return dict(found)
 
 
-def study(tmp_path: Path, *words: str, router: str = "input_queued") -> list[dict[str, Any]]:
-    """The rows of `saturation.csv` of a study with one seed, unless the words name more."""
+def study(tmp_path: Path, *words: str, router: str = "input_queued") -> dict[str, dict[str, Any]]:
+    """The numbers of `saturation.csv` by metric, of a study with one policy and one seed."""
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("saturate", overrides=["seeds=[1]", *words])
     common = [f"router={router}", *(word for word in words if word.startswith("topology."))]
-    saturate(config, Study(tmp_path, common, "flitgym saturate"))
+    conduct(Saturation(), config, Study(tmp_path, common, "flitgym saturate"))
     with (tmp_path / "saturation.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+        return {line["metric"]: line for line in csv.DictReader(file)}
 
 
 # --- Bounds ----------------------------------------------------------------------------------------------------------
@@ -154,20 +155,21 @@ def test_brackets_at_both_ends() -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("networks=[torus_512]", "topology.sizes=[8]", "policies=[dimension_order]", "patterns=[tornado]"), 1 / 3),
+        (("networks=[torus_512]", "topology.sizes=[8]", "routings=[dimension_order]", "patterns=[tornado]"), 1 / 3),
         # Tornado on a ring of 3 sends to the neighbour: every link carries the traffic of one terminal.
-        (("networks=[torus_512]", "topology.sizes=[3]", "policies=[dimension_order]", "patterns=[tornado]"), 1.0),
-        (("networks=[dragonfly_72]", "policies=[minimal]", "patterns=[adversarial]"), 1 / 8),
-        (("networks=[fat_tree_64]", "policies=[up_down]", "patterns=[uniform]"), 1.0),
+        (("networks=[torus_512]", "topology.sizes=[3]", "routings=[dimension_order]", "patterns=[tornado]"), 1.0),
+        (("networks=[dragonfly_72]", "routings=[minimal]", "patterns=[adversarial]"), 1 / 8),
+        (("networks=[fat_tree_64]", "routings=[up_down]", "patterns=[uniform]"), 1.0),
     ],
 )
 def test_saturation_is_close_to_the_closed_form(tmp_path: Path, words: tuple[str, ...], expected: float) -> None:
     # The router with buffers at its outputs has no head-of-line blocking, which limits the fat tree to half its load.
-    (row,) = study(tmp_path, *words, router="hpdc21" if expected == 1 else "input_queued")
-    assert float(row["bound"]) == pytest.approx(expected)
-    assert 0.75 * expected < float(row["saturation_load"]) <= expected * (1 + 1e-6)
-    assert float(row["saturation_load_low"]) <= float(row["saturation_load"]) <= float(row["saturation_load_high"])
-    assert float(row["accepted"]) == pytest.approx(float(row["saturation_load"]), rel=0.03)
+    found = study(tmp_path, *words, router="hpdc21" if expected == 1 else "input_queued")
+    assert float(found["bound"]["mean"]) == pytest.approx(expected)
+    low, load, high = (float(found["saturation_load"][key]) for key in ("low", "mean", "high"))
+    assert 0.75 * expected < load <= expected * (1 + 1e-6)
+    assert low <= load <= high
+    assert float(found["saturation_accepted"]["mean"]) == pytest.approx(load, rel=0.03)
 
 
 def test_without_a_bound_the_search_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,12 +239,12 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     rows = read_rows(folder / "rows.parquet")
     assert len(rows) == 6
     with (folder / "saturation.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
+        lines = [line for line in csv.DictReader(file) if line["metric"] == "saturation_load"]
     keys = [(line["network"], line["policy"], line["seeds"]) for line in lines]
     assert keys == [("hyperx_64", "minimal", "2"), ("hyperx_64", "dim_war", "2"), ("dragonfly_72", "minimal", "2")]
     for line in lines:
         own = [row for row in rows if (row["network"], row["policy"]) == (line["network"], line["policy"])]
-        assert float(line["saturation_load"]) == pytest.approx(sum(row["saturation_load"] for row in own) / 2)
+        assert float(line["mean"]) == pytest.approx(sum(row["saturation_load"] for row in own) / 2)
 
     # The number of workers changes nothing. Finished searches are not repeated.
     before = (folder / "saturation.csv").read_bytes()
@@ -259,50 +261,57 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     assert "no run below results/alone" in report.stderr
 
 
-def row(policy: str, carried: float, refused: float, bound: float | None = 0.5) -> dict[str, Any]:
-    keys = {"network": "net", "scenario": "uniform", "policy": policy, "saturation_accepted": carried or None}
-    return {**keys, "saturation_load": carried, "refused_load": refused, "bound": bound}
+def row(policy: str, carried: float, refused: float, bound: float | None = 0.5, seed: int = 1) -> dict[str, Any]:
+    keys = {"network": "net", "scenario": "uniform", "policy": policy, "seed": seed}
+    numbers = {"saturation_load": carried, "refused_load": refused, "saturation_accepted": carried or None}
+    return {**keys, **numbers, "bound": bound}
 
 
-def test_summary_and_figure() -> None:
-    rows = [row("a", 0.4, 0.41), row("a", 0.42, 0.43), row("b", 0.0, 0.001, None)]
-    a, b = summarise(rows, 0.95)
+def loads(rows: Sequence[dict[str, Any]]) -> list[Cell]:
+    seeds = sorted({one["seed"] for one in rows})
+    return [cell for cell in cells_of(rows, seeds, "a", 0.95) if cell.metric == "saturation_load"]
+
+
+def test_cells_and_figure() -> None:
+    rows = [row("a", 0.4, 0.41), row("a", 0.42, 0.43, seed=2), row("b", 0.0, 0.001, None)]
+    a, b = loads(rows)
     # The standard error of both means is 0.01, and the quantile of Student's t is 12.7062.
-    assert a.load == pytest.approx((0.41, 0.41 - 0.127062, 0.42 + 0.127062))
-    assert (a.seeds, a.bound) == (2, 0.5)
-    assert b.load == (0.0, 0.0, 0.001)  # a single seed has its bracket
-    (alike,) = summarise([row("a", 0.4, 0.41) | {"probe_latency_ns": [900.5, x]} for x in (30.1, 30.1, 31.2)], 0.95)
-    assert (alike.seeds, alike.load) == (2, (0.4, 0.4, 0.41))  # two searches are copies, and the third has this bracket
-    assert tidy([b])[0]["accepted"] is None
-    figure = draw([a, b], distinct_styles({"a": "minimal", "b": "par"}), 0.95)
+    assert a.mean == pytest.approx((0.41, 0.41 - 0.127062, 0.42 + 0.127062))
+    assert (a.seeds, a.point) == (2, {"network": "net", "pattern": "uniform"})
+    assert b.mean == (0.0, 0.0, 0.001)  # a single seed has its bracket
+    assert b.ratio.value == 0  # of the seed that both have
+    copies = [row("a", 0.4, 0.41, seed=k) | {"probe_latency_ns": [900.5, x]} for k, x in enumerate((30.1, 30.1, 31.2))]
+    (alike,) = loads(copies)
+    assert (alike.seeds, alike.mean) == (2, (0.4, 0.4, 0.41))  # two searches are copies, and the third has this bracket
+    cells = cells_of(rows, [1, 2], "a", 0.95)
+    assert [line["mean"] for line in tidy(cells) if line["metric"] == "saturation_accepted"] == [
+        pytest.approx(0.41),
+        None,
+    ]
+    figure = draw(cells, Saturation().panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == ["a", "b", "95 % interval, 2 seeds; bracket of one search", "analytic bound"]
+    assert texts == ["a", "b", "95 % interval, 1 to 2 seeds", "analytic bound"]
 
 
 def test_the_text_counts_different_searches() -> None:
     """Three copies are one search, whose bracket is no interval over seeds."""
-    copies = [row("a", 0.333, 0.334) | {"probe_latency_ns": [900.5, 30.1]} for _ in range(3)]
-    about = About("flitgym saturate", "net", 0.01, 0.95, "2 of 3 runs repeat")
-    lines = summarise(copies, 0.95)
-    page = markdown(lines, about, "f.png", [])
+    copies = [row("a", 0.333, 0.334, seed=k) | {"probe_latency_ns": [900.5, 30.1]} for k in (1, 2, 3)]
+    cells = cells_of(copies, [1, 2, 3], "a", 0.95)
+    text = meaning(cells, 0.01, 0.95)
+    page = markdown(cells, About("Saturation", "flitgym saturate", ["net"], "a", text, ""), "f.png", [])
     assert "0.333 [0.333, 0.334]" in page
     assert "within 1 %, in flits" in page
-    assert "Brackets: from the carried to the refused load of one search. accepted" in page
-    assert "\n2 of 3 runs repeat.\n" in page
-    assert draw(lines, distinct_styles({"a": "minimal"}), 0.95).legends[0].get_texts()[1].get_text() == (
-        "bracket of one search"
-    )
-    both = about.caption([*lines, *summarise([row("b", 0.4, 0.41), row("b", 0.42, 0.43)], 0.95)])
+    assert "Intervals: from the carried to the refused load of one search. accepted" in page
+    several = [row("b", 0.4, 0.41), row("b", 0.42, 0.43, seed=2)]
+    both = meaning([*cells, *cells_of(several, [1, 2], "b", 0.95)], 0.01, 0.95)
     assert "mean over 1 to 2 seeds" in both
-    assert "Brackets: from the lower end of the 95 % interval of the carried loads" in both
+    assert "Intervals: from the lower end of the 95 % interval of the carried loads" in both
     assert "without an interval, from the carried to the refused load of one search" in both
 
 
 @pytest.mark.parametrize(
     ("words", "which"),
     [
-        (["policies=[par]", "routing=ugal_l"], "routing=ugal_l and policies=[par]"),
-        (["topology=hyperx_64", "networks=[hyperx_64]"], "topology=hyperx_64 and networks=[hyperx_64]"),
         (["traffic.load=0.2"], "traffic.load=0.2: the command searches for the load"),
         (["routing=prr"], "prr"),
         (["topology=hyprx_64"], "hyprx_64"),
@@ -330,8 +339,8 @@ def test_wrong_words_give_one_line(
     ("argument", "parts"),
     [
         ("networks=[]", ["networks", "at least one"]),
-        ("policies=[]", ["policies", "at least one"]),
-        ("patterns=[]", ["patterns", "at least one"]),
+        ("routings=[]", ["routing", "at least one"]),
+        ("patterns=[]", ["at least one pattern"]),
         ("networks=[hyperx_64,hyperx_64]", ["networks: 'hyperx_64' occurs twice"]),
         ("seeds=[1,1]", ["seeds", "'1' occurs twice"]),
         ("precision=0", ["precision: 0"]),
@@ -345,7 +354,7 @@ def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, pa
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         config = hydra_compose("saturate", overrides=[argument])
     with pytest.raises((ConfigError, CommandError)) as failure:
-        saturate(config, Study(tmp_path, ["router=hpdc21"], "flitgym saturate"))
+        conduct(Saturation(), config, Study(tmp_path, ["router=hpdc21"], "flitgym saturate"))
     for part in parts:
         assert part in str(failure.value)
     assert not list(tmp_path.iterdir())

@@ -89,7 +89,7 @@ def test_short_words_name_columns(word: str, column: str) -> None:
 def test_a_curve_is_the_mean_of_the_seeds_with_its_interval() -> None:
     ax = curves(GRID, "traffic.load", "latency", "routing", Figure().subplots())
     expected = {
-        label: [(load, base * (1 + load) + 2) for load in LOADS] for label, base in (("MIN", 500.0), ("PAR", 800.0))
+        label: [(load, base * (1 + load) + 2) for load in LOADS] for label, base in (("minimal", 500.0), ("par", 800.0))
     }
     assert drawn(ax) == {label: pytest.approx(np.array(points)) for label, points in expected.items()}
     intervals = [
@@ -100,10 +100,10 @@ def test_a_curve_is_the_mean_of_the_seeds_with_its_interval() -> None:
     assert sorted(bars(ax)) == [pytest.approx(interval) for interval in sorted(intervals)]
     legend = ax.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["MIN", "PAR", f"95 % interval, {len(SEEDS)} seeds"]
+    assert [text.get_text() for text in legend.get_texts()] == ["minimal", "par", f"95 % interval, {len(SEEDS)} seeds"]
     assert ax.get_xlabel() == "offered load (flits per terminal per flit time)"
     assert ax.get_ylabel() == "mean packet latency (ns)"
-    # The runs of MIN are copies.
+    # The runs of minimal are copies.
     copies = [row | {"state_hash": row["traffic.load"]} if row["routing.name"] == "minimal" else row for row in GRID]
     assert legend_of(sweep_figure(copies))[2] == "95 % interval, 1 to 3 seeds"
 
@@ -123,8 +123,8 @@ def test_a_seed_that_ran_twice_counts_once() -> None:
 def test_runs_of_different_things_are_different_lines() -> None:
     rows = [*GRID, *(row | {"router.vcs": 5, "packet_latency_mean_ns": 1.0} for row in GRID)]
     ax = curves(rows, "load", "latency", "routing", Figure().subplots())
-    assert sorted(drawn(ax)) == ["MIN, vcs=3", "MIN, vcs=5", "PAR, vcs=3", "PAR, vcs=5"]
-    assert drawn(ax)["PAR, vcs=5"] == [(load, 1.0) for load in LOADS]
+    assert sorted(drawn(ax)) == ["minimal, vcs=3", "minimal, vcs=5", "par, vcs=3", "par, vcs=5"]
+    assert drawn(ax)["par, vcs=5"] == [(load, 1.0) for load in LOADS]
     looks = {(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}
     assert len(looks) == 4
 
@@ -132,7 +132,7 @@ def test_runs_of_different_things_are_different_lines() -> None:
 def test_against_a_measured_column() -> None:
     ax = curves(GRID, "packet_latency_mean_ns", "p99", "routing", Figure().subplots())
     points = drawn(ax)
-    assert {label: len(line) for label, line in points.items()} == {"MIN": 9, "PAR": 9}
+    assert {label: len(line) for label, line in points.items()} == {"minimal": 9, "par": 9}
     assert all(y == 2 * x for line in points.values() for x, y in line)
 
 
@@ -157,11 +157,11 @@ def test_the_figure_of_loads() -> None:
         "mean hops per packet",
     ]
     assert {ax.get_xlabel() for ax in figure.axes} == {"offered load (flits per terminal per flit time)"}
-    assert drawn(by_label(figure, "accepted"))["PAR"] == [(load, pytest.approx(load)) for load in LOADS]
-    assert drawn(by_label(figure, "p99"))["MIN"] == [(load, pytest.approx(1000 * (1 + load) + 4)) for load in LOADS]
-    assert legend_of(figure)[:2] == ["MIN", "PAR"]
+    assert drawn(by_label(figure, "accepted"))["par"] == [(load, pytest.approx(load)) for load in LOADS]
+    assert drawn(by_label(figure, "p99"))["minimal"] == [(load, pytest.approx(1000 * (1 + load) + 4)) for load in LOADS]
+    assert legend_of(figure)[:2] == ["minimal", "par"]
     colours = {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}
-    assert colours == {STYLES[name].label: STYLES[name].color for name in ("minimal", "par")}
+    assert colours == {name: STYLES[name].color for name in ("minimal", "par")}
 
 
 def test_further_keys_are_rows_of_panels() -> None:
@@ -175,7 +175,7 @@ def test_further_keys_are_rows_of_panels() -> None:
     titles = [part.get_suptitle() for part in figure.subfigs]
     assert titles == ["dragonfly_72", "dragonfly_342"]
     for part, base in zip(figure.subfigs, (100.0, 200.0), strict=True):
-        assert drawn(part.axes[0])["PAR"] == [(load, base + load) for load in LOADS]
+        assert drawn(part.axes[0])["par"] == [(load, base + load) for load in LOADS]
 
 
 def test_the_figure_of_jobs() -> None:
@@ -191,8 +191,8 @@ def test_the_figure_of_jobs() -> None:
         "ur: mean communication time (ms)",
     ]
     lu, ur = map(drawn, figure.axes)
-    assert [y for _, y in lu["PAR"]] == [1500.0, 1500.0]
-    assert [y for _, y in ur["MIN"]] == [5e6]
+    assert [y for _, y in lu["par"]] == [1500.0, 1500.0]
+    assert [y for _, y in ur["minimal"]] == [5e6]
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["none", "ur"]
     assert not [text for text in legend_of(figure) if "saturated" in text]  # jobs have no offered load
 

@@ -49,7 +49,11 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "check": (GRAPH,),
     "cycle": (GRAPH,),
 }
-BATCH_ARGUMENTS: dict[str, tuple[object, ...]] = {"collect": (1,), "apply": (np.zeros(1, np.int64),)}
+BATCH_ARGUMENTS: dict[str, tuple[object, ...]] = {
+    "collect": (1,),
+    "collect_before": (1.0,),
+    "apply": (np.zeros(1, np.int64),),
+}
 
 
 def use(owner: object, name: str) -> object:

@@ -147,14 +147,13 @@ void settle_decisions(const Network&, State&, Batch&);
 
 // ---- src/learning/path_delay.cpp ----
 
-// Delay through each slot of each decision, [decisions, slots]: us to the destination if no queue changed; 0 in slots
-// without a candidate.
-void path_delays(const Network&, const State&, const Batch&, float* us);
+// Delay of a decision through one of its candidates: us to the destination if no queue changed.
+float path_delay(const Network&, const State&, const Batch&, u32 decision, u32 slot);
 // The same as the sum of relative_delay up to the delivery, in mean hops. The time lost on the link is the present one.
 // The time lost later is the mean of two times: that of the present queues, and the one that the next router has
 // learned from feedback. The second is less noisy, but takes time to learn. It needs a block with `lost`.
-void tolled_delays(const Network&, const State&, const Batch&, float* hops);
-// Number of the block with `lost` that tolled_delays reads. It throws ConfigError if no block has `lost`, or if sources
+float tolled_delay(const Network&, const State&, const Batch&, u32 decision, u32 slot);
+// Number of the block with `lost` that tolled_delay reads. It throws ConfigError if no block has `lost`, or if sources
 // decide.
 u32 tolled_block(const Network&);
 

@@ -72,56 +72,40 @@ u32 tolled_block(const Network& net) {
   throw ConfigError("observation: the tolled delay needs a block that learns the time lost to queueing: " + names);
 }
 
-void tolled_delays(const Network& net, const State& s, const Batch& b, float* hops) {
+float tolled_delay(const Network& net, const State& s, const Batch& b, u32 decision, u32 slot) {
   const Seam& seam = *net.seam;
-  const Graph& graph = graph_now(net, s);
-  const Decisions& d = b.decisions;
-  const u32 block = tolled_block(net);
-  for (u32 j = 0; j < d.count; j++) {
-    const u32 i = d.request[j];
-    const Packet& p = s.packets[b.packet[i]];
-    const u32 to = net.terminal_router[p.destination];
-    for (u32 k = 0; k < seam.slots; k++) {
-      float& out = hops[std::size_t{j} * seam.slots + k];
-      out = 0;
-      if (k >= d.slot_count[j]) continue;
-      const u32 port = net.port(b.router[i], d.ports[std::size_t{j} * seam.slots + k]), next = seam.next_router[port];
-      double lost = queueing_ns(net, s, port), way = seam.hop_ns[port];
-      if (next != kNone && next != to) {
-        lost += (learned_ns(net, s, block, p, next, to) + queued_ns(net, s, p, next, to)) / 2;
-        way += flight(net, graph, next, to);
-      }
-      out = static_cast<float>((way + (1 + seam.toll) * lost) / seam.hop_scale_ns);
-    }
+  const u32 i = b.decisions.request[decision];
+  const Packet& p = s.packets[b.packet[i]];
+  const u32 to = net.terminal_router[p.destination];
+  const u32 port = net.port(b.router[i], b.decisions.ports[std::size_t{decision} * seam.slots + slot]);
+  const u32 next = seam.next_router[port];
+  double lost = queueing_ns(net, s, port), way = seam.hop_ns[port];
+  if (next != kNone && next != to) {
+    lost += (learned_ns(net, s, tolled_block(net), p, next, to) + queued_ns(net, s, p, next, to)) / 2;
+    way += flight(net, graph_now(net, s), next, to);
   }
+  return static_cast<float>((way + (1 + seam.toll) * lost) / seam.hop_scale_ns);
 }
 
-void path_delays(const Network& net, const State& s, const Batch& b, float* us) {
+float path_delay(const Network& net, const State& s, const Batch& b, u32 decision, u32 slot) {
   const Seam& seam = *net.seam;
   const Graph& graph = graph_now(net, s);
-  const Decisions& d = b.decisions;
-  for (u32 j = 0; j < d.count; j++) {
-    const u32 i = d.request[j], to = net.terminal_router[s.packets[b.packet[i]].destination];
-    const Packet& p = s.packets[b.packet[i]];
-    for (u32 k = 0; k < seam.slots; k++) {
-      float& out = us[std::size_t{j} * seam.slots + k];
-      out = 0;
-      if (k >= d.slot_count[j]) continue;
-      double ns = 0;
-      const u32 first = d.ports[std::size_t{j} * seam.slots + k];
-      u32 port = net.port(b.router[i], first);
-      u32 middle = net.waypoint ? net.waypoint(net, s, b.packet[i], b.router[i], first) : kNone;
-      for (;;) {
-        ns += seam.hop_ns[port] + queueing_ns(net, s, port);
-        const u32 router = seam.next_router[port];
-        if (router == middle) middle = kNone;
-        if (router == kNone || (router == to && middle == kNone)) break;
-        port = net.port(router, middle == kNone ? net.topology->minimal_port(net, graph, router, p)
-                                                : towards(net, graph, router, middle));
-      }
-      out = static_cast<float>(ns * 1e-3);
-    }
+  const u32 i = b.decisions.request[decision];
+  const Packet& p = s.packets[b.packet[i]];
+  const u32 to = net.terminal_router[p.destination];
+  const u32 first = b.decisions.ports[std::size_t{decision} * seam.slots + slot];
+  u32 port = net.port(b.router[i], first);
+  u32 middle = net.waypoint ? net.waypoint(net, s, b.packet[i], b.router[i], first) : kNone;
+  double ns = 0;
+  for (;;) {
+    ns += seam.hop_ns[port] + queueing_ns(net, s, port);
+    const u32 router = seam.next_router[port];
+    if (router == middle) middle = kNone;
+    if (router == kNone || (router == to && middle == kNone)) break;
+    port = net.port(router, middle == kNone ? net.topology->minimal_port(net, graph, router, p)
+                                            : towards(net, graph, router, middle));
   }
+  return static_cast<float>(ns * 1e-3);
 }
 
 }  // namespace flitgym

@@ -101,19 +101,18 @@ TEST(demand_does_not_depend_on_when_it_is_read) {
 TEST(path_delay_is_the_flight_on_an_empty_network) {
   Simulation sim(config(small_network(), hpdc21(), {"agent", {}}, {"uniform", {{"load", 0.002}}}));
   const Seam& seam = *sim.network().seam;
-  std::vector<float> us(sim.batch().input_vc.size() * seam.slots);
   u32 alone = 0;
   for (u32 cycle = 0; cycle < 40000; cycle++) {
     const u32 n = sim.collect();
     if (n > 0 && sim.state().part.totals.packets_in_network == 1) {
-      path_delays(sim.network(), sim.state(), sim.batch(), us.data());
       const Batch& b = sim.batch();
       const u32 i = b.decisions.request[0],
                 to = sim.network().terminal_router[sim.state().packets[b.packet[i]].destination];
       for (u32 k = 0; k < b.decisions.slot_count[0]; k++) {
         const u32 port = sim.network().port(b.router[i], b.decisions.ports[k]);
         const u32 next = seam.next_router[port];
-        CHECK_NEAR(us[k], (seam.hop_ns[port] + flight(sim.network(), *sim.network().graphs[0], next, to)) * 1e-3, 0.05);
+        const float flight_ns = seam.hop_ns[port] + flight(sim.network(), *sim.network().graphs[0], next, to);
+        CHECK_NEAR(path_delay(sim.network(), sim.state(), b, 0, k), flight_ns * 1e-3, 0.05);
       }
       alone++;
     }

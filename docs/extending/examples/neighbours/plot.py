@@ -70,12 +70,12 @@ def slowdown(rows: Sequence[Row], routing: str) -> float:
 
 
 def measured(rows: Sequence[Row]) -> dict[str, float | None]:
-    """A number for every `id` of expected.yaml, without the policies that `policies=` adds."""
+    """A number for every `id` of expected.yaml, without the policies that `routing=` adds."""
     return {f"slowdown_{name}": slowdown(rows, name) for name in ("minimal", "par")}
 
 
 def summary(rows: Sequence[Row]) -> str:
-    """Return the Markdown below the table of differences, with the policies that `policies=` adds."""
+    """Return the Markdown below the table of differences, with the policies that `routing=` adds."""
     lines = ["| routing | alone, us | with UR, us | slowdown |", "|---|---|---|---|"]
     for name in routings(rows):
         alone, beside = (comm_us(row_of(rows, name, background)) for background in BACKGROUNDS)

@@ -32,11 +32,9 @@ double number_of(const PolicyFile& file, const std::string& path, const std::str
 
 // Parameters of this routing that the file's metadata sets in place of the defaults.
 Values parameters_of(const PolicyFile& file, const std::string& path) {
-  const std::string& format = metadata_of(file, path, "format");
-  const std::string start = "flitgym-policy-";
-  if (format != start + "1" && format != start + "2" && format != start + "3")
-    throw ConfigError("policy file " + path + ": its format is '" + format +
-                      "', this version reads flitgym-policy-1, flitgym-policy-2 and flitgym-policy-3");
+  if (metadata_of(file, path, "format") != "flitgym-policy-1")
+    throw ConfigError("policy file " + path + ": its format is '" + metadata_of(file, path, "format") +
+                      "', this version reads flitgym-policy-1");
   // The observation does not depend on the topology. So a policy also runs on topologies it was not trained on, if they
   // have its relation.
   metadata_of(file, path, "topology");
@@ -47,17 +45,9 @@ Values parameters_of(const PolicyFile& file, const std::string& path) {
                         "' slots; expected a small whole number");
     slots = slots * 10 + (c - '0');
   }
-  Values values = {{"observation", metadata_of(file, path, "observation")},
-                   {"slots", slots},
-                   {"relation", metadata_of(file, path, "relation")},
-                   {"network", metadata_of(file, path, "network")}};
-  if (file.metadata.contains("slots_by")) values["slots_by"] = metadata_of(file, path, "slots_by");
-  // Each later format adds keys. A version that does not know these keys refuses the format.
-  if (format != start + "1") values["activation"] = metadata_of(file, path, "activation");
-  if (format == start + "3") {
-    values["decisions"] = metadata_of(file, path, "decisions");
-    values["flowlet_gap_ns"] = number_of(file, path, "flowlet_gap_ns");
-  }
+  Values values = {{"slots", slots}, {"flowlet_gap_ns", number_of(file, path, "flowlet_gap_ns")}};
+  for (const char* key : {"observation", "relation", "network", "slots_by", "activation", "decisions"})
+    values[key] = metadata_of(file, path, key);
   return values;
 }
 
@@ -147,12 +137,9 @@ RoutingFacts setup(const Params& given, Network& net, std::shared_ptr<const Comp
     file = read_policy_file(path);
     const Values stored = parameters_of(file, path);
     Params("policy file " + path, params(), stored, net.seed);  // checks the bounds
-    // A parameter that contradicts the file would be ignored silently, so it is refused. A policy of the formats
-    // without `decisions` was trained in the routers.
+    // A parameter that contradicts the file would be ignored silently, so it is refused.
     const Params untouched("routing.policy", params(), {}, net.seed);
-    Values said = stored;
-    said.emplace("decisions", std::string("router"));
-    for (const auto& [key, value] : said)
+    for (const auto& [key, value] : stored)
       if (given.value(key) != untouched.value(key) && given.value(key) != value)
         throw ConfigError("routing.policy." + key + ": " + to_string(given.value(key)) + ", but the policy file " +
                           path + " says " + to_string(value) + "; leave it out");

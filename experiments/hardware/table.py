@@ -1,6 +1,6 @@
-"""`flitgym cost`: the cost of routings in the hardware of a router.
+"""`flitgym list cost routing=<list>`: the cost of routings in the hardware of a router.
 
-    flitgym cost 'policies=[par,q_adaptive,dqn_priced]' topology=dragonfly_1056 router=hpdc21
+    flitgym list cost routing=par,q_adaptive,dqn_priced topology=dragonfly_1056 router=hpdc21
 
 `docs/hardware_cost.md` has the assumptions and a table.
 """
@@ -12,25 +12,23 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import yaml
+from ...simcore import ConfigError
+from ...simcore._files import atomic_path
+from ..evaluation.plan import Policy, entries_of, policies_of
+from ..terminal.commandline import CommandError, run_command
+from ..terminal.tables import console, terminal_table
+from .measure import cost_of, rows_of
 
-from ..simcore import ConfigError
-from ..simcore._files import atomic_path
-from .evaluation.plan import Policy, policies_of
-from .hardware.measure import cost_of, rows_of
-from .terminal.commandline import CommandError, run_command
-from .terminal.tables import console, terminal_table
-
-NAME = "flitgym cost"
-_OWN = ("policies", "decisions", "out")
+NAME = "flitgym list cost"
+_OWN = ("routing", "decisions", "out")
 _DECISIONS = 20_000
 _WIDTH = 160  # columns of a table that does not go to a terminal
-_USAGE = f"""usage: {NAME} 'policies=[NAME,...]' [KEY=VALUE ...] [decisions=NUMBER] [out=FILE.json]
+_USAGE = f"""usage: {NAME} routing=<list> [<key>=<value> ...] [decisions=<number>] [out=<file.json>]
 
 Print the cost of routing decisions in a router: arithmetic, memory and feedback. Counts per decision and packet are
 measured in a run. The keys are those of flitgym simulate, and
 
-  policies   routings, *.safetensors files, or {{name: label, routing: ..., params: {{weights: 8bit}}}}
+  routing    routings, *.safetensors files, or {{name: label, routing: ..., params: {{weights: 8bit}}}}
   decisions  decisions to measure after the warm-up (default {_DECISIONS})
   out        also write the numbers as JSON
 """
@@ -65,11 +63,11 @@ def split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The keys of the command, and the overrides of the runs.
 
     Raises:
-        CommandError: a word sets one routing, or is a flag.
+        CommandError: a word is a flag.
     """
-    wrong = [word for word in words if word.startswith(("routing=", "-"))]
+    wrong = [word for word in words if word.startswith("-")]
     if wrong:
-        raise CommandError(f"{wrong[0]}: write policies=[NAME,...], for one or several routings, and no flags")
+        raise CommandError(f"{wrong[0]}: write routing=par,q_adaptive for several routings, and no flags")
     pairs = [word.partition("=") for word in words]
     own = {key: value for key, _, value in pairs if key in _OWN}
     return own, [word for word, (key, _, _) in zip(words, pairs, strict=True) if key not in _OWN]
@@ -82,13 +80,9 @@ def policies(own: Mapping[str, str]) -> list[Policy]:
         CommandError: none is given.
         ConfigError: they are no list, or one does not exist.
     """
-    if not own.get("policies"):
-        raise CommandError("policies: give at least one, policies=[par]")
-    try:
-        entries = yaml.safe_load(own["policies"])
-    except yaml.YAMLError as error:
-        raise ConfigError(f"policies={own['policies']}: not a list; write policies=[par,q_adaptive]") from error
-    return policies_of(entries if isinstance(entries, list) else [entries])
+    if not own.get("routing"):
+        raise CommandError("routing: give at least one, routing=par")
+    return policies_of(entries_of("routing", own["routing"]))
 
 
 def decisions(own: Mapping[str, str]) -> int:
@@ -103,10 +97,9 @@ def decisions(own: Mapping[str, str]) -> int:
     return int(count)
 
 
-def main() -> None:
-    """Entry point of the command."""
-    words = sys.argv[1:]
+def main(words: Sequence[str]) -> int:
+    """Execute the command with its arguments, and return its status."""
     if not words or {"-h", "--help"} & set(words):
         print(_USAGE, end="")
-        sys.exit(0 if words else 2)
-    sys.exit(run_command(NAME, lambda: run(words)))
+        return 0 if words else 2
+    return run_command(NAME, lambda: run(words))

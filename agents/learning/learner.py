@@ -1,0 +1,94 @@
+"""The parts of agents that learn by gradients: the checkpoint, the learning rate, and a step of the optimiser."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from . import stored
+from .divergence import require_finite
+from .replay import Replay
+from .rollouts import Rollouts
+
+
+class Learner:
+    """Base of such agents, which set these attributes.
+
+    Attributes:
+        config: with `learning_rate` and `gradient_norm`.
+        rounds: of the whole training.
+        round: finished rounds.
+        optimiser: of all trained parameters.
+        parts: networks, optimiser and generator by name, for the checkpoint.
+        rollouts: of agents that simulate.
+        replay: of agents that have one.
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("round",)
+    """The attributes of the checkpoint that are whole numbers."""
+
+    config: Any
+    rounds: int
+    round: int
+    optimiser: torch.optim.Adam
+    parts: dict[str, stored.Part]
+    rollouts: Rollouts
+    replay: Replay
+
+    def lower_rate(self) -> None:
+        """Let the learning rate fall to a tenth during the training, so that the last policies differ little."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.config.learning_rate * (1 - 0.9 * self.round / max(self.rounds, 1))
+
+    def descend(self, loss: Tensor, **quantities: Tensor) -> float:
+        """One step of gradient descent; the loss. See `require_finite`.
+
+        Raises:
+            DivergedError: a number is not finite; the weights are unchanged.
+        """
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        parameters = [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
+        norm = nn.utils.clip_grad_norm_(parameters, self.config.gradient_norm)
+        value = require_finite(loss, norm, **quantities)
+        self.optimiser.step()
+        return value
+
+    def stored_rows(self) -> dict[str, Tensor]:
+        """The columns of the replay buffer, without rows."""
+        return self.rollouts.no_rows()
+
+    def state(self) -> dict[str, Any]:
+        """The agent's part of a checkpoint."""
+        numbers = {name: getattr(self, name) for name in self.NUMBERS}
+        return {**stored.state_of(self.parts), **numbers, **{name: part.state() for name, part in self._held().items()}}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Continue from a `state()`.
+
+        Raises:
+            ConfigError: the state belongs to another agent, or is damaged; the message names the wrong part.
+        """
+        held = self._held()
+        own = {**self.parts, **dict.fromkeys(self.NUMBERS, 0), **dict.fromkeys(held, ...)}
+        given = stored.checked(state, "agent", own)
+        stored.whole(given["round"], "agent.round", 0, self.rounds)
+        for name in self.NUMBERS:
+            setattr(self, name, given[name])
+        stored.load(self.parts, given)
+        if "rollouts" in held:
+            self.rollouts.load_state(given["rollouts"])
+        if "replay" in held:
+            self.replay.load_state(given["replay"], "agent.replay", self.stored_rows())
+
+    def _held(self) -> dict[str, Rollouts | Replay]:
+        return {name: getattr(self, name) for name in ("rollouts", "replay") if hasattr(self, name)}
+
+
+@torch.no_grad()
+def follow(slow: nn.Module, fast: nn.Module, rate: float) -> None:
+    """Move the weights of a target network towards those of the online network."""
+    for own, other in zip(slow.parameters(), fast.parameters(), strict=True):
+        own.lerp_(other, rate)

@@ -1,0 +1,117 @@
+"""Five examples of each verb, which `--help` prints before its keys: words, and a description."""
+
+EXAMPLES = {
+    "simulate": {
+        "topology=dragonfly_72 routing=par traffic=adversarial traffic.load=0.3": "one run",
+        "-m routing=par,ugal_l traffic.load=0.1,0.2,0.3 seed=1,2,3 study=first": "a sweep, with a figure and a report",
+        "topology=dragonfly_342 routing=par workload=pair workload.scale=0.01": "two jobs beside each other",
+        "routing=results/mine/policy.safetensors": "a trained policy",
+        "routing=par traffic.load=0.3 run=steady": "until the intervals are narrow",
+    },
+    "saturate": {
+        "topology=dragonfly_72 routing=par traffic=adversarial seed=1": "one search",
+        "topology=hyperx_64 routing=dim_war,omni_war,ugal traffic=uniform,urb_y": "three routings under two patterns",
+        "topology=dragonfly_72,torus_512 routing=minimal traffic=uniform": "two networks",
+        "routing=par,results/mine/policy.safetensors precision=0.05": "a trained policy, with a coarser search",
+        "topology=dragonfly_72 routing=par failures.links=3": "a network with failed links",
+    },
+    "route": {
+        "topology=fat_tree_64 engine=ftree": "one forwarding table and its quality",
+        "-m topology=fat_tree_64 engine=ftree,dfsssp,lash": "three engines",
+        "topology=dragonfly_72 engine=dfsssp failures.links=3": "a network with failed links",
+        "topology=fat_tree_64 engine=dfsssp patterns=100": "random bisections of the terminals",
+        "-m topology=hyperx_64 engine=dfsssp failures.links=1,2,3 study=broken": "a table per number of failures",
+    },
+    "trace": {
+        "info app.goal": "ranks, operations, bytes and the time on an ideal network",
+        "info traces/ --json": "a folder with a file per rank, as JSON",
+        "info app.bin out=app.png": "a picture of senders and receivers",
+        "convert app.bin app.goal": "a GOAL schedule as text",
+        "convert traces/ app.bin": "a GOAL schedule as binary file",
+    },
+    "train": {
+        "topology=dragonfly_72 traffic=adversarial study=mine": "DQN on one network and pattern",
+        "agent=dqn worlds=universal": "on many networks",
+        "-m seed=1,2,3 study=three": "three trainings",
+        "agent.epsilon_fraction=0.5 rounds=40": "with other hyperparameters",
+        "track.to=none evaluation.every=0": "without tracking and without evaluations meanwhile",
+    },
+    "evaluate": {
+        "routing=par,ugal_l traffic=uniform,adversarial": "two routings under two patterns",
+        "routing=minimal,results/mine/policy.safetensors traffic.load=0.1,0.3": "a trained policy",
+        "routing=par,minimal workload=pair workload.scale=0.01 seed=1,2,3": "jobs instead of traffic",
+        "'routing=[par,{name: eager, routing: par, params: {threshold: 0.5}}]'": "one routing with two settings",
+        "measure=regret routing=par,ugal_l traffic=uniform traffic.load=0.3 run=auto": "decisions in hindsight",
+    },
+    "benchmark": {
+        "suite=quick": "the recorded scores, without a run",
+        "suite=quick routing=results/mine/policy.safetensors": "scores of a trained policy",
+        "suite=standard routing=par,ugal_l baselines=run": "measure the baselines again",
+        "suite=quick routing=par 'tasks=[\"dragonfly_72/*\"]'": "some tasks",
+        "suite=mine.yaml routing=par": "a suite of your own",
+    },
+    "record": {
+        "routing=q_adaptive topology=dragonfly_72": "decisions as transitions.parquet",
+        "routing=par topology=dragonfly_72 record.decisions=100000": "more decisions",
+        "routing=dqn_priced topology=dragonfly_72 traffic=adversarial traffic.load=0.3": "the observation of a policy",
+        "routing=ugal_l topology=dragonfly_72 record.dir=data": "into another folder",
+        "routing=ugal_l topology=dragonfly_72 seed=2 record.overwrite=true": "replace another record",
+    },
+    "plot": {
+        "results/first": "the figure and the report of a sweep again",
+        "results/first y=p99": "the 99th percentile of the latency",
+        "results/first x=load y=accepted by=routing": "a line per routing",
+        "results/first y=hops format=pdf": "for a paper",
+        "results/first --help": "the columns of this study",
+    },
+    "compare": {
+        "results/first by=routing": "the routings of one study, on the same seeds and placements",
+        "results/first by=topology": "its networks",
+        "results/before results/after": "two studies",
+        "results/before results/after out=change.md": "as a page in Markdown",
+        "results/first by=routing --markdown": "for a document",
+    },
+    "draw": {
+        "topology=dragonfly_72": "a picture of a network",
+        "topology=hyperx_64 failures.links=0.05 out=broken.svg": "its failed links",
+        "topology=torus topology.sizes=[4,4]": "other sizes",
+        "topology=fat_tree_64 out=tree.pdf": "for a paper",
+        "topology=dragonfly_72 failures.routers=[3] seed=2": "a failed router",
+    },
+    "report": {
+        "results/first": "a page of all runs of a study",
+        "results/first --output first.html": "into another file",
+        "results": "of all studies",
+        "results/interference_quick": "of a reproduced study",
+        "results/evaluation": "of the runs of an evaluation",
+    },
+    "export": {
+        "results/first": "rows.parquet of a study, for example while its sweep still runs",
+        "results/first out=first.csv": "for a spreadsheet",
+        "results out=all.parquet": "all studies in one table",
+        "results/evaluation out=runs.csv": "an evaluation with its labels",
+        "results/training out=trainings.csv": "trainings",
+    },
+    "reproduce": {
+        "figure=first_look": "a small figure in minutes",
+        "figure=hpdc21_load_latency preset=quick": "a published figure",
+        "study=interference preset=one_placement": "a study, with several figures",
+        "study=interference preset=one_placement routing=dqn,search_jobs": "with further routings",
+        "figure=first_look redraw=true": "only draw the rows again",
+    },
+    "list": {
+        "": "the groups and their choices",
+        "topology": "the choices of a group",
+        "routing traffic": "of two groups",
+        "seed": "the random choices that have a seed of their own",
+        "cost routing=par,dqn_priced topology=dragonfly_72": "the hardware cost of routings",
+    },
+}
+
+
+def examples_of(verb: str) -> str:
+    """The examples of a verb as text."""
+    lines = [
+        line for words, text in EXAMPLES[verb].items() for line in (f"  # {text}", f"  flitgym {verb} {words}".rstrip())
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,76 @@
+"""`flitgym export <folder>`: the table of all runs of a study, or of all runs below a folder, as Parquet or CSV."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..simcore import ConfigError, CoreError
+from .results.rows import ROWS_FILE, is_labelled, rows_in, write_rows
+from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
+from .terminal.tables import write_csv
+from .terminal.words import parse
+
+NAME = "flitgym export"
+_USAGE = f"""\
+usage: {NAME} <folder> [out=<file.csv>|<file.parquet>]
+
+Write a row per finished run below a folder: its numbers, and its configuration as traffic.load, routing.name and so on.
+"""
+
+
+def export(directory: Path, out: Path | None) -> tuple[Path, int]:
+    """Write the rows of a folder.
+
+    Args:
+        directory: A study, a run, or a folder of several.
+        out: A file whose name ends in `.parquet` or `.csv`, with lists as JSON; None: `rows.parquet` of the folder.
+
+    Returns:
+        The file and the number of its rows.
+
+    Raises:
+        CommandError: there is no finished run.
+        CoreError: some runs are damaged. The file holds the others.
+        OSError: the file cannot be written.
+    """
+    require_folder(NAME, directory)
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise ConfigError(f"out={out}: write a name that ends in .csv or .parquet")
+    rows, damaged = rows_in(directory)
+    say_damaged(NAME, damaged)
+    if not rows:
+        raise CommandError(f"no finished run below {directory}; make some with flitgym simulate")
+    if out is None:
+        out = directory / ROWS_FILE
+        if not is_labelled(out):
+            write_rows(out, rows)
+    elif out.suffix == ".csv":
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        write_csv(out, [{key: _text(value) for key, value in row.items()} for row in rows], columns)
+    else:
+        write_rows(out, rows)
+    if damaged:
+        raise CoreError(f"{len(damaged)} damaged runs are left out; repeat the commands that made them")
+    return out, len(rows)
+
+
+def _text(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, (list, Mapping)) else value
+
+
+def command(words: Sequence[str]) -> None:
+    """Execute the command with its arguments."""
+    folders, given, options = parse(words, ("out",), ("help", "h"))
+    if options:
+        print(_USAGE, end="")
+        return
+    if len(folders) != 1:
+        raise CommandError(f"the command takes one folder, not {len(folders)}; for example {NAME} results/first")
+    print("{}: {} rows".format(*export(folders[0], Path(given["out"]) if "out" in given else None)))
+
+
+def main() -> None:
+    """Entry point of the command."""
+    sys.exit(run_command(NAME, lambda: command(sys.argv[1:])))

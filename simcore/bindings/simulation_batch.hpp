@@ -1,0 +1,405 @@
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exclusive.hpp"
+#include "learning.hpp"
+#include "live.hpp"
+#include "team.hpp"
+#include "views.hpp"
+
+namespace flitgym {
+
+namespace py = pybind11;
+
+// Several networks whose decisions form one batch. Each network advances to its next cycle with a decision, so the
+// networks may be at different cycles. With several threads, each advances the networks of its share.
+class SimulationBatch {
+ public:
+  // The caller may change its list later, so the simulations are held one by one.
+  SimulationBatch(const py::list& simulations, u32 threads) : threads_(threads) {
+    if (simulations.empty()) throw ConfigError("SimulationBatch(): the list of simulations is empty");
+    std::size_t most = 0;
+    for (const py::handle& item : simulations) {
+      auto& sim = built<Simulation>(item, "SimulationBatch(): simulation " + std::to_string(sims_.size()));
+      const Exclusive alone(sim);
+      const Seam& seam = seam_of(sim, "SimulationBatch()");
+      if (sim.network().decider != Decider::kSlots)
+        throw ConfigError("SimulationBatch(): routing." + sim.network().routing_name +
+                          " does not ask an external agent; use routing=agent");
+      if (sims_.empty()) slots_ = seam.slots, width_ = seam.width;
+      if (seam.slots != slots_ || seam.width != width_)
+        throw ConfigError("SimulationBatch(): networks with " + std::to_string(slots_) + " and " +
+                          std::to_string(seam.slots) + " slots, " + std::to_string(width_) + " and " +
+                          std::to_string(seam.width) + " features; both numbers must be equal for all networks");
+      for (const Simulation* other : sims_)
+        if (other == &sim) throw ConfigError("SimulationBatch(): a simulation occurs twice in the list; use fork()");
+      sims_.push_back(&sim);
+      held_.append(item);
+      most += sim.batch().input_vc.size();
+    }
+    observation_.resize(most * width_);
+    mask_.resize(most * slots_);
+    for (auto* column : {&network_, &router_, &actions_}) column->resize(most);
+    decision_.resize(most);
+    counts_.assign(sims_.size(), 0);
+    first_.assign(sims_.size(), 0);
+    for (const Simulation* sim : sims_) filed_.push_back(sim->state().part.learning.transitions);
+    for (u32 k = 0; k < sims_.size(); k++) take_over(k);
+    waiting_ = count_ > 0;
+  }
+  // The simulations outlive the batch and must not write into its memory.
+  ~SimulationBatch() {
+    for (Simulation* sim : sims_)
+      if (is_ours(*sim)) own_rows(sim->network(), sim->batch());
+  }
+  SimulationBatch(const SimulationBatch&) = delete;
+  SimulationBatch& operator=(const SimulationBatch&) = delete;
+
+  // After an error or Ctrl-C, the networks keep the decisions that they have reached. The next call returns these.
+  u32 collect(u64 most_cycles) {
+    const Busy busy(*this);
+    if (waiting_) throw CoreError("SimulationBatch.collect() was called twice without apply()");
+    const Holders held = hold();
+    const py::gil_scoped_release release;
+    return advance_all(most_cycles);
+  }
+  // The same up to cycle `end`, for a batch of one network. It also stops when the network is finished.
+  u32 collect_before(double end) {
+    const Busy busy(*this);
+    if (waiting_) throw CoreError("SimulationBatch.collect_before() was called twice without apply()");
+    const Exclusive alone(only());
+    const py::gil_scoped_release release;
+    return advance_before(end);
+  }
+
+  // For a batch of one network, whose simulation the caller holds.
+  Simulation& only() const {
+    if (sims_.size() != 1) throw ConfigError("the SimulationBatch has several networks");
+    return *sims_[0];
+  }
+  u32 advance_before(double end) {
+    const Cycle& now = only().state().part.totals.now;
+    count_ = 0;
+    while (count_ == 0 && now < end && !finished())
+      advance_all(static_cast<u64>(std::min<double>(kRound, std::ceil(end - now))));
+    return count_;
+  }
+  // Whether the workload is done, the network empty, and every transition recorded.
+  bool finished() const {
+    const Simulation& sim = only();
+    if (!sim.network().workload) return false;
+    if (sim.workload_stuck()) throw CoreError("the ranks of the workload wait for ever:\n" + sim.waiting(16));
+    return sim.workload_finished() && sim.empty() &&
+           sim.state().part.learning.transitions == decisions_made(sim.state());
+  }
+  // Applies choices that have candidates.
+  void settle(const i64* choices) {
+    check_stands(0);
+    std::transform(choices, choices + count_, actions_.begin(), [](i64 slot) { return static_cast<u32>(slot); });
+    waiting_ = false;
+    only().apply(actions_.data(), count_);
+  }
+
+  using LogProbabilities = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
+  template <class T>
+  void apply(const py::array_t<T, py::array::c_style>& choices,
+             const std::optional<LogProbabilities>& log_probability) {
+    const Busy busy(*this);
+    if (!waiting_) throw CoreError("SimulationBatch.apply() without decisions; call collect() first");
+    if (choices.ndim() != 1 || choices.shape(0) != static_cast<py::ssize_t>(count_))
+      throw ConfigError("SimulationBatch.apply(): " + std::to_string(choices.size()) + " choices for " +
+                        std::to_string(count_) + " decisions");
+    const Holders held = hold();
+    for (u32 k = 0; k < sims_.size(); k++) check_stands(k);
+    const T* const given = choices.data();
+    for (u32 j = 0, k = 0, at = 0; j < count_; j++) {
+      while (j >= at + counts_[k]) at += counts_[k++];
+      if (given[j] < 0 || static_cast<u64>(given[j]) >= sims_[k]->batch().decisions.slot_count[j - at])
+        throw ConfigError("SimulationBatch.apply(): slot " + std::to_string(given[j]) + " of decision " +
+                          std::to_string(j) + " is masked out");
+      actions_[j] = static_cast<u32>(given[j]);
+    }
+    const float* const logs = log_probability ? log_probability->data() : nullptr;
+    if (logs) check_log_probabilities(*log_probability);
+    const py::gil_scoped_release release;
+    // All networks are applied even if one raises. The others can continue after the next collect().
+    const Errors raised = on_all_threads([&](u32 k) {
+      if (counts_[k] > 0) sims_[k]->apply(&actions_[first_[k]], counts_[k], logs ? logs + first_[k] : nullptr);
+    });
+    waiting_ = false;
+    std::string messages;
+    for (u32 k = 0; k < raised.size(); k++) {
+      if (!raised[k]) continue;
+      try {
+        rethrow_named(k, raised[k]);
+      } catch (const CoreError& error) {
+        messages += (messages.empty() ? "" : "\n") + std::string(error.what());
+      }
+    }
+    if (!messages.empty()) throw CoreError(messages);
+  }
+
+  // A delay of each slot. Only the rows of present decisions are written.
+  using Measure = float (*)(const Network&, const State&, const Batch&, u32, u32);
+  py::array delays(const py::object& self, std::vector<float>& of_slots, Measure measure) {
+    const Busy busy(*this);
+    of_slots.resize(mask_.size());
+    for (u32 k = 0, at = 0; waiting_ && k < sims_.size(); k++) {
+      const Exclusive alone(*sims_[k]);
+      const Batch& b = sims_[k]->batch();
+      for (u32 j = 0; j < counts_[k]; j++, at++)
+        for (u32 slot = 0; slot < slots_; slot++)
+          of_slots[std::size_t{at} * slots_ + slot] =
+              slot < b.decisions.slot_count[j] ? measure(sims_[k]->network(), sims_[k]->state(), b, j, slot) : 0;
+    }
+    return view(of_slots, {rows(), static_cast<py::ssize_t>(slots_)}, self);
+  }
+  py::array path_delay(const py::object& self) { return delays(self, path_delay_, flitgym::path_delay); }
+  py::array tolled_delay(const py::object& self) {
+    for (const Simulation* sim : sims_) tolled_block(sim->network());  // without decisions, too
+    return delays(self, tolled_delay_, flitgym::tolled_delay);
+  }
+
+  u32 count() const { return count_; }
+  u64 most_filed() const { return most_filed_; }
+  // These two arrays are writable, because libraries that wrap arrays as tensors ask for that. Nothing reads what is
+  // written there.
+  py::array observation(const py::object& self) const {
+    return py::array_t<float>({rows(), static_cast<py::ssize_t>(width_)}, observation_.data(), self);
+  }
+  py::array mask(const py::object& self) const {
+    return py::array(py::dtype("bool"), {rows(), static_cast<py::ssize_t>(slots_)}, {}, mask_.data(), self);
+  }
+  py::array network(const py::object& self) const { return view(network_, {rows()}, self); }
+  py::array router(const py::object& self) const { return view(router_, {rows()}, self); }
+  py::array decision(const py::object& self) const { return view(decision_, {rows()}, self); }
+  py::list simulations() const { return py::list(held_[py::slice(0, static_cast<py::ssize_t>(held_.size()), 1)]); }
+
+ private:
+  // Cycles of a network without a decision between two checks for Ctrl-C.
+  static constexpr u64 kRound = 1024;
+
+  struct Busy {
+    explicit Busy(SimulationBatch& batch) : busy(batch.busy_) {
+      if (busy) throw CoreError("this SimulationBatch is busy in another thread; wait until it is done");
+      busy = true;
+    }
+    ~Busy() { busy = false; }
+    bool& busy;  // accessed with the GIL held
+  };
+
+  // Takes all simulations, with the GIL held.
+  using Holders = std::deque<Exclusive>;
+  Holders hold() const {
+    Holders held;
+    for (Simulation* sim : sims_) held.emplace_back(*sim);
+    return held;
+  }
+
+  bool is_ours(Simulation& sim) const {
+    const float* const at = sim.batch().decisions.observation;
+    return at >= observation_.data() && at < observation_.data() + observation_.size();
+  }
+
+  using Errors = std::vector<std::exception_ptr>;  // by network, null without an error; empty if there is none
+
+  // The number of threads that share the networks. Starts them if they do not exist yet.
+  u32 team_size() {
+    const u32 wanted = std::min<u32>(threads_, static_cast<u32>(sims_.size()));
+    if (wanted > 1 && (!team_ || !team_->here())) team_ = std::make_unique<Team>(wanted);
+    return team_ ? team_->size() : 1;
+  }
+  // Calls work(k) for every network k, also after an error of another network.
+  template <class Work>
+  Errors on_all_threads(const Work& work) {
+    Errors raised;
+    std::mutex mutex;
+    const u32 size = team_size();
+    const auto work_share = [&](u32 i) {
+      for (std::size_t k = sims_.size() * i / size; k < sims_.size() * (i + 1) / size; k++) {
+        try {
+          work(static_cast<u32>(k));
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          raised.resize(sims_.size());
+          raised[k] = std::current_exception();
+        }
+      }
+    };
+    if (size > 1) team_->run(work_share);
+    else work_share(0);
+    return raised;
+  }
+  [[noreturn]] static void rethrow_named(u32 k, const std::exception_ptr& raised) {
+    try {
+      std::rethrow_exception(raised);
+    } catch (const CoreError& error) {
+      throw CoreError("SimulationBatch: network " + std::to_string(k) + ": " + error.what());
+    }
+  }
+
+  u32 advance_all(u64 most_cycles) {
+    count_ = 0;
+    most_filed_ = 0;
+    const bool together = team_size() > 1;
+    if (together) {
+      advance_together(most_cycles);
+    } else {
+      // Networks with pending decisions keep their rows in their own memory while all rows are written anew.
+      for (Simulation* sim : sims_)
+        if (sim->state().part.totals.collected && is_ours(*sim)) own_rows(sim->network(), sim->batch());
+    }
+    for (u32 k = 0; k < sims_.size(); k++) {
+      place_rows(k);
+      if (!together) {
+        try {
+          advance(k, most_cycles, [&] { look_up(); });
+        } catch (...) {
+          count_ = 0;
+          rethrow_named(k, std::current_exception());
+        }
+      }
+      add_rows(k);
+      // After a restore to an earlier state, a simulation has filed fewer transitions than before.
+      const u64 filed = sims_[k]->state().part.learning.transitions;
+      most_filed_ = std::max(most_filed_, filed - std::min(filed, filed_[k]));
+      filed_[k] = filed;
+    }
+    waiting_ = count_ > 0;
+    return count_;
+  }
+  // Advances network k to its next decisions unless it has pending ones. Calls `check` after each cycle without one.
+  template <class Check>
+  void advance(u32 k, u64 most_cycles, const Check& check) {
+    Simulation& sim = *sims_[k];
+    const bool stands = sim.state().part.totals.collected;
+    counts_[k] = stands ? sim.batch().decisions.count : 0;
+    if (stands && counts_[k] == 0) sim.apply(nullptr, 0);
+    for (u64 cycle = 0; counts_[k] == 0 && cycle < most_cycles; cycle++) {
+      counts_[k] = sim.collect();
+      if (counts_[k] > 0) break;
+      sim.apply(nullptr, 0);
+      check();
+    }
+  }
+  // The same for all networks, on all threads. The place of a network's rows depends on the networks before it, so each
+  // network first writes its rows into its own memory. The threads work in rounds, and Ctrl-C ends a round.
+  void advance_together(u64 most_cycles) {
+    for (Simulation* sim : sims_) {
+      if (!sim->state().part.totals.collected) sim->batch().decisions.count = 0;  // old rows need not move
+      own_rows(sim->network(), sim->batch());
+    }
+    counts_.assign(sims_.size(), 0);
+    for (u64 done = 0;;) {
+      const u64 cycles = std::min<u64>(kRound, most_cycles - done);
+      const Errors raised = on_all_threads([&](u32 k) {
+        if (counts_[k] == 0) advance(k, cycles, [] {});
+      });
+      for (u32 k = 0; k < raised.size(); k++)
+        if (raised[k]) rethrow_named(k, raised[k]);
+      done += cycles;
+      if (done >= most_cycles || std::find(counts_.begin(), counts_.end(), 0u) == counts_.end()) return;
+      check_signals();
+    }
+  }
+  // Moves the pending rows of network k behind those of the networks before it. Later decisions are written there, too.
+  void place_rows(u32 k) {
+    Decisions& d = sims_[k]->batch().decisions;
+    float* const rows = observation_.data() + std::size_t{count_} * width_;
+    u8* const mask = mask_.data() + std::size_t{count_} * slots_;
+    if (sims_[k]->state().part.totals.collected && d.count > 0) {
+      std::copy_n(d.observation, std::size_t{d.count} * width_, rows);
+      std::copy_n(d.mask, std::size_t{d.count} * slots_, mask);
+    }
+    d.observation = rows;
+    d.mask = mask;
+  }
+
+  // Checks for Ctrl-C about 20 times per second, however long a cycle takes.
+  void look_up() {
+    if (++cycles_ % 16 != 0) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_up_ < std::chrono::milliseconds(50)) return;
+    looked_up_ = now;
+    check_signals();
+  }
+  static void check_signals() {
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+
+  // Another caller may have advanced a simulation, or restored another state.
+  void check_stands(u32 k) {
+    if (counts_[k] == 0) return;
+    Simulation& sim = *sims_[k];
+    if (sim.state().part.totals.collected && sim.batch().decisions.count == counts_[k] && is_ours(sim)) return;
+    waiting_ = false;
+    throw CoreError("SimulationBatch.apply(): network " + std::to_string(k) +
+                    " was advanced or restored after collect(); call collect() again");
+  }
+
+  // Appends the decisions of network k as the next rows, with the numbers that their transitions will have.
+  void add_rows(u32 k) {
+    Simulation& sim = *sims_[k];
+    const Batch& b = sim.batch();
+    const u64 first = decisions_made(sim.state());
+    first_[k] = count_;
+    for (u32 j = 0; j < counts_[k]; j++) {
+      network_[count_ + j] = k;
+      router_[count_ + j] = b.router[b.decisions.request[j]];
+      decision_[count_ + j] = first + j;
+    }
+    count_ += counts_[k];
+  }
+  // Takes over the pending decisions of a simulation that is between collect() and apply(), such as a copy.
+  void take_over(u32 k) {
+    Simulation& sim = *sims_[k];
+    if (!sim.state().part.totals.collected) return;
+    const u32 count = sim.batch().decisions.count;
+    if (count == 0) return;  // collect() continues from there
+    place_rows(k);
+    counts_[k] = count;
+    add_rows(k);
+  }
+  void check_log_probabilities(const LogProbabilities& given) const {
+    if (given.ndim() != 1 || given.shape(0) != static_cast<py::ssize_t>(count_))
+      throw ConfigError("SimulationBatch.apply(): " + std::to_string(given.size()) + " log-probabilities for " +
+                        std::to_string(count_) + " decisions");
+    for (u32 j = 0; j < count_; j++)  // above 0 by the rounding of a probability of 1
+      if (!(given.data()[j] <= 1e-4f))
+        throw ConfigError("SimulationBatch.apply(): log_probability " + std::to_string(given.data()[j]) +
+                          " of decision " + std::to_string(j) + " is not the logarithm of a probability");
+  }
+  py::ssize_t rows() const { return static_cast<py::ssize_t>(network_.size()); }
+
+  py::list held_;
+  std::vector<Simulation*> sims_;
+  const u32 threads_;
+  std::unique_ptr<Team> team_;  // made when it is first needed
+  u32 slots_ = 0, width_ = 0, count_ = 0;
+  bool waiting_ = false, busy_ = false;
+  u64 cycles_ = 0;
+  std::chrono::steady_clock::time_point looked_up_;
+  std::vector<float> observation_, path_delay_, tolled_delay_;
+  std::vector<u8> mask_;
+  std::vector<u32> network_, router_, actions_;
+  std::vector<u32> counts_, first_;  // rows of each network, and its first row
+  std::vector<u64> decision_, filed_;
+  u64 most_filed_ = 0;  // most transitions that a network filed between the last two collect()
+};
+
+}  // namespace flitgym
