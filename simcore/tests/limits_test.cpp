@@ -18,39 +18,9 @@ using namespace scenes;
 
 using Clock = std::chrono::steady_clock;
 
-// CPU time of this process, so that other work of the machine does not count.
-double seconds_of(const std::function<void()>& work) {
-  const std::clock_t begin = std::clock();
-  work();
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-}
-
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
-
-// Throws `ms` milliseconds after this call.
-KeepGoing until(int ms) {
-  return [end = Clock::now() + std::chrono::milliseconds(ms)] {
-    if (Clock::now() >= end) throw Stopped();
-  };
-}
-
-// Checks that `work` takes long, and that it ends soon after it is stopped.
-void stops(const std::string& what, const std::function<void(const KeepGoing&)>& work) {
-  const KeepGoing stop = until(300);
-  bool stopped = false;
-  const double seconds = seconds_of([&] {
-    try {
-      work(stop);
-    } catch (const Stopped&) {
-      stopped = true;
-    }
-  });
-  CHECK_FOR(stopped, what);
-  CHECK_FOR(seconds < 8,
-            what + " took " + std::to_string(seconds) + " s to stop");  // seconds allow for sanitizers
-}
 
 Config small(Section topology, Section routing) {
   return config(std::move(topology), input_queued(), std::move(routing), {"uniform", {}});
@@ -78,17 +48,6 @@ std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
   arrays.op_size = size;
   arrays.repeat_count = times;
   return workload::looped_program(arrays);
-}
-
-TEST(builds_can_be_interrupted) {
-  const auto building = [](Config c) { return [c](const KeepGoing& stop) { Simulation sim(c, stop); }; };
-  stops("wiring", building(small(dragonfly_section(1, 32, 32, 1025), {"minimal", {}})));
-  stops("times between routers", building(small(hyperx_section({16, 16, 8}, 1), {"agent", {}})));
-  stops("tables", building(small(hyperx_section({16, 16, 8}, 1), {"q_routing", {}})));
-  stops("programs",
-        building(
-            jobs({{"a", {"collective", {{"collective", std::string("alltoall")}, {"ranks", i64{8192}}}}, nullptr, {}}},
-                 {}, dragonfly_section(16, 16, 16, 33))));
 }
 
 TEST(interrupted_runs_end_in_the_same_bits) {

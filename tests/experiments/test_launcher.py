@@ -49,9 +49,9 @@ def test_a_sweep_needs_no_other_plugin_of_hydra(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.modules["hydra_plugins"] = None  # an import of it fails, as if no plugin were installed
-sys.argv = ["flitgym simulate", *{words}]
-from flitgym.experiments.entry import simulate
-simulate()
+sys.argv = ["flitgym", "simulate", *{words}]
+from flitgym.experiments.entry import main
+main()
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
