@@ -6,7 +6,7 @@ Importing this package registers the schema, so that every entry point and every
 from .added import refuse_added
 from .composition import CONFIG_DIR, compose
 from .errors import explain, unknown
-from .identity import check_resources, config_hash, core_failures, core_sections, draws_failures, file_label, run_id
+from .identity import config_hash, core_failures, core_sections, draws_failures, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers
 from .plot import PLOT_FORMATS, plot_formats
@@ -21,7 +21,6 @@ __all__ = [
     "KINDS",
     "PLOT_FORMATS",
     "WINDOWS",
-    "check_resources",
     "cold_table",
     "compose",
     "config_hash",

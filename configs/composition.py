@@ -23,11 +23,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..simcore import ConfigError
 from .added import refuse_added
-from .errors import explain_file, options_of, refuse_valueless_groups
+from .errors import explain, options_of, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import shipped_policy, with_files
 from .quantities import in_number, in_numbers
-from .renamed import new_keys, with_new_keys
 from .schema import GROUPS
 from .warmup import warmup_ns
 
@@ -70,7 +69,7 @@ def compose_root(name: str, overrides: Sequence[str], hydra: bool = False) -> Di
         ConfigError: a preset cannot be read.
         hydra.errors.HydraException: see `compose`.
     """
-    overrides = in_numbers(with_files(with_new_keys(name, overrides)))
+    overrides = in_numbers(with_files(overrides))
     refuse_valueless_groups(overrides)
     outer = GlobalHydra.instance()
     if outer.is_initialized() and any(source.path == str(CONFIG_DIR) for source in outer.config_loader().get_sources()):
@@ -93,7 +92,7 @@ def _composed(name: str, overrides: Sequence[str], hydra: bool) -> DictConfig:
         raise
     except Exception as error:
         # The parsers of YAML, text and interpolations raise errors of many types.
-        raise ConfigError(explain_file(error, overrides)) from error
+        raise ConfigError(explain(error)) from error
 
 
 @dataclass(frozen=True)
@@ -158,9 +157,8 @@ class Composer:
             ConfigError, hydra.errors.HydraException, omegaconf.errors.OmegaConfBaseException: as `compose`.
         """
         values = values or {}
-        new = new_keys(self.root.name, values, words)
-        words = in_numbers(with_files(with_new_keys(self.root.name, words)))
-        values = {new[key]: in_number(key, value) for key, value in values.items()}
+        words = in_numbers(with_files(words))
+        values = {key: in_number(key, value) for key, value in values.items()}
         try:
             return self._assembled(words, values)
         except (_UnusualError, *WRONG):

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
@@ -18,13 +17,10 @@ from yaml import MarkedYAMLError, YAMLError
 
 from ..simcore import ConfigError, registered
 from .quantities import units_of
-from .renamed import RENAMED
-from .rewording import of_composition, of_override, of_type
 from .source import offered
 from .source import options_of as options_in
 from .world_presets import of_other_agent
 
-_NOTHING = "leave it out for a whole network"
 _LONGEST = 400  # characters of a message of Hydra or a parser
 _LONGEST_WORD = 100  # characters of a word in a message
 
@@ -61,11 +57,14 @@ def _explain(error: BaseException) -> str:
     if isinstance(error, MissingConfigException):
         return _unknown_option(error)
     if isinstance(error, OverrideParseException):
-        return of_override(_short(error.override), error.message)
+        word = _short(error.override)
+        if "=" not in word:
+            return f"'{word}' is not of the form key=value; --help lists the keys"
+        return f"{word}: {_first_line(str(error))}; special characters need quotes: {word.partition('=')[0]}='\"...\"'"
     if isinstance(error, HydraException):
         cause = _configuration_cause(error)
         if cause is None:
-            return _in_worlds(str(error)) or of_composition(str(error)) or _first_line(str(error))
+            return _in_worlds(str(error)) or _one_line(str(error))
         return _no_list(error) if "is not a ListConfig" in str(cause) else _explain(cause)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
@@ -80,14 +79,14 @@ def _explain(error: BaseException) -> str:
         return f"{error.parent_node} is a list, but it must be a mapping of keys"
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
-        text = of_type(_first_line(error.msg or str(error)))
-        units = ", ".join(units_of(str(error.full_key or ""))) if "number (" in text else ""
+        text = _first_line(error.msg or str(error))
+        units = ", ".join(units_of(str(error.full_key or ""))) if "to Float" in text else ""
         return f"{key}{text}; valid units: {units}" if units else key + text
     if isinstance(error, ConfigError):
         return as_typed(str(error))
     if isinstance(error, (YAMLError, UnicodeError)):
         return _first_line(str(error))
-    return str(error) if isinstance(error, OSError) else of_composition(str(error)) or str(error)
+    return str(error)
 
 
 def as_typed(text: str) -> str:
@@ -106,7 +105,7 @@ def _without_component(found: re.Match[str]) -> str:
 
 
 def refuse_valueless_groups(words: Iterable[str]) -> None:
-    """Refuse `topology=null` and similar overrides, for which Hydra does not name the group, and `topology.name=`.
+    """Refuse `topology=null` and `topology=3`, for which Hydra does not name the group, and `topology.name=`.
 
     Args:
         words: Overrides as they were typed.
@@ -115,18 +114,12 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
         ConfigError: names the group, the value and the valid options.
     """
     for word in words:
-        key, sign, value = word.lstrip("+").partition("=")
-        if sign and re.fullmatch(r"null|~|true|false|[-+.\d][-+.\de]*", value.strip(), re.IGNORECASE):
-            if key == "failures":
-                raise ConfigError(
-                    f"{word}: it is a section of keys; write for example failures.links={value}, or {_NOTHING}"
-                )
-            options = options_of(key)
-            if options:
-                raise ConfigError(unknown(key, value, options, "option"))
+        key, _, value = word.partition("=")
+        if re.fullmatch(r"null|true|false|[-\d.]+", value) and (options := options_of(key)):
+            raise ConfigError(unknown(key, value, options, "option"))
         # The name determines the keys of a section, and is part of folders' names.
         group = key.removesuffix(".name")
-        if sign and group != key and options_of(group):
+        if group != key and options_of(group):
             raise ConfigError(f"{word}: the option of a group sets its name; write {group}={value}")
 
 
@@ -135,27 +128,6 @@ def options_of(group: str) -> list[str]:
     if not re.fullmatch(r"\w+", group):
         return []
     return list(options_in(group, Path(__file__).parent))
-
-
-def explain_file(error: BaseException, words: Iterable[str]) -> str:
-    """Explain an error of a parser, and name the preset that it cannot read.
-
-    Args:
-        error: An error of a composition.
-        words: The overrides, which may name folders of presets.
-    """
-    text = explain(error)
-    sources = GlobalHydra.instance().config_loader().get_sources() if GlobalHydra.instance().is_initialized() else []
-    folders = [source.path for source in sources if source.scheme() == "file"]
-    folders += [folder for word in words if "searchpath" in word for folder in re.findall(r"file://([^\],'\"]+)", word)]
-    for path in (path for folder in folders for path in sorted(Path(folder).glob("**/*.yaml"))):
-        try:
-            OmegaConf.to_container(OmegaConf.load(path))
-        except type(error):
-            return text if str(path) in text else f"{path}: {text}"
-        except Exception:  # a file with a different error is not the cause
-            continue
-    return text
 
 
 def _unknown_option(error: MissingConfigException) -> str:
@@ -181,18 +153,11 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     text = unknown(section or "configuration", str(error.key), valid, "key")
     if section == "workload" and not valid:
         text = text.replace("there are no keys", "no workload is chosen; write workload=...")
-    renamed = _renamed(f"{section}.{error.key}" if section else str(error.key))
-    return f"{text}; {renamed}" if renamed else text + _elsewhere(section, str(error.key))
+    return text + _elsewhere(section, str(error.key))
 
 
 def _has(section: Any, key: Any) -> bool:
     return isinstance(section, DictConfig) and key in section
-
-
-def _renamed(key: str) -> str | None:
-    """The new name of a key; presets must use it."""
-    new = next((names[key] for names in RENAMED.values() if key in names), None)
-    return new and f"{key} is now {new}"
 
 
 def _elsewhere(section: str, key: str) -> str:
@@ -215,10 +180,7 @@ def _no_list(error: HydraException) -> str:
 def _in_worlds(text: str) -> str | None:
     # Hydra's first line does not name the section of the key, or the agents that the preset is for.
     found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
-    if found is None:
-        return None
-    renamed = _renamed(f"agent.{found[2]}")
-    return f"worlds={found[1]}: {renamed}" if renamed else of_other_agent(found[1], found[2])
+    return of_other_agent(found[1], found[2]) if found else None
 
 
 def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:
@@ -237,7 +199,9 @@ def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
 
 
 def _first_line(text: str) -> str:
-    lines = text.strip().split("\n", 2)
-    # A heading (ending with a colon) is shown with its next line.
-    line = " ".join(part.strip() for part in lines[:2]) if lines[0].endswith(":") else lines[0]
+    return _one_line(text.strip().partition("\n")[0])
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -14,36 +13,11 @@ from omegaconf import OmegaConf
 from ..simcore import ConfigError, registered
 from ..simcore._policy_file import without_provenance
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
-from .plot import plot_formats
 
 # Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
-# Parameters that later versions added, with the value that earlier versions implied. The hash leaves out this value, so
-# earlier results keep their hash. Earlier versions implied minimal_paths=balanced, which equals the default `shortest`
-# except on Dragonflies with parallel links. FLITGYM_RESULTS_VERSION keeps their earlier results apart.
-_CAME_LATER: dict[str, dict[str, Any]] = {
-    "topology": {"rails": 1, "minimal_paths": "shortest"},
-    "router": {
-        **{"crossbar_sharing": "flit", "packet_stepping": "train", "buffer_total": 0},
-        **{"credit_charged": "link", "credit_delay_ns": 0.0, "link_clock": "cycle", "terminal_buffers": "unlimited"},
-    },
-    "routing": {
-        **{"slots_by": "random", "toll": 1.0, "activation": "relu", "weights": "float32"},
-        **{"decisions": "router", "most_paths": 8, "minimal_paths": 4, "flowlet_gap_ns": 0.0, "legal_ports": "queue"},
-        **{"vc_classes": 1, "generator": "counter"},
-    },
-    "run": {"precision": 0.0, "confidence": 0.95, "max_ns": 2_000_000.0},
-    "traffic": {"file": ""},
-    "workload": {
-        **{"ranks_per_node": 1, "nics_per_node": 0, "node_terminals": "consecutive", "share_nodes": False},
-        **{"intra_node_gb_per_s": 450.0, "intra_node_latency_ns": 600.0},
-    },
-}
-# Routings that had the parameter `allocation` before other routings got it.
-_ALLOCATED = {"clos_ad", "dal", "dim_war", "omni_war", "ugal"}
 # Keys of `run` that affect a run of a workload.
 _RUN_OF_WORKLOAD = ("load_q_table", "freeze_q_table", "save_q_table")
-_MOST_THREADS, _MOST_PARTITIONS = 1024, 1024  # the core's limits
 _LONGEST_NAME = 255  # bytes, the limit of file systems
 # Keys of files. The files of a routing are a policy, a forwarding table and its traffic matrix.
 _FILES = {"topology": ("file",), "routing": ("path", "file", "demand"), "traffic": ("file",)}
@@ -79,7 +53,6 @@ def core_failures(config: Mapping[Any, Any], seed_alone: bool = False) -> dict[s
     Raises:
         ConfigError: the seed is negative.
     """
-    # Configurations of early versions have no such section.
     given: dict[str, Any] = _plain(config.get("failures") or {})
     kept = {key: value for key, value in given.items() if value is not None and value != []}
     if kept.get("seed", 0) < 0:
@@ -93,29 +66,6 @@ def draws_failures(failures: Mapping[str, Any]) -> bool:
     words = events.split(",") if isinstance(events, str) else events
     numbers = any(isinstance(failures.get(key), int | float) for key in ("links", "routers", "terminals"))
     return numbers or any(re.match(r"\s*\d*\.\d*@", str(word)) for word in words)
-
-
-def check_resources(config: Mapping[Any, Any]) -> None:
-    """Refuse invalid resources and formats. Commands also call this for finished runs.
-
-    Args:
-        config: As Hydra composes it, or resolved.
-
-    Raises:
-        ConfigError: names the key, its value and the valid values.
-    """
-    plot_formats(config)
-    threads, parts, most = (config["run"][key] for key in ("threads", "partitions", "max_memory_gb"))
-    if not 0 <= threads <= _MOST_THREADS:
-        raise ConfigError(f"run.threads: {threads} is invalid; use 1 to {_MOST_THREADS}, or 0 for one thread per core")
-    if not 0 <= parts <= _MOST_PARTITIONS:
-        raise ConfigError(
-            f"run.partitions: {parts} is invalid; use 1 to {_MOST_PARTITIONS}, or 0 to let the core choose the number"
-        )
-    if not 0 <= most < math.inf:
-        raise ConfigError(
-            f"run.max_memory_gb: {most:g} is invalid; use a number >= 0; 0 means the machine's free memory"
-        )
 
 
 def config_hash(config: Mapping[Any, Any]) -> str:
@@ -135,19 +85,14 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     identity = {key: _plain(config[key]) for key in (*_COMPONENTS, "seed")}
     failures = core_failures(config)
     if failures:
-        seed = failures.pop("seed", config["seed"] if draws_failures(failures) else 1)
-        identity["failures"] = failures if seed == 1 else {**failures, "seed": seed}  # earlier versions implied 1
+        identity["failures"] = {"seed": config["seed"], **failures} if draws_failures(failures) else failures
     if has_workload(config):
         identity["workload"] = workload_identity(_plain(config["workload"]))
         run = {key: run[key] for key in _RUN_OF_WORKLOAD}
     else:
         identity["traffic"] = _plain(config["traffic"])
     for section in identity.keys() & {"topology", "routing", "traffic", "workload"}:
-        identity[section] = with_seeds(section, identity[section], config["seed"])
-    run = without_later("run", run)
-    for section in _CAME_LATER:
-        if section in identity:
-            identity[section] = without_later(section, identity[section])
+        identity[section] = _with_seeds(section, identity[section], config["seed"])
     if run["load_q_table"] is not None:
         run["load_q_table"] = file_hash("run.load_q_table", run["load_q_table"])
     for section, keys in _FILES.items():
@@ -156,20 +101,13 @@ def config_hash(config: Mapping[Any, Any]) -> str:
     return hashlib.sha256(json.dumps({**identity, "run": run}, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def with_seeds(group: str, values: Mapping[str, Any], seed: int | None) -> dict[str, Any]:
-    """The values of a section with the run's seed for random choices without a seed of their own.
-
-    Args:
-        group: The kind of the component.
-        values: Of the section.
-        seed: Of the run; None: each episode of a training has its own.
-    """
+def _with_seeds(group: str, values: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The values of a section with the run's seed for random choices without a seed of their own."""
     own = dict(values)
     for key, needs in _seeds(group, "workload" if group == "workload" else values["name"]).items():
-        if own.get(key, 0) is None:
-            other, _, value = needs.partition("=")
-            # Without a draw the seed has no effect. Earlier versions wrote 1.
-            own[key] = seed if not needs or own[other] == value else 1
+        other, _, value = needs.partition("=")
+        if own.get(key, 0) is None and (not needs or own[other] == value):
+            own[key] = seed
     return own
 
 
@@ -189,16 +127,6 @@ def with_hashed_files(section: str, values: Mapping[str, Any], keys: Iterable[st
     paths = {key: values[key] for key in keys if values.get(key) and not values[key].startswith("motif:")}
     content = {"path": without_provenance}
     return {**values, **{key: file_hash(f"{section}.{key}", path, content.get(key)) for key, path in paths.items()}}
-
-
-def without_later(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a section without newer parameters that have the value of earlier versions."""
-    later = _CAME_LATER[section]
-    if section == "routing" and values["name"] not in _ALLOCATED:
-        # `allocation` has no effect on a choice that ignores the queues.
-        no_effect = values.get("ports", "queue") != "queue"
-        later = {**later, "allocation": values.get("allocation") if no_effect else "greedy"}
-    return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 
 def study_folder(*, _root_: Mapping[Any, Any]) -> str:

@@ -1,6 +1,7 @@
 """Types of `hydra/launcher=<name>` and of the sweeper for grids. Their classes are in experiments/running.
 
-Hydra takes plugins only from the package `hydra_plugins`, which is the first part of every `_target_`.
+Hydra takes plugins only from the package `hydra_plugins`, which is the first part of every `_target_`. The engine of a
+sweep executes its runs for every launcher, as its key `kind` says.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ class Sweeper:
 class Local:
     """`local`, `joblib`: processes of this machine."""
 
-    _target_: str = f"{PACKAGE}.LocalLauncher"
+    _target_: str = f"{PACKAGE}.EngineLauncher"
+    kind: str = ""
     n_jobs: int = -1  # runs at the same time; -1 = one per core; fewer if memory is short
 
 
@@ -38,7 +40,8 @@ class Basic(Local):
 class Ray:
     """`ray`: tasks of a Ray cluster whose machines share the folder of results; it needs the extra `ray`."""
 
-    _target_: str = f"{PACKAGE}.RayLauncher"
+    _target_: str = f"{PACKAGE}.EngineLauncher"
+    kind: str = "ray"
     # auto, host:port or ray://host:port; None: RAY_ADDRESS, or else Ray starts on this machine
     address: str | None = None
     cpus_per_run: float = 1.0  # CPUs of the cluster per run
@@ -49,6 +52,7 @@ class Ray:
 class Submitit:
     """The keys of all executors of submitit, with the names and defaults of Hydra's submitit launcher."""
 
+    _target_: str = f"{PACKAGE}.EngineLauncher"
     timeout_min: int = 60
     cpus_per_task: int | None = None
     gpus_per_node: int | None = None
@@ -62,14 +66,14 @@ class Submitit:
 class SubmititLocal(Submitit):
     """`submitit_local`: submitit starts processes on this machine, to try a sweep without a batch system."""
 
-    _target_: str = f"{PACKAGE}.SubmititLocalLauncher"
+    kind: str = "local"
 
 
 @dataclass
 class SubmititSlurm(Submitit):
     """`submitit_slurm`: an array of Slurm jobs, one per run; the keys are options of `sbatch`."""
 
-    _target_: str = f"{PACKAGE}.SubmititSlurmLauncher"
+    kind: str = "slurm"
     partition: str | None = None
     qos: str | None = None
     comment: str | None = None

@@ -13,13 +13,12 @@ def plot_formats(config: Mapping[Any, Any]) -> tuple[str, ...]:
     """The formats in `plot.format`, each once; empty for `[]`, `none` or null.
 
     Args:
-        config: Of a run, as Hydra composes it or resolved. Early versions have no such section.
+        config: Of a run, as Hydra composes it or resolved.
 
     Raises:
         ConfigError: names the key, the value and the valid formats.
     """
-    section = config.get("plot") or {"format": ()}
-    return formats_of("plot.format", section["format"])
+    return formats_of("plot.format", config["plot"]["format"])
 
 
 def formats_of(key: str, given: Any) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from omegaconf import MISSING, OmegaConf
 
 from ..simcore import ConfigError, registered
 from .composition import Root
-from .identity import core_failures, with_hashed_files, without_later
+from .identity import core_failures, with_hashed_files
 from .jobs import file_hash, file_word
 from .schema import Failures, component_schema
 from .source import offer
@@ -96,7 +96,7 @@ def route_hash(config: Mapping[Any, Any]) -> str:
     for key in _FILES:
         if identity[key] and not identity[key].startswith("motif:"):
             identity[key] = file_hash(key, identity[key])
-    identity["topology"] = with_hashed_files("topology", without_later("topology", identity["topology"]))
+    identity["topology"] = with_hashed_files("topology", identity["topology"])
     if plain["file"] is not None:
         identity.pop("engine")
     identity["failures"] = core_failures(plain)

@@ -12,10 +12,9 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
-from .identity import core_failures, core_sections, with_hashed_files, with_seeds, without_later
+from .identity import core_sections, with_hashed_files
 from .jobs import file_hash, file_word, has_workload, workload_identity
 from .policies import policy_path
-from .renamed import with_old_keys
 from .schema import Failures
 from .source import offer
 
@@ -150,44 +149,16 @@ def training_hash(config: DictConfig) -> str:
     """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
-    # Without failures the section is left out, so that early trainings keep their hash. A seed without failures is
-    # kept, since `vary` may draw failures.
-    if not core_failures(config) and plain.get("failures", {}).get("seed") is None:
-        identity.pop("failures", None)
-    if identity.get("worlds") is None:
-        identity.pop("worlds", None)
-    if identity["agent"]["name"] == "policy_search":
-        identity["agent"] = _with_base(identity["agent"])
-    if identity["agent"].get("dataset"):
-        identity["agent"]["dataset"] = file_hash("agent.dataset", identity["agent"]["dataset"])
-    for section, key, default in (
-        ("agent", "decisions", "router"),
-        ("router", "buffer_total", 0),
-        ("router", "credit_charged", "link"),
-        ("router", "credit_delay_ns", 0.0),
-        ("router", "link_clock", "cycle"),
-        ("router", "terminal_buffers", "unlimited"),
-        ("traffic", "file", ""),
-    ):
-        if identity[section].get(key) == default:  # early trainings have no such key
-            identity[section].pop(key)
-    identity["agent"] = with_old_keys(identity["agent"])
+    agent = identity["agent"]
+    if agent.get("base"):  # of policy_search
+        agent["base"] = file_hash("agent.base", policy_path("agent.base", agent["base"]), without_provenance)
+    if agent.get("dataset"):
+        agent["dataset"] = file_hash("agent.dataset", agent["dataset"])
     for section in ("topology", "traffic"):
-        identity[section] = with_seeds(section, identity[section], None)
-    identity["topology"] = with_hashed_files("topology", without_later("topology", identity["topology"]))
-    identity["traffic"] = with_hashed_files("traffic", identity["traffic"])
+        identity[section] = with_hashed_files(section, identity[section])
     if has_workload(config):
         identity["workload"] = workload_identity(identity["workload"])
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def _with_base(agent: dict[str, Any]) -> dict[str, Any]:
-    # The hash contains the content of the policy's file without provenance. Without a policy the key is left out, so
-    # that early searches keep their hash.
-    if agent["base"] is None:
-        return {key: value for key, value in agent.items() if key != "base"}
-    path = policy_path("agent.base", agent["base"])
-    return {**agent, "base": file_hash("agent.base", path, without_provenance)}
 
 
 def training_command(words: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ def app(config: DictConfig) -> None:
     conduct_app(lambda _: Saturation(), COMMAND, config)
 
 
-def _refuse(words: Sequence[str]) -> None:
+def refuse(words: Sequence[str]) -> None:
     """Refuse the load, which is the result, and keys of `run` that have another name here."""
     for word in words:
         key = word.partition("=")[0]
@@ -43,7 +43,7 @@ def main() -> None:
     sys.argv[1:] = [as_list(word, LISTS) for word in sys.argv[1:]]
 
     def command() -> None:
-        _refuse(sys.argv[1:])
+        refuse(sys.argv[1:])
         by_hydra(app, COMMAND, "saturate", "this study")
 
     sys.exit(run_command(COMMAND, command))

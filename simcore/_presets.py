@@ -19,14 +19,31 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def with_presets(config: Any) -> Any:
     """Return the configuration with the values of each preset instead of its name.
 
-    Other values in a section replace those of its preset.
+    Other values in a section replace those of its preset. A missing section is the default of the commands.
 
     Raises:
         ConfigError: A name is neither registered nor a preset, or only Hydra can read the preset.
     """
     if not isinstance(config, Mapping):
         return config
-    return {key: section(key, value) if key in _KINDS else value for key, value in config.items()}
+    missing = {} if all(key in config for key in _KINDS) else _defaults()
+    if config.get("workload") is not None:
+        missing = {key: name for key, name in missing.items() if key != "traffic"}
+    return {key: section(key, value) if key in _KINDS else value for key, value in {**missing, **config}.items()}
+
+
+@cache
+def _defaults() -> dict[str, str]:
+    import yaml
+
+    content = yaml.safe_load((_PACKAGE / "configs" / "config.yaml").read_text(encoding="utf-8"))
+    return {
+        key: name
+        for entry in content["defaults"]
+        if isinstance(entry, dict)
+        for key, name in entry.items()
+        if key in _KINDS
+    }
 
 
 def section(kind: str, given: Any) -> Any:

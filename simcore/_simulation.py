@@ -35,7 +35,7 @@ class Simulation(_core.Simulation):
             section is a name, or a mapping with `name` and parameters. Missing parameters take the defaults of
             `registered(kind)`. A name may be a preset of the commands (`dragonfly_72`, `sc22`, `dqn_priced`).
 
-            Sections that are left out take the defaults of the core, not those of the commands.
+            Sections that are left out take the defaults of the commands.
             `flitgym.configuration(...)` returns the sections that a command would use.
 
             `workload` replaces `traffic`. It holds the parameters of `registered("workload")` and `jobs`, a list of

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,11 +19,12 @@ from omegaconf.errors import OmegaConfBaseException
 from ...configs import GROUPS, core_sections, explain, plot_formats
 from ...configs.identity import study_folder
 from ...simcore import ConfigError
+from ...simcore.plugins import files
 from ..conclusion.conclude import conclude
 from ..results.files import read_columns
 from ..running.launcher import launcher_of
 from ..running.one_run import execute, obtain
-from ..running.sweep import PlannedRun, expand, run_all
+from ..running.sweep import Composers, PlannedRun, expand, run_all
 from ..terminal.progress import quiet
 from .bar import LateBar
 from .matrices import is_matrix, stored
@@ -70,7 +72,7 @@ def simulate(
             raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")
         where = folder if directory is not None else run.directory
         report = stack.enter_context(LateBar(progress))
-        stack.enter_context(_explained())
+        stack.enter_context(explained())
         if kept is None:
             fields = execute(run.config, where, report)
             tables = {name: read_columns(fields, where, name) for name in _TABLES}
@@ -139,11 +141,11 @@ def sweep(
     axes = {key: axes[key] for key in sorted(axes, key=lambda key: key not in GROUPS)}
     swept = [dict(zip(axes, chosen, strict=True)) for chosen in itertools.product(*axes.values())]
     words = [overrides] if isinstance(overrides, str) else list(overrides)
-    with _explained():
+    with explained():
         where, words = launcher_of([*words, *([f"hydra/launcher={launcher}"] if launcher else [])])
     runs = _planned(words, {**axes, **({} if study is None else {"study": [study]})}, root)
     pictures = {run.directory.parent: plot_formats(run.plain) for run in runs}
-    with nullcontext() if progress else quiet(), _explained():
+    with nullcontext() if progress else quiet(), explained():
         run_results = run_all(runs, runs[0].directory.parent.name, workers, keep_going, where, check=True)
         for folder, formats in pictures.items():
             conclude(folder, formats, "flitgym.sweep")
@@ -168,21 +170,29 @@ def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
     Raises:
         ConfigError: an override is not valid.
     """
-    return core_sections(_planned(overrides, {key: [value] for key, value in values.items()}, Path())[0].plain)
+    run = _planned(overrides, {key: [value] for key, value in values.items()}, Path())[0]
+    return core_sections(run.config)  # a copy, since calls share the sections in `plain`
 
 
 def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path) -> list[PlannedRun]:
     """The runs of a sweep with the folders that the command would use below a folder of results."""
-    with _explained():
+    with explained():
         for word in words:
             if not isinstance(word, str):
                 raise ConfigError(f"{word!r} is not an override; write text such as 'traffic.load=0.3'")
-        runs = expand(words, [{"overrides": [], "sweep": axes}], root)
+        presets = tuple((path, path.stat().st_mtime_ns) for _, path in files("configs", "*/*.yaml"))
+        runs = expand(words, [{"overrides": [], "sweep": axes}], root, _composers(presets))
         return [replace(run, directory=root / study_folder(_root_=run.plain) / run.directory.name) for run in runs]
 
 
+@lru_cache(maxsize=1)
+def _composers(presets: tuple[tuple[Path, int], ...]) -> Composers:
+    """The composers of all calls, until the presets of plugins change."""
+    return Composers()
+
+
 @contextmanager
-def _explained() -> Iterator[None]:
+def explained() -> Iterator[None]:
     """Reword errors of the configuration as the commands do."""
     try:
         yield

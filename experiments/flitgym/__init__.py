@@ -1,4 +1,4 @@
-"""flitgym from Python: one run, a sweep, or a `Simulation` to step through.
+"""flitgym from Python: the verbs of the command with the same keys, or a `Simulation` to step through.
 
     import flitgym
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flitgym.experiments.api.calls import configuration, simulate, sweep
     from flitgym.experiments.api.result import Result
     from flitgym.experiments.api.runs import Runs
+    from flitgym.experiments.api.studies import evaluate, reproduce, saturate, train
     from flitgym.experiments.running.steady import SteadyResult, measure_steady
     from flitgym.experiments.running.sweep import RunFailedError
     from flitgym.simcore import ConfigError, CoreError, Simulation
@@ -33,9 +34,13 @@ __all__ = [
     "SteadyResult",
     "__version__",
     "configuration",
+    "evaluate",
     "measure_steady",
+    "reproduce",
+    "saturate",
     "simulate",
     "sweep",
+    "train",
 ]
 
 _HOMES = {
@@ -47,9 +52,13 @@ _HOMES = {
     "Simulation": "flitgym.simcore",
     "SteadyResult": "flitgym.experiments.running.steady",
     "configuration": "flitgym.experiments.api.calls",
+    "evaluate": "flitgym.experiments.api.studies",
     "measure_steady": "flitgym.experiments.running.steady",
+    "reproduce": "flitgym.experiments.api.studies",
+    "saturate": "flitgym.experiments.api.studies",
     "simulate": "flitgym.experiments.api.calls",
     "sweep": "flitgym.experiments.api.calls",
+    "train": "flitgym.experiments.api.studies",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 
-from ...configs import check_resources, config_hash, core_sections, has_workload
+from ...configs import config_hash, core_sections, has_workload
 from ...env.experience.dataset import COLUMNS, Dataset
 from ...env.experience.ring import Ring, Rows
 from ...simcore import ConfigError, Simulation, __version__, registered
@@ -68,7 +68,6 @@ def prepared(config: DictConfig, of_rows: Mapping[str, Any], capacity: int = _CA
     Raises:
         ConfigError: the configuration cannot run, or the routing's decisions cannot be recorded.
     """
-    check_resources(config)
     name = config.routing.name
     if registered("routing")[name]["facts"]["external"]:
         raise ConfigError(f"routing: '{name}' gets its decisions from Python, which knows them; record another routing")

@@ -21,12 +21,11 @@ from hydra.plugins.sweeper import Sweeper as HydraSweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import check_resources
 from ...configs.composition import WRONG, Composer
 from ...configs.launchers import PACKAGE
 from ..terminal.commandline import CommandError, of_run, past_hydra
 from .launcher import launcher_of_app
-from .plan import SIMULATIONS, Kind, PlannedRun
+from .plan import Kind, PlannedRun
 from .sweep import Done, RunFailedError, run_all
 
 
@@ -100,8 +99,6 @@ class Sweep:
             own = tuple(word for word in words if word not in common)
             try:
                 plain = self._composer.resolved(words)
-                if self.kind is SIMULATIONS:
-                    check_resources(plain)
                 where = OmegaConf.create({**plain, "hydra": hydra})
                 folder = Path(str(where.hydra.sweep.dir)) / str(where.hydra.sweep.subdir)
             except WRONG as error:
@@ -113,12 +110,14 @@ class Sweep:
 _current: list[Sweep] = []
 
 
-class _EngineLauncher(HydraLauncher):
+class EngineLauncher(HydraLauncher):
     """Passes the lists of overrides to the engine.
 
     Args:
         settings: Keys of the section `hydra.launcher`. The engine reads them from the configuration of the sweep.
     """
+
+    __module__ = PACKAGE
 
     def __init__(self, **settings: Any) -> None:
         del settings
@@ -131,30 +130,6 @@ class _EngineLauncher(HydraLauncher):
         """Hydra, or a sweeper, calls this for the runs of a batch."""
         with past_hydra():
             return _current[0].run(self._config, job_overrides)
-
-
-class LocalLauncher(_EngineLauncher):
-    """`hydra/launcher=local`, `joblib`, `basic`."""
-
-    __module__ = PACKAGE
-
-
-class RayLauncher(_EngineLauncher):
-    """`hydra/launcher=ray`."""
-
-    __module__ = PACKAGE
-
-
-class SubmititLocalLauncher(_EngineLauncher):
-    """`hydra/launcher=submitit_local`."""
-
-    __module__ = PACKAGE
-
-
-class SubmititSlurmLauncher(_EngineLauncher):
-    """`hydra/launcher=submitit_slurm`."""
-
-    __module__ = PACKAGE
 
 
 class GridSweeper(HydraSweeper):
@@ -203,5 +178,5 @@ def register(sweep: Sweep) -> None:
     except ModuleNotFoundError:
         sys.modules[package] = ModuleType(package)
     sys.modules[PACKAGE] = sys.modules[__name__]
-    for plugin in (GridSweeper, LocalLauncher, RayLauncher, SubmititLocalLauncher, SubmititSlurmLauncher):
+    for plugin in (GridSweeper, EngineLauncher):
         Plugins.instance().register(plugin)

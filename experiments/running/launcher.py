@@ -22,8 +22,6 @@ from .executor import Executor
 from .local import LocalExecutor
 
 _GROUP, _SECTION = "hydra/launcher", "hydra.launcher."
-# Launcher.kind by the class name in the section `hydra.launcher`; other classes mean this machine.
-_KINDS = {"RayLauncher": "ray", "SubmititSlurmLauncher": "slurm", "SubmititLocalLauncher": "local"}
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ def _launcher(section: DictConfig) -> Launcher:
     package, _, name = settings.pop("_target_").rpartition(".")
     if package != PACKAGE:
         raise CommandError(f"{_GROUP}: {name} belongs to another package; valid launchers: {', '.join(LAUNCHERS)}")
-    kind = _KINDS.get(name, "")
+    kind = settings.pop("kind")
     if kind == "slurm" and shutil.which("srun") is None:
         raise CommandError(
             f"{_GROUP}=submitit_slurm: this machine has no Slurm (no srun); start the command on a node that can "

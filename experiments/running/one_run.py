@@ -10,8 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import check_resources, config_hash, core_sections, has_workload
-from ...configs.identity import without_later
+from ...configs import config_hash, core_sections, has_workload, plot_formats
 from ...configs.policies import require_policy_file
 from ...simcore import ConfigError, Simulation, __version__, registered, results_version
 from ...simcore._window import measure_window, trend_of
@@ -79,7 +78,6 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
         CoreError: the simulation stopped with an error, such as a deadlock.
         OSError: the result cannot be written. No unfinished file remains.
     """
-    check_resources(config)  # also for a finished result, whose hash leaves out resources
     if not config.run.overwrite:
         known = finished(directory, config_hash(config), __version__, results_version)
         if known is not None:
@@ -156,7 +154,7 @@ def prepare(config: DictConfig) -> Simulation:
         ConfigError: the configuration cannot run.
     """
     require_policy_file(config.routing)
-    check_resources(config)
+    plot_formats(config)  # refuses an unknown one
     resources = {key: config.run[key] for key in ("max_memory_gb", "partitions")}
     simulation = Simulation({**core_sections(config), **resources})
     simulation.threads = config.run.threads or cores_of_a_run()
@@ -202,7 +200,9 @@ def _check_steady(config: DictConfig, simulation: Simulation) -> None:
 
 def _refuse_unused(run: DictConfig) -> None:
     """Refuse keys that only a run with a precision reads."""
-    for key, value in without_later("run", {key: run[key] for key in ("confidence", "max_ns")}).items():
+    for key, default in (("confidence", 0.95), ("max_ns", 2_000_000.0)):  # of run/standard.yaml
+        if (value := run[key]) == default:
+            continue
         raise ConfigError(f"run.{key}: {value:g} has no effect without run.precision; use run=steady, or leave it out")
 
 

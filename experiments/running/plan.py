@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from omegaconf import DictConfig, OmegaConf
 
-from ...configs import check_resources, config_hash, has_workload, run_id
+from ...configs import config_hash, has_workload, run_id
 from ...configs.composition import SIMULATION, Composer, Root
 from ...configs.routes import TABLE, route_hash, route_id
 from ...simcore import __version__, results_version
@@ -244,8 +244,6 @@ def _of_block(
         options = (f"{key}={value}" for key, value in chosen.items() if key in groups)
         own = {key: value for key, value in chosen.items() if key not in groups}
         plain = composer.resolved((*first, *options), own)
-        if kind is SIMULATIONS:
-            check_resources(plain)
         yield PlannedRun(plain, directory / kind.folder(plain), kind)
 
 

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hydra.errors import HydraException
+from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from ...configs import explain
 from ...configs.composition import WRONG
-from ...configs.errors import explain_file, refuse_valueless_groups
+from ...configs.errors import refuse_valueless_groups
 from ...configs.help import help_text
 from ...configs.policies import with_files
 from ...configs.quantities import in_numbers
-from ...configs.renamed import with_new_keys
 from ...simcore import ConfigError, CoreError
 from ..results.files import DamagedError
 
@@ -88,8 +88,26 @@ def past_hydra() -> Iterator[None]:
         raise _PastHydraError(error) from None
 
 
-def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
+def call(app: Callable[..., object], *config: DictConfig) -> None:
     """Call a Hydra application. Its work is within `past_hydra`, so all other errors concern the configuration.
+
+    Args:
+        app: A function decorated with `hydra.main`.
+        config: Its configuration; without one, Hydra composes it from the command line.
+    """
+    try:
+        app(*config)
+    except _PastHydraError as past:
+        raise past.error from None
+    except (OSError, *WRONG):
+        raise
+    except Exception as error:
+        # Hydra and its parsers raise errors of many types for a configuration that cannot be read.
+        raise ConfigError(explain(error)) from error
+
+
+def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -> None:
+    """Call the Hydra application of a command.
 
     Args:
         app: A function decorated with `hydra.main`.
@@ -109,17 +127,9 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))
     if flags and lists:
         raise CommandError(f"{flags[0]}: {lists} takes lists without it; leave it out")
-    words = in_numbers(with_files(with_new_keys(root, (word for word in sys.argv[1:] if word not in flags))))
+    words = in_numbers(with_files(word for word in sys.argv[1:] if word not in flags))
     sys.argv[1:] = [*flags, *words]
-    try:
-        app()
-    except _PastHydraError as past:
-        raise past.error from None
-    except (OSError, *WRONG):
-        raise
-    except Exception as error:
-        # Hydra and its parsers raise errors of many types for a configuration that cannot be read.
-        raise ConfigError(explain_file(error, sys.argv[1:])) from error
+    call(app)
 
 
 def run_command(name: str, command: Callable[[], object]) -> int:

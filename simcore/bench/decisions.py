@@ -38,8 +38,8 @@ _LABELS: dict[str, dict[str, Any]] = {
 
 def network(routing: str | dict[str, Any]) -> Simulation:
     """The network of all measurements, at cycle 0."""
-    traffic = {"name": "uniform", "load": 0.5}
-    return Simulation({"topology": {"name": "dragonfly"}, "routing": routing, "traffic": traffic, "seed": 1})
+    sections = {"topology": "dragonfly", "router": "input_queued", "traffic": {"name": "uniform", "load": 0.5}}
+    return Simulation({**sections, "routing": routing, "seed": 1})
 
 
 def inside(routing: str | dict[str, Any]) -> tuple[float, float]:

@@ -78,6 +78,12 @@ def test_it_writes_into_the_given_folder(small: Sequence[str], tmp_path: Path) -
         flitgym.simulate(*small, routing="q_adaptive", **{"run.save_q_table": True})
 
 
+def test_sections_belong_to_their_caller() -> None:
+    first = flitgym.configuration("topology=torus_512")
+    first["topology"]["sizes"].append(9)
+    assert flitgym.configuration("topology=torus_512")["topology"]["sizes"] == [8, 8, 8]
+
+
 def test_a_result_holds_its_configuration(small: Sequence[str]) -> None:
     result = flitgym.simulate(*small, routing="dqn_priced", seed=3, **{"traffic.load": np.float64(0.25)})
     text = repr(result)
@@ -128,7 +134,7 @@ def test_warnings_of_a_result_become_python_warnings(small: Sequence[str]) -> No
         (["traffic.lod=0.3"], {}, "traffic: unknown key 'lod'; did you mean 'load'"),
         ([], {"traffic.load": 2}, r"traffic\.load: 2 is outside 0 \.\. 1"),
         ([], {"routing": "dim_war"}, "routing.dim_war: does not run on topology 'dragonfly'"),
-        ([], {"traffic.load": "much"}, "traffic.load: 'much' is not a number"),
+        ([], {"traffic.load": "much"}, "traffic.load: Value 'much'"),
         ([], {"traffic.load": np.eye(3)}, "traffic.load: a matrix belongs to traffic.file"),
         ([3], {}, "3 is not an override"),
     ],

@@ -180,7 +180,7 @@ def test_values_of_every_kind(tmp_path: Path) -> None:
         ({"workers": 0}, "workers: 0 is less than 1"),
         ({"plot.format": [["gif"]]}, r"plot\.format: unknown format 'gif'"),
         ({"study": "a/b"}, "study: 'a/b' is a path"),
-        ({"traffic.load": [0.1, "x"]}, r"traffic\.load: 'x' is not a number"),
+        ({"traffic.load": [0.1, "x"]}, r"traffic\.load: Value 'x'"),
         ({"launcher": "rya"}, "rya"),
     ],
 )

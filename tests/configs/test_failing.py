@@ -21,31 +21,18 @@ def training(*words: str) -> DictConfig:
         return hydra_compose("train", overrides=list(words))
 
 
-def without_section(config: DictConfig) -> DictConfig:
-    """A configuration of an early version, without the section."""
-    plain: dict[str, Any] = OmegaConf.to_container(config, resolve=False)  # type: ignore[assignment]
-    del plain["failures"]
-    old = OmegaConf.create(plain)
-    assert isinstance(old, DictConfig)
-    return old
-
-
 def test_keys_are_the_core_s() -> None:
     core = registered("failures")["failures"]["params"]
     assert list(Failures.__annotations__) == list(core)
     assert set(FAILING) == set(core) - {"seed"}
-    for name in ("config", "train", "evaluate"):
-        assert list(OmegaConf.load(CONFIG_DIR / f"{name}.yaml").failures) == list(core)
+    assert list(OmegaConf.load(CONFIG_DIR / "config.yaml").failures) == list(core)
 
 
 def test_where_nothing_fails_a_run_is_the_one_it_was() -> None:
     config = compose(SMALL)
     assert "failures" not in core_sections(config)
-    assert config_hash(config) == config_hash(without_section(config))
     # A seed alone draws no failures.
     assert config_hash(compose([*SMALL, "failures.seed=7", "failures.links=[]"])) == config_hash(config)
-    train = training()
-    assert training_hash(train) == training_hash(without_section(train))
 
 
 def test_what_fails_makes_another_run() -> None:
@@ -80,7 +67,6 @@ def test_what_the_core_takes() -> None:
     config = compose([*SMALL, *words])
     failures = {"links": ["0-1", "1-2", "2-3#1"], "seed": 4, "events": ["0.05@20000-60000"]}
     assert core_failures(config) == failures == core_sections(config)["failures"]
-    assert core_failures({"topology": {}}) == {}
     gone = Simulation(core_sections(compose([*SMALL, "failures.terminals=[0,5]"])))
     assert gone.facts()["terminals"] == 70
     assert gone.terminals()["name"][:5] == ["1", "2", "3", "4", "6"]

@@ -13,7 +13,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, core_sections, run_id
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.one_run import execute
+from flitgym.experiments.running.one_run import execute, obtain
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import Simulation
 
@@ -102,6 +102,21 @@ def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
     assert two["packets_delivered"] == one["packets_delivered"] > 0
     assert two["packet_latency_mean_ns"] == one["packet_latency_mean_ns"]
     assert two["config_hash"] == one["config_hash"]
+
+
+def test_the_number_of_threads_makes_no_run_of_its_own(small: Sequence[str], tmp_path: Path) -> None:
+    assert obtain(compose([*small, "run.threads=1024"]), tmp_path, no_report)[1]
+    assert not obtain(compose(small), tmp_path, no_report)[1]
+
+
+def test_series_and_channels_on_request(command: Command, small: Sequence[str], tmp_path: Path) -> None:
+    done = command("simulate", *small, "run.series_interval_ns=100", "run.channels=true")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (path.parent for path in tmp_path.glob("results/*/*/result.json"))
+    series, channels = read_rows(folder / "series.parquet"), read_rows(folder / "channels.parquet")
+    assert [point["time_ns"] for point in series] == [100.0 * k for k in range(1, 16)]
+    assert len(channels) == results(tmp_path)[0]["facts"]["channels"]
+    assert all(0 <= channel["utilisation"] <= 1 for channel in channels)
 
 
 def test_draining_does_not_change_the_window(command: Command, small: Sequence[str], tmp_path: Path) -> None:

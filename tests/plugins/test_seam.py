@@ -42,10 +42,9 @@ def use(monkeypatch: pytest.MonkeyPatch):
 
 
 def simulate(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    code = "from flitgym.experiments.entry import simulate; simulate()"
     environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
     return subprocess.run(
-        [sys.executable, "-c", code, *words],
+        [sys.executable, "-m", "flitgym", "simulate", *words],
         env={**environment, **variables},
         capture_output=True,
         text=True,

@@ -18,7 +18,6 @@ CASES = {
     "zero byte in a key": (config({**Q, "al\0pha": 0.1}), ["routing", r"'al\x00pha'", "zero byte"]),
     "unknown router": (config(router={"name": "vcrouter"}), ["did you mean 'vc_router'"]),
     "unknown section": ({**config(), "trafic": "uniform"}, ["trafic", "did you mean 'traffic'"]),
-    "missing section": ({k: v for k, v in config().items() if k != "routing"}, ["routing", "missing"]),
     "unknown key": (config({**Q, "alhpa": 0.1}), ["routing.q_adaptive.alhpa", "did you mean 'alpha'", "q_thld1"]),
     "unknown router key": (config(router={"vc": 3}), ["router.vc", "did you mean 'vcs'"]),
     "unknown value": (config(router=router("hpdc21", arbiter="roundrobin")), ["arbiter", "did you mean 'round_robin'"]),

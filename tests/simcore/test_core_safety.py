@@ -330,7 +330,13 @@ def test_choices_of_any_kind_of_integer(asked: tuple[Simulation, int], kind: typ
 
 # ---- Threads inside one run ----
 
-LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uniform", "load": 0.3}, "seed": 1}
+LARGE = {
+    "topology": "dragonfly",
+    "router": "input_queued",
+    "routing": "minimal",
+    "traffic": {"name": "uniform", "load": 0.3},
+    "seed": 1,
+}
 
 
 def test_threads_give_the_same_state_also_in_a_forked_process() -> None:

@@ -22,7 +22,8 @@ def test_halves_and_trend_of_a_window() -> None:
 
 
 def test_a_window_is_the_same_in_parts() -> None:
-    network = {"topology": "dragonfly_72", "routing": "par", "traffic": {"name": "uniform", "load": 0.3}}
+    sections = {"topology": "dragonfly_72", "router": "input_queued", "routing": "par"}
+    network = {**sections, "traffic": {"name": "uniform", "load": 0.3}}
     whole, parts = Simulation(network), Simulation(network)
     whole.begin_window()
     whole.run(2003)
@@ -38,7 +39,7 @@ def test_a_window_is_the_same_in_parts() -> None:
 def test_play_warns_of_a_network_that_has_not_settled() -> None:
     """UGAL on a Slim Fly: 250 ns in this window, and 524 ns after 220 us."""
     slim_fly = {"name": "slim_fly", "q": 5, "terminals_per_router": 2}
-    world = {"topology": slim_fly, "traffic": {"name": "bit_complement", "load": 0.5}}
+    world = {"topology": slim_fly, "router": "input_queued", "traffic": {"name": "bit_complement", "load": 0.5}}
     with pytest.warns(
         UserWarning, match=r"play\(\): 1 of 1 runs, for example: .* filling; use a longer warm-up \(run\.warmup_ns\)"
     ):

@@ -7,7 +7,7 @@ from flitgym.env.experience import Chains, Ring, World, following, horizon_cycle
 from flitgym.simcore import NO_DECISION
 
 TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}
-WORLD = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.3}})
+WORLD = World({"topology": TINY, "router": "input_queued", "traffic": {"name": "uniform", "load": 0.3}})
 
 
 def test_a_decision_is_found_in_its_own_network() -> None:

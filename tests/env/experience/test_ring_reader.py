@@ -9,7 +9,7 @@ TRIANGLE = {"name": "hyperx", "widths": [3], "terminals_per_router": 2}
 
 
 def simulation(record: int) -> Simulation:
-    world = World({"topology": TRIANGLE, "traffic": {"name": "uniform", "load": 0.3}})
+    world = World({"topology": TRIANGLE, "router": "input_queued", "traffic": {"name": "uniform", "load": 0.3}})
     return world.simulation({"name": "random", "record": record}, 3)
 
 
