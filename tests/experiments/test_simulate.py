@@ -176,15 +176,6 @@ def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], t
     assert sorted(row["traffic.load"] for row in rows) == [0.1, 0.2, 0.3]
 
 
-def test_the_command_gather_collects_runs(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    assert command("gather").returncode == 2
-    assert command("simulate", *small).returncode == 0
-    done = command("gather")
-    assert done.returncode == 0
-    assert "1 rows" in done.stdout
-    assert len(read_rows(tmp_path / "results" / "rows.parquet")) == 1
-
-
 def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", "-m", *small, "routing=minimal,parr")
     assert done.returncode == 2
@@ -311,7 +302,7 @@ def test_a_damaged_run_does_not_stop_a_study(command: Command, small: Sequence[s
     execute(config, broken.parent, no_report)
     execute(compose([*small, "seed=2"]), tmp_path / "results" / "default" / "whole", no_report)
     broken.write_bytes(b"\xff" + broken.read_bytes())
-    for name, arguments in (("gather", ["results"]), ("report", ["results/default"])):
+    for name, arguments in (("export", ["results"]), ("report", ["results/default"])):
         done = command(name, *arguments)
         assert done.returncode == 1, done.stderr
         assert f"left out: {broken.relative_to(tmp_path)} is damaged" in done.stderr
