@@ -18,6 +18,13 @@ using namespace scenes;
 
 using Clock = std::chrono::steady_clock;
 
+// CPU time of this process, so that other work of the machine does not count.
+double seconds_of(const std::function<void()>& work) {
+  const std::clock_t begin = std::clock();
+  work();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("stopped") {}
 };
