@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test lint types test-cpp one-definition test-docs test-python test-lowest coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test test-deep lint types test-cpp test-sanitized one-definition test-docs test-python test-python-deep test-lowest coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,26 +51,30 @@ $(VENV)/build-tools: $(VENV)/created pyproject.toml constraints.txt
 # Editable, so changes of Python and YAML files need no build. build/ is kept, so a change of a C++ file recompiles only
 # the files that depend on it.
 INSTALL := $(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation \
-	--config-settings=cmake.define.FLITGYM_NATIVE=ON --config-settings=cmake.define.FLITGYM_WERROR=$(WERROR) --editable
-SOURCES := $(VENV)/build-tools pyproject.toml constraints.txt $(CPP_SOURCES) $(PACKAGES)
+	--config-settings=cmake.define.FLITGYM_NATIVE=ON --config-settings=cmake.define.FLITGYM_WERROR=$(WERROR) \
+	--config-settings=cmake.define.FLITGYM_TESTS=ON --editable
+SOURCES := $(VENV)/build-tools pyproject.toml constraints.txt $(PACKAGES) \
+	$(filter-out simcore/tests/% simcore/bench/%,$(CPP_SOURCES))
 
 $(VENV)/installed: $(SOURCES)
 	@echo "== building the simulator core for this machine, and installing the packages for the simulation"
 	@$(INSTALL) .
 	@touch $@
 
-# TORCH_INDEX names another package index for torch, because PyPI only has torch with CUDA for Linux (5 GB).
-$(VENV)/installed-dev: $(SOURCES)
-	@echo "== the same with the packages for learning and the checks (the extra [dev])"
-	@if [ -n "$(TORCH_INDEX)" ]; then \
-		$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps --index-url "$(TORCH_INDEX)" torch; fi
-	@$(INSTALL) '.[dev]'
-	@touch $@ $(VENV)/installed
+# The extras add packages to the installation. The core is not built again, so C++ tests can compile meanwhile.
+EXTRA := $(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation
 
-$(VENV)/installed-docs: $(SOURCES)
-	@echo "== the same with the packages for the documentation (the extra [docs])"
-	@$(INSTALL) '.[docs]'
-	@touch $@ $(VENV)/installed
+# TORCH_INDEX names another package index for torch, because PyPI only has torch with CUDA for Linux (5 GB).
+$(VENV)/installed-dev: $(VENV)/installed
+	@echo "== installing the packages for learning and the checks (the extra [dev])"
+	@if [ -n "$(TORCH_INDEX)" ]; then $(EXTRA) --no-deps --index-url "$(TORCH_INDEX)" torch; fi
+	@$(EXTRA) 'flitgym[dev]'
+	@touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	@echo "== installing the packages for the documentation (the extra [docs])"
+	@$(EXTRA) 'flitgym[docs]'
+	@touch $@
 
 venv: $(VENV)/installed ## create .venv and build the core into it (nothing to do when up to date)
 
@@ -100,9 +104,12 @@ demo: venv ## a first picture within a minute, then the two figures of the HPDC'
 
 # --- Checks --------------------------------------------------------------------------------------------------------
 
-# Two targets at a time: the C++ tests compile while the others run, which mostly use one core.
-test: ## run every check: lint, types, documentation, C++ tests with sanitizers, Python tests
-	@$(MAKE) --no-print-directory -j2 test-cpp one-definition lint types test-docs test-python
+# Two targets at a time: the C++ tests compile while packages are installed and the other checks run.
+test: ## run the checks of every change: lint, types, C++ and Python tests
+	@$(MAKE) --no-print-directory -j2 test-cpp lint types test-python
+
+test-deep: ## run the other checks: sanitizers, fuzzing, whole curves, plugins, notebooks, documentation
+	@$(MAKE) --no-print-directory -j2 test-sanitized one-definition test-docs test-python-deep
 
 lint: dev ## check the format of the sources, line lengths and words
 	@echo "== ruff"
@@ -124,12 +131,20 @@ types: dev ## run mypy in strict mode
 	@for file in experiments/flitgym/*.py; do ln -sfn ../../../$$file build/types/flitgym/; done
 	@MYPYPATH=build/types:simcore/bench $(BIN)/mypy -p flitgym
 
-test-cpp: ## build and run the C++ tests with sanitizers
+# The tests link the objects of the installed core, in the build folder of the installation.
+test-cpp: venv ## build and run the C++ tests
+	@echo "== C++ tests"
+	@build=$$(dirname $$(ls -t build/cp*/CMakeCache.txt | head -n 1)); \
+		cmake --build $$build -j $(JOBS) --target simcore_tests > build/test.log || { tail -n 60 build/test.log; exit 1; }; \
+		ctest --test-dir $$build --output-on-failure -j $(JOBS) -LE deep
+
+SANITIZED := -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON
+
+test-sanitized: ## build and run the C++ tests with sanitizers
 	@echo "== C++ tests with address and undefined-behaviour sanitizers"
 	@mkdir -p build
-	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > build/test.log \
-		|| { cat build/test.log; exit 1; }
-	@cmake --build build/test -j $(JOBS) >> build/test.log || { tail -n 60 build/test.log; exit 1; }
+	@cmake $(SANITIZED) > build/test.log || { cat build/test.log; exit 1; }
+	@cmake --build build/test -j $(JOBS) --target simcore_tests >> build/test.log || { tail -n 60 build/test.log; exit 1; }
 	@ctest --test-dir build/test --output-on-failure -j $(JOBS)
 
 # The second library holds a type with two definitions. Its link must fail, or the check is broken.
@@ -144,9 +159,15 @@ one-definition: ## check that no type of the core has two definitions (needs GCC
 		|| ! grep -q "violates the C++ One Definition Rule" build/two_definitions.log; then \
 		echo "the check did not find the type with two definitions:"; cat build/two_definitions.log; exit 1; fi
 
-test-python: dev ## run the Python tests
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+test-python: dev ## run the Python tests without those marked `deep`
 	@echo "== pytest"
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	@$(PYTEST) -m "not deep"
+
+test-python-deep: dev ## run the Python tests marked `deep`
+	@echo "== pytest, deep"
+	@$(PYTEST) -m deep
 
 # TORCH_INDEX names another package index for torch, as above. The core and the packages go into build/lowest.
 LOWEST ?= tests/env tests/api tests/agents/test_networks.py tests/agents/test_policy_of_a_batch.py
@@ -155,9 +176,9 @@ test-lowest: ## run tests with the lowest versions that pyproject.toml allows (n
 	@uv venv --quiet --clear --python 3.11 build/lowest
 	@uv pip install --quiet --python build/lowest --resolution lowest-direct --index-strategy unsafe-best-match \
 		$(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") --config-settings=build-dir=build/lowest-core '.[dev]'
-	@build/lowest/bin/python -m pytest -n $(JOBS) --dist loadfile $(LOWEST)
+	@build/lowest/bin/python -m pytest -n $(JOBS) --dist worksteal $(LOWEST)
 
-# The Python tests run the notebooks.
+# The deep Python tests run the notebooks.
 test-docs: dev ## build the documentation without running its notebooks (warnings are errors)
 	@echo "== sphinx"
 	@$(SPHINX) -D nb_execution_mode=off -d build/docs.test docs build/docs_test
@@ -168,13 +189,13 @@ coverage: venv ## measure how often the intervals of run=steady contain the long
 cluster-test: venv ## test a Ray cluster of two nodes, and jobs by submitit, on this machine (15 minutes)
 	@FLITGYM_CLUSTER_TEST=1 $(BIN)/python -m pytest tests/cluster
 
-# `make test` fuzzes every file parser with a small fixed budget. Here each fuzz test runs for FUZZ_SECONDS.
+# `make test-deep` fuzzes every file parser with a small fixed budget. Here each fuzz test runs for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 120
-FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
+FUZZ_CASES   := $(shell find simcore/tests -name '*_test.cpp' -exec sed -n 's/^DEEP_TEST(\(fuzz_[a-z0-9_]*\)).*/\1/p' {} +)
 
 fuzz: dev ## test every file parser with mutated files and sanitizers: FUZZ_SECONDS=120 each
-	@cmake -S simcore -B build/test -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLITGYM_TESTS=ON -DFLITGYM_SANITIZE=ON > /dev/null
-	@cmake --build build/test -j $(JOBS) > /dev/null
+	@cmake $(SANITIZED) > /dev/null
+	@cmake --build build/test -j $(JOBS) --target simcore_tests > /dev/null
 	@for case in $(FUZZ_CASES); do echo "== $$case"; FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) build/test/simcore_tests $$case || exit 1; done
 	@FLITGYM_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest tests/fuzz
 

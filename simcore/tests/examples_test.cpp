@@ -11,16 +11,14 @@
 #include "support/tables.hpp"
 #include "topology/dragonfly.hpp"
 
-using namespace scenes;
+namespace examples_test {
 
-namespace {
+using namespace scenes;
 
 Section cycles(i64 dimensions) { return {"cube_connected_cycles", {{"dimensions", dimensions}}}; }
 std::shared_ptr<const Network> uniform_network(const Section& topology, const Section& routing) {
   return build(config(topology, input_queued(), routing, {"uniform", {}}));
 }
-
-}  // namespace
 
 // Preparata & Vuillemin: d 2^d routers with three links each. The diameter is 2d + floor(d/2) - 2 for d >= 4, and 6 for
 // d = 3. d = 2 is a ring of eight.
@@ -212,3 +210,5 @@ TEST(example_hashed_tables_are_minimal_and_spread_like_balls_in_bins) {
   CHECK(least < 12 && most > 12);  // an even distribution gives 12 of the 96 destinations to each
   CHECK_THROWS(ConfigError, made(g, "hashd"), "did you mean 'hashed'");
 }
+
+}  // namespace examples_test

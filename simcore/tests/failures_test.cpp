@@ -7,9 +7,9 @@
 #include "support/crafted.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace failures_test {
 
-namespace {
+using namespace scenes;
 
 Section ring(u32 routers) {
   std::vector<double> links;
@@ -37,8 +37,6 @@ bool joined(const Network& net, u32 a, u32 b) {
   each_link(net, *net.graphs[0], a, [&](u32 k) { found |= net.next_router(net.port(a, k)) == b; });
   return found;
 }
-
-}  // namespace
 
 TEST(failures_remove_the_named_parts) {
   const Section df = small_network();  // 36 routers, 72 terminals, 54 local and 36 global links
@@ -210,3 +208,5 @@ TEST(packets_that_wait_for_a_failed_link_are_routed_again) {
   // The first packet uses the link and the others take the other direction: 1 + 3 * 4 hops.
   CHECK_EQ(sim.state().part.window.hops, 13u);
 }
+
+}  // namespace failures_test

@@ -9,9 +9,9 @@
 #include "workload/program_totals.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace scenes;
+namespace fuzz_build_test {
 
-namespace {
+using namespace scenes;
 
 // A configuration as text with one parameter per line: "topology.widths [4, 4]". The sections of the router and of the
 // workload have no name.
@@ -93,9 +93,7 @@ void build_and_run(const std::string& text) {
   sim.check_conservation();
 }
 
-}  // namespace
-
-TEST(fuzz_configuration) {
+DEEP_TEST(fuzz_configuration) {
   std::vector<std::string> corpus = {
       text_of(config(small_network(), hpdc21(), {"q_adaptive", {{"alpha", 0.2}}}, {"adversarial", {{"load", 0.4}}})),
       text_of(config(hyperx_section({4, 4}, 2, {{"links", std::vector<double>{2}}}), sc19(), {"omni_war", {}},
@@ -135,7 +133,7 @@ TEST(fuzz_configuration) {
   CHECK(ran > 20);
 }
 
-TEST(fuzz_goal) {
+DEEP_TEST(fuzz_goal) {
   const std::vector<std::string> corpus = {
       "num_ranks 2\nrank 0 {\nc: calc 4000\ns: send 1000b to 1 tag 7\nr: recv 1000b from 1 tag 9\ns requires c\n}\n"
       "rank 1 {\nr: recv 1000b from 0 tag 7\nk: calc 500\nk requires r\ns: send 1000b to 0 tag 9\ns requires k\n}\n",
@@ -167,3 +165,5 @@ TEST(fuzz_goal) {
   });
   CHECK(ran > 6);
 }
+
+}  // namespace fuzz_build_test

@@ -5,9 +5,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace golden_test {
 
-namespace {
+using namespace scenes;
 
 struct Scene {
   const char* name;
@@ -26,8 +26,6 @@ const Scene kScenes[] = {
     {"wormhole", small_wormhole, "ugal_group", "permutation", 5, 0x6da8109b7fb6bc51ull},
 };
 
-}  // namespace
-
 TEST(golden_hashes) {
   std::string changed;
   for (const Scene& scene : kScenes) {
@@ -42,3 +40,5 @@ TEST(golden_hashes) {
   }
   CHECK_EQ(changed, "");
 }
+
+}  // namespace golden_test

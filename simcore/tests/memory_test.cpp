@@ -5,9 +5,9 @@
 #include "topology/graph.hpp"
 #include "verify/verify.hpp"
 
-using namespace scenes;
+namespace memory_test {
 
-namespace {
+using namespace scenes;
 
 // Memory of minimal routing whose VC class is the number of hops. One array for each kind of owner (Per).
 struct Diary : ComponentData {
@@ -80,8 +80,6 @@ std::span<T> all_of(Simulation& sim, const std::string& name) {
           sim.state().memory[find_memory(sim.network(), name)].size() / sizeof(T)};
 }
 
-}  // namespace
-
 TEST(memory_begins_as_declared) {
   Simulation sim(diary());
   CHECK_EQ(all_of<u32>(sim, "test_first").size(), 0u);
@@ -144,48 +142,6 @@ TEST(memory_is_forked_hashed_and_saved) {
   }
 }
 
-TEST(memory_out_of_range_is_refused) {
-  const auto refused = [](const std::string& what, const std::function<void(Simulation&)>& change) {
-    Simulation sim(diary(0.3)), forged(diary(0.3));
-    forged.run(1500);
-    change(forged);
-    const u64 before = sim.hash();
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", what);
-    CHECK_EQ(sim.hash(), before);
-  };
-  const auto fine = [](const std::function<void(Simulation&)>& change) {
-    Simulation sim(diary(0.3)), forged(diary(0.3));
-    forged.run(1500);
-    change(forged);
-    sim.restore(forged.snapshot());
-    CHECK_EQ(sim.hash(), forged.hash());
-  };
-  const auto under_way = [](const State& s, bool wanted) {
-    std::vector<u8> free(s.packets.size(), 0);
-    for (const u32 id : s.part.free_packets) free[id] = 1;
-    const auto found = std::ranges::find(free, !wanted);
-    CHECK(found != free.end());
-    return static_cast<std::size_t>(found - free.begin());
-  };
-  refused("'test_first': 36; valid are 0 to 35",
-          [&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), true)] = 36; });
-  fine([&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), true)] = kNone; });
-  fine([&](Simulation& x) { all_of<u32>(x, "test_first")[under_way(x.state(), false)] = 36; });  // the id is free
-  refused("'test_hops': 10; valid are 0 to 9",
-          [&](Simulation& x) { all_of<u8>(x, "test_hops")[under_way(x.state(), true) * 6 + 4] = 10; });
-  for (const float x : {-0.5f, 1.5f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
-    refused("'test_load'", [&](Simulation& forged) { all_of<float>(forged, "test_load")[7] = x; });
-  refused("'test_share'",
-          [](Simulation& x) { all_of<double>(x, "test_share")[0] = std::numeric_limits<double>::infinity(); });
-  refused("'test_wrong': 1", [](Simulation& x) { all_of<u16>(x, "test_wrong")[0] = 1; });
-  for (const std::string name : {"test_seen", "test_first"})
-    refused("'" + name + "' has", [&](Simulation& x) { x.state().memory[find_memory(x.network(), name)].pop_back(); });
-  // A snapshot of another routing's memory is refused.
-  Simulation sim(diary()),
-      minimal(config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.9}}}));
-  CHECK_THROWS(ConfigError, sim.restore(minimal.snapshot()), "another configuration");
-}
-
 // ---- Two learned tables ----
 
 namespace {
@@ -220,27 +176,6 @@ TEST(two_tables_stand_side_by_side) {
   sim.run(500);
   other.run(500);
   CHECK(sums(sim) != sums(other) && other.hash() != sim.hash());
-}
-
-TEST(each_table_is_checked_by_its_name) {
-  for (const std::string name : {"biases", "q_values"}) {
-    Simulation sim(two_tables()), forged(two_tables());
-    const u32 memory = find_memory(sim.network(), name);
-    all_of<float>(forged, name)[0] = std::numeric_limits<float>::quiet_NaN();
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), name + "[0, 0, 0]", "not finite");
-    sim.expose_table(memory);
-    all_of<float>(sim, name)[0] = -1;
-    if (name == "biases") sim.run(1);  // a bias may be negative
-    else CHECK_THROWS(ConfigError, sim.run(1), "q_values[0, 0, 0]", "negative");
-    all_of<float>(sim, name)[0] = 0;
-    const MemoryShape& t = sim.network().memories[memory];
-    std::vector<float> given(std::size_t{sim.network().routers} * t.rows * t.columns, 3);
-    sim.set_table(memory, given.data());
-    CHECK(all_of<float>(sim, name)[t.stride] == 3 &&
-          all_of<float>(sim, name == "biases" ? "q_values" : "biases")[0] == 0);
-    given.back() = std::numeric_limits<float>::infinity();
-    CHECK_THROWS(ConfigError, sim.set_table(memory, given.data()), name + "[", "not finite");
-  }
 }
 
 // A router of 75 links has more columns than a word has bits.
@@ -281,3 +216,5 @@ TEST(arrays_begin_at_cache_lines_and_large_arrays_at_huge_pages) {
     CHECK_EQ(array[words], 9u);
   }
 }
+
+}  // namespace memory_test

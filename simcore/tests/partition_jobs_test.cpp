@@ -7,9 +7,9 @@
 #include "test.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace scenes;
+namespace partition_jobs_test {
 
-namespace {
+using namespace scenes;
 
 struct Case {
   std::string name;
@@ -132,8 +132,6 @@ void begin(Simulation& sim) {
   sim.run(kFirst);
   sim.begin_window();
 }
-
-}  // namespace
 
 TEST(jobs_do_not_depend_on_partitions) {
   for (const Case& x : cases()) {
@@ -270,3 +268,5 @@ TEST(hosts_stay_in_their_partition) {
       "");
   refused([](State& s) { s.hosts[1].totals.pairs++; }, "the table of sending and receiving ranks");
 }
+
+}  // namespace partition_jobs_test

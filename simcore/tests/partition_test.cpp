@@ -9,9 +9,9 @@
 #include "support/crafted.hpp"
 #include "team.hpp"
 
-using namespace scenes;
+namespace partition_test {
 
-namespace {
+using namespace scenes;
 
 struct Case {
   std::string name;
@@ -103,8 +103,6 @@ void go(Simulation& sim) {
   sim.begin_window();
   sim.run(kCycles);
 }
-
-}  // namespace
 
 TEST(partitions_change_nothing) {
   for (const Case& x : cases()) {
@@ -393,3 +391,5 @@ TEST(a_team_forgets_exceptions) {
   for (u32 n = 0; n < 1000; n++) team.run([&](u32 i) { done[i]++; });
   for (const u32 n : done) CHECK_EQ(n, 1000u);
 }
+
+}  // namespace partition_test

@@ -12,9 +12,9 @@
 #include "simcore/registry.hpp"
 #include "test.hpp"
 
-using namespace flitgym;
+namespace plugins_test {
 
-namespace {
+using namespace flitgym;
 
 std::string refused(const std::string& bytes) {
   static int number = 0;
@@ -32,8 +32,6 @@ std::string refused(const std::string& bytes) {
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
-}  // namespace
 
 TEST(plugins_of_another_core_are_refused_with_both_versions) {
   const std::string said = refused(
@@ -74,3 +72,5 @@ TEST(plugins_used_are_noted_for_the_network_they_were_used_for) {
   CHECK(all.names().count("a_plugin") == 1);
   registry<TopologySpec>().erase("of_a_plugin");
 }
+
+}  // namespace plugins_test

@@ -13,9 +13,9 @@
 #include "support/trace.hpp"
 #include "tables/engine.hpp"
 
-using namespace scenes;
+namespace recorded_test {
 
-namespace {
+using namespace scenes;
 
 std::vector<std::pair<std::string, u64>> found;
 
@@ -107,8 +107,6 @@ const std::pair<const char*, u64> kRecorded[] = {
 #include "recorded.inc"
 };
 
-}  // namespace
-
 TEST(recorded_results_of_all_registered_components) {
   found.clear();
   for (const auto& [name, topology] : registry<TopologySpec>())
@@ -135,3 +133,5 @@ TEST(recorded_results_of_all_registered_components) {
   CHECK_EQ(changed, "");
   CHECK_EQ(found.size(), std::size(kRecorded));
 }
+
+}  // namespace recorded_test

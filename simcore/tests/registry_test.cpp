@@ -12,9 +12,9 @@
 #include "support/dependencies.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace registry_test {
 
-namespace {
+using namespace scenes;
 
 std::vector<Section> small_topologies() {
   std::vector<Section> all;
@@ -93,8 +93,6 @@ Section listed(const std::string& routing) {
     if (!at->second.candidates || !at->second.agent_can_choose) return {"external", {{"relation", routing}}};
   return {routing, {}};
 }
-
-}  // namespace
 
 TEST(every_routing_runs_on_every_topology_that_it_accepts) {
   for (const Section& topology : small_topologies())
@@ -281,3 +279,5 @@ TEST(every_pattern_reports_its_needs) {
       }
     }
 }
+
+}  // namespace registry_test

@@ -1,5 +1,5 @@
-// The test harness. TEST(name) { ... } registers a case. A failed CHECK ends the case and reports the place and the
-// values.
+// The test harness. TEST(name) { ... } registers a case, and DEEP_TEST one that only `make test-deep` runs. A failed
+// CHECK ends the case and reports the place and the values.
 #pragma once
 
 #include <cmath>
@@ -73,6 +73,7 @@ std::string thrown(const char* file, int line, const char* text, const std::func
   static void case_##name();                                              \
   static const testing::Registered registered_##name(#name, case_##name); \
   static void case_##name()
+#define DEEP_TEST(name) TEST(name)
 
 #define CHECK(condition)                                                          \
   do {                                                                            \

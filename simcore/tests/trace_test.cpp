@@ -7,9 +7,9 @@
 #include "support/crafted.hpp"
 #include "support/trace.hpp"
 
-using namespace scenes;
+namespace trace_test {
 
-namespace {
+using namespace scenes;
 
 struct Scene {
   std::string name;
@@ -87,8 +87,6 @@ const std::pair<const char*, u64> kTraces[] = {
 #include "traces.inc"
 };
 
-}  // namespace
-
 TEST(traces_of_all_routings) {
   const auto scenes = all_scenes();
   std::string changed;
@@ -104,3 +102,5 @@ TEST(traces_of_all_routings) {
   CHECK_EQ(changed, "");
   CHECK_EQ(scenes.size(), std::size(kTraces));
 }
+
+}  // namespace trace_test

@@ -9,6 +9,8 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
+namespace units_test {
+
 using namespace scenes;
 
 TEST(wheel_gives_back_everything_when_due) {
@@ -109,12 +111,6 @@ TEST(logarithm_is_accurate) {
   for (const double x : {0x1.0p-53, 1e-9, 0.5, 0.75, 0.999999}) CHECK_NEAR(log_unit(x), std::log(x), 1e-10);
 }
 
-// A gap is 1 + floor(log(u) / log(1 - p)) cycles. A logarithm above 0 would make it 0 or negative.
-TEST(logarithm_is_never_positive) {
-  for (const double x : {1 - 1e-10, 1 - 1e-12, 1 - 1e-14, 1 - 0x1.0p-53})
-    CHECK_FOR(log_unit(x) <= 0, std::to_string(log_unit(x) * 1e12) + "e-12");
-}
-
 TEST(histogram_is_within_its_stated_error) {
   u32 last = 0;
   for (u64 cycles = 0; cycles < (u64{1} << 32); cycles += cycles < 4096 ? 1 : cycles / 97) {
@@ -144,21 +140,4 @@ TEST(quantiles_agree_with_sorted_samples) {
   CHECK_EQ(quantile(std::vector<u32>(kHistogramBins), 0.5), 0);
 }
 
-TEST(nearest_spelling) {
-  const std::vector<std::string> names = {"minimal", "valiant_group", "valiant_router", "q_adaptive"};
-  CHECK_EQ(did_you_mean("minmal", names), " (did you mean 'minimal'?)");
-  CHECK_EQ(did_you_mean("q_adpative", names), " (did you mean 'q_adaptive'?)");
-  CHECK_EQ(did_you_mean("valiant_grp", names), " (did you mean 'valiant_group'?)");
-  CHECK_EQ(did_you_mean("zzzzzzzzzzzzzzzz", names), "");
-}
-
-TEST(select_is_the_conditional_operator) {
-  for (const u64 chosen : {u64{0}, u64{5}, ~u64{0}})
-    for (const u64 other : {u64{0}, u64{6}, u64{1} << 63}) {
-      CHECK_EQ(select(true, chosen, other), chosen);
-      CHECK_EQ(select(false, chosen, other), other);
-      CHECK_EQ(select(true, static_cast<u8>(chosen), static_cast<u8>(other)), static_cast<u8>(chosen));
-      CHECK_EQ(select(false, static_cast<u16>(chosen), static_cast<u16>(other)), static_cast<u16>(other));
-      CHECK_EQ(select(chosen > 0, chosen > 1, other > 1), chosen > 0 ? chosen > 1 : other > 1);
-    }
-}
+}  // namespace units_test

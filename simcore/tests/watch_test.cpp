@@ -3,6 +3,8 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
+namespace watch_test {
+
 using namespace scenes;
 
 TEST(life_of_a_packet) {
@@ -63,3 +65,5 @@ TEST(watching_changes_nothing) {
   CHECK(statistics(seen.network(), seen.state()) == statistics(unseen.network(), unseen.state()));
   CHECK_THROWS(ConfigError, seen.watch(72, 0), "72");
 }
+
+}  // namespace watch_test

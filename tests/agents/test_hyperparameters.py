@@ -7,11 +7,9 @@ import pytest
 import torch
 from flitgym.agents import dqn, policy_search, ppo, trainable
 from flitgym.agents.learning.advantages import generalised_advantages, successors
-from flitgym.agents.learning.bounds import require
 from flitgym.agents.rllib.config import DqnConfig, Machines, PpoConfig
-from flitgym.configs import CONFIG_DIR, explain
+from flitgym.configs import CONFIG_DIR
 from flitgym.configs.training import register_training
-from flitgym.env import World
 from flitgym.simcore import ConfigError, registered
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
@@ -30,18 +28,6 @@ def test_versions_agree_in_what_both_understand(shared: type[Any], own: type[Any
     # Keys of both versions are in the shared class.
     assert {field.name for field in fields(own)} & {field.name for field in fields(rllib)} == names | {"name"}
     assert {field.name for field in fields(Machines)} <= {field.name for field in fields(rllib)}
-
-
-@pytest.mark.parametrize(("shared", "own", "rllib"), TWINS)
-def test_one_version_refuses_the_other_s(shared: type[Any], own: type[Any], rllib: type[Any]) -> None:
-    require(own(), own, "agent")
-    with pytest.raises(ConfigError, match=rf"it takes .*{own.__qualname__}, not .*which has address, "):
-        require(rllib(), own, "it")
-    with pytest.raises(ConfigError, match=r"not .*Config, which has capacity, .*run_ns"):
-        require(own(), rllib, "it")
-    module = {ppo.Config: ppo, dqn.Config: dqn}[own]
-    with pytest.raises(ConfigError, match=f"agent={own().name} takes"):
-        module.Agent(rllib(), World({"topology": "dragonfly"}), rounds=1, seed=1)
 
 
 @pytest.mark.parametrize("kind", [ppo.Config, dqn.Config, PpoConfig, DqnConfig])
@@ -64,26 +50,6 @@ def composed(*words: str) -> Any:
     register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         return hydra_compose("train", overrides=list(words)).agent
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ["agent=rllib_ppo", "agent.run_ns=5"],
-            "unknown key 'run_ns'; agent=dqn, agent=ppo and agent=ugal_ml have it",
-        ),
-        (["agent=ppo", "agent.env_runners=2"], "agent=rllib_dqn and agent=rllib_ppo have it"),
-        (["agent=rllib_dqn", "agent.target_rate=0.1"], "agent=dqn and agent=offline have it"),
-        (["agent=ppo", "agent.clop=0.1"], "did you mean 'clip'"),
-    ],
-)
-def test_a_key_of_another_agent_is_said_to_be_one(words: list[str], said: str) -> None:
-    with pytest.raises(Exception) as raised:  # noqa: PT011 - which exception it is, is Hydra's business
-        composed(*words)
-    message = explain(raised.value)
-    for part in said.split("; "):
-        assert part in message
 
 
 def test_costs_of_features_are_plain_overrides() -> None:

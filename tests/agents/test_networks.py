@@ -164,25 +164,3 @@ def test_a_policy_runs_on_another_topology_than_it_was_trained_on():
         simulation.run(2000)
         rows[topology["name"]] = simulation.statistics()
     assert all(row["packets_delivered"] > 100 for row in rows.values())
-
-
-def test_settings_that_contradict_a_policy_file_are_refused(tmp_path: Path):
-    path = str(tmp_path / "p.safetensors")
-    seam = world(SMALL).simulation("agent", 1).seam()
-    layers = SlotScores(seam, [8]).export()
-    save_policy(path, layers, network="slots", slots=8, observation=seam["observation"], topology="any")
-    for key, value in (("slots", 4), ("network", "flat"), ("relation", "minimal"), ("observation", "queues")):
-        with pytest.raises(ConfigError, match=f"{key}.*leave it out"):
-            world(SMALL).simulation({"name": "policy", "path": path, key: value}, 1)
-    world(SMALL).simulation({"name": "policy", "path": path, "slots": 8}, 1)
-
-
-def test_weights_that_are_no_numbers_or_of_another_shape_are_refused():
-    simulation = world(SMALL).simulation({"name": "policy", "hidden": [8]}, 1)
-    layers = SlotScores(simulation.seam(), [8]).export()
-    before = simulation.state_hash()
-    bad = [(layers[0][0] * np.float32("nan"), layers[0][1]), layers[1]]
-    for wrong, said in ((bad, "finite"), (layers[:1], "layers"), ([layers[1], layers[0]], "shape")):
-        with pytest.raises(ConfigError, match=said):
-            simulation.set_policy(wrong)
-    assert simulation.state_hash() == before

@@ -13,7 +13,7 @@ from flitgym.env import World
 from flitgym.env.experience.dataset import Dataset
 from flitgym.experiments.recording.run import record
 from flitgym.experiments.training.run import train
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 WORDS = ["topology=dragonfly_72", "traffic=mixed", "traffic.load=0.4", "run.warmup_ns=1000"]
 WORLD = World.composed(["topology=dragonfly_72", "traffic=mixed"])
@@ -73,12 +73,6 @@ def test_conservative_q_learns_the_better_action_from_random_ones(of_par: Datase
     assert taken(best, data.rows["action"]).mean() < 0.8
     made = agent(path, conservatism=0.0, learning_rate=1e-2)
     assert taken(best, choices(made, data.rows)).mean() > 0.9
-
-
-def test_a_recording_without_rows_is_refused(of_par: Dataset, path: Path) -> None:
-    Dataset({name: column[:0] for name, column in of_par.rows.items()}, of_par.about).save(path)
-    with pytest.raises(ConfigError, match=r"agent\.dataset: .*transitions.parquet has no rows"):
-        agent(path)
 
 
 def test_imitation_repeats_the_recorded_action(of_par: Dataset, path: Path) -> None:
@@ -158,19 +152,3 @@ def composed_offline(*words: str) -> Any:
     register_training(trainable())
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
         return hydra_compose("train", overrides=["track.to=none", "evaluation.every=0", *words])
-
-
-def test_errors_before_the_training(path: Path, of_par: Dataset, tmp_path: Path) -> None:
-    def refused(said: str, data: Path | str = path, world: World = WORLD, **more: Any) -> None:
-        with pytest.raises(ConfigError, match=said):
-            Agent(Config(dataset=str(data), **more), world, rounds=1, seed=1)
-
-    refused("agent.dataset: name the transitions.parquet", "")
-    refused("there is no such file", tmp_path / "none.parquet")
-    refused("relation: unknown value 'par'", world=World.composed(["topology=hyperx_64"]))
-    with pytest.raises(ConfigError, match="unknown name 'imitate'"):
-        Config(loss="imitate")
-    Dataset(of_par.rows, {**of_par.about, "general": of_par.about["general"][::-1]}).save(path)
-    refused(r"recorded it with other features of observation=.* \(in another order\); record it again")
-    Dataset(of_par.rows, {**of_par.about, "general": ["old.feature"]}).save(path)
-    refused("other features of observation=progress.*old.feature")

@@ -3,14 +3,13 @@
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from flitgym.agents.learning.abandonment import RoundAbandonedError
-from flitgym.agents.policy.file import load_policy, save_policy
+from flitgym.agents.policy.file import load_policy
 from flitgym.agents.policy_search import Agent, Config, _loss_of_jobs, general_features, slot_features
 from flitgym.configs.policies import shipped_policy
 from flitgym.env.experience.world import Mixture
@@ -132,43 +131,6 @@ def test_a_base_that_does_not_fit_is_refused(mixture: Mixture, given: dict[str, 
         Agent(Config(**_SMALL, **given), mixture, rounds=1, seed=1)
 
 
-@pytest.mark.parametrize("shape", [(1, 12), (3, 16)])
-def test_a_base_of_other_shapes_is_refused(mixture: Mixture, tmp_path: Path, shape: tuple[int, int]) -> None:
-    path = tmp_path / "other.safetensors"
-    layers = [(np.ones(shape, np.float32), np.ones(shape[0], np.float32))]
-    kind = {"network": "slots", "slots": 6, "slots_by": "estimate", "observation": BASE["observation"]}
-    save_policy(path, layers, **kind, topology="any")
-    with pytest.raises(ConfigError, match="does not map the 16 features to the score of a slot"):
-        Agent(Config(**_SMALL, **BASE | {"base": str(path)}), mixture, rounds=1, seed=1)
-
-
-def test_a_base_that_is_not_a_policy_is_refused(mixture: Mixture, tmp_path: Path) -> None:
-    path = tmp_path / "text.safetensors"
-    path.write_text("no policy")
-    with pytest.raises(ConfigError, match=r"agent\.base: policy file"):
-        Agent(Config(**_SMALL, **BASE | {"base": str(path)}), mixture, rounds=1, seed=1)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"tolls": ["losst"]}, "agent.tolls: unknown feature 'losst'"),
-        ({"tolls": ["lost", "lost"]}, "names a feature twice"),
-        ({"tolls": ["lost"], "start": {"queued_toll": 1}}, "agent.start: unknown feature 'queued_toll'"),
-        ({"tolls": slot_features("queues")[:1], "observation": "queues"}, "need 'more_hops'"),
-        ({"tolls": ["hops"], "observation": "progress+relative"}, "has 'hops' twice"),
-    ],
-)
-def test_tolls_that_mean_nothing_are_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        Config(**given)
-
-
-def test_a_toll_on_what_may_be_below_0_is_refused(mixture: Mixture) -> None:
-    with pytest.raises(ConfigError, match=r"agent.tolls: .*more_time can be negative"):
-        Agent(Config(**_SMALL, tolls=["more_time"]), mixture, rounds=1, seed=1)
-
-
 @pytest.mark.parametrize(("harm", "low", "high"), [(0.0, -20, -2), (4.0, -0.4, 0.4)])
 def test_a_gain_in_one_world_does_not_offset_a_loss_in_another(
     mixture: Mixture, monkeypatch: pytest.MonkeyPatch, harm: float, low: float, high: float
@@ -208,11 +170,7 @@ def test_references_play_the_episodes_of_the_candidates(mixture: Mixture) -> Non
     assert alone.train_round()["harm"] == 0
 
 
-def test_a_reference_that_does_not_run_is_refused(mixture: Mixture) -> None:
-    with pytest.raises(ConfigError, match=r"agent\.references: dim_war: .*does not run on topology 'dragonfly'"):
-        Agent(Config(**_SMALL, references=["dim_war"]), mixture, rounds=1, seed=1)
-
-
+@pytest.mark.deep
 def test_threads_change_nothing_and_a_stopped_search_goes_on_as_if_it_had_not_been(mixture: Mixture) -> None:
     whole = Agent(Config(**_SMALL, threads=2), mixture, rounds=2, seed=1)
     metrics = [whole.train_round() for _ in range(2)]
@@ -260,26 +218,3 @@ def test_costs_say_where_it_starts(mixture: Mixture) -> None:
     costs = dict(zip(agent.features, -agent.policy()[0][0][0, first_slot(agent) :], strict=True))
     assert costs["more_hops"] == pytest.approx(12)
     assert costs["lost"] == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"start": {"more_hop": 1.0}}, "did you mean 'more_hops'"),
-        ({"start": {"lost": 0.0}}, r"agent\.start\.lost: 0\.0"),
-        ({"elite": 4}, r"agent\.elite: 4 is more than agent\.population=3"),
-        ({"hidden": [32]}, r"agent\.hidden"),
-        ({"population": 1}, r"agent\.population: 1"),
-    ],
-)
-def test_invalid_search_settings_are_refused(mixture: Mixture, change: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        Agent(Config(**{**_SMALL, **change}), mixture, rounds=1, seed=1)
-
-
-def test_a_foreign_state_is_refused(mixture: Mixture) -> None:
-    agent = Agent(Config(**_SMALL), mixture, rounds=1, seed=1)
-    with pytest.raises(ConfigError, match=r"agent\.mean"):
-        agent.load_state({**agent.state(), "mean": torch.zeros(2)})
-    with pytest.raises(ConfigError, match=r"agent\.round"):
-        agent.load_state({**agent.state(), "round": 7})

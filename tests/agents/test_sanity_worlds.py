@@ -22,7 +22,9 @@ AGENTS: dict[str, tuple[Any, dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("world", SANITY)
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize(
+    "agent", ["dqn", *(pytest.param(name, marks=pytest.mark.deep) for name in AGENTS if name != "dqn")]
+)
 def test_solves(agent: str, world: str) -> None:
     torch.set_num_threads(1)
     module, settings, rounds = AGENTS[agent]

@@ -6,7 +6,7 @@ import pytest
 from flitgym.agents.policy.file import load_policy
 from flitgym.configs import compose, core_sections
 from flitgym.configs.policies import shipped_policy
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 
 def measured(routing: str, *overrides: str, warmup_ns: float, seed: int = 21) -> dict[str, Any]:
@@ -18,6 +18,7 @@ def measured(routing: str, *overrides: str, warmup_ns: float, seed: int = 21) ->
     return simulation.statistics()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", [21, 22])
 def test_beats_the_better_of_ugal_and_q_adaptive_where_it_was_trained(seed: int):
     mixed = ("topology=dragonfly_72", "traffic=mixed", "traffic.load=0.465")
@@ -29,6 +30,7 @@ def test_beats_the_better_of_ugal_and_q_adaptive_where_it_was_trained(seed: int)
     assert own["accepted_load"] > 0.98 * max(x["accepted_load"] for x in (ugal, q_adaptive))
 
 
+@pytest.mark.deep
 def test_carries_adversarial_traffic_from_the_first_50_us_on_a_network_it_never_saw():
     sections = core_sections(compose(
         ["routing=dqn_dragonfly", "topology=dragonfly_1056", "traffic=adversarial", "traffic.load=0.3"]
@@ -51,6 +53,7 @@ def test_is_a_policy_for_any_dragonfly():
 
 
 # One set of weights for all kinds of networks; the torus, its router and its packets were not in the training.
+@pytest.mark.deep
 @pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "flitgym", "search_universal"])
 @pytest.mark.parametrize(
     "words",
@@ -67,6 +70,7 @@ def test_one_policy_routes_every_kind_of_network(routing: str, words: list[str])
     assert statistics["accepted_load"] == pytest.approx(load, rel=0.06)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", [21, 22])
 def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
     complement = ("topology=hyperx_64", "router=hpdc21", "traffic=bit_complement", "traffic.load=0.4")
@@ -78,6 +82,7 @@ def test_a_toll_makes_room_under_bit_complement_where_others_jam(seed: int):
 
 # Minimal paths alone fill two thirds of the links of this graph, which was in no search. A policy that takes every
 # slightly faster detour saturates them.
+@pytest.mark.deep
 @pytest.mark.parametrize("routing", ["dqn_priced", "flitgym", "search_universal"])
 def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(routing: str):
     graph = ("topology=random_regular", "topology.routers=64", "topology.degree=8", "topology.terminals_per_router=4")
@@ -88,6 +93,7 @@ def test_a_search_over_whole_runs_leaves_room_where_links_are_two_thirds_full(ro
 
 
 # A ring of eight: three hops in one direction, five in the other. Above 1/3 the shorter direction alone is full.
+@pytest.mark.deep
 @pytest.mark.parametrize("routing", ["dqn", "dqn_priced", "flitgym", "search_universal"])
 def test_tornado_is_split_between_both_ways_round_the_ring(routing: str):
     ring = ("topology=torus", "topology.sizes=[8,8]", "router=input_queued", "traffic=tornado", "traffic.load=0.36")
@@ -109,6 +115,7 @@ def communication_ns(routing: str, *overrides: str) -> float:
 
 
 # This placement and this length were not in the search.
+@pytest.mark.deep
 def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_network():
     small = (
         "workload.target=fft3d",
@@ -120,18 +127,13 @@ def test_a_search_over_whole_jobs_spares_a_small_job_beside_one_that_floods_the_
     assert own < 0.85 * dqn
 
 
-def test_a_network_without_its_relation_is_named():
-    sections = core_sections(compose(["routing=search_jobs", "topology=hyperx_64"]))
-    with pytest.raises(ConfigError, match=r"search_jobs\.safetensors, which says relation=five_hop, does not run"):
-        Simulation(sections)
-
-
 def test_search_jobs_takes_detours_under_adversarial_traffic():
     adversarial = ("topology=dragonfly_342", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
     statistics = measured("search_jobs", *adversarial, "traffic.load=0.25", warmup_ns=20_000)
     assert statistics["accepted_load"] == pytest.approx(0.25, rel=0.05)  # minimal paths carry 1 / 18
 
 
+@pytest.mark.deep
 def test_search_jobs_matches_par_under_light_adversarial_traffic():
     adversarial = ("topology=dragonfly_72", "router=sc22", "traffic=adversarial", "traffic.packet_flits=4")
     own, par = (measured(name, *adversarial, "traffic.load=0.25", warmup_ns=100_000) for name in ("search_jobs", "par"))
@@ -140,6 +142,7 @@ def test_search_jobs_matches_par_under_light_adversarial_traffic():
 
 
 # Two demands on the same network: jobs want few detours, adversarial traffic needs them. One policy covers both.
+@pytest.mark.deep
 def test_one_policy_for_jobs_and_for_adversarial_traffic():
     lu = ("workload.target=lu", "workload.target_params={nz:40,iterations:1}", "workload.placement_seed=7")
     assert communication_ns("flitgym", *lu) < 0.95 * communication_ns("dqn_priced", *lu)
@@ -150,6 +153,7 @@ def test_one_policy_for_jobs_and_for_adversarial_traffic():
 
 
 # The destination selects the VC class, so the flood of Halo3D delays other packets less than under Q-adaptive.
+@pytest.mark.deep
 def test_one_policy_for_jobs_on_a_fat_tree():
     lu = ("workload.target=lu", "workload.target_params={nz:40,iterations:1}", "workload.placement_seed=7")
     times = {name: communication_ns(name, "topology=fat_tree_64", *lu) for name in ("flitgym", "q_adaptive")}

@@ -11,7 +11,7 @@ from flitgym.agents.draws import below, draw, unit
 from flitgym.agents.q_adaptive import QAdaptive
 from flitgym.agents.q_routing import QRouting
 from flitgym.agents.tabular import play
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 PARALLEL = {**DRAGONFLY, "groups": 4}  # two links per pair of groups, and global ports without one
@@ -172,13 +172,6 @@ def test_q_routing_on_a_damaged_network(topology: Any, failures: Any) -> None:
     assert core.statistics()["packets_delivered"] > 100
 
 
-def test_links_that_go_down_are_not_for_q_routing_outside() -> None:
-    failures = {"events": ["0-1@100-200"]}
-    _, twin = pair(DRAGONFLY, "hpdc21", {"name": "uniform", "load": 0.3}, 1, "q_routing", QRouting.routing(2), failures)
-    with pytest.raises(ConfigError, match=r"failures\.events"):
-        QRouting(twin, 1)
-
-
 def test_a_changed_rate_is_noticed() -> None:
     core, twin = pair(
         DRAGONFLY,
@@ -193,9 +186,3 @@ def test_a_changed_rate_is_noticed() -> None:
     play(twin, agent, 3000)
     with pytest.raises(AssertionError):
         assert_same(core, twin, agent.table)
-
-
-def test_q_adaptive_is_for_dragonflies() -> None:
-    simulation = Simulation({"topology": HYPERX, "routing": QRouting.routing(), "traffic": "uniform", "seed": 1})
-    with pytest.raises(ConfigError, match="dragonfly"):
-        QAdaptive(simulation, 1)

@@ -7,7 +7,6 @@ import pytest
 import torch
 from flitgym.agents.ugal_ml import Agent, Config
 from flitgym.env.experience.world import World
-from flitgym.simcore import ConfigError
 
 _SMALL: dict[str, Any] = {"networks": 2, "run_ns": 500, "episode_ns": 2000, "record_part": 1.0, "updates": 3}
 
@@ -61,17 +60,3 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World)
     assert [second.train_round() for _ in range(2)] == metrics[1:]
     for (one, _), (other, _) in zip(whole.policy(), second.policy(), strict=True):
         assert np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"observation": "relative+remote_queues"}, "remote_queues is the label"),
-        ({"relation": "five_hop"}, "relation=ugal_group"),
-        ({"network": "flat"}, "network=slots"),
-        ({"batch": 0}, r"agent\.batch"),
-    ],
-)
-def test_wrong_hyperparameters_are_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        Config(**wrong)

@@ -195,16 +195,6 @@ def test_runners_and_learners_run_on_both_nodes_and_may_die(cluster: Cluster, tm
 
 
 @with_token
-def test_more_processes_than_cpus_are_refused(cluster: Cluster, tmp_path: Path) -> None:
-    words = [*TRAINED, *SPREAD, f"agent.address={cluster.address}", "agent.env_runners=9"]
-    began = time.monotonic()
-    done = command("train", *words, cwd=tmp_path, cluster=cluster)
-    assert time.monotonic() - began < 200
-    assert done.returncode == 2
-    assert f"11 processes need a CPU each, and the Ray cluster has {2 * CPUS} CPUs" in done.stderr
-
-
-@with_token
 def test_a_benchmark(cluster: Cluster, tmp_path: Path) -> None:
     task = ["suite=quick", "tasks=[dragonfly_72/uniform/0.4]", "routing=[par]"]
     done = command("benchmark", *task, *on_ray(cluster), cwd=tmp_path, cluster=cluster)
@@ -219,19 +209,6 @@ def test_a_benchmark(cluster: Cluster, tmp_path: Path) -> None:
     ]
     assert len(there) == 3
     assert not list(folder.glob(".shared-*"))
-
-
-@with_token
-def test_an_interrupted_study_leaves_no_partial_results(cluster: Cluster, tmp_path: Path) -> None:
-    study = begun("reproduce", "study=interference", "preset=tiny", *on_ray(cluster), cwd=tmp_path, cluster=cluster)
-    folder = tmp_path / "results" / "interference_tiny"
-    until(lambda: list(folder.glob("*/result.json")), study)
-    study.terminate()
-    assert study.wait(timeout=60) == 130
-    assert "finished runs are kept, start again to continue" in (tmp_path / "said").read_text()
-    time.sleep(2)
-    assert titled(cluster.mark, "ray::_run") == []
-    assert {path.name for path in folder.iterdir()} == {path.parent.name for path in folder.glob("*/result.json")}
 
 
 @with_token

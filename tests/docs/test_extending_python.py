@@ -13,6 +13,8 @@ from flitgym.env import Asked, PacketBatch, World, blocks
 from flitgym.experiments.benchmarks.suite import load_suite
 from flitgym.simcore import ConfigError
 
+pytestmark = pytest.mark.deep
+
 PAGES = REPOSITORY / "docs" / "extending"
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 

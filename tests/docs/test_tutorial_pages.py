@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from extending_checkout import REPOSITORY, Checkout
 
+pytestmark = pytest.mark.deep
+
 TUTORIALS = REPOSITORY / "docs" / "tutorials"
 # Overrides that shorten a command. The replacement for the interference study has the same form and four runs.
 SHORT = {

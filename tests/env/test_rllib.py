@@ -26,6 +26,8 @@ from flitgym.env.rllib_runner import DELIVERED, CoreEnvRunner, Rollout  # noqa: 
 from flitgym.simcore import ConfigError  # noqa: E402
 from ray.rllib.core.columns import Columns  # noqa: E402
 
+pytestmark = pytest.mark.deep
+
 EXAMPLE = Path(__file__).parents[2] / "docs/examples/rllib_router_parallel.py"
 TINY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 3, "global_ports": 1, "groups": 4}
 # At light load minimal paths are best, and an untrained policy takes detours: there is something to learn.

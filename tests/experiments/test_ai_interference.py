@@ -58,6 +58,7 @@ def test_slowdowns_are_relative_to_the_target_alone() -> None:
     assert numbers["q_adaptive_against_minimal"] == pytest.approx(1.0)
 
 
+@pytest.mark.deep
 def test_every_figure_is_drawn_from_rows() -> None:
     figures = plot.draw(quick(), {})
     assert set(figures) == {"iteration_times", "slowdowns", "blame", "placements"}
@@ -66,9 +67,3 @@ def test_every_figure_is_drawn_from_rows() -> None:
     for network in networks(quick()):
         assert all(name in routings_on(quick(), network) for name in ("q_adaptive", "dqn_priced"))
     assert text.count("| GPT-13B | alone |") == 4
-
-
-def test_a_missing_run_stops_the_figure() -> None:
-    rows = [r for r in quick() if (r["topology.name"], job_of(r, "background")) != ("hyperx", "halo3d")]
-    with pytest.raises(ValueError, match="no row for dense with halo3d on hyperx"):
-        plot.draw(rows, {})

@@ -15,7 +15,6 @@ from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.simcore import ConfigError
 from matplotlib.figure import Figure
-from sweep_rows import traffic_row
 
 TINY = ("topology=dragonfly_72", "router=hpdc21", "run.warmup_ns=0", "run.measure_ns=200")
 DEPTH = 20  # flits of a VC: 2,560 bytes in the authors' code, in packets of 128 bytes
@@ -28,10 +27,6 @@ def runs(folder: Path, *overrides: str, routings: tuple[str, ...] = tuple(CLASSE
             words = (*TINY, f"routing={name}", f"traffic.load={load}", *overrides)
             execute(compose(words), folder / f"{name}_{load}", no_report)
     return rows_below(folder)[0]
-
-
-def made(routing: str, flits: int | None, **more: Any) -> dict[str, Any]:
-    return traffic_row(routing, 0.1, **{PORT_BUFFER: flits, **more})
 
 
 def test_pictures_state_the_buffers_of_a_router(tmp_path: Path) -> None:
@@ -63,39 +58,3 @@ def test_divided_buffers_are_those_of_the_core(name: str, total: int) -> None:
     assert message
     result = {"facts": simulation.facts(), "config": {"router": simulation.configuration()["router"]}}
     assert row(result, Path())[PORT_BUFFER] == int(message[1]) * int(message[2])
-
-
-@pytest.mark.parametrize(
-    ("rows", "text"),
-    [
-        ([made("minimal", 60), made("par", 60)], "equal input buffers: 60 flits per port"),
-        ([made("minimal", 60), made("dqn", 1600)], "input buffers: 60 to 1,600 flits per port"),
-        # A total that three VCs cannot share leaves a flit.
-        (
-            [made("minimal", 100, **{"router.buffer_total": 200}), made("par", 99, **{"router.buffer_total": 200})],
-            "input buffers: 99 to 100 flits per port, from an equal total",
-        ),
-        # Both networks have equal buffers for both routings.
-        (
-            [made(name, flits, **{"topology.groups": flits}) for name in ("minimal", "par") for flits in (40, 60)],
-            "equal input buffers on each network: 40 to 60 flits per port",
-        ),
-        # PAR has other buffers on the larger network.
-        (
-            [made("minimal", 40, **{"topology.groups": n}) for n in (5, 9)]
-            + [made("par", 10 * n, **{"topology.groups": n}) for n in (5, 9)],
-            "input buffers: 40 to 90 flits per port",
-        ),
-        # Engines of tables are compared like routings.
-        (
-            [made("minimal", flits, **{"routing.engine": name}) for name, flits in (("nue", 20), ("dfsssp", 40))],
-            "input buffers: 20 to 40 flits per port",
-        ),
-        ([made("par", 60), made("par", 60)], ""),  # nothing is compared
-        ([made("minimal", 40, **{"topology.groups": 5}), made("par", 60)], ""),  # different networks
-        ([made("minimal", None), made("par", 60)], ""),  # rows of an older version lack the column
-        ([{"engine.name": "dfsssp"}, {"engine.name": "nue"}], ""),  # tables without simulations
-    ],
-)
-def test_texts(rows: list[dict[str, Any]], text: str) -> None:
-    assert buffers_text(rows) == text

@@ -1,15 +1,12 @@
 """Traffic and links that change: the times of the changes in a result, the recovery after them, and messages."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import flitgym
 import numpy as np
 import pytest
-from flitgym.experiments.benchmarks.measures import check_windows, measures, recoveries
-from flitgym.experiments.benchmarks.suite import load_suite
-from flitgym.experiments.results.cautions import outages
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.experiments.benchmarks.measures import measures, recoveries
+from flitgym.simcore import Simulation
 
 NETWORK = ("topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic.load=0.2")
 WINDOW = ("run.warmup_ns=200", "run.measure_ns=800", "run.series_interval_ns=20")
@@ -72,43 +69,3 @@ def test_a_restored_simulation_continues_within_a_phase() -> None:
     other.run(600)
     assert other.state_hash() == whole.state_hash()
     assert other.changes_ns() == whole.changes_ns()
-
-
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (
-            ("traffic=phases", 'traffic.phases="uniform duration_ns=2000; permutation start_ns=1000"'),
-            ["traffic.phases", "phase 2 (permutation)", "begins at 1000 ns", "phase 1 (uniform) ends at 2000 ns"],
-        ),
-        (("traffic=phases", 'traffic.phases="uniform; unifrom"'), ["phase 2 (unifrom)", "did you mean 'uniform'"]),
-        (("traffic=on_off", "traffic.burst_load=0.1"), ["traffic.burst_load", "0.1", "0.2"]),
-        (("traffic=moving_adversary", "traffic.step=9"), ["traffic.step", "9 groups"]),
-        (("traffic=uniform", "failures.events=[0.05@20-60/30*5]"), ["failures.events", "before it has recovered"]),
-    ],
-)
-def test_changes_that_make_no_sense_are_refused(words: Sequence[str], parts: Sequence[str]) -> None:
-    with pytest.raises(ConfigError) as failure:
-        flitgym.simulate(*NETWORK, *words)
-    for part in parts:
-        assert part in str(failure.value)
-
-
-def test_the_time_of_a_repeated_failure_is_its_first() -> None:
-    assert outages(["0.05@50000-100000/100000*4", "0-1@20"]) == {"0.05@50000-100000/100000*4": 50000, "0-1@20": 20}
-
-
-def test_a_task_of_changes_needs_a_time_series() -> None:
-    run = {"series_interval_ns": 0, "warmup_ns": 100, "measure_ns": 100}
-    with pytest.raises(ConfigError, match="kind changing needs a time series"):
-        check_windows("changing", {"run": run})
-    check_windows("changing", {"run": run | {"series_interval_ns": 10}})
-
-
-def test_the_suite_keeps_its_rules() -> None:
-    suite = load_suite("changing")
-    assert {task.name.split("/")[1] for task in suite.tasks} == {"phases", "steps", "moving", "bursts", "flapping"}
-    for place in suite.places:
-        policies = {policy.routing for policy in place.baselines}
-        assert "q_adaptive" in policies
-        assert policies & {"ugal", "ugal_l"}

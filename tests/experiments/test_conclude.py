@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from flitgym.configs import compose, config_hash, plot_formats
-from flitgym.experiments.conclusion.conclude import conclude, fingerprint
+from flitgym.experiments.conclusion.conclude import conclude
 from flitgym.experiments.results.rows import read_rows, row
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.progress import no_report
-from flitgym.simcore import ConfigError
 
 TINY = ("topology=dragonfly_72", "run.warmup_ns=200", "run.measure_ns=500")
 
@@ -50,6 +49,7 @@ def test_a_sweep_leaves_a_table_a_picture_and_a_report(study: Path) -> None:
     assert "<figure>" not in report  # the curves replace the picture
 
 
+@pytest.mark.deep
 def test_unchanged_outputs_are_not_rewritten(study: Path) -> None:
     before = times(conclude(study))
     assert times(conclude(study)) == before
@@ -66,7 +66,10 @@ def test_finished_outputs_need_no_library(study: Path) -> None:
     assert done.stdout.strip() == "4 []"
 
 
-@pytest.mark.parametrize("change", ["run", "removed", "format", "picture", "table", "report"])
+RARE = [pytest.param(name, marks=pytest.mark.deep) for name in ("removed", "format", "picture", "table", "report")]
+
+
+@pytest.mark.parametrize("change", ["run", *RARE])
 def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     before = times(conclude(study))
     formats: tuple[str, ...] = ("png", "svg")
@@ -92,28 +95,11 @@ def test_without_a_format_there_is_no_picture(study: Path) -> None:
     assert [path.name for path in conclude(study, ("pdf",))] == ["rows.parquet", "sweep.pdf", "report.html"]
 
 
-def test_one_run_has_a_report_and_no_picture(runs: Path, tmp_path: Path) -> None:
-    shutil.copytree(runs / "par_0.1", tmp_path / "one" / "par_0.1")
-    before = times(conclude(tmp_path / "one"))
-    assert [path.name for path in before] == ["rows.parquet", "report.html"]
-    assert times(conclude(tmp_path / "one")) == before
-
-
-def test_without_runs_no_file_is_written(tmp_path: Path) -> None:
-    assert conclude(tmp_path) == []
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_damaged_run_is_named_and_left_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (study / "par_0.4" / "result.json").write_text("{")
     conclude(study)
     assert "par_0.4/result.json is damaged" in capsys.readouterr().err
     assert len(read_rows(study / "rows.parquet")) == 3
-
-
-def test_the_fingerprint_depends_on_runs_and_formats(study: Path) -> None:
-    assert fingerprint(study, ("png", "svg")) == fingerprint(study, ("svg", "png"))
-    assert fingerprint(study, ("png",)) != fingerprint(study, ())
 
 
 # --- plot.format ---------------------------------------------------------------------------------------------------
@@ -133,19 +119,6 @@ def test_the_fingerprint_depends_on_runs_and_formats(study: Path) -> None:
 )
 def test_formats(word: str, formats: tuple[str, ...]) -> None:
     assert plot_formats(compose((word,))) == formats
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ("pgn", r"plot\.format: unknown format 'pgn'; did you mean 'png'\?; valid formats: pdf, png, svg"),
-        ("[svg,jpeg]", r"plot\.format: unknown format 'jpeg'"),
-        ("3", r"plot\.format: 3 is not a list of formats; valid formats: png, svg, pdf"),
-    ],
-)
-def test_an_unknown_format_stops_a_run(value: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=message):
-        execute(compose((*TINY, f"plot.format={value}")), tmp_path, no_report)
 
 
 def test_the_format_does_not_change_the_hash(runs: Path) -> None:

@@ -4,12 +4,6 @@ import pytest
 from flitgym.experiments.running.estimate import Estimate
 
 
-def test_without_data_there_is_no_estimate() -> None:
-    estimate = Estimate(["a", "a"], [1.0, 1.0], workers=2)
-    assert estimate.left({}) is None
-    assert estimate.left({0: (0.0, 0.0)}) is None
-
-
 def test_equal_runs_scale_with_their_cost() -> None:
     estimate = Estimate(["a"] * 4, [1.0, 2.0, 4.0, 8.0], workers=1)
     estimate.ended(0, 3.0)
@@ -44,12 +38,6 @@ def test_a_run_is_not_split_between_workers() -> None:
     assert estimate.left({}) == pytest.approx(20.0)  # the long run takes 20 s, and the short runs end during it
     estimate.ended(4, 20.0)
     assert estimate.left({}) == pytest.approx(3.0)
-
-
-def test_a_run_without_cost_takes_time_for_its_files() -> None:
-    estimate = Estimate(["a"] * 101, [1.0, *[0.0] * 100], workers=1)
-    estimate.ended(0, 2.0)
-    assert estimate.left({}) == pytest.approx(5.0)
 
 
 def test_the_picture_is_part_of_the_time_left() -> None:

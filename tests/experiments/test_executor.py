@@ -1,6 +1,5 @@
 """Reusable worker processes: they answer, serve the next call, and end alone or with their command."""
 
-import importlib
 import os
 import pickle
 import signal
@@ -91,6 +90,7 @@ def test_an_idle_worker_that_died_is_replaced(executor: LocalExecutor) -> None:
     assert executor.submit(process).result(timeout=60) != idle
 
 
+@pytest.mark.deep
 def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executor: LocalExecutor) -> None:
     future = executor.submit(tell_and_wait)
     deadline = time.monotonic() + 60
@@ -102,54 +102,6 @@ def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executo
     assert done == {future}
     with pytest.raises(RuntimeError, match="shut down"):
         executor.submit(process)
-
-
-class TwoWordsError(Exception):
-    """An error that pickle cannot rebuild from its text alone."""
-
-    def __init__(self, one: str, two: str) -> None:
-        super().__init__(f"{one} {two}")
-
-
-def raise_two_words(tell: Tell) -> None:
-    raise TwoWordsError("both", "words")
-
-
-def test_errors_that_cannot_be_pickled_become_text(executor: LocalExecutor) -> None:
-    with pytest.raises(RuntimeError, match="TwoWordsError: both words") as raised:
-        executor.submit(raise_two_words).result(timeout=60)
-    assert "raise TwoWordsError" in str(raised.value)
-    with pytest.raises(ConfigError) as refused:
-        executor.submit(refuse, "a key").result(timeout=60)
-    assert "in refuse" in "".join(refused.value.__notes__)  # the notes hold the traceback of the worker
-
-
-def test_a_call_that_a_worker_cannot_read_is_an_error(
-    executor: LocalExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises((AttributeError, pickle.PicklingError)):
-        executor.submit(lambda tell: None)
-    executor.submit(process).result(timeout=60)  # a worker that has not received the next folder
-    (tmp_path / "later_module.py").write_text("def call(tell):\n    return 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ModuleNotFoundError, match="later_module"):
-        executor.submit(importlib.import_module("later_module").call).result(timeout=60)
-
-
-def test_a_process_that_cannot_be_started_fails_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with LocalExecutor(1) as executor, pytest.raises(WorkerDiedError, match="its process cannot be started"):
-        executor.submit(process).result(timeout=60)
-
-
-def test_a_shutdown_finishes_active_calls_and_cancels_waiting_ones(executor: LocalExecutor) -> None:
-    ended = executor.submit(process)
-    executor.shutdown()
-    assert ended.result(timeout=0)
-    other = LocalExecutor(1)
-    futures = [other.submit(tell_and_wait) for _ in range(3)]
-    other.shutdown(cancel_futures=True)
-    assert all(future.done() for future in futures)
 
 
 def test_errors_of_sweeps_and_trainings_can_be_pickled() -> None:
@@ -172,6 +124,7 @@ signal.pause()
 """
 
 
+@pytest.mark.deep
 def test_a_worker_ends_with_its_command(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}

@@ -6,7 +6,6 @@ from typing import Any
 
 from conftest import SMALL, Command
 from flitgym.configs import compose, core_failures
-from flitgym.experiments.evaluation.plan import plan, policies_of, scenarios_of
 from flitgym.experiments.report.commands import command as command_of
 from flitgym.experiments.report.settings import setting_key
 from flitgym.experiments.results.files import read_columns
@@ -52,14 +51,6 @@ def test_a_sweep_over_failures(tmp_path: Path) -> None:
     assert len(set(hashes)) == 4
 
 
-def test_a_sweep_is_refused_before_its_first_run(command: Command) -> None:
-    done = command("simulate", "-m", *SMALL, "failures.links=0.02,[0-1],[0-99]")
-    assert done.returncode == 2
-    start = "flitgym simulate: failures.links=[0-99]: failures.links: there is no link '0-99'"
-    assert done.stderr.startswith(start)
-    assert "Traceback" not in done.stderr
-
-
 def test_an_evaluation_on_a_damaged_network(command: Command, tmp_path: Path) -> None:
     words = ["routing=[minimal,ugal,par]", "patterns=[uniform]", "loads=[0.2]", "seeds=[1]"]
     run = ["router=input_queued", "run.warmup_ns=200", "run.measure_ns=600", "workers=1", "failures.links=3"]
@@ -71,13 +62,6 @@ def test_an_evaluation_on_a_damaged_network(command: Command, tmp_path: Path) ->
     wrong = command("evaluate", *words, "failures.link=3")
     assert wrong.returncode == 2
     assert "failures: unknown key 'link'; did you mean 'links'?" in wrong.stderr
-
-
-def test_an_evaluation_s_runs_have_its_failures(tmp_path: Path) -> None:
-    policies = policies_of(["minimal"])
-    scenarios = scenarios_of("pattern", ["uniform"], {})
-    (trial,) = plan(policies, scenarios, [*SMALL[:2], "failures.links=3"], [0.2], [1], tmp_path)
-    assert core_failures(trial.run.config) == {"links": 3}
 
 
 def test_a_training_draws_failures(tmp_path: Path) -> None:

@@ -12,16 +12,14 @@ from flitgym.configs import compose, core_sections
 from flitgym.experiments import reproduce
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import routings, style_of
-from flitgym.experiments.plotting.jobs import MIXED, TARGETS, backgrounds, targets
-from flitgym.experiments.results.rows import ROWS_FILE, read_rows, row, write_rows
+from flitgym.experiments.plotting.jobs import TARGETS
+from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.running.sweep import PlannedRun, RunFailedError, expand, run_all
 from flitgym.experiments.studies.interference import mixed_jobs, plot
 from flitgym.experiments.studies.interference.runs import comm_time, mixed, over_time, pair, slowdown
-from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row
-from omegaconf import OmegaConf
 
 GROUPS = 5
 # Communication times of the synthetic rows. A background multiplies them by 1.5.
@@ -71,6 +69,7 @@ def synthetic_row(run: PlannedRun) -> dict[str, Any]:
     }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("preset", "count", "placements"),
     [("quick", 3, (1, 12, 13)), ("one_placement", 6, (1,)), ("paper", 6, (1,)), ("paper_placements", 3, (1, 12, 13))],
@@ -83,21 +82,6 @@ def test_plan(preset: str, count: int, placements: Sequence[int]) -> None:
     assert {run.plain["workload"]["placement_seed"] for run in runs} == set(placements)
 
 
-def test_a_preset_may_be_a_part_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    part, whole = planned("paper_halo3d"), planned("paper")
-    # Three targets alone and with Halo3D, Halo3D alone, and the mixed workload, each with four routings.
-    assert len(part) == (3 * 2 + 2) * 4
-    assert {str(run.plain) for run in part} <= {str(run.plain) for run in whole}
-    rows = [synthetic_row(run) for run in part]
-    assert (targets(rows), backgrounds(rows)) == (["fft3d", "lu", "cosmoflow"], ["none", "halo3d"])
-    for name, draw in plot.FIGURES.items():
-        assert all(ax.has_data() for ax in draw(rows).axes), name
-    monkeypatch.setattr(plot, "FIGURES", {})
-    text = reproduce.draw("interference", rows, tmp_path, "paper_halo3d", reproduce.STUDIES)[-1].read_text()
-    assert "in 0 of 9 cases" in text  # three pairs and six mixed jobs
-    assert "only paper" not in text
-
-
 def test_paper_has_the_sizes_of_the_study() -> None:
     for run in planned("paper"):
         jobs = core_sections(run.plain)["workload"]["jobs"]
@@ -108,49 +92,18 @@ def test_paper_has_the_sizes_of_the_study() -> None:
             assert [job["ranks"] for job in jobs] == [512 if job["motif"] == "lulesh" else 528 for job in jobs]
 
 
+@pytest.mark.deep
 def test_every_run_of_quick_can_be_built() -> None:
     for run in planned("quick"):
         if run.plain["routing"]["name"] == "par":
             prepare(run.config)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", plot.FIGURES)
 def test_every_figure_is_drawn_from_rows(name: str) -> None:
     figure = plot.FIGURES[name](quick())
     assert all(ax.has_data() for ax in figure.axes)
-
-
-def test_files_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Only two figures, because saving takes much longer than drawing.
-    few = {name: plot.FIGURES[name] for name in ("fig09_cosmoflow_halo3d_throughput", "fig12_mixed_congestion_index")}
-    monkeypatch.setattr(plot, "FIGURES", few)
-    write_rows(tmp_path / "rows" / ROWS_FILE, quick())
-    paths = reproduce.draw("interference", read_rows(tmp_path / "rows" / ROWS_FILE), tmp_path, folder=reproduce.STUDIES)
-    names = [f"{name}.{suffix}" for name in few for suffix in ("png", "svg")]
-    assert [path.name for path in paths] == [*names, "differences.md"]
-    assert all(path.stat().st_size > 500 for path in paths)
-    text = paths[-1].read_text()
-    assert "Q-adaptive is not the fastest in 0 of 18 cases." in text
-    assert "| 1.100 (" in text  # PAR, the same on every placement: no interval
-    assert "nan" not in text
-    assert "The background ends before its target in 0 runs" not in text
-
-
-def test_every_expected_number_is_measured_and_has_a_source() -> None:
-    expected: Any = OmegaConf.load(reproduce.STUDIES / "interference" / "expected.yaml")
-    numbers = plot.measured(quick())
-    assert set(numbers) == {entry.id for entry in expected.numbers}
-    assert all(entry.source for entry in expected.numbers)
-    assert numbers["halo3d_alone_ratio"] == pytest.approx(1.1)
-    assert numbers["best_reduction"] == pytest.approx(1 - 1 / 1.3)
-    assert numbers["worst_against_best_rival"] == pytest.approx(1 / 1.1)
-    assert numbers["part_of_cases_best"] == 1
-
-
-def test_a_missing_pair_stops_the_figures() -> None:
-    gone = pair(quick(), "lqcd", "dl", "par")[1]
-    with pytest.raises(ValueError, match="no row for target lqcd, background dl and routing par, placement 12"):
-        plot.FIGURES["fig04_pair_communication_times"]([r for r in quick() if r is not gone])
 
 
 def test_congestion_index() -> None:
@@ -220,12 +173,6 @@ def test_row_of_a_run(tmp_path: Path) -> None:
     assert np.sum(flat["groups.global_bytes"]) > 0
 
 
-def test_a_wrong_ending_is_refused() -> None:
-    config = compose(["topology=dragonfly_72", "workload=pair", "workload.ends_with=targte"])
-    with pytest.raises(ValueError, match=r"workload\.ends_with.*did you mean 'target'"):
-        prepare(config)
-
-
 def test_an_unfinished_run_does_not_stop_the_others(tmp_path: Path) -> None:
     small = ["topology=dragonfly_72", "workload=pair", "workload.background=none", "workload.target=ur"]
     axis = [{"workload.max_ns": 1000}, {"workload.target_params": {"iterations": 2}}]
@@ -239,15 +186,7 @@ def test_an_unfinished_run_does_not_stop_the_others(tmp_path: Path) -> None:
     assert len(done) == 2
 
 
-def test_mixed_parameters_apply_to_mixed_jobs() -> None:
-    config = compose(["topology=dragonfly_72", "workload=mixed", "workload.params={lu: {iterations: 7}}"])
-    jobs = core_sections(config)["workload"]["jobs"]
-    assert [job["name"] for job in jobs] == list(MIXED)
-    assert [job.get("iterations") for job in jobs] == [None, None, 7, None, None, None]
-    with pytest.raises(ValueError, match=r"workload\.params.*did you mean 'fft3d'"):
-        core_sections(compose(["workload=mixed", "workload.params={fft2d: {iterations: 7}}"]))
-
-
+@pytest.mark.deep
 def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = Path(flitgym.agents.__file__).parent / "policies" / "dqn_dragonfly.safetensors"
     mine = tmp_path / "mine" / "policy.safetensors"
@@ -278,14 +217,3 @@ def test_policies_extend_the_routings_of_the_study(tmp_path: Path, monkeypatch: 
     # Only the study's own routings are compared with the paper.
     assert plot.measured(rows) == plot.measured([row for row in rows if row["policy"] in MS])
     assert "| mine |" in plot.summary(rows)
-
-
-@pytest.mark.parametrize(
-    ("policy", "words"),
-    [("dim_war", "hyperx"), ("parr", "did you mean 'par'"), ("nowhere.safetensors", "no such file")],
-)
-def test_a_policy_that_does_not_fit_is_refused_at_once(policy: str, words: str, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=words):
-        reproduce.reproduce(reproduce.Options(study="interference", routing=[policy], results=str(tmp_path)))
-    with pytest.raises(CommandError, match=r"takes no further routings.*first_look.*job_policies.*interference"):
-        reproduce.reproduce(reproduce.Options(figure="hpdc21_convergence", routing=["par"], results=str(tmp_path)))

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.deep
+
 SHORT = ["topology=dragonfly_72", "run.warmup_ns=500"]
 ENDLESS = [*SHORT, "run.measure_ns=1e9"]
 LISTS = ["routing=par", "patterns=[uniform]", "loads=[0.3]"]

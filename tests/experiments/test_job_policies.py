@@ -67,43 +67,6 @@ def test_the_pairs_searched_are_those_of_the_worlds() -> None:
     assert found == plot.SEARCHED
 
 
-def test_a_name_alone_does_not_join_trainings() -> None:
-    # Another routing under such a name is a separate player. Q-adaptive is the reference for all players.
-    for name, added in (("q_adaptive", "q_adaptive_seed2"), ("ugal_group", "search_jobs_seed3")):
-        more = [{**one, "policy": added} for one in rows() if one["policy"] == name]
-        players = {one.name: one for one in plot.players_of([*rows(), *more])}
-        assert players[added].trainings == [added]
-        assert players["q_adaptive"].trainings == ["q_adaptive"]
-    # A single training keeps its name. Several trainings are ordered by seed.
-    trained = dict.fromkeys(["mine_seed2", "a_seed10", "a_seed2", "par_seed2"], True) | {"par": False}
-    assert plot._families(trained) == {
-        "mine_seed2": ["mine_seed2"],
-        "a": ["a_seed2", "a_seed10"],
-        "par_seed2": ["par_seed2"],
-        "par": ["par"],
-    }
-
-
-def test_a_repeated_training_is_refused() -> None:
-    again = [{**one, "policy": "search_jobs_seed7"} for one in rows() if one["policy"] == "search_jobs"]
-    with pytest.raises(ValueError, match="search_jobs_seed7 has the same times as search_jobs"):
-        plot.draw([*rows(), *again], {})
-
-
-def test_only_the_shipped_policy_is_measured() -> None:
-    own = [one for one in rows() if one["policy"] != "search_jobs_seed2"]
-    assert plot.measured(rows()) == plot.measured(own)
-    assert plot.measured(own)["search_jobs_on_pairs_not_searched"] == pytest.approx((0.45**3 * 0.9**21) ** (1 / 24))
-
-
-def test_trainings_of_a_policy_form_one_player() -> None:
-    players = {one.name: one for one in plot.players_of(rows())}
-    assert players["search_jobs"].trainings == ["search_jobs", "search_jobs_seed2"]
-    assert {name: one.trainings for name, one in players.items() if name != "search_jobs"} == {
-        name: [name] for name in ("ugal_group", "par", "q_adaptive", "dqn")
-    }
-
-
 def test_times_are_geometric_means_over_cases_and_trainings() -> None:
     players = {one.name: one for one in plot.players_of(rows())}
     reference = players["q_adaptive"]
@@ -134,30 +97,3 @@ def test_slowdown_throughput_and_worst_case() -> None:
             one["jobs.lqcd.comm_time_mean_ns"] *= 3
     worse = {one.name: one for one in plot.players_of(made)}
     assert plot.worst_case(worse["dqn"], worse["q_adaptive"]) == ("LQCD mixed", pytest.approx(3.3))
-
-
-def test_the_table_has_every_training() -> None:
-    text = plot.summary(rows())
-    assert "| search_jobs | 2 |" in text
-    assert "| search_jobs_seed2 | 0.800 [0.800, 0.800] |" in text
-
-
-@pytest.mark.parametrize(
-    ("gone", "message"),
-    [
-        ({"workload.name": "mixed", "policy": "par"}, "no row for the mixed jobs, placement 2 and routing par"),
-        (
-            {"workload.target": "lu", "workload.background": "dl", "policy": "search_jobs_seed2"},
-            "no row for target lu, background dl, placement 2 and routing search_jobs_seed2",
-        ),
-        ({"policy": "q_adaptive"}, "no row of routing q_adaptive"),
-        (
-            {"workload.target": "lu", "workload.background": "none", "policy": "q_adaptive"},
-            "no row for target lu, background none, placement 2 and routing q_adaptive",
-        ),
-    ],
-)
-def test_a_missing_run_stops_the_figure(gone: dict[str, str], message: str) -> None:
-    left = [one for one in rows() if any(one.get(key) != value for key, value in gone.items())]
-    with pytest.raises(ValueError, match=message):
-        plot.draw(left, {})

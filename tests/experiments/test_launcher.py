@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flitgym.configs import explain
 from flitgym.experiments.running.launcher import HERE, launcher_of, runs_at_once
-from flitgym.experiments.terminal.commandline import CommandError
-from hydra.errors import HydraException
 
 
 @pytest.fixture
@@ -35,28 +32,6 @@ def test_hydra_s_own_launchers_use_local_processes(name: str) -> None:
     launcher, rest = launcher_of([f"hydra/launcher={name}"])
     assert (launcher.kind, rest) == ("", [])
     assert runs_at_once(launcher) == (1 if name == "basic" else None)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["hydra/launcher=rya"], "did you mean 'ray'"),
-        (["hydra/launcher=ray", "hydra.launcher.adress=a:1"], "did you mean 'address'"),
-        (["hydra/launcher=ray", "hydra.launcher.cpus_per_run=many"], "cpus_per_run"),
-    ],
-)
-def test_misspelt_arguments_are_named(words: list[str], said: str) -> None:
-    with pytest.raises(HydraException) as caught:
-        launcher_of(words)
-    assert said in explain(caught.value)
-
-
-def test_slurm_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(CommandError, match=r"no srun.*submitit_local"):
-        launcher_of(["hydra/launcher=submitit_slurm"])
-    launcher, _ = launcher_of(["hydra/launcher=submitit_local", "hydra.launcher.mem_gb=2"])
-    assert (launcher.kind, launcher.settings["mem_gb"]) == ("local", 2)
 
 
 def test_a_node_without_access_to_the_results_is_reported(tmp_path: Path, here: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import Command
 from flitgym.configs import compose
 from flitgym.experiments.running.one_run import execute, prepare
 from flitgym.experiments.terminal.progress import no_report
@@ -119,23 +118,11 @@ def test_a_long_run_has_few_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert merged[name].sum() == fine[name].sum()
 
 
-def test_without_an_account_of_jobs(tmp_path: Path) -> None:
-    _, links, channels = run(tmp_path, *PAIR, "workload.blame=false")
-    assert [name for name in links if name.startswith("flits")] == ["flits"]
-    assert links["flits"].sum() == channels["flits"].sum()
-
-
 def test_a_truncated_run_has_frames_up_to_its_end(tmp_path: Path) -> None:
     result, links, channels = run(tmp_path, *PAIR, "workload.max_ns=20100")
     assert result["workload_finished"] is False
     assert links["end_ns"].max() == pytest.approx(result["simulated_ns"])
     assert links["flits"].sum() == channels["flits"].sum()
-
-
-def test_intervals_are_checked(command: Command) -> None:
-    done = command("simulate", *PAIR, "workload.map_interval_ns=0.1")
-    assert done.returncode == 2
-    assert "workload.map_interval_ns: 0.1 ns is neither 0 nor at least one cycle" in done.stderr
 
 
 def test_a_workload_that_ends_at_once_has_frames(tmp_path: Path) -> None:

@@ -47,12 +47,6 @@ def test_from_a_run_to_its_row(tmp_path: Path) -> None:
     assert "messages.all.gb_per_s" not in row(result, tmp_path)
 
 
-def test_without_the_option_no_matrix_is_kept(tmp_path: Path) -> None:
-    result, _ = obtain(compose(["topology=hyperx_64", "workload=jobs", JOBS.replace("96", "40")]), tmp_path, no_report)
-    assert "messages" not in result["files"]
-    assert read_arrays(result, tmp_path, "messages") is None
-
-
 def test_means_of_blocks() -> None:
     values = np.arange(36.0).reshape(6, 6)
     np.testing.assert_array_equal(block_means(values, 3)[1], values[2:4].reshape(2, 3, 2).mean(axis=(0, 2)))

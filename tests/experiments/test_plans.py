@@ -11,6 +11,8 @@ from flitgym.configs.routes import TABLE
 from flitgym.experiments import reproduce
 from flitgym.experiments.running.sweep import Composers, PlannedRun, expand
 
+pytestmark = pytest.mark.deep
+
 FOLDERS = {name: folder for folder in (reproduce.FIGURES, reproduce.STUDIES) for name in reproduce.available(folder)}
 SAMPLES = 3  # number of blocks of a sweep, with one run each
 

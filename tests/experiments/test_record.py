@@ -12,7 +12,6 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, core_sections
 from flitgym.env.experience.dataset import COLUMNS, Dataset
-from flitgym.experiments.record import keys_of, run
 from flitgym.experiments.recording.run import record
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import NO_DECISION, ConfigError, Simulation
@@ -28,10 +27,6 @@ def dataset(routing: str = "par", **given: Any) -> Dataset:
 @pytest.fixture(scope="module")
 def of_par() -> Dataset:
     return dataset()
-
-
-def changed(data: Dataset, **columns: Any) -> Dataset:
-    return Dataset({**data.rows, **columns}, data.about)
 
 
 @pytest.mark.parametrize("routing", ["par", "dqn_priced"])
@@ -125,60 +120,6 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     assert len(Dataset.load(path)) == 400
 
 
-@pytest.mark.parametrize(
-    ("words", "error", "said"),
-    [
-        (["routing=par", "-m"], CommandError, "-m: flitgym record takes only keys"),
-        (["routing=par", "record.decison=5"], ConfigError, "did you mean 'decisions'"),
-        (["routing=par", "record.decisions=many"], ConfigError, "record.decisions: 'many' is not a whole number"),
-        (["routing=par", "record.decisions=0"], ConfigError, "record.decisions: 0 is not a number from 1"),
-        (["routing=par", "record.overwrite=yes"], ConfigError, "record.overwrite: 'yes' is not true or false"),
-        (["routing=par", "record.toll="], ConfigError, "record.toll: a value is missing"),
-        (["routing=par", "record.observation=nothing"], ConfigError, "record.observation: unknown value 'nothing'"),
-        (["routing=external"], ConfigError, "'external' gets its decisions from Python"),
-        (["routing=policy"], ConfigError, "routing.path: name a policy file"),
-        (["routing=minimal"], CommandError, "only 0 of 100,000 decisions have a reward"),
-    ],
-)
-def test_errors_of_the_command(
-    words: list[str], error: type[Exception], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(error) as caught:
-        run([*RUN, *words])
-    assert said in str(caught.value)
-    assert not list(tmp_path.rglob("*.parquet*"))
-
-
-def test_the_keys_have_types() -> None:
-    assert keys_of(["decisions=5", "toll=2", "slots=3", "overwrite=true", "dir=a"]) == {
-        **{"decisions": 5, "toll": 2.0, "slots": 3, "overwrite": True, "dir": "a"}
-    }
-
-
-def test_a_file_that_is_no_dataset(tmp_path: Path, of_par: Dataset) -> None:
-    path = tmp_path / "x.parquet"
-    with pytest.raises(ConfigError, match="there is no such file; flitgym record writes one"):
-        Dataset.load(path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(ConfigError, match="not a dataset of flitgym record, or damaged"):
-        Dataset.load(path)
-    of_par.save(path)
-    table = pq.read_table(path)
-    pq.write_table(table.replace_schema_metadata(None), path)
-    with pytest.raises(ConfigError, match="it is a Parquet file, but flitgym record did not write it"):
-        Dataset.load(path)
-    about = json.loads(table.schema.metadata[b"flitgym"])
-    for words, said in [
-        ({"format": "flitgym-transitions-2"}, "its format is 'flitgym-transitions-2', this version reads"),
-        ({"width": "3"}, "its description lacks width"),
-        ({"width": 3}, "column 'observation' holds .*, not lists of 3"),
-    ]:
-        pq.write_table(table.replace_schema_metadata({b"flitgym": json.dumps(about | words)}), path)
-        with pytest.raises(ConfigError, match=said):
-            Dataset.load(path)
-
-
 def test_next_observations_of_another_length(tmp_path: Path, of_par: Dataset) -> None:
     path = tmp_path / "x.parquet"
     of_par.save(path)
@@ -191,38 +132,3 @@ def test_next_observations_of_another_length(tmp_path: Path, of_par: Dataset) ->
     pq.write_table(wrong, path)
     with pytest.raises(ConfigError, match=r"column 'next_observation' holds .*, not lists of"):
         Dataset.load(path)
-
-
-def test_a_damaged_file(tmp_path: Path, of_par: Dataset) -> None:
-    path = tmp_path / "x.parquet"
-    of_par.save(path)
-    whole = path.read_bytes()
-    for at in (len(whole) // 4, len(whole) // 2):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(ConfigError, match="damaged"):
-            Dataset.load(path)
-    path.write_bytes(whole[:-100])
-    with pytest.raises(ConfigError, match="damaged"):
-        Dataset.load(path)
-
-
-def test_values_that_no_run_records(tmp_path: Path, of_par: Dataset) -> None:
-    rows = of_par.rows
-
-    def with_value(name: str, value: Any) -> Dataset:
-        column = rows[name].copy()
-        column[7] = value
-        return changed(of_par, **{name: column})
-
-    for data, said in [
-        (with_value("action", 5), "an action is not a candidate in row 7"),
-        (with_value("action", -1), "an action is not a candidate in row 7"),
-        (with_value("reward", np.nan), "a reward is not finite in row 7"),
-        (with_value("mask", False), "fewer than two candidates in row 7"),
-        (with_value("observation", np.inf), "an observation is not finite in row 7"),
-        (with_value("decision", rows["decision"][6]), "the decisions are not in their order in row 7"),
-        (with_value("next_decision", 0), "a next decision comes before its decision in row 7"),
-    ]:
-        data.save(tmp_path / "x.parquet")
-        with pytest.raises(ConfigError, match=said):
-            Dataset.load(tmp_path / "x.parquet")

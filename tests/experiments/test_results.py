@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from flitgym.experiments.results.files import DamagedError, finished, write_json, write_table
+from flitgym.experiments.results.files import finished, write_json, write_table
 from flitgym.experiments.results.rows import ROWS_FILE, gather, read_rows, rows_in, write_rows
 from flitgym.simcore import ConfigError
 from flitgym.simcore._files import atomic_path
@@ -43,12 +42,6 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="Not a directory"):
-        write_json(tmp_path / "file" / "result.json", {})
-
-
 def test_numbers_become_json(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     write_json(path, {"a": np.float32(0.5), "b": math.nan, "c": np.arange(2), "d": (1, "x"), "e": {"f": math.inf}})
@@ -62,17 +55,6 @@ def test_other_or_damaged_results_do_not_count(tmp_path: Path, content: str | No
     if content is not None:
         (tmp_path / "result.json").write_text(content)
     assert finished(tmp_path, "h", "1") is None
-
-
-def test_a_folder_instead_of_the_table_is_named(tmp_path: Path) -> None:
-    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "files": {}, "jobs": {}})
-    (tmp_path / "rows.parquet").mkdir()
-    with pytest.raises(IsADirectoryError, match=r"Is a directory: '.*/rows\.parquet'"):
-        gather(tmp_path)
-    with pytest.raises(DamagedError, match=r"rows\.parquet is damaged: not a plain file"):
-        read_rows(tmp_path / "rows.parquet")
-    assert {path.name for path in tmp_path.iterdir()} == {"run", "rows.parquet"}
-    assert not list((tmp_path / "rows.parquet").iterdir())
 
 
 def test_a_finished_run_is_found(tmp_path: Path) -> None:
@@ -94,12 +76,6 @@ def test_a_result_of_another_core_counts_with_the_same_results_version(
     assert (finished(tmp_path, "h", "2", asks) is not None) == counts
     assert finished(tmp_path, "h", "1", asks) is not None  # the same core
     assert finished(tmp_path, "other", "1", asks) is None
-
-
-def test_results_without_results_version_count_for_their_core(tmp_path: Path) -> None:
-    write_json(tmp_path / "result.json", {"config_hash": "h", "version": "1"})
-    assert finished(tmp_path, "h", "2", "1.ab") is None
-    assert finished(tmp_path, "h", "1", "1.ab") is not None
 
 
 def test_gather_collects_finished_runs(tmp_path: Path) -> None:
@@ -143,25 +119,3 @@ def test_the_kind_of_a_table(tmp_path: Path, labelled: bool) -> None:
     found, damaged = rows_in(tmp_path)
     assert not damaged
     assert [row["seed"] for row in found] == [2 if labelled else 1]  # the row of the table, or of the run
-
-
-def test_a_column_named_policy_does_not_label_a_table(tmp_path: Path) -> None:
-    write_rows(tmp_path / ROWS_FILE, [{"policy": "par"}])
-    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
-    assert gather(tmp_path) == (1, [])
-
-
-def test_a_table_of_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
-    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
-    table = tmp_path / ROWS_FILE
-    pq.write_table(pa.table({"seed": [1]}).replace_schema_metadata({"flitgym.rows.version": "2"}), table)
-    before = table.read_bytes()
-    for read in (lambda: read_rows(table), lambda: rows_in(tmp_path), lambda: gather(tmp_path)):
-        with pytest.raises(ConfigError, match=f"{ROWS_FILE}: its schema has version 2.*up to 1; install the flitgym"):
-            read()
-    assert table.read_bytes() == before
-
-
-def test_gathering_nothing_writes_nothing(tmp_path: Path) -> None:
-    assert gather(tmp_path) == (0, [])
-    assert list(tmp_path.iterdir()) == []

@@ -45,12 +45,3 @@ def test_any_of_the_runs_fit_together_in_memory(
 ) -> None:
     monkeypatch.setattr(memory, "available_memory", lambda: free)
     assert memory.most_at_once([10, 30, 1, 15, 20], workers) == fits
-
-
-def test_a_shortage_of_memory_is_reported(
-    small: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(memory, "available_memory", lambda: 2e8)
-    runs = expand(small, [{"overrides": [], "sweep": {"traffic.load": [0.1, 0.2]}}], tmp_path)
-    assert len(run_all(runs, "test", workers=2)) == 2
-    assert "1 at a time, up to 0.17 GB each (memory is too small for 2)" in capsys.readouterr().err

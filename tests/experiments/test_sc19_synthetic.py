@@ -117,12 +117,6 @@ def test_table_of_every_curve_holds_bounds_and_brackets() -> None:
     assert line.endswith("| 0.125 | 0.128 | 0.125 | 0.500 | 25.0% |")
 
 
-def test_a_pattern_without_a_search_is_refused() -> None:
-    rows = [entry for entry in ideal_rows() if "probe_load" not in entry or entry["traffic.name"] != "swap2"]
-    with pytest.raises(ValueError, match="no row for pattern swap2"):
-        plot.summary(rows)
-
-
 def test_bounds_are_ordered() -> None:
     for pattern in plot.PATTERNS:
         dor, minimal, any_routing = (

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import draw_curves
-from flitgym.experiments.plotting.seeds import state_seeds
 from flitgym.experiments.results.copies import count_text
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
@@ -20,28 +19,6 @@ def row(seed: int, load: float = 0.1, accepted: float = 0.1, placement: int | No
         "workload.placement_seed": placement,
     }
     return {**keys, "workload.placement_seed": placement, "seed": seed, "accepted_load": accepted}
-
-
-def note(rows: list[dict[str, Any]], over_seeds: str = "", other: str = "", of_one_seed: str = "") -> str:
-    figure = Figure()
-    state_seeds(figure, rows, over_seeds, other, of_one_seed)
-    return figure.get_supxlabel()
-
-
-def test_the_note_of_a_figure() -> None:
-    assert note([row(1)], "bands: 95 %") == "1 seed; no intervals"
-    assert note([row(1), row(2)], "bands: 95 %") == "means over 2 seeds; bands: 95 %"
-    assert note([row(1), row(2)]) == "means over 2 seeds; no intervals"
-    assert note([row(1)], other="bars: ranks") == "1 seed; bars: ranks"
-    assert note([row(1)], "over seeds", of_one_seed="over ranks") == "1 seed; over ranks"
-    assert note([row(1), row(2)], "over seeds", of_one_seed="over ranks") == "means over 2 seeds; over seeds"
-    placed = [row(1, placement=k) for k in range(3)]
-    assert note(placed, "95 % over placements") == "means over 1 seed, 3 placements; 95 % over placements"
-    # At load 0.2 all runs are copies. An equal state at another load is none.
-    copies = [row(seed, 0.2) | {"state_hash": 7} for seed in (1, 2, 3)]
-    assert note(copies, "bands: 95 %") == "1 seed; no intervals"
-    assert note([*copies, row(3) | {"state_hash": 7}, row(4), row(5)]) == "means over 1 to 4 seeds; no intervals"
-    assert note([{"engine.name": "dfsssp"}]) == ""  # a forwarding table has no seed
 
 
 @pytest.mark.parametrize(

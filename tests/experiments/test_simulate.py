@@ -1,13 +1,11 @@
 """The command `flitgym simulate`: the files that it writes, its errors, and the reuse of finished runs."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from flitgym.configs import compose, core_sections, run_id
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute, obtain
 from flitgym.experiments.terminal.progress import no_report
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 # Fields that every result holds. docs/reference/results.md lists all fields.
 FIELDS = (
@@ -106,35 +104,9 @@ def test_partitions_change_no_number(command: Command, tmp_path: Path) -> None:
     assert two["config_hash"] == one["config_hash"]
 
 
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("run.threads=-1", "threads: -1"),
-        ("run.threads=1025", "threads: 1025"),
-        ("run.partitions=-1", "partitions: -1"),
-        ("run.partitions=1025", "partitions: 1025"),
-        ("run.max_memory_gb=-2", "max_memory_gb: -2"),
-        ("run.max_memory_gb=nan", "max_memory_gb: nan"),
-    ],
-)
-def test_bad_resources_are_refused(small: Sequence[str], tmp_path: Path, word: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(said)):
-        obtain(compose([*small, word]), tmp_path, no_report)
-
-
 def test_the_number_of_threads_makes_no_run_of_its_own(small: Sequence[str], tmp_path: Path) -> None:
     assert obtain(compose([*small, "run.threads=1024"]), tmp_path, no_report)[1]
     assert not obtain(compose(small), tmp_path, no_report)[1]
-
-
-@pytest.mark.parametrize(("name", "instead"), [("simulate", "add -m"), ("route", "add -m"), ("regret", "threads=<n>")])
-def test_a_useless_launcher_is_refused(command: Command, tmp_path: Path, name: str, instead: str) -> None:
-    done = command(name, "hydra/launcher=joblib")
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"flitgym {name}: hydra/launcher=joblib: ")
-    assert instead in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not list(tmp_path.glob("results/*/*"))
 
 
 def test_series_and_channels_on_request(command: Command, small: Sequence[str], tmp_path: Path) -> None:
@@ -157,6 +129,7 @@ def test_draining_does_not_change_the_window(command: Command, small: Sequence[s
     assert drained["packets_delivered"] == fixed["packets_delivered"]
 
 
+@pytest.mark.deep
 def test_a_learned_table_can_be_saved_and_loaded(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     arguments = [*small, "routing=q_adaptive", "traffic=adversarial"]
     assert command("simulate", *arguments, "run.save_q_table=true").returncode == 0
@@ -172,20 +145,11 @@ def test_a_learned_table_can_be_saved_and_loaded(command: Command, small: Sequen
     ("arguments", "parts"),
     [
         (["routing=minimall"], ["routing", "did you mean 'minimal'?"]),
-        (["topology.groupps=9"], ["topology", "did you mean 'groups'?"]),
         (["traffic.load=1.5"], ["load", "1.5"]),
-        (["topology.groups=99"], ["groups", "99"]),
         (["router.vcs=1"], ["vcs", "1", "2"]),
-        (["router.cycle_ns=0.7"], ["cycle_ns", "0.7"]),
-        (["traffic.packet_flits=257"], ["packet_flits", "257", "256"]),
-        (["run.measure_ns=0"], ["run.measure_ns", "0"]),
         (["run.load_q_table=missing"], ["missing"]),
         (["topology=hyperx_64", "routing=par"], ["routing.par", "hyperx", "dragonfly", "dim_war"]),
         (["topology=hyperx", "routing=dim_war", "topology.widths=[5,4]", "traffic=swap2"], ["widths[0]", "5", "even"]),
-        (["topology=hyperx", "routing=dim_war", "topology.widths=[4,1]"], ["widths", "[4, 1]", "2 .. 64"]),
-        (["topology=hyperx_64", "routing=dimension_order", "routing.order=[1,1]"], ["order", "[1, 1]", "0 .. 1"]),
-        (["traffic.packet_flits=4", "traffic.packet_flits_max=2"], ["packet_flits_max", "2", "4"]),
-        (["router.credit_latency=lnk"], ["credit_latency", "'lnk'", "did you mean 'link'?", "hop"]),
         (["workload.name=pair"], ["workload.name=pair", "write workload=pair"]),
     ],
 )
@@ -200,14 +164,6 @@ def test_bad_input_is_refused_in_one_message(
     assert not list(tmp_path.glob("results/*/*/*"))
 
 
-def test_a_folder_that_cannot_be_written(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    (tmp_path / "results").write_text("in the way")
-    done = command("simulate", *small)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "results" in done.stderr
-
-
 def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     first = command("simulate", "-m", *small, "traffic.load=0.1,0.2")
     assert first.returncode == 0, first.stderr
@@ -220,34 +176,6 @@ def test_sweep_is_resumed_and_gathered(command: Command, small: Sequence[str], t
     assert sorted(row["traffic.load"] for row in rows) == [0.1, 0.2, 0.3]
 
 
-def test_a_folder_instead_of_the_table_is_an_error(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    (tmp_path / "results" / "k" / "rows.parquet").mkdir(parents=True)
-    done = command("simulate", "-m", *small, "study=k", "seed=1,2")
-    assert done.returncode == 1
-    assert "UserWarning" not in done.stderr
-    assert "rows.parquet" in done.stderr.splitlines()[-1]
-    assert len(results(tmp_path)) == 2
-
-
-def test_the_command_gather_collects_runs(command: Command, small: Sequence[str], tmp_path: Path) -> None:
-    assert command("gather").returncode == 2
-    assert command("simulate", *small).returncode == 0
-    done = command("gather")
-    assert done.returncode == 0
-    assert "1 rows" in done.stdout
-    assert len(read_rows(tmp_path / "results" / "rows.parquet")) == 1
-
-
-@pytest.mark.parametrize("name", ["gather", "report"])
-def test_a_folder_without_runs_is_refused(command: Command, tmp_path: Path, name: str) -> None:
-    (tmp_path / "results" / "mine").mkdir(parents=True)
-    for word, said in (("study=mine", f"write flitgym {name} results/mine\n"), ("mime", "here: results/mine\n")):
-        done = command(name, word)
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"flitgym {name}: ")
-        assert done.stderr.endswith(said)
-
-
 def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     done = command("simulate", "-m", *small, "routing=minimal,parr")
     assert done.returncode == 2
@@ -255,16 +183,7 @@ def test_a_typo_stops_a_sweep_before_its_first_run(command: Command, small: Sequ
     assert not results(tmp_path)
 
 
-def test_a_value_of_the_wrong_type_stops_a_sweep_before_its_first_run(
-    command: Command, small: Sequence[str], tmp_path: Path
-) -> None:
-    done = command("simulate", "-m", *small, "traffic.load=0.1,high", "seed=1,2")
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("flitgym simulate: traffic.load=high seed=1: traffic.load: Value 'high'")
-    assert not results(tmp_path)
-
-
+@pytest.mark.deep
 @pytest.mark.parametrize("words", [["traffic.load=0.1,7"], ["traffic.load=0.1,7", "hydra/launcher=basic"]])
 def test_a_run_of_a_sweep_that_cannot_start_is_named(
     command: Command, small: Sequence[str], tmp_path: Path, words: list[str]
@@ -288,6 +207,7 @@ def test_a_failed_run_of_a_sweep_is_named_and_the_others_continue(command: Comma
     assert len(read_rows(tmp_path / "results" / "default" / "rows.parquet")) == 2
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["simulate", "route"])
 def test_the_flag_of_a_sweep_may_stand_anywhere(command: Command, small: Sequence[str], name: str) -> None:
     words = ["seed=1,2"] if name == "simulate" else ["topology=dragonfly_72", "patterns=0", "engine=min_hop,dor"]
@@ -296,34 +216,7 @@ def test_the_flag_of_a_sweep_may_stand_anywhere(command: Command, small: Sequenc
     assert "2 runs, 0 finished before" in done.stderr
 
 
-def test_a_grid_refuses_an_interval(command: Command, small: Sequence[str]) -> None:
-    done = command("simulate", "-m", *small, "traffic.load=interval(0.1,0.5)")
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert "write traffic.load=a,b,c" in line
-
-
-@pytest.mark.parametrize(
-    ("sweep", "parts"),
-    [
-        (["routing=dim_war,valiant,par"], ["routing.par", "hyperx", "omni_war"]),
-        (["routing=glob(*war)", "topology=hyperx_64,dragonfly_72"], ["routing.dim_war", "dragonfly", "ugal_group"]),
-        (["routing=dim_war", "traffic=uniform,urb_z"], ["dimension", "'z'", "x, y"]),
-        (["routing=dim_war,external"], ["external", "Python"]),
-        (["routing=dim_war,omni_war", "run.measure_ns=0,100"], ["run.measure_ns", "0"]),
-    ],
-)
-def test_bad_values_stop_a_sweep_before_its_first_run(
-    command: Command, tmp_path: Path, sweep: list[str], parts: list[str]
-) -> None:
-    done = command("simulate", "-m", "topology=hyperx_64", "router=sc19", *sweep)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    for part in parts:
-        assert part in done.stderr.splitlines()[-1]
-    assert not results(tmp_path)
-
-
+@pytest.mark.deep
 def test_sweep_over_the_routings_of_a_hyperx(command: Command, tmp_path: Path) -> None:
     windows = ["run.warmup_ns=500", "run.measure_ns=1000", "traffic=urb_y", "traffic.load=0.1"]
     routings = ["dimension_order", "minimal_adaptive", "valiant", "ugal", "clos_ad", "dal", "dim_war", "omni_war"]
@@ -335,6 +228,7 @@ def test_sweep_over_the_routings_of_a_hyperx(command: Command, tmp_path: Path) -
     assert all(result["packets_delivered"] for result in found.values())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mode", [[], ["-m"]])
 def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
     quick = subprocess.run(
@@ -360,38 +254,6 @@ def test_ctrl_c(small: Sequence[str], tmp_path: Path, mode: list[str]) -> None:
     assert len(results(tmp_path)) == 1
 
 
-def processes_in(folder: Path) -> list[int]:
-    """Processes whose working directory is this folder."""
-    found = []
-    for link in Path("/proc").glob("[0-9]*/cwd"):
-        with suppress(OSError):
-            if (
-                link.readlink() == folder
-                and "Z" not in (link.parent / "stat").read_text().rpartition(")")[2].split()[0]
-            ):
-                found.append(int(link.parent.name))
-    return found
-
-
-@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="looks for processes in /proc")
-def test_workers_end_when_their_command_is_killed(small: Sequence[str], tmp_path: Path) -> None:
-    endless = [*small, "traffic.load=0.5", "run.measure_ns=1e9", "seed=1,2,3"]
-    program = [sys.executable, "-m", "flitgym", "simulate", "-m", *endless]
-    process = subprocess.Popen(program, cwd=tmp_path, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 90
-    while not list(tmp_path.glob("results/default/*/")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(1)
-    assert len(processes_in(tmp_path)) > 1
-    process.kill()
-    process.wait()
-    deadline = time.monotonic() + 30
-    while processes_in(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert processes_in(tmp_path) == []
-    assert not results(tmp_path)
-
-
 # Sends Ctrl-C when Python first looks for a package.
 STOP = """
 import os, signal, sys
@@ -406,6 +268,7 @@ main()
 """
 
 
+@pytest.mark.deep
 def test_ctrl_c_while_the_command_starts(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", STOP], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == -signal.SIGINT
@@ -422,38 +285,6 @@ def test_a_command_starts_without_heavy_packages(name: str, may: set[str]) -> No
     assert not (heavy - may) & set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["+bogus=1"], ["configuration", "bogus", "routing"]),
-        (["++run.measure=1"], ["run", "'measure'", "did you mean 'measure_ns'?"]),
-        (["+workload.scale=2"], ["workload", "'scale'"]),
-        (["topology=null"], ["topology", "'null'", "dragonfly_72"]),
-        (["router=null"], ["router", "'null'", "hpdc21"]),
-        (["--resolve"], ["--resolve"]),
-        (["run.series_interval_ns=1e300"], ["run.series_interval_ns", "1e+300"]),
-        (["seed=" + "9" * 300], ["seed", "999", "2^63"]),
-        (["topology={name: " + "x" * 300 + "}"], ["topology", "xxx", "dragonfly"]),
-    ],
-)
-def test_bad_configurations_are_refused_in_one_line(
-    command: Command, small: Sequence[str], tmp_path: Path, arguments: list[str], parts: list[str]
-) -> None:
-    done = command("simulate", *small, *arguments)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    for part in parts:
-        assert part in line
-    assert not list(tmp_path.glob("results/*/*/*"))
-
-
-def test_a_job_of_any_name_has_a_folder(command: Command, tmp_path: Path) -> None:
-    jobs = ",".join(f"{{name: {letter * 90},motif: ur,ranks: 4,iterations: 1}}" for letter in "abcd")
-    done = command("simulate", "topology=dragonfly_72", "routing=minimal", "workload=jobs", f"workload.jobs=[{jobs}]")
-    assert done.returncode == 0, done.stderr
-    assert len(results(tmp_path)[0]["jobs"]) == 4
-
-
 def test_measuring_an_untrained_table_triggers_a_warning(
     command: Command, small: Sequence[str], tmp_path: Path
 ) -> None:
@@ -461,22 +292,17 @@ def test_measuring_an_untrained_table_triggers_a_warning(
     assert done.returncode == 0, done.stderr
     assert "warning: routing=q_adaptive learns" in done.stderr
     assert "run=settled" in done.stderr
-    study = tmp_path / "results" / "default"
     assert list(results(tmp_path)[0]["warnings"]) == ["cold_table"]
-    swept = command("simulate", "-m", *small, "routing=minimal,q_adaptive")
-    assert "warning: 1 of 2 runs, for example: routing=q_adaptive" in swept.stderr
-    cold = {row["routing.name"]: row["warnings.cold_table"] for row in read_rows(study / "rows.parquet")}
-    assert cold["minimal"] is None
-    assert "run=settled" in cold["q_adaptive"]
 
 
+@pytest.mark.deep
 def test_a_damaged_run_does_not_stop_a_study(command: Command, small: Sequence[str], tmp_path: Path) -> None:
     config = compose(small)
     broken = tmp_path / "results" / "default" / run_id(_root_=config) / "result.json"
     execute(config, broken.parent, no_report)
     execute(compose([*small, "seed=2"]), tmp_path / "results" / "default" / "whole", no_report)
     broken.write_bytes(b"\xff" + broken.read_bytes())
-    for name, arguments in (("gather", ["results"]), ("report", ["results/default"])):
+    for name, arguments in (("export", ["results"]), ("report", ["results/default"])):
         done = command(name, *arguments)
         assert done.returncode == 1, done.stderr
         assert f"left out: {broken.relative_to(tmp_path)} is damaged" in done.stderr

@@ -7,11 +7,8 @@ from typing import Any
 import flitgym
 import numpy as np
 import pytest
-from flitgym import ConfigError, Simulation, measure_steady
-from flitgym.configs import compose, config_hash
+from flitgym import Simulation, measure_steady
 from flitgym.experiments.running.batch_means import FINE, estimate, mser5
-from flitgym.experiments.running.one_run import prepare
-from omegaconf import OmegaConf
 from steady_scenes import SCENES, coverage, long_run_means
 
 NETWORK: dict[str, Any] = {"topology": "dragonfly_72", "routing": "minimal"}
@@ -39,6 +36,7 @@ def test_variance_of_the_mean_of_correlated_values(correlation: float) -> None:
     assert exact < np.mean(found) < 1.25 * exact  # negative correlations of the batches are not corrected
 
 
+@pytest.mark.deep
 def test_coverage() -> None:
     scene = SCENES["one router, load 0.4"]
     got = coverage(scene, long_run_means(scene), range(1, 201))
@@ -86,6 +84,7 @@ def test_a_few_flows_saturate_a_network(destination: int, saturated: bool) -> No
     assert found.steady != saturated
 
 
+@pytest.mark.deep
 def test_equal_results_with_any_number_of_threads() -> None:
     results = []
     for threads in (1, 2):
@@ -107,45 +106,3 @@ def test_fields_of_a_result() -> None:
     assert result["effective_samples"] > 100
     assert result["warmup_end_ns"] >= 4_000
     assert len(result.columns("series")["packets"]) > 400
-
-
-@pytest.mark.parametrize(
-    ("overrides", "words"),
-    [
-        (["run.precision=-0.1"], "run.precision: -0.1 is invalid"),
-        (["run.precision=1"], "run.precision: 1 is invalid"),
-        (["run.confidence=1"], "run.confidence: 1 is invalid"),
-        (["run.max_ns=30000"], "run.max_ns: 30000 ns is too short"),
-        (["run.max_ns=1e12"], "run.max_ns: 1e[+]12 ns is beyond the end of simulated time"),
-        (["run.measure_ns=1", "run.max_ns=1e9"], "run.measure_ns: 1 ns is too short for run.max_ns"),
-        (["run.series_interval_ns=1000"], "run.series_interval_ns: "),
-        (["failures.events=[0.05@30000]"], "failures.events"),
-        (["traffic=moving_adversary"], "traffic=moving_adversary"),
-        (["workload=pair"], "ends with its jobs"),
-        (["run=standard", "run.max_ns=30000"], "run.max_ns: 30000 has no effect without run.precision; use run=steady"),
-        (["run.precision=0", "run.confidence=0.9"], "run.confidence: 0.9 has no effect without run.precision"),
-    ],
-)
-def test_errors(overrides: list[str], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        prepare(compose(["topology=dragonfly_72", "run=steady", *overrides]))
-
-
-def test_a_simulation_that_has_begun_is_refused() -> None:
-    simulation = Simulation({**NETWORK, "traffic": "uniform"})
-    simulation.run(10)
-    with pytest.raises(ConfigError, match="has begun"):
-        measure_steady(simulation)
-
-
-def test_a_changing_network_is_refused() -> None:
-    changing = {"name": "moving_adversary", "load": 0.2}
-    with pytest.raises(ConfigError, match="traffic=moving_adversary"):
-        measure_steady(Simulation({"topology": "dragonfly_72", "routing": "par", "traffic": changing}))
-
-
-def test_runs_of_versions_without_the_keys_keep_their_hash() -> None:
-    now: Any = OmegaConf.to_container(compose(["run=standard"]), resolve=True)
-    run = {key: value for key, value in now["run"].items() if key not in ("precision", "confidence", "max_ns")}
-    assert config_hash(now) == config_hash({**now, "run": run})
-    assert config_hash(now) != config_hash(compose(["run=standard", "run.precision=0.02"]))

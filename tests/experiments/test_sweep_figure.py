@@ -9,8 +9,6 @@ from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.plotting.drawing import STYLES, save_figure
 from flitgym.experiments.plotting.sweeps import curves, sweep_figure
 from flitgym.experiments.plotting.swept import column_of, named, swept
-from flitgym.experiments.plotting.words import axis_label, value_label
-from flitgym.simcore import ConfigError
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sweep_rows import DRAGONFLIES, job_row, traffic_row
@@ -70,14 +68,6 @@ def test_the_keys_that_were_swept(rows: list[dict[str, Any]], keys: list[str]) -
     assert swept(named(rows)) == keys
 
 
-def test_components_have_the_names_of_the_command_line() -> None:
-    rows = named([traffic_row(name, 0.1) for name in ("ugal_l", "ugal_group", "dqn_priced", "minimal")])
-    assert [row["routing"] for row in rows] == ["ugal_l", "ugal_group", "dqn_priced", "minimal"]
-    assert {row["topology"] for row in rows} == {"dragonfly_72"}
-    assert named([traffic_row("par", 0.1, **{"topology.groups": 5})])[0]["topology"] == "dragonfly"
-    assert "traffic" not in named([job_row("par", "none", lu=1.0)])[0]
-
-
 @pytest.mark.parametrize(
     ("word", "column"),
     [
@@ -91,15 +81,6 @@ def test_components_have_the_names_of_the_command_line() -> None:
 )
 def test_short_words_name_columns(word: str, column: str) -> None:
     assert column_of(named(GRID), word, "x") == column
-
-
-def test_an_unknown_column_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"y: unknown column 'acepted_load'; did you mean 'accepted_load'\?"):
-        curves(GRID, "load", "acepted_load", "routing")
-    with pytest.raises(ConfigError, match=r"x: 'name' is ambiguous; write .*routing.name or topology.name"):
-        curves(GRID, "name", "accepted_load")
-    with pytest.raises(ConfigError, match=r"y: the column 'topology\.arrangement' has no numbers"):
-        curves(GRID, "load", "arrangement")
 
 
 # --- The drawing -----------------------------------------------------------------------------------------------------
@@ -183,26 +164,6 @@ def test_the_figure_of_loads() -> None:
     assert colours == {name: STYLES[name].color for name in ("minimal", "par")}
 
 
-def test_the_figure_of_a_number_and_of_a_word() -> None:
-    rows = [traffic_row("par", 0.3, seed, 900 - 10 * vcs, **{"router.vcs": vcs}) for vcs in (4, 2, 3) for seed in SEEDS]
-    ax = by_label(sweep_figure(rows), "mean packet latency")
-    assert ax.get_xlabel() == "router.vcs"
-    assert drawn(ax) == {"_mean": [(2, 880.0), (3, 870.0), (4, 860.0)]}
-    routings = [traffic_row(name, 0.3, latency=value) for name, value in (("par", 900.0), ("minimal", 500.0))]
-    ax = by_label(sweep_figure(routings), "mean packet latency")
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["minimal", "par"]
-    assert drawn(ax) == {"minimal": [(0, 500.0)], "par": [(1, 900.0)]}
-
-
-def test_a_run_without_a_key_is_not_left_out() -> None:
-    rows = [traffic_row("par", 0.3, latency=900.0, **{"routing.threshold": value}) for value in (1.0, 2.0)]
-    rows.append(traffic_row("minimal", 0.3, latency=500.0))
-    ax = by_label(sweep_figure(rows), "mean packet latency")
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["minimal", "par"]
-    heights = {label: [(round(x), y) for x, y in line] for label, line in drawn(ax).items()}
-    assert heights == {"threshold=default": [(0, 500.0)], "threshold=1": [(1, 900.0)], "threshold=2": [(1, 900.0)]}
-
-
 def test_further_keys_are_rows_of_panels() -> None:
     rows = [
         traffic_row(routing, load, latency=base + load, **keys)
@@ -236,49 +197,6 @@ def test_the_figure_of_jobs() -> None:
     assert not [text for text in legend_of(figure) if "saturated" in text]  # jobs have no offered load
 
 
-def test_seeds_alone_and_a_single_run() -> None:
-    ax = by_label(sweep_figure([traffic_row("par", 0.1, seed) for seed in SEEDS]), "mean packet latency")
-    assert drawn(ax) == {"_mean": [(seed, 510.0 + seed) for seed in SEEDS]}
-    for rows in ([traffic_row("par", 0.1)], [], [{"kind": "table", "topology.name": "torus"}] * 2):
-        with pytest.raises(ValueError, match="at least two runs"):
-            sweep_figure(rows)
-
-
-def test_many_keys_at_once_are_points() -> None:
-    rows = [
-        traffic_row("par", 0.3, latency=500.0 + k, **{"router.vcs": k, "routing.threshold": 7.0 * k % 20})
-        for k in range(1, 25)
-    ]
-    rows += [row | {"run.warmup_ns": 3000.0, "packet_latency_mean_ns": 900.0} for row in rows]
-    figure = sweep_figure(rows)
-    ax = figure.axes[0]
-    (line,) = (line for line in ax.get_lines() if line.get_label() == "_mean")
-    assert line.get_linestyle() == "None"
-
-
 def test_the_same_rows_give_the_same_file(tmp_path: Path) -> None:
     first, second = (save_figure(sweep_figure(GRID), tmp_path / name, "salt", ("svg",))[0] for name in ("a", "b"))
     assert first.read_bytes() == second.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("column", "label"),
-    [
-        ("router.cycle_ns", "router.cycle_ns (ns)"),
-        ("routing.bias_flits", "routing.bias_flits (flits)"),
-        ("network_latency_p95_ns", "network latency p95 (ns)"),
-        ("cpu_seconds", "cpu (s)"),
-        ("run.warmup_ns", "run.warmup_ns (ns)"),
-    ],
-)
-def test_axes_have_units(column: str, label: str) -> None:
-    assert axis_label(column) == label
-
-
-def test_values_have_readable_labels() -> None:
-    assert value_label("routing", "ugal_l") == "ugal_l"
-    assert value_label("router.vcs", 4) == "vcs=4"
-    assert value_label("router.vcs", 4, alone=True) == "4"
-    assert value_label("traffic", "adversarial1") == "ADV+1"
-    assert value_label("failures.links", None) == "links=none"
-    assert value_label("router.vcs", None) == "vcs=default"

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import matplotlib.image
 import numpy as np
 import pytest
 from conftest import Command
@@ -65,18 +64,6 @@ def test_eager_sends_do_not_wait_without_costs_either() -> None:
         facts_of(Trace(Program.goal(CROSSED), "own"), {"loggops_S_bytes": 100})
 
 
-def test_the_end_may_be_days_away() -> None:
-    day = 86_400_000_000_000
-    assert finish_ns(Program.goal(f"num_ranks 1\nrank 0 {{\ncalc {6 * day}\n}}\n"), NONE) == 6 * day
-    params = {"ranks": 4, "collective": "allreduce", "algorithm": "ring", "bytes": 1 << 40, "iterations": 1}
-    ring = Program.motif("collective", {**params, "compute_ns": 0})
-    # 2 (N - 1) steps of a quarter: o, L, o and the gaps of the bytes after the first.
-    assert finish_ns(ring, {**loggops_parameters(), "loggops_S_bytes": 1 << 40}) == 6 * (5500 + 6 * ((1 << 38) - 1))
-    much = "\n".join(f"c{k}: calc {6 * day}" for k in range(5))
-    with pytest.raises(CoreError, match=r"are not done after 2.30584e\+15 ns"):
-        finish_ns(Program.goal(f"num_ranks 1\nrank 0 {{\n{much}\n}}\n"), NONE)
-
-
 def test_a_course_conserves_messages_and_computations() -> None:
     for program in (Program.goal(CHAIN), read_trace(DATA / "Fin5.bin").program):
         model, totals = loggops_parameters(), program.totals()
@@ -136,16 +123,6 @@ def test_facts_and_lines() -> None:
         facts_of(Trace(Program.goal(CHAIN), "own"), {"loggops_X": 1})
 
 
-def test_info(command: Command, tmp_path: Path) -> None:
-    done = command("trace", "info", str(DATA / "Fin5.bin"))
-    assert done.returncode == 0, done.stderr
-    for words in ("goal_binary", "77", "20,344,245 B", "113,217,332 ns", "results/traces/Fin5.png"):
-        assert words in done.stdout
-    picture = matplotlib.image.imread(tmp_path / "results/traces/Fin5.png")
-    assert picture.shape[:2] > (500, 1000)
-    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50
-
-
 def test_info_as_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     facts = json.loads(trace.run(["info", str(GOAL / "tree.goal"), "--json", "loggops_L_ns=0"]))
@@ -165,30 +142,6 @@ def test_convert_in_both_directions(tmp_path: Path) -> None:
     assert text.read_text().startswith("num_ranks 77\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["inf", "x"], "did you mean 'info'"),
-        (["info"], "0 paths; write flitgym trace info FILE"),
-        (["info", "a", "b"], "2 paths"),
-        (["info", "nowhere"], "nowhere"),
-        (["info", str(GOAL / "tree.goal"), "out=x.gif"], "ends with .png, .svg, .pdf"),
-        (["info", str(GOAL / "tree.goal"), "replicate=two"], "replicate=two: not a whole number"),
-        (["info", str(GOAL / "tree.goal"), "replicate=2"], "'replicate' has no effect"),
-        (["info", str(GOAL / "tree.goal"), "loggops_L_ns=x"], "loggops_L_ns=x: not a number"),
-        (["info", str(GOAL / "tree.goal"), "loggops_L_ns=-1"], "loggops_L_ns"),
-        (["info", str(GOAL / "tree.goal"), "fromat=goal"], "did you mean 'format'"),
-        (["convert", str(GOAL / "tree.goal"), "x.dat"], "ends with .goal, .txt, .bin"),
-        (["convert", str(GOAL / "broken" / "cycle.goal"), "x.bin"], "cycle.goal:8:1"),
-    ],
-)
-def test_refused(command: Command, words: list[str], message: str) -> None:
-    done = command("trace", *words)
-    assert done.returncode in (1, 2)
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_simulate_a_trace(command: Command, tmp_path: Path) -> None:
     file = f"workload.file={DATA / 'perm64.bin'}"
     ideal = ("workload.network=none", "workload.host=loggops")
@@ -199,16 +152,3 @@ def test_simulate_a_trace(command: Command, tmp_path: Path) -> None:
     assert result["jobs"]["perm64"]["finish_ns"] == 12_005_494
     assert result["traces"] == {"perm64": {"format": "goal_binary", "ranks": 64, "counts": {}, "notes": []}}
     assert "trace-perm64" in path.parent.name
-
-
-def test_simulated_time_ends_after_days_without_a_network(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "long.goal").write_text("num_ranks 1\nrank 0 {\ncalc 9000000000\n}\n")
-    words = ("topology=dragonfly_72", "routing=minimal", "workload=goal", "workload.file=long.goal")
-    done = command("simulate", *words, "workload.max_ns=10000000000")
-    assert done.returncode == 2
-    assert "a network counts 2^32 cycles; use a longer cycle_ns" in done.stderr
-    done = command("simulate", *words, "workload.max_ns=1e10", "workload.network=none", "workload.host=loggops")
-    assert done.returncode == 0, done.stderr
-    (path,) = tmp_path.glob("results/*/*/result.json")
-    result = json.loads(path.read_text())
-    assert (result["jobs"]["long"]["finish_ns"], result["simulated_ns"]) == (9e9, pytest.approx(9e9))

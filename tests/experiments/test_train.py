@@ -1,7 +1,6 @@
 import json
 import os
 import shlex
-import shutil
 import signal
 import struct
 import subprocess
@@ -69,6 +68,7 @@ def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> N
     run_training(config, directory, rounds.append, words=words)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("agent", ["dqn", "ppo"])
 def test_a_killed_training_resumes_to_the_same_result(tmp_path: Path, agent: str):
     words = [*SMALL, *OWN[agent], "rounds=24", "checkpoint_every=5"]
@@ -180,29 +180,6 @@ def test_wrong_arguments_stop_before_the_first_round(tmp_path: Path, words: list
     assert not (tmp_path / "run" / "policy.safetensors").exists()
 
 
-def test_an_error_of_the_core_is_not_an_error_of_the_device(tmp_path: Path, monkeypatch):
-    def broken(*_: Any, **__: Any) -> None:
-        raise CoreError("a broken invariant")
-
-    monkeypatch.setattr(dqn.Agent, "__init__", broken)
-    with pytest.raises(CoreError, match="a broken invariant"):
-        compose_and_train([*SMALL, *OWN["dqn"], "rounds=2", "device=cuda"], tmp_path / "run", [])
-
-
-def test_wrong_argument_on_the_command_line(tmp_path: Path):
-    done = train(tmp_path, *SMALL, "rounds=2", "agent=dqqn")
-    assert done.returncode == 2
-    assert "did you mean 'dqn'" in done.stderr
-    assert "Traceback" not in done.stderr
-    # Errors found after composition also take one line.
-    for words, said in ((["seed=-2"], "seed: -2"), (["hydra/launcher=ray"], "hydra/launcher=ray: a single run")):
-        done = train(tmp_path, *SMALL, "rounds=2", *words)
-        assert done.returncode == 2
-        assert done.stderr.startswith(f"flitgym train: {said}"), done.stderr
-        assert len(done.stderr.splitlines()) == 1
-    assert not list(tmp_path.glob("results/training/*"))
-
-
 def test_missing_tracker_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "wandb", None)
     logs = trackers(tmp_path, "wandb", {})
@@ -213,6 +190,7 @@ def test_missing_tracker_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatc
     assert read_progress(tmp_path / "progress.jsonl") == [{"round": 1, "loss": 1.0, "reward": None}]
 
 
+@pytest.mark.deep
 def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
     for to in ("tensorboard", "wandb"):
         directory = tmp_path / to
@@ -262,6 +240,7 @@ def offline_runs(directory: Path) -> list[dict[str, Any]]:
     return runs
 
 
+@pytest.mark.deep
 def test_no_offline_part_of_a_training_replaces_another_in_wandb(tmp_path: Path):
     words = ["rounds=4", "checkpoint_every=2", "track.to=wandb", "evaluation.every=4", "evaluation.loads=[0.2]",
              "evaluation.seeds=[1]", "evaluation.baselines=[minimal]", "evaluation.warmup_ns=500",
@@ -295,17 +274,6 @@ def test_no_offline_part_of_a_training_replaces_another_in_wandb(tmp_path: Path)
         "policy",
         [tmp_path / "policy.safetensors"],
     )
-
-
-def test_restarting_a_finished_training_changes_nothing(tmp_path: Path):
-    words = ["rounds=2", "evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]",
-             "evaluation.warmup_ns=500", "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
-    first = quick(tmp_path, *words)
-    kept = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    second = quick(tmp_path, *words)
-    assert set(first["baselines"]) == {"ugal_l", "q_adaptive"}
-    assert second == first
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == kept
 
 
 def test_another_comparison_of_a_finished_training_measures_its_policy_again(tmp_path: Path):
@@ -347,21 +315,6 @@ def test_divergence_names_the_first_quantity_and_keeps_the_weights(tmp_path: Pat
     assert not (tmp_path / "diverged.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("quantity", "said"),
-    [("observation", "comes from the simulation"), ("goal", "agent.discount"), ("estimate_q", "agent.learning_rate")],
-)
-def test_the_first_of_several_quantities_is_named(quantity: str, said: str):
-    fine, bad = torch.ones(3), torch.tensor([1.0, float("nan"), 2.0])
-    quantities = {"observation": fine, "estimate_q": fine, "goal": fine}
-    order = list(quantities)
-    quantities |= dict.fromkeys(order[order.index(quantity) :], bad)
-    with pytest.raises(DivergedError) as caught:
-        require_finite(torch.tensor(float("nan")), torch.tensor(1.0), **quantities)
-    assert caught.value.quantity == f"the {quantity.replace('_', ' ')}"
-    assert said in str(caught.value)
-
-
 def test_a_gradient_without_bound_is_named_though_the_loss_is_finite():
     with pytest.raises(DivergedError, match="the gradient"):
         require_finite(torch.tensor(1.0), torch.tensor(float("inf")), goal=torch.ones(2))
@@ -387,6 +340,7 @@ def test_a_training_without_decisions_is_an_error(tmp_path: Path):
     assert not (tmp_path / "policy.safetensors").exists()
 
 
+@pytest.mark.deep
 def test_ctrl_c_saves_the_round(tmp_path: Path):
     words = [*SMALL, *OWN["dqn"], "rounds=5000", "checkpoint_every=5000"]
     process = subprocess.Popen(
@@ -406,6 +360,7 @@ def test_ctrl_c_saves_the_round(tmp_path: Path):
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
 
 
+@pytest.mark.deep
 def test_ctrl_c_abandons_a_long_round_and_saves_the_previous_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     play = policy_search.Agent._play
 
@@ -443,34 +398,3 @@ def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):
              "evaluation.every=1", "evaluation.seeds=[1]", "agent.run_ns=20000", "rounds=2"]  # fmt: skip
     numbers = quick(tmp_path, *words)["last"]
     assert numbers["comm_time_ns@ring_any_source"] > 0
-
-
-def test_every_agent_has_typed_hyperparameters():
-    agents = trainable()
-    files = {path.stem for path in (Path(__file__).parents[2] / "agents").glob("*.py")} | {"rllib_dqn", "rllib_ppo"}
-    assert {"dqn", "ppo", "rllib_dqn"} <= set(agents) <= files  # every agent has a module of its name
-    register_training(agents)
-    for name, (hyperparameters, _) in agents.items():
-        assert hyperparameters().name == name
-
-
-def test_policy_file_is_finite_and_of_the_right_shape(tmp_path: Path):
-    from flitgym.agents.policy.file import save_policy
-
-    good = [
-        (np.ones((4, 15), np.float32), np.zeros(4, np.float32)),
-        (np.ones((1, 4), np.float32), np.zeros(1, np.float32)),
-    ]
-    kind = {"network": "slots", "slots": 8, "observation": "progress+router", "topology": "dragonfly"}
-    save_policy(tmp_path / "p.safetensors", good, **kind)
-    layers, metadata = load_policy(tmp_path / "p.safetensors")
-    assert np.array_equal(layers[0][0], good[0][0])
-    assert metadata["slots"] == "8"
-    bad = [(np.full((4, 15), np.nan, np.float32), np.zeros(4, np.float32)), good[1]]
-    with pytest.raises(ConfigError, match="diverged"):
-        save_policy(tmp_path / "p.safetensors", bad, **kind)
-    assert np.array_equal(load_policy(tmp_path / "p.safetensors")[0][0][0], good[0][0])  # the earlier file is unchanged
-    shutil.copy(tmp_path / "p.safetensors", tmp_path / "cut.safetensors")
-    (tmp_path / "cut.safetensors").write_bytes((tmp_path / "p.safetensors").read_bytes()[:-8])
-    with pytest.raises(ConfigError, match="policy file"):
-        load_policy(tmp_path / "cut.safetensors")

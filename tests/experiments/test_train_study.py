@@ -11,15 +11,12 @@ from pathlib import Path
 import pytest
 from flitgym.agents import trainable
 from flitgym.configs import explain
-from flitgym.configs.composition import Composer, compose_root
+from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, train_id
-from flitgym.configs.world_presets import agents_with, keys_of_agent, world_presets
+from flitgym.configs.world_presets import keys_of_agent, world_presets
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.running.memory import needs_of
-from flitgym.experiments.running.plan import PlannedRun
 from flitgym.experiments.training.result import objective
-from flitgym.experiments.training.study import TRAININGS, gather_trainings, grouped
-from flitgym.simcore import ConfigError
+from flitgym.experiments.training.study import gather_trainings, grouped
 from training_scenes import OWN, SMALL, composed, quick
 
 COMPARED = ["evaluation.every=2", "evaluation.loads=[0.2]", "evaluation.seeds=[1]", "evaluation.warmup_ns=500",
@@ -31,6 +28,7 @@ def sweep(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=500)
 
 
+@pytest.mark.deep
 def test_a_sweep_is_a_study_and_resumes(tmp_path: Path) -> None:
     words = ["study=rates", "rounds=4", "checkpoint_every=2", *COMPARED]
     # One training of the sweep is finished, and another was interrupted in its third round.
@@ -80,13 +78,7 @@ def test_a_sweep_is_a_study_and_resumes(tmp_path: Path) -> None:
     assert (directory / "trainings.png").stat().st_size > 10_000
 
 
-def test_every_launcher_and_sweeper_is_a_choice(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
-    done = sweep(tmp_path, "hydra/launcher=ray", "hydra.launcher.address=nowhere", "seed=1,2", "rounds=1")
-    assert done.returncode == 2
-    assert "hydra.launcher.address: 'nowhere' is not the address of a Ray cluster" in done.stderr
-
-
+@pytest.mark.deep
 def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     # Its storage keeps the trials when the study restarts.
@@ -101,21 +93,6 @@ def test_optuna_gets_the_objective(tmp_path: Path) -> None:
     assert f"best_value: {min(row['objective'] for row in rows)}" in best
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [(["agent.slots=99"], "agent.slots: 99"), (["agent.observation=queue"], "did you mean 'queues'")],
-)
-def test_bad_values_stop_a_sweep_before_its_first_training(tmp_path: Path, words: list[str], said: str) -> None:
-    register_training(trainable())
-    composer = Composer(TRAININGS.root)
-    runs = []
-    for agent in ("dqn", "ppo"):
-        plain = composer.resolved([*SMALL, f"agent={agent}", *words])
-        runs.append(PlannedRun(plain, tmp_path / agent, TRAININGS, own=(f"agent={agent}",)))
-    with pytest.raises(ConfigError, match=f"agent=dqn: .*{said}"):
-        needs_of(runs, check=True)
-
-
 def test_groups_are_trainings_that_differ_only_in_their_seed(tmp_path: Path) -> None:
     for agent, seed in (("dqn", 1), ("dqn", 2), ("ppo", 1)):
         quick(tmp_path / "study" / f"{agent}{seed}", "rounds=2", f"seed={seed}", agent=agent)
@@ -128,13 +105,6 @@ def test_groups_are_trainings_that_differ_only_in_their_seed(tmp_path: Path) -> 
     groups = grouped(read_rows(tmp_path / "study" / "rows.parquet"))
     assert {group.label: len(group.rows) for group in groups} == {"agent=dqn": 2, "agent=ppo": 1}
     assert gather_trainings(tmp_path / "nothing") == []
-
-
-def test_trainings_on_other_networks_are_other_groups() -> None:
-    common = {"agent.name": "dqn", "topology.name": "dragonfly", "objective": 1.0}
-    rows = [{**common, "failures.links": links, "seed": seed} for links in (0, 0.1) for seed in (1, 2)]
-    rows.append({**common, "worlds": "{a: {}}", "seed": 1})
-    assert [len(group.rows) for group in grouped(rows)] == [2, 2, 1]
 
 
 def test_objective() -> None:
@@ -168,15 +138,6 @@ def test_a_preset_of_worlds_names_the_agents_that_it_is_for(words: list[str], sa
     assert re.search(said, explain(raised.value)), explain(raised.value)
 
 
-def test_the_named_agents_accept_the_preset_of_worlds() -> None:
-    register_training(trainable())
-    for name, path in world_presets().items():
-        fitting = agents_with(keys_of_agent(path))
-        assert fitting, name
-        for agent in fitting:
-            compose_root("train", [f"worlds={name}", f"agent={agent}"])
-
-
 def test_a_preset_of_worlds_includes_the_keys_of_its_base() -> None:
     register_training(trainable())
     keys = keys_of_agent(world_presets()["universal_prices"])
@@ -187,13 +148,3 @@ def test_a_preset_of_worlds_includes_the_keys_of_its_base() -> None:
     )
     assert list(config.worlds) == [*before.worlds, "hyperx_cube"]
     assert all(key in config.agent for key in keys)
-
-
-@pytest.mark.parametrize("defaults", ["", "[_self_, {override /agent: policy_search}]", "[no_preset]"])
-def test_other_defaults_of_a_preset_are_ignored(tmp_path: Path, defaults: str) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(f"defaults: {defaults}\nagent: {{harm_weight: 1}}\nrounds: 3\n")
-    assert keys_of_agent(path) == ["harm_weight"]
-    # A preset of a plugin lies in another folder.
-    path.write_text("defaults: [universal_search, _self_]\nagent: {harm_weight: 1}\n")
-    assert {"references", "harm_weight"} <= set(keys_of_agent(path))

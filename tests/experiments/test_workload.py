@@ -1,10 +1,6 @@
 """Workloads on the command line: the files of a run of jobs, its errors, and jobs that do not end."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -99,22 +95,7 @@ def test_rows_hold_a_column_per_job_and_number(command: Command, tmp_path: Path)
     assert rows["none"]["jobs.fft3d.comm_time_mean_ns"] <= rows["lu"]["jobs.fft3d.comm_time_mean_ns"]
 
 
-def test_same_seed_same_times(command: Command, tmp_path: Path) -> None:
-    for arguments in (["seed=1"], ["seed=1", "study=again"], ["seed=2"]):
-        assert command("simulate", *PAIR, *arguments).returncode == 0
-    found: dict[int, set[tuple[str, float]]] = {}
-    for result in results(tmp_path):
-        key = result["state_hash"], result["jobs"]["halo3d"]["finish_ns"]
-        found.setdefault(result["config"]["seed"], set()).add(key)
-    assert len(found[1]) == 1
-    assert not found[1] & found[2]
-
-
-def test_finished_runs_are_not_run_again(command: Command, tmp_path: Path) -> None:
-    assert command("simulate", *PAIR).returncode == 0
-    assert "finished before" in command("simulate", *PAIR).stdout
-
-
+@pytest.mark.deep
 def test_the_other_workloads(command: Command, tmp_path: Path) -> None:
     sizes = [*SMALL, "workload.size_scale=0.001", "workload.scale=0.001"]
     stencil = ["topology=hyperx_64", "router=sc19", "routing=omni_war", "workload=stencil27", "workload.scale=0.1"]
@@ -147,15 +128,7 @@ def test_free_jobs(command: Command, tmp_path: Path) -> None:
     assert [row["terminal"] for row in read_rows(table)][:8] == [5, 3, 70, 8, 9, 10, 11, 12]
 
 
-def test_seeds_of_jobs_are_different_runs(command: Command, tmp_path: Path) -> None:
-    words = ("topology=dragonfly_72", "routing=minimal", "workload=pair", "workload.scale=0.01")
-    done = command("simulate", "-m", *words, "workload.size_scale=0.05", "seed=1,2,3")
-    assert done.returncode == 0, done.stderr
-    rows = read_rows(tmp_path / "results" / "default" / "rows.parquet")
-    assert len({row["state_hash"] for row in rows}) == 3
-    assert len({row["jobs.halo3d.comm_time_mean_ns"] for row in rows}) == 3
-
-
+@pytest.mark.deep
 def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
     mapped = (*PAIR, "workload.placement=mapped", "workload.mapping=recursive", "workload.mapping_steps=20000")
     done = command("simulate", "-m", *mapped)
@@ -176,27 +149,15 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
         (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 73}]"], ["73 ranks", "72 terminals"]),
         (["workload=jobs", "workload.jobs=[{motif: urr, ranks: 8}]"], ["'urr'", "did you mean 'ur'"]),
         (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 8, byts: 8}]"], ["byts", "did you mean 'bytes'"]),
-        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 0}]"], ["workload.jobs.ur.ranks", "at least one"]),
-        (["workload=jobs", "workload.jobs=[{motif: ur, terminals: []}]"], ["workload.jobs.ur.ranks", "at least one"]),
-        (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 2, terminals: [1]}]"], ["1 terminals", "2 ranks"]),
         (
             ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
             ["terminal 2", "twice"],
         ),
-        (["workload=jobs"], ["workload.jobs", "empty"]),
-        (["workload=jobs", "workload.jobs=[ur]"], ["'ur'", "mapping"]),
         (["workload=jobs", "workload.jobs=[{goal_file: x, scale: 2}]"], ["x"]),
         (["workload=pair", "workload.target=halo3"], ["'halo3'", "did you mean 'halo3d'"]),
-        (["workload=pair", "workload.targt=ur"], ["'targt'", "did you mean 'target'?"]),
-        (["workload=pair", "workload.placement=randm"], ["placement", "did you mean 'random'"]),
-        (["workload=pairs"], ["'pairs'", "did you mean 'pair'?"]),
         (["workload.placement_seed=1"], ["'placement_seed'; no workload is chosen", "workload=pair", " have it"]),
-        (["workload=pair", "workload.max_ns=0"], ["workload.max_ns", "0"]),
-        (["workload=pair", "workload.series_interval_ns=-1"], ["workload.series_interval_ns", "-1"]),
         (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),
-        (["workload=pair", "traffic=adversarial"], ["traffic=adversarial", "workload=none"]),
         (["workload=pair", "run.measure_ns=5"], ["run.measure_ns=5", "workload.max_ns"]),
-        (["workload=goal", "workload.file=nowhere.goal"], ["nowhere.goal"]),
         (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:8:1", "cycle:"]),
     ],
 )
@@ -233,6 +194,7 @@ def test_a_deadlock_is_reported(command: Command, tmp_path: Path) -> None:
     assert "finished before" not in again.stdout
 
 
+@pytest.mark.deep
 def test_a_run_that_takes_too_long(command: Command, tmp_path: Path) -> None:
     done = command("simulate", *PAIR, "workload.max_ns=75000")
     assert done.returncode == 1
@@ -241,36 +203,3 @@ def test_a_run_that_takes_too_long(command: Command, tmp_path: Path) -> None:
     assert result["simulated_ns"] == pytest.approx(75_000, abs=2)
     assert result["jobs"]["fft3d"]["finish_ns"] < 75_000
     assert result["jobs"]["halo3d"]["finish_ns"] is None
-
-
-def test_ctrl_c(tmp_path: Path) -> None:
-    endless = [*SMALL, "workload=jobs", "workload.jobs=[{motif: ur, ranks: 64, iterations: 1000000}]"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flitgym", "simulate", *endless],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("results/default/*/")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in errors
-    assert "interrupted" in errors
-    assert not list(tmp_path.glob("results/default/*"))
-
-
-def test_a_sweep_on_ray_without_ray_is_refused_with_advice(command: Command, tmp_path: Path) -> None:
-    try:
-        import ray  # noqa: F401
-    except ImportError:
-        done = command("simulate", "-m", "hydra/launcher=ray", *PAIR, "seed=1,2")
-        assert done.returncode == 2
-        assert "pip install 'flitgym[ray]'" in done.stderr.splitlines()[-1]
-    else:
-        pytest.skip("Ray is installed")

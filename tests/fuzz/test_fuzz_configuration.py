@@ -18,6 +18,8 @@ from mutations import fuzz
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+pytestmark = pytest.mark.deep
+
 REFUSALS = (ConfigError, HydraException, OmegaConfBaseException, OSError)
 LARGEST = 600  # terminals; larger networks are composed but not built
 
@@ -110,27 +112,6 @@ def test_presets(tmp_path: Path) -> None:
         fuzz(PRESETS, YAML_WORDS, 25, read, ())
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        (b"defaults: [dragonfly, _self_]\ngroups:\t9\n", ["mine.yaml, line 2", "'\\t'"]),
-        (b"defaults: [dragonfly, _self_]\ngroups: 9\ngroups: 8\n", ["mine.yaml, line 3", "duplicate key groups"]),
-        (b"\xff\xfe\xfa", ["mine.yaml", "utf-8"]),
-        (b"- 1\n- 2\n", ["[1, 2] is a list"]),
-        (b"groups: 9\n", ["topology", "name", "defaults"]),
-        (b"defaults: [dragonfly, _self_]\ngrups: 9\n", ["Key 'grups'", "dragonfly"]),
-        (b"{" * 2000, ["mine.yaml", "nest too deeply"]),
-    ],
-)
-def test_a_preset_that_cannot_be_read_is_named(tmp_path: Path, text: bytes, parts: list[str]) -> None:
-    (tmp_path / "topology").mkdir()
-    (tmp_path / "topology" / "mine.yaml").write_bytes(text)
-    with pytest.raises(REFUSALS) as refused:
-        build(compose([f"hydra.searchpath=[file://{tmp_path}]", "topology=mine"]))
-    for part in parts:
-        assert part in explain(refused.value)
-
-
 # --- From Python ---------------------------------------------------------------------------------------------------
 
 TOPOLOGY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
@@ -188,18 +169,6 @@ def test_odd_values_at_every_key(original: dict[str, Any]) -> None:
             message = refusal(config)
             if message is not None and path != ("workload",):
                 assert any(isinstance(key, str) and key in message for key in path), (path, value, message)
-
-
-@pytest.mark.parametrize("key", [1, None, "\ud800", b"load", ("a",)])
-def test_odd_keys_in_every_mapping(key: Any) -> None:
-    for original in (TRAFFIC, JOBS):
-        for path in [(), *places(original)]:
-            config = copy.deepcopy(original)
-            node = parent(config, (*path, ""))
-            if isinstance(node, dict):
-                node[key] = 1
-                with pytest.raises(ConfigError, match=r"not text|cannot be encoded|unknown"):
-                    Simulation(config)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from flitgym.experiments.terminal.progress import no_report
 from flitgym.experiments.workload.rows import workload_row
 from flitgym.simcore import __version__
 from mutations import fuzz
+
+pytestmark = pytest.mark.deep
 
 NETWORK = ("topology=dragonfly_72", "router=sc22", "routing=par")
 WINDOWS = ("run.warmup_ns=100", "run.measure_ns=200", "run.series_interval_ns=50", "run.channels=true")
@@ -109,26 +110,6 @@ def test_a_damaged_file(copy: Path, file: str, runs: int, checked: bool) -> None
     fuzz([whole], WORDS, runs, reader(copy, path, checked), ())
 
 
-def read_or_none(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except ValueError:
-        return None
-
-
-def test_every_flipped_bit_is_detected(study: Path, copy: Path) -> None:
-    path = copy / "traffic" / RESULT_FILE
-    whole = bytearray(path.read_bytes())
-    original = read_result(copy / "traffic")
-    for at in range(0, len(whole), max(1, len(whole) // 150)):
-        whole[at] ^= 1
-        path.write_bytes(whole)
-        refused = pytest.raises(DamagedError, match=RESULT_FILE) if read_or_none(path) != original else nullcontext()
-        with refused:
-            read_result(copy / "traffic")
-        whole[at] ^= 1
-
-
 def test_a_damaged_table_of_rows(copy: Path) -> None:
     assert gather(copy) == (3, [])
     path = copy / "rows.parquet"
@@ -138,22 +119,6 @@ def test_a_damaged_table_of_rows(copy: Path) -> None:
         read_rows(path)
 
     fuzz([path.read_bytes()], WORDS, 100, read, (DamagedError,))
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"[1]", b"7", b'{"config": 5}', b'{"a": ' * 5000, b'{"x": 1'])
-def test_a_damaged_run_is_named_left_out_and_run_again(
-    copy: Path, capsys: pytest.CaptureFixture[str], content: bytes
-) -> None:
-    path = copy / "traffic" / RESULT_FILE
-    path.write_bytes(content)
-    count, (error,) = gather(copy)
-    assert count == 2
-    assert str(path) in str(error)
-    assert finished(path.parent, hash_of("traffic"), __version__) is None
-    if content != b'{"config": 5}':  # this file is valid but belongs to another run
-        assert f"{path} is damaged" in capsys.readouterr().err
-    execute(compose(RUNS["traffic"]), path.parent, no_report)
-    assert finished(path.parent, hash_of("traffic"), __version__) is not None
 
 
 def test_a_missing_or_changed_file_of_a_result_is_detected(copy: Path) -> None:

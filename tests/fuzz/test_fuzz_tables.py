@@ -21,6 +21,8 @@ from flitgym.simcore import (
 )
 from mutations import fuzz
 
+pytestmark = pytest.mark.deep
+
 HYPERX: dict[str, Any] = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}
 WORDS = [
     b"PK\x03\x04",

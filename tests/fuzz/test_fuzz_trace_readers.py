@@ -12,6 +12,8 @@ sys.path.append(str(Path(__file__).parents[1] / "simcore"))
 from test_liballprof_traces import INT, Rank
 from trace_files import DATA, node, trace
 
+pytestmark = pytest.mark.deep
+
 AICB = b"""HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 2 ga: 2 all_gpus: 16 checkpoints: 1 0 \
 checkpoint_initiates: 1 1 pp_comm: 64
 2

@@ -7,6 +7,8 @@ from flitgym.simcore import ConfigError, CoreError, Program
 from flitgym.simcore.traces import read_trace
 from mutations import fuzz
 
+pytestmark = pytest.mark.deep
+
 DATA = Path(__file__).parents[1] / "data"
 # By format: small files, and words that change the meaning of a file.
 CORPUS = {

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from plugin_environment import EXAMPLE, Environment
 
+pytestmark = pytest.mark.deep
+
 RUN = (
     "topology=fat_tree_16",
     "router=input_queued",
@@ -179,55 +181,6 @@ def test_a_library_of_another_core_is_refused(environment: Environment, tmp_path
     assert "was built against flitgym 9.9.9+other (headers 0123456789ab, " in said
     assert f"but this is {own}; rebuild it" in said
     assert "FLITGYM_PLUGINS=none" in said
-
-
-def test_the_linker_refuses_it_as_well(environment: Environment, library: Path, tmp_path: Path) -> None:
-    # The mark is right, but a required symbol is missing in this core.
-    bytes_ = library.read_bytes()
-    (symbol,) = set(re.findall(rb"flitgym_core_[0-9a-f]{12}", bytes_))
-    wrong = tmp_path / "wrong.so"
-    wrong.write_bytes(bytes_.replace(symbol, b"flitgym_core_0123456789ab"))
-    assert "undefined symbol: flitgym_core_0123456789ab" in refused(environment, wrong)
-
-
-def test_names_that_are_taken_and_what_is_incomplete(environment: Environment, library: Path, tmp_path: Path) -> None:
-    as_again = tmp_path / "twice.so"
-    shutil.copy(library, as_again)
-    done = environment.flitgym("simulate", "--help", FLITGYM_PLUGINS=str(as_again))
-    assert "registers routing 'spray': the name is taken by plugin" in done.stderr
-    specs = {
-        "RoutingSpec": ('{"par", "", {}, {}, setup, route}', "routing 'par': the name is taken by flitgym"),
-        "MotifSpec": (
-            '{"nothing", "", {}, nullptr}',
-            "motif 'nothing': a function that every motif must have",
-        ),
-        "RewardSpec": ('{"a b", "", true, pay}', "reward 'a b': a name consists of letters, digits and _"),
-        "RelationSpec": (
-            '[] { RelationSpec s{"own", "", {}, {}, setup, route}; s.widest = true; return s; }()',
-            "relation 'own': widest = true would change",
-        ),
-    }
-    for kind, (spec, says) in specs.items():
-        (tmp_path / f"{kind}.cpp").write_text(SOURCE.replace("KIND", kind).replace("SPEC", spec))
-        assert says in refused(environment, built(environment, tmp_path, f"{kind}.cpp")), kind
-    (tmp_path / "none.so").write_bytes(b"\x7fELF" + bytes(1000))
-    assert "is not a plugin of flitgym" in refused(environment, tmp_path / "none.so")
-    (tmp_path / "empty.cpp").write_text("")
-    assert "registers nothing" in refused(environment, built(environment, tmp_path, "empty.cpp"))
-
-
-SOURCE = """
-#include "simcore/learning.hpp"
-#include "simcore/registry.hpp"
-namespace flitgym {
-namespace {
-[[maybe_unused]] RoutingFacts setup(const Params&, Network&, std::shared_ptr<const ComponentData>&) { return {}; }
-[[maybe_unused]] void route(const Network&, State&, Batch&) {}
-[[maybe_unused]] float pay(const Network&, const State&, const Closing&) { return 0; }
-const Register<KIND> entry(SPEC);
-}
-}
-"""
 
 
 def built(environment: Environment, folder: Path, source: str) -> Path:

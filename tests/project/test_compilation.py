@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.deep
+
 ROOT = Path(__file__).parents[2]
 COMPONENT = ROOT / "docs" / "extending" / "examples" / "two_choices.cpp"
 
@@ -46,21 +48,6 @@ def test_every_source_is_compiled_once(commands: dict[str, list[str]]) -> None:
     }
     assert set(commands) == expected
     assert Counter(len(of_a_source) for of_a_source in commands.values()) == {1: len(expected)}
-
-
-def test_a_new_component_is_compiled_like_its_neighbours(commands: dict[str, list[str]]) -> None:
-    assert (
-        level(commands["routing/graph/two_choices.cpp"][0]) == level(commands["routing/dragonfly/par.cpp"][0]) == "-O3"
-    )
-
-
-def test_levels_of_optimisation(commands: dict[str, list[str]]) -> None:
-    levels = {source: level(of_a_source[0]) for source, of_a_source in commands.items()}
-    assert levels["build.cpp"] == levels["mapping/bisection.cpp"] == levels["topology/fabric.cpp"] == "-O1"
-    assert {value for source, value in levels.items() if source.startswith(("stage/", "traffic/"))} == {"-O3"}
-    assert levels["step.cpp"] == levels["topology/dragonfly.cpp"] == levels["partition.cpp"] == "-O3"
-    assert levels["workload/engine.cpp"] == levels["learning/seam.cpp"] == levels["tables/engines/nue.cpp"] == "-O2"
-    assert all("-ffp-contract=off" in of_a_source[0] for of_a_source in commands.values())
 
 
 def test_only_the_loops_of_the_policy_network_may_use_long_vectors(commands: dict[str, list[str]]) -> None:

@@ -42,11 +42,3 @@ def test_experience_imports_neither_environments_nor_agents() -> None:
         others = {file for file in imported(path, ROOT) if not file.is_relative_to(experience)}
         assert not {file for file in others if file.is_relative_to(ROOT / "env")}, path
         assert not {file for file in others if file.is_relative_to(ROOT / "agents")}, path
-
-
-def test_a_cycle_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
-    (tmp_path / "one.py").write_text("def late():\n    from .two import x\n")
-    (tmp_path / "two.py").write_text("from . import one\n")
-    (tmp_path / "three.py").write_text("from .one import late\n")
-    assert cycle(tmp_path) == ["one.py", "three.py", "two.py"]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import flitgym.configs
+import pytest
 import yaml
 from flitgym.simcore import Simulation
 
@@ -16,6 +17,24 @@ def peer_rows(name: str) -> list[dict[str, str]]:
     """Rows of a table in data/, without comments."""
     with (DATA / name).open() as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def peer_points(name: str, load: str, *curve: str) -> list[Any]:
+    """The rows of a table in data/ as parameters. All but the middle row of each curve are deep tests.
+
+    Args:
+        name: The file.
+        load: The column along a curve.
+        curve: The columns that identify a curve.
+    """
+    curves: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in peer_rows(name):
+        curves.setdefault(tuple(row[key] for key in curve), []).append(row)
+    return [
+        pytest.param(row, id="-".join([*key, row[load]]), marks=() if k == len(rows) // 2 else pytest.mark.deep)
+        for key, rows in curves.items()
+        for k, row in enumerate(rows)
+    ]
 
 
 def router(preset: str, **changes: Any) -> Section:

@@ -1,7 +1,7 @@
 """Fat trees compared with BookSim2. The data file names the settings."""
 
 import pytest
-from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router
+from core_scenes import Section, booksim2_traffic, config, measure, peer_points, router
 from flitgym.simcore import Simulation
 
 TREE: Section = {"name": "fat_tree", "children": [4, 4, 4], "parents": [1, 4, 4]}
@@ -16,7 +16,7 @@ def ours(ascent: str, load: float, warmup_ns: float = 1000, measure_ns: float = 
     return measure(Simulation(config(routing, booksim2_traffic("uniform", load), **sections)), warmup_ns, measure_ns)
 
 
-@pytest.mark.parametrize("row", peer_rows("booksim2_fat_tree_64.csv"), ids=lambda row: f"{row['curve']}-{row['load']}")
+@pytest.mark.parametrize("row", peer_points("booksim2_fat_tree_64.csv", "load", "curve"))
 def test_booksim(row: Row) -> None:
     load = float(row["load"])
     result = ours(ASCENTS[row["curve"]], load)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router
+from core_scenes import Section, booksim2_traffic, config, measure, peer_points, router
 from flitgym.simcore import Simulation
 
 PETERSEN = [
@@ -21,7 +21,7 @@ def ours(graph: str, load: float, warmup_ns: float = 3000, measure_ns: float = 1
     return measure(Simulation(config("minimal", booksim2_traffic("uniform", load), **sections)), warmup_ns, measure_ns)
 
 
-@pytest.mark.parametrize("row", peer_rows("booksim2_anynet.csv"), ids=lambda row: f"{row['curve']}-{row['load']}")
+@pytest.mark.parametrize("row", peer_points("booksim2_anynet.csv", "load", "curve"))
 def test_booksim(row: dict[str, str]) -> None:
     load = float(row["load"])
     result = ours(row["curve"], load)

@@ -1,7 +1,7 @@
 """BookSim2 with buffers about as large as the credit loop, and without speedup. The data file names the settings."""
 
 import pytest
-from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router
+from core_scenes import Section, booksim2_traffic, config, measure, peer_points, router
 from flitgym.simcore import Simulation
 
 # docs/exactness.md: internal_speedup = 1
@@ -18,9 +18,7 @@ NETWORKS: dict[str, tuple[Section, str | Section, Section]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "row", peer_rows("booksim2_small_buffers.csv"), ids=lambda row: f"{row['curve']}-p{row['flits']}-{row['load']}"
-)
+@pytest.mark.parametrize("row", peer_points("booksim2_small_buffers.csv", "load", "curve", "flits"))
 def test_booksim(row: dict[str, str]) -> None:
     topology, routing, channel = NETWORKS[row["curve"]]
     model = router(

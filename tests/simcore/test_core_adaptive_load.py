@@ -49,7 +49,7 @@ def accepted(topology: Section, routing: Section | str, load: float, flits: int)
     return measure(sim, 1000, 1500)["accepted_load"]
 
 
-@pytest.mark.parametrize("flits", [1, 8])
+@pytest.mark.parametrize("flits", [1, pytest.param(8, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("scene", SCENES)
 def test_adaptive_choice_carries_the_load_of_an_oblivious_one(scene: str, flits: int) -> None:
     topology, adaptive, oblivious = SCENES[scene]

@@ -1,11 +1,13 @@
 """The Python interface: statistics, zero-copy views, the GIL, Ctrl-C, forks and snapshots."""
 
 import gc
+import itertools
 import json
 import os
 import signal
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,21 +221,24 @@ PATTERNS = {
     topology: [name for name, entry in registered("traffic").items() if topology in entry["facts"]["topologies"]]
     for topology in NETWORKS
 }
-# All combinations on two topologies with many routings and patterns; on the others, each component once.
-PAIRS = [
-    (topology, r, t)
-    for topology in NETWORKS
-    for i, r in enumerate(ROUTINGS[topology])
-    for j, t in enumerate(PATTERNS[topology])
-    if topology in ("dragonfly", "hyperx") or i == j % len(ROUTINGS[topology]) or j == i % len(PATTERNS[topology])
-]
+
+
+def pairs(topology: str) -> list[Any]:
+    """Routings and patterns of a topology. All combinations on two topologies are deep, the others have each once."""
+    routings, patterns = ROUTINGS[topology], PATTERNS[topology]
+    once = [
+        (routings[k % len(routings)], patterns[k % len(patterns)]) for k in range(max(len(routings), len(patterns)))
+    ]
+    deep = itertools.product(routings, patterns) if topology in ("dragonfly", "hyperx") else ()
+    marked = [pytest.param(topology, *pair, marks=pytest.mark.deep) for pair in deep if pair not in once]
+    return [(topology, *pair) for pair in once] + marked
 
 
 def test_every_topology_is_covered() -> None:
     assert set(NETWORKS) == set(registered("topology"))
 
 
-@pytest.mark.parametrize(("topology", "routing", "pattern"), PAIRS)
+@pytest.mark.parametrize(("topology", "routing", "pattern"), [pair for name in NETWORKS for pair in pairs(name)])
 def test_registered_combinations_run_reproducibly(topology: str, routing: str, pattern: str) -> None:
     given_config = config(routing, traffic(pattern, 0.4), topology=NETWORKS[topology], seed=9)
     try:

@@ -1,7 +1,7 @@
 """Invalid configurations are refused before cycle 0, with the key, the value and the valid choices."""
 
 import pytest
-from core_scenes import SMALL, config, dragonfly, router, traffic
+from core_scenes import config, dragonfly, router, traffic
 from flitgym.simcore import ConfigError, Simulation, registered
 
 Q = {"name": "q_adaptive"}
@@ -96,8 +96,3 @@ def test_everything_registered_is_described(kind: str) -> None:
                 assert spec["min"] <= spec["default"] <= spec["max"], (name, key)
             if spec["choices"]:
                 assert spec["default"] in spec["choices"]
-
-
-def test_watching_an_unknown_terminal_is_refused() -> None:
-    with pytest.raises(ConfigError, match="72"):
-        Simulation(config(topology=SMALL)).watch(72, 0)

@@ -1,14 +1,11 @@
 """Long operations can be interrupted with Ctrl-C, and memory is estimated before it is allocated."""
 
-import itertools
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +37,7 @@ def jobs(*given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
     return config(routing="minimal", workload={"jobs": list(given), **parameters}, traffic=None)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "sections",
     [
@@ -65,6 +63,7 @@ def _program(kind: str) -> Program:
     return Program.motif("ur", {"iterations": 1 << 30, "ranks": 64})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("work", ["check", "to_goal", "totals"])
 def test_a_program_that_takes_long_is_interrupted(work: str) -> None:
     program = _program("alltoall" if work == "totals" else "ur")
@@ -72,6 +71,7 @@ def test_a_program_that_takes_long_is_interrupted(work: str) -> None:
         getattr(program, work)()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("host", [{}, LOGGOPS])
 def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> None:
     program = Program(1, op_rank=[0], op_kind=[CALC], op_size=[0], repeats={(0, 0): 2**32 - 1})
@@ -81,24 +81,6 @@ def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> N
         with ctrl_c():
             simulation.run_workload(1000)
         assert simulation.workload_progress > done
-
-
-def test_a_wide_policy_is_interrupted() -> None:
-    routing = {"name": "policy", "hidden": [4096] * 8}
-    simulation = Simulation(config(routing=routing, traffic={"name": "uniform", "load": 1.0}))
-    seam = simulation.seam()
-    sizes = [len(seam["general"]) + len(seam["per_slot"]), *[4096] * 8, 1]
-    ones = np.float32(1)  # zero units would be skipped
-    simulation.set_policy(
-        [(np.broadcast_to(ones, (m, n)), np.broadcast_to(ones, (m,))) for n, m in itertools.pairwise(sizes)]
-    )
-    with ctrl_c():
-        simulation.run(100)
-
-
-def test_a_job_of_empty_iterations_ends() -> None:
-    simulation = Simulation(jobs({"name": "a", "motif": "halo3d", "ranks": 1, "iterations": 1 << 30}))
-    assert simulation.run_workload(1000)
 
 
 def test_chains_of_starts_may_be_long() -> None:
@@ -116,6 +98,7 @@ def test_chains_of_starts_may_be_long() -> None:
     assert Simulation(jobs({"name": "a", "program": program})).run_workload(10)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("sections", "names"),
     [
@@ -138,16 +121,11 @@ def test_a_configuration_above_the_memory_limit_is_refused(sections: dict[str, A
         assert name in str(refusal.value)
 
 
+@pytest.mark.deep
 def test_the_memory_of_the_machine_is_a_limit() -> None:
     assert 1e8 < _core.available_memory() < 1e15
     with pytest.raises(ConfigError, match="free"):
         Simulation({"topology": {**HYPERCUBE, "widths": [2] * 20}, "routing": "agent", "traffic": "uniform"})
-
-
-@pytest.mark.parametrize("value", [-1, "2", None, True, float("nan"), float("inf"), 10**400])
-def test_max_memory_is_a_number(value: Any) -> None:
-    with pytest.raises(ConfigError, match="max_memory_gb"):
-        Simulation({**config(routing="minimal", traffic="uniform"), "max_memory_gb": value})
 
 
 _MEASURE = """
@@ -177,82 +155,3 @@ print(simulation.facts()["memory_estimate_bytes"] / (resident() - before))
 def test_the_estimate_fits_the_memory_of_the_process(words: list[str]) -> None:
     run = subprocess.run([sys.executable, "-c", _MEASURE, *words], capture_output=True, text=True, check=True)
     assert 1 / 1.6 < float(run.stdout) < 1.6, f"{words}: estimate / resident = {run.stdout}"
-
-
-BAD_VALUES = {
-    "a lone surrogate": {"topology": {**SMALL, "arrangement": "\udcff"}},
-    "a name that is one": {"routing": "\udcff"},
-    "a key that is no text": {"topology": {**SMALL, 5: 1}},
-    "a section that is no text": {7: 1},
-    "a huge load": {"traffic": {"name": "uniform", "load_step_loads": [10**400], "load_step_times_ns": [1]}},
-    "a huge number": {"topology": {**SMALL, "groups": 10**5000}},
-    "2^70": {"topology": {**SMALL, "groups": 2**70}},
-    "an object": {"topology": {**SMALL, "groups": object()}},
-    "no topology": {"topology": None},
-    "jobs of None": {"traffic": None, "workload": {"jobs": None}},
-    "a job of None": {"traffic": None, "workload": {"jobs": [None]}},
-    **{
-        f"a program of {value!r}": {"traffic": None, "workload": {"jobs": [{"name": "a", "program": value}]}}
-        for value in (None, 7, "halo3d")
-    },
-    **{
-        f"terminals of {str(value)[:10]}": {
-            "traffic": None,
-            "workload": {"jobs": [{"name": "a", "motif": "ur", "ranks": 2, "terminals": value}]},
-        }
-        for value in (5, "01", [0.5, 1], [2**70, 1], [-1, 0], [None, 1])
-    },
-}
-
-
-@pytest.mark.parametrize("changed", BAD_VALUES.values(), ids=BAD_VALUES.keys())
-def test_every_bad_value_is_refused_by_name(changed: dict[Any, Any]) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        Simulation({**config(routing="minimal", traffic="uniform"), **changed})
-    assert len(str(refusal.value)) < 2000
-
-
-@pytest.mark.parametrize("ranks", ["2", 2.5, None, 2**70, -1, 2**32 - 2])
-def test_every_bad_number_of_ranks_is_refused(ranks: Any) -> None:
-    with pytest.raises(ConfigError, match="ranks"):
-        Program(ranks, op_rank=[0], op_kind=[CALC], op_size=[1])
-
-
-def test_ctrl_c_at_the_command_during_the_build(tmp_path: Path) -> None:
-    words = [
-        "topology=hyperx_4096",
-        "topology.widths=[16,16,8]",
-        "topology.terminals_per_router=1",
-        "routing=q_routing",
-    ]
-    code = textwrap.dedent("""
-        import flitgym.experiments.running.one_run as one_run, flitgym.experiments.simulate as simulate
-        build = one_run.Simulation
-        def announced(sections):
-            print("building", flush=True)
-            return build(sections)
-        one_run.Simulation = announced
-        simulate.main()
-    """)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *words, "routing=q_routing", "traffic=uniform"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert process.stdout is not None
-    assert process.stdout.readline() == "building\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=NOTHING_TAKES_SO_LONG)
-    assert process.returncode == 130
-    assert said.count("\n") == 1
-    assert "interrupted" in said
-
-
-def test_the_command_refuses_a_configuration_that_is_too_large(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "flitgym", "simulate", "topology=dragonfly_72", "run.max_memory_gb=1e-5"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == 2
-    assert "max_memory_gb allows 1e-05 GB" in run.stderr.splitlines()[-1]
-    assert "Traceback" not in run.stderr

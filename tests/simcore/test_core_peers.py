@@ -1,14 +1,14 @@
 """Comparison with other simulators: SST/Merlin with the papers' code, and BookSim2. The data files name the sources."""
 
 import pytest
-from core_scenes import SYSTEM, Section, booksim2_traffic, config, measure, peer_rows, router, traffic
+from core_scenes import SYSTEM, Section, booksim2_traffic, config, measure, peer_points, peer_rows, router, traffic
 from flitgym.simcore import Simulation
 
-MERLIN = peer_rows("sst_merlin_dragonfly_1056.csv")
+DEEP = pytest.mark.deep
 NAMES = {"VALn": "valiant_router", "minimal": "minimal", "par": "par", "ugal-g": "ugal_group", "ugal-n": "ugal_router"}
 
 
-@pytest.mark.parametrize("row", MERLIN, ids=lambda row: "-".join((row["pattern"], row["routing"], row["interval_ns"])))
+@pytest.mark.parametrize("row", peer_points("sst_merlin_dragonfly_1056.csv", "interval_ns", "pattern", "routing"))
 def test_merlin(row: dict[str, str]) -> None:
     pattern = {"Uniform": "uniform", "Tornado": "adversarial"}[row["pattern"]]
     load = 32 / float(row["interval_ns"])  # a flit takes 32 ns
@@ -72,7 +72,7 @@ def test_booksim_zero_load(changes: Section, k: int, mean: float) -> None:
 
 
 @pytest.mark.parametrize(("curve", "changes"), [("def_uniform_min", DEF), ("s2_uniform_min", S2)], ids=["def", "s2"])
-@pytest.mark.parametrize("load", [0.05, 0.2])
+@pytest.mark.parametrize("load", [pytest.param(0.05, marks=DEEP), 0.2])
 def test_booksim_low_load(curve: str, changes: Section, load: float) -> None:
     row = next(row for row in booksim(curve) if row["load"] == load)
     result = ours(changes, "minimal", booksim2_traffic("uniform", load))
@@ -90,7 +90,7 @@ def test_booksim_speedup_2_saturation() -> None:
     assert ours(S2, "minimal", booksim2_traffic("uniform", 0.9))["accepted_load"] == pytest.approx(wanted, rel=0.10)
 
 
-@pytest.mark.parametrize("load", [0.05, 0.5, 0.8, 0.9])
+@pytest.mark.parametrize("load", [0.5, *(pytest.param(load, marks=DEEP) for load in (0.05, 0.8, 0.9))])
 def test_booksim_packets_of_four(load: float) -> None:
     row = next(row for row in booksim("s2_uniform_min", 4) if row["load"] == load)
     result = ours(S2, "minimal", booksim2_traffic("uniform", load, packet_flits=4))
@@ -113,7 +113,7 @@ def test_booksim_bad_dragon_minimal_saturation() -> None:
 # BookSim2 has three VCs, fewer than the four that keep ugal_router free of deadlock.
 # Its intermediate router may also lie in the destination group.
 # With these two settings, throughput falls after saturation as in BookSim2, but saturation stays above 0.3.
-@pytest.mark.parametrize("load", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("load", [pytest.param(0.05, marks=DEEP), pytest.param(0.1, marks=DEEP), 0.2])
 def test_booksim_bad_dragon_ugal_hops(load: float) -> None:
     rule = {"name": "ugal_router", "threshold": 2, "bias_flits": 30, "congestion": "both"}
     row = next(row for row in booksim("s2_baddragon_ugal") if row["load"] == load)

@@ -60,39 +60,6 @@ def test_truncated_table_is_refused(tmp_path: Path, keep: int) -> None:
     np.testing.assert_array_equal(sim.q_table, before)
 
 
-def test_damaged_table_is_refused(tmp_path: Path) -> None:
-    sim, path = learned(), tmp_path / "table.npz"
-    sim.save_q_table(path)
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(ConfigError, match="Q-table"):
-        sim.load_q_table(path)
-
-
-def test_values_that_cannot_be_times_are_refused(tmp_path: Path) -> None:
-    sim, path = learned(), tmp_path / "table.npz"
-    for bad in (-1.0, np.nan, np.inf):
-        sim.q_table[0, 0, 0] = bad
-        sim.save_q_table(path)
-        fresh = Simulation(config("q_adaptive", BUSY))
-        with pytest.raises(ConfigError, match=r"table.npz.*q_table\[0, 0, 0\].*(negative|not finite).*valid are"):
-            fresh.load_q_table(path)
-
-
-def test_a_failed_save_leaves_no_file(tmp_path: Path) -> None:
-    sim = learned()
-    with pytest.raises(OSError, match="nowhere"):
-        sim.save_q_table(tmp_path / "nowhere" / "table.npz")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "file").touch()
-    with pytest.raises(OSError, match="folder"):
-        sim.save_q_table(tmp_path / "folder")  # a folder has the name of the file
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder"]
-    with pytest.raises(OSError, match="absent"):
-        sim.load_q_table(tmp_path / "absent.npz")
-
-
 def test_frozen_table_is_used_and_not_changed() -> None:
     sim = learned()
     assert sim.q_frozen is False
@@ -129,15 +96,3 @@ def test_a_table_of_the_intact_network_outlives_failures(tmp_path: Path) -> None
     assert list(changed_until(8999)) == [False, True, True, True]
     assert not changed_until(9003).all(), "the table starts again when the link recovers"
     assert changed_until(16_000).all()
-
-
-def test_another_routing_for_failures_is_named(tmp_path: Path) -> None:
-    learned().save_q_table(tmp_path / "table.npz")
-    other = Simulation(config("q_adaptive", BUSY, failures={"events": "0-1@500"}))
-    with pytest.raises(ConfigError, match=r"links fail, so the routing for any graph replaces that of dragonfly"):
-        other.load_q_table(tmp_path / "table.npz")
-    # A run whose link fails after the end learns a table for the routing with failures.
-    early = learned(failures={"events": "0-1@500000"})
-    early.save_q_table(tmp_path / "early.npz")
-    other.load_q_table(tmp_path / "early.npz")
-    np.testing.assert_array_equal(other.q_table, early.q_table)

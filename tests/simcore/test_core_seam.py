@@ -91,12 +91,6 @@ def test_bad_choices_are_refused_and_can_be_corrected() -> None:
         sim.apply(counts)
 
 
-def test_run_needs_a_routing_that_decides() -> None:
-    sim = Simulation(config("external", traffic("uniform", 0.5)))
-    with pytest.raises(CoreError, match="external"):
-        sim.run(1000)
-
-
 @pytest.mark.parametrize("routing", ["ugal_router", "q_adaptive"])
 def test_collect_and_apply_equal_a_run(routing: str) -> None:
     halves, whole = (Simulation(config(routing, traffic("adversarial", 0.4))) for _ in range(2))

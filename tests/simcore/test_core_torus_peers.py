@@ -1,7 +1,7 @@
 """Tori and meshes compared with BookSim2. The data file names the settings."""
 
 import pytest
-from core_scenes import Section, booksim2_traffic, config, measure, peer_rows, router
+from core_scenes import Section, booksim2_traffic, config, measure, peer_points, router
 from flitgym.simcore import Simulation
 
 Row = dict[str, str]
@@ -28,11 +28,7 @@ def ours(network: str, pattern: Section, warmup_ns: float, measure_ns: float) ->
     return measure(Simulation(config("dimension_order", pattern, **sections)), warmup_ns, measure_ns)
 
 
-@pytest.mark.parametrize(
-    "row",
-    peer_rows("booksim2_torus_mesh.csv"),
-    ids=lambda row: f"{row['curve']}-p{row['packet_flits']}-{row['load']}",
-)
+@pytest.mark.parametrize("row", peer_points("booksim2_torus_mesh.csv", "load", "curve", "packet_flits"))
 def test_booksim(row: Row) -> None:
     network, pattern = row["curve"].split("_")
     load, flits = float(row["load"]), int(row["packet_flits"])

@@ -13,7 +13,6 @@ from flitgym.simcore import (
     Program,
     Simulation,
     read_demand,
-    read_flows,
 )
 from numpy.typing import NDArray
 
@@ -92,53 +91,6 @@ def test_motifs_by_name(graph: ChannelGraph, table: ForwardingTable) -> None:
             read_demand(name, graph)
 
 
-def test_invalid_demands_are_refused(graph: ChannelGraph, tmp_path: Path) -> None:
-    wrong = exchange(32)
-    wrong[7, 3] = -2
-    missing = exchange(32)
-    missing[4, 9] = np.nan
-    endless = exchange(32)
-    endless[31, 0] = np.inf
-    for matrix, words in (
-        (exchange(33), "33 x 33 for 32 terminals"),
-        (np.ones((32, 31)), "32 x 31 for 32 terminals"),
-        (np.ones(32), r"shape \(32,\) .*matrix"),
-        (wrong, "row 7, column 3 is -2"),
-        (missing, "row 4, column 9 is nan"),
-        (endless, "row 31, column 0 is inf"),
-        (np.full((32, 32), 1j), "complex"),
-        (Program.exchange(exchange(33)), "33 ranks for 32 terminals"),
-        (np.zeros((32, 32)), "no terminal sends to another"),
-        (np.eye(32), "no terminal sends to another"),
-        (np.full((32, 32), 1e308), "infinite"),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            read_demand(matrix, graph)
-        if isinstance(matrix, np.ndarray) and matrix.ndim == 2 and matrix.dtype.kind == "f":
-            np.save(tmp_path / "matrix.npy", matrix)
-            with pytest.raises(ConfigError, match=words):
-                read_demand(tmp_path / "matrix.npy", graph)
-
-
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ("0,1,1e308\n0,2,1e308\n", "infinite"),
-        ("0,1,0\n", "no terminal sends to another"),
-        ("3,3,5\n", "no terminal sends to another"),
-    ],
-)
-def test_an_empty_list_of_flows_is_refused(
-    graph: ChannelGraph, table: ForwardingTable, tmp_path: Path, lines: str, words: str
-) -> None:
-    path = tmp_path / "demand.csv"
-    path.write_text("source,destination,weight\n" + lines)
-    with pytest.raises(ConfigError, match=rf"demand\.csv: .*{words}"):
-        read_demand(path, graph)
-    with pytest.raises(ConfigError, match=r"weights|weight 0|sends to itself"):
-        table.congestion(*read_flows(path, graph))
-
-
 @pytest.mark.parametrize("engine", ["sssp", "dfsssp", "nue", "parx", "local_search"])
 def test_engines_that_balance_are_better_under_their_demand(graph: ChannelGraph, engine: str) -> None:
     oblivious = aware = 0.0
@@ -154,11 +106,6 @@ def test_engines_that_balance_are_better_under_their_demand(graph: ChannelGraph,
         assert made.quality().acyclic or engine == "sssp"
         aware += made.quality(demand).edge_forwarding_index
     assert aware < 0.97 * oblivious
-
-
-def test_an_engine_without_demand_refuses_one(graph: ChannelGraph) -> None:
-    with pytest.raises(ConfigError, match=r"demand.*min_hop"):
-        ForwardingTable.route(graph, "min_hop", {}, exchange(32))
 
 
 def test_the_simulation_accepts_all_forms(table: ForwardingTable) -> None:

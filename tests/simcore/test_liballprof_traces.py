@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from flitgym.simcore import ConfigError
 from flitgym.simcore.traces import Trace, TraceOptions, read_trace
 from trace_files import finish_ns
 
@@ -155,53 +154,3 @@ def test_communicators_of_a_split(tmp_path: Path) -> None:
 def test_a_sample_with_equal_ranks_in_all_files(tmp_path: Path) -> None:
     ranks = [Rank(0, 3).call("Bcast", 1, 8, INT, 0, f"{WORLD},0,3") for _ in range(3)]
     assert played(tmp_path, *(rank.end() for rank in ranks)).program.totals()["bytes"] == 64
-
-
-def test_an_unknown_communicator_is_refused(tmp_path: Path) -> None:
-    ranks = [Rank(k, 3) for k in range(3)]
-    for number, rank in enumerate(ranks):
-        rank.call("Barrier", rank.world)
-        if number < 2:
-            rank.call("Comm_create", rank.world, 5, 6).call("Barrier", f"777,{number},2")
-    with pytest.raises(ConfigError, match=r"rank-0\.txt: line 7: MPI_Barrier: .* communicator 777.* are unknown"):
-        played(tmp_path, *(rank.end() for rank in ranks))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (("1,4,4:1:7", "1,4,4:1:8"), r"rank-\d\.txt: line 5: this message has no partner: .* with tag [78]"),
-        (("1,4,4:1:7", "1,4,4:6:7"), r"rank-0\.txt: line 5: MPI_Send: rank 6 does not exist"),
-        (("1:25:1,4,4", "1:-25:1,4,4"), r"rank-0\.txt: line 5: MPI_Send: argument 1, a number of elements, is -25"),
-        (("1:25:1,4,4", f"1:{10**18}:1,4,4"), r"rank-0\.txt: line 5: send to rank 1: 4\d{18} bytes"),
-        (("1:25:1,4,4", "1:25:4"), r"rank-0\.txt: line 5: MPI_Send: argument 2 is '4', not a data type"),
-        (("MPI_Send", "MPI_Put"), r"rank-0\.txt: line 5: MPI_Put: this call cannot be played"),
-        (("MPI_Send", "Send"), r"rank-0\.txt: line 5: .* is not a call of liballprof"),
-        (("105.000000", "1o5"), r"rank-0\.txt: line 5: MPI_Send: the time '1o5'"),
-        (("MPI_Finalize", "MPI_Wtime"), r"rank-0\.txt: line 7: the file ends without MPI_Finalize"),
-        (("91,0,2", "91,0,3"), r"rank-0\.txt: line 5: MPI_Send: a communicator of 3 ranks, but the trace has 2 files"),
-        (("91,0,2", "91,2,2"), r"rank-0\.txt: line 5: MPI_Send: rank 2 of a communicator of 2"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, change: tuple[str, str], message: str) -> None:
-    a, b = Rank(0, 2), Rank(1, 2)
-    a.call("Send", 1, 25, INT, 1, 7, a.world, gap=5)
-    b.call("Recv", 1, 25, INT, 0, 7, b.world, 0)
-    text = a.end()
-    assert change[0] in text
-    folder = written(tmp_path / "t", text.replace(*change, 1), b.end())
-    with pytest.raises(ConfigError, match=message):
-        read_trace(folder, format="liballprof")
-
-
-def test_members_must_call_the_same_collective(tmp_path: Path) -> None:
-    a, b = Rank(0, 2), Rank(1, 2)
-    a.call("Bcast", 1, 8, INT, 0, a.world)
-    b.call("Bcast", 1, 9, INT, 0, b.world)
-    with pytest.raises(
-        ConfigError, match=r"rank-1\.txt: line 5: .*bcast of 36 bytes .*bcast of 32 bytes .*rank-0\.txt: line 5"
-    ):
-        played(tmp_path, a.end(), b.end())
-    (tmp_path / "t" / "pmpi-trace-rank-0.txt").unlink()
-    with pytest.raises(ConfigError, match=r"no file for rank 0, but one for rank 1"):
-        read_trace(tmp_path / "t")

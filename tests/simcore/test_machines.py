@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.configs import compose, config_hash
 from flitgym.simcore import ChannelGraph, Simulation, _presets
-from omegaconf import OmegaConf
 
 
 @cache
@@ -239,12 +237,3 @@ def test_the_rail_cluster_carries_uniform_traffic() -> None:
     simulation.begin_window()
     simulation.run(2000)
     assert simulation.statistics()["accepted_load"] == pytest.approx(0.8, abs=0.02)
-
-
-def test_a_later_parameter_keeps_the_hash_of_earlier_runs() -> None:
-    plain: Any = OmegaConf.to_container(compose(["topology=dragonfly_72", "routing=minimal"]), resolve=True)
-    assert plain["topology"]["rails"] == 1
-    now = config_hash(plain)
-    assert config_hash({**plain, "topology": {**plain["topology"], "rails": 2}}) != now
-    del plain["topology"]["rails"]
-    assert config_hash(plain) == now

@@ -1,7 +1,6 @@
 """Placement by demand from Python: mappers of libraries, matrices of applications, and runs of mapped jobs."""
 
 import pickle
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -211,12 +210,3 @@ def test_quality_of_other_mappings_and_tables() -> None:
         sim.mapping_quality(np.ones((65, 65)), range(65))
     with pytest.raises(ConfigError):
         sim.mapping_quality(table=ForwardingTable.route(ChannelGraph(torus(4, 4)), "min_hop"))
-
-
-def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ConfigError, match=r"multicore.*pymetis.*flitgym\[mapping\].*greedy"):
-        placed([halo(30)], mapping="multicore")
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(ConfigError, match=r"rcm: .*SciPy.*flitgym\[mapping\]"):
-        placed([halo(30)], mapping="rcm")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from core_scenes import router
-from flitgym.simcore import RECEIVE, SEND, ConfigError, Program, Simulation
+from flitgym.simcore import RECEIVE, SEND, Program, Simulation
 from numpy.typing import NDArray
 
 # The hosts take no time. A flit of 128 bytes takes a cycle of 1 ns on every link.
@@ -146,13 +146,6 @@ def test_a_snapshot_includes_the_matrices() -> None:
     assert sim.memory("message_open").any()
     other.restore(sim.snapshot())
     np.testing.assert_array_equal(matrices(finish(other))[3], matrices(finish(sim))[3])
-
-
-def test_too_many_ranks_are_refused() -> None:
-    ranks = 4097
-    job = {"name": "large", "program": messages(ranks, (0, ranks - 1, 8))}
-    with pytest.raises(ConfigError, match=r"message_matrix.*'large' has 4097 ranks.* 4096"):
-        switches([9, 8], 63, [job])
 
 
 def rates(sim: Simulation) -> NDArray[Any]:

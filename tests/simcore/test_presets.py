@@ -1,7 +1,6 @@
 """`Simulation` accepts the presets of the commands, and reaches the same state as the command's configuration."""
 
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ def test_presets_run_as_in_the_command(routing: str, router: str) -> None:
     assert named.state_hash() == composed.state_hash()
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["topology", "router", "routing", "traffic"])
 def test_every_preset_equals_hydra_s_composition(kind: str) -> None:
     names = sorted(path.stem for path in (Path(flitgym.configs.__path__[0]) / kind).glob("*.yaml"))
@@ -71,40 +71,3 @@ def test_an_unknown_name_is_refused() -> None:
     assert "presets: " in str(e.value)
     with pytest.raises(ConfigError, match=r"router: unknown name 'sc2' \(did you mean 'sc22'"):
         Simulation({**sections, "topology": "dragonfly_72", "router": "sc2"})
-
-
-def test_a_preset_that_needs_hydra_is_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "configs" / "routing"
-    folder.mkdir(parents=True)
-    shutil.copy(Path(flitgym.configs.__path__[0]) / "routing" / "ugal_l.yaml", folder / "own.yaml")
-    monkeypatch.setattr(_presets, "_PACKAGE", tmp_path)
-    assert _presets.section("routing", "own")["name"] == "ugal_group"
-    (folder / "own.yaml").write_text("defaults: [ugal_group, _self_]\nbias_flits: ${seed}\n")
-    with pytest.raises(ConfigError, match=r"Hydra.* bias_flits.*flitgym\.configuration\('routing=own'\)"):
-        _presets.section("routing", "own")
-    (folder / "own.yaml").write_text("defaults: [{override /router: sc22}]\n")
-    with pytest.raises(ConfigError, match=r"Hydra.* defaults"):
-        _presets.section("routing", "own")
-
-
-def test_the_text_of_a_simulation_describes_it() -> None:
-    simulation = Simulation(
-        {
-            "topology": "dragonfly_72",
-            "router": "hpdc21",
-            "routing": "ugal_l",
-            "traffic": {"name": "adversarial", "load": 0.25},
-        }
-    )
-    simulation.run(1000)
-    text = repr(simulation)
-    for part in ("dragonfly", "36 routers", "72 terminals", "ugal_group", "adversarial", "0.25", "1,600 ns", "1,000"):
-        assert part in text
-    assert "traffic uniform at load 0.5" in repr(
-        Simulation({"topology": "dragonfly_72", "routing": "minimal", "traffic": "uniform"})
-    )
-    jobs = {"jobs": [{"name": "mine", "motif": "halo3d", "ranks": 8, "scale": 0.01}]}
-    assert "jobs mine, at 0 ns" in repr(
-        Simulation({"topology": "dragonfly_72", "routing": "minimal", "workload": jobs})
-    )
-    assert repr(simulation.fork()) == repr(simulation)

@@ -70,29 +70,6 @@ def test_every_seed_declares_its_choice() -> None:
     assert [(kind, key) for kind, key, p in params if p["draws"] and p["default"] is not None] == []
 
 
-def test_a_table_fits_its_draw_only() -> None:
-    """The fingerprint of a network has the seed of each draw, and of no other choice."""
-
-    def fingerprint(seed: int, **sections: Any) -> str:
-        config = {"topology": DRAGONFLY, "routing": "minimal", "traffic": "uniform", **sections, "seed": seed}
-        return str(Simulation(config).facts()["fingerprint"])
-
-    drawn = [
-        {"topology": {"name": "random_regular"}},
-        {"topology": {**DRAGONFLY, "arrangement": "random"}},
-        {"failures": {"links": 2}},
-    ]
-    fixed = [
-        {},
-        {"topology": {"name": "random_regular", "graph_seed": 3}},
-        {"failures": {"links": "0-1"}},
-        {"failures": {"links": 2, "seed": 3}},
-        {"failures": {"events": "0.05@900000"}},
-    ]
-    assert all(fingerprint(1, **sections) != fingerprint(2, **sections) for sections in drawn)
-    assert all(fingerprint(1, **sections) == fingerprint(2, **sections) for sections in fixed)
-
-
 def test_only_a_seed_may_be_null() -> None:
     with pytest.raises(ConfigError, match=r"topology.dragonfly.groups: null is not an integer"):
         Simulation({"topology": {**DRAGONFLY, "groups": None}, "routing": "minimal", "traffic": "uniform"})

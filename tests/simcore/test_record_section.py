@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from core_scenes import config, router, traffic
-from flitgym.simcore import ConfigError, Simulation, registered
+from flitgym.simcore import Simulation
 
 HYPERX = {"name": "hyperx", "widths": [3, 3], "terminals_per_router": 2}
 FAT_TREE = {"name": "fat_tree", "children": [4, 4], "parents": [1, 2]}
@@ -76,27 +76,3 @@ def test_a_copy_continues_the_record() -> None:
         simulation.run(700)
     assert one.state_hash() == other.state_hash()
     assert Simulation(one.configuration()).configuration() == one.configuration()
-
-
-@pytest.mark.parametrize(
-    ("routing", "section", "said"),
-    [
-        ("policy", {}, "record: routing.policy records its own decisions; set routing.record"),
-        ("agent", {}, "record: routing.agent records its own decisions"),
-        ("external", {}, "record: routing.external is decided outside the core"),
-        ("q_adaptive", {"observation": "path+q_values"}, "'q_values' learns from feedback, as routing.q_adaptive does"),
-        ("par", {"observation": "q_values+relative_lost"}, "two blocks learn from feedback"),
-        ("par", {"slots": 1}, "record.slots: 1"),
-        ("par", {"capcity": 5}, "record.capcity: unknown key (did you mean 'capacity'?)"),
-        ("par", 5, "record: 5 is not a mapping"),
-    ],
-)
-def test_errors(routing: str, section: Any, said: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Simulation(config(routing, record=section))
-    assert said in str(caught.value)
-
-
-def test_the_keys_are_those_of_the_seam() -> None:
-    keys = set(registered("record")["record"]["params"])
-    assert keys == {"slots", "slots_by", "observation", "reward", "toll", "capacity", "record_part"}

@@ -7,6 +7,8 @@ from pathlib import Path
 import flitgym.simcore
 import pytest
 
+pytestmark = pytest.mark.deep
+
 SIMCORE = Path(flitgym.simcore.__file__).parent
 LISTS = (SIMCORE / "CMakeLists.txt").read_text()
 # The part of CMakeLists.txt that computes the name, run as a script.
@@ -67,14 +69,6 @@ def test_a_changed_recorded_result_changes_the_name(tree: Path, file: str) -> No
     with_more = commit(tree, path, '{"a", 1},\n// later\n{"b", 2},\n')
     assert with_more == commit(tree, path, '{"a", 1},\n// later\n{"b", 2},\n{"c", 3},\n') == before
     assert commit(tree, path, '{"a", 9},\n// later\n{"b", 2},\n') != before
-
-
-def test_outside_a_repository_there_is_no_name(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    plain = tmp_path_factory.mktemp("plain")
-    (plain / "tests").mkdir()
-    for file in ("traces", "recorded"):
-        (plain / "tests" / f"{file}.inc").write_text((tree / "tests" / f"{file}.inc").read_text())
-    assert name(plain) == ""
 
 
 def test_the_core_has_the_name_of_its_tree() -> None:

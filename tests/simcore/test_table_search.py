@@ -85,15 +85,6 @@ def test_search_by_time_and_by_steps(tmp_path: Path) -> None:
         ForwardingTable.route(graph, "local_search", {"start": "nope"})
 
 
-def test_parameters_of_the_start_are_passed_on(tmp_path: Path) -> None:
-    graph = fabric("dragonfly_72", tmp_path)
-    nue = {"layers": 3, "tries": 1}
-    start = ForwardingTable.route(graph, "nue", nue)
-    unchanged = ForwardingTable.route(graph, "local_search", {"start": "nue", "steps": 0, **nue})
-    np.testing.assert_array_equal(unchanged.port, start.port)
-    assert unchanged.quality().layers == 3
-
-
 @pytest.mark.parametrize("addresses", ["by_size", "any"])
 def test_parx_runs_in_the_simulator(addresses: str) -> None:
     topology: dict[str, Any] = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}

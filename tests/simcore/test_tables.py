@@ -2,8 +2,6 @@
 
 import csv
 import gzip
-import itertools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 from flitgym.simcore import (
     ChannelGraph,
-    ConfigError,
     Demand,
     ForwardingTable,
 )
@@ -77,19 +74,6 @@ def test_effective_bisection_bandwidth_matches_its_definition(topology: dict[str
     assert bisection.standard_error == pytest.approx(bisection.values.std(ddof=1) / np.sqrt(6))
 
 
-def test_patterns_do_not_depend_on_their_number(hyperx: ForwardingTable) -> None:
-    some, more = hyperx.effective_bisection(20, 3), hyperx.effective_bisection(50, 3)
-    np.testing.assert_array_equal(more.values[:20], some.values)
-    assert (hyperx.effective_bisection(20, 4).values != some.values).any()
-    parts: list[float] = []
-    many = ForwardingTable.route(ChannelGraph(IRREGULAR), "min_hop").effective_bisection(20_000, report=parts.append)
-    assert parts[0] == 0
-    assert len(parts) > 2
-    assert all(a < b < 1 for a, b in itertools.pairwise(parts))
-    assert many.values.size == 20_000
-    assert np.isnan(hyperx.effective_bisection(1).standard_error)
-
-
 def test_the_bound_of_minimal_routes_holds_for_any_routing() -> None:
     """Multicommodity flow on a small fabric: its optimum is the least load of the fullest channel for any routing."""
     optimize = pytest.importorskip("scipy.optimize")
@@ -150,37 +134,6 @@ def test_several_addresses_count_in_equal_parts() -> None:
     np.testing.assert_array_equal(table.effective_bisection(30).values, first.effective_bisection(30).values)
 
 
-@pytest.mark.parametrize(
-    ("orders", "words"),
-    [
-        (np.zeros((2, 24), int), ["orders: number 0", "0 to 23"]),
-        (np.arange(23)[None], ["[patterns, 24]"]),
-        (np.arange(24.0)[None], ["orders", "float64"]),
-        (np.arange(24)[None] - 1, ["orders", "from 0"]),
-    ],
-)
-def test_invalid_orders_are_refused(hyperx: ForwardingTable, orders: Any, words: list[str]) -> None:
-    with pytest.raises(ConfigError) as error:
-        hyperx.effective_bisection(orders=orders)
-    assert all(word in str(error.value) for word in words)
-
-
-def test_invalid_flows_are_refused(hyperx: ForwardingTable) -> None:
-    for given, words in (
-        (([0], [24]), "0 to 23"),
-        (([0, 1], [1, 1]), "sends to itself"),
-        (([0], [1], [-1.0]), "weight"),
-        (([0], [1, 2]), "lengths"),
-        (([0.5], [1]), "whole numbers"),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            hyperx.congestion(*given)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="7 x 7"):
-        hyperx.quality(Demand(7, [0], [1], [1.0]))
-    with pytest.raises(ConfigError, match="patterns: 0"):
-        hyperx.effective_bisection(0)
-
-
 # --- OpenSM ----------------------------------------------------------------------------------------------------------
 
 needs_opensm = pytest.mark.skipif(not OPENSM.exists(), reason="tests/data/opensm is not here")
@@ -228,9 +181,3 @@ def test_numbers_of_opensm_s_tables_are_reproduced_exactly(fabric: str, tmp_path
         assert bisection.mean == pytest.approx(float(wanted["ebb"]), abs=1e-5), engine
         assert bisection.standard_error == pytest.approx(float(wanted["ebb_se"]), abs=1e-5), engine
         assert str(quality.acyclic) == wanted["acyclic"], engine
-
-
-def test_the_text_of_a_quality_describes_it(hyperx: ForwardingTable) -> None:
-    quality = hyperx.quality()
-    assert "loads" not in repr(quality)
-    assert json.dumps(quality.edge_forwarding_index)

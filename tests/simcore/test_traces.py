@@ -2,7 +2,6 @@
 
 import csv
 import pickle
-import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -145,51 +144,6 @@ def test_every_reader_recognises_only_its_own_files() -> None:
     assert find_reader(DATA / "perm64.bin").name == "goal_binary"
     assert find_reader(GOAL / "tree.goal").name == "goal"
     assert read_trace(GOAL / "tree.goal").program.to_goal() == Program.goal((GOAL / "tree.goal").read_text()).to_goal()
-
-
-def test_a_text_schedule_may_begin_with_a_long_comment(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"\xef\xbb\xbf// one\n/* two\n" + b"x" * 4000 + b" */ num_ranks 1\nrank 0 {\ncalc 1\n}\n")
-    assert read_trace(path).format == "goal"
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "words"),
-    [
-        (b"hello\n", {}, ["no trace format recognises this file", "goal_binary: ", "goal: "]),
-        (b"", {}, ["no trace format recognises this file"]),
-        (b"hello\n", {"format": "goal_binry"}, ["unknown trace format", "did you mean 'goal_binary'", "auto"]),
-        (b"hello\n", {"format": "goal_binary"}, ["trace: byte 6: the file ends here"]),
-        (b"hello\n" * 9, {"format": "goal_binary"}, ["trace: byte 0: the mark is "]),
-        (b"hello\n", {"format": "goal"}, ["trace:1:1: "]),
-        (b"num_ranks 1\nrank 0 {\n}\n", {"options": TraceOptions(replicate=3)}, ["'replicate' has no effect", "goal"]),
-        ((2342).to_bytes(8, "little") * 4, {}, ["trace: byte 0: ", "--save-mem"]),
-        # A rank with one root of 104 bytes, as in tests/network/binomialtreebcast_128_1024.bin of LogGOPSim2.
-        (
-            struct.pack("<QIBBQQII", 4223, 1, 0, 0, 22, 22 + 8 + 4 + 104, 1, 1) + bytes(108),
-            {},
-            ["trace: byte 30 (rank 0)", "another version of the format"],
-        ),
-    ],
-)
-def test_refused_files(tmp_path: Path, content: bytes, arguments: dict[str, object], words: list[str]) -> None:
-    path = tmp_path / "trace"
-    path.write_bytes(content)
-    with pytest.raises(ConfigError) as caught:
-        read_trace(path, **arguments)  # type: ignore[arg-type]
-    for word in words:
-        assert word in str(caught.value)
-
-
-def test_refused_places(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_trace(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match="no file can have this name"):
-        read_trace("a\0b")
-    with pytest.raises(ConfigError, match="no trace format recognises this folder"):
-        read_trace(tmp_path)
-    with pytest.raises(ConfigError, match="a folder; the trace format goal needs a plain file"):
-        read_trace(tmp_path, format="goal")
 
 
 def test_a_file_that_two_formats_recognise_needs_a_format(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,43 +198,6 @@ def test_traffic_to_itself_turns_back_in_its_router(matrix: Matrix) -> None:
     assert sim.statistics()["hops_mean"] == pytest.approx(3 / 4, rel=0.1)  # three hops to group 8 for a quarter
 
 
-def test_invalid_matrices_are_refused(matrix: Matrix, tmp_path: Path) -> None:
-    for wrong, message in (
-        (changed(matrix, 3, 4, -1), r"traffic\.matrix: row 3, column 4 is -1\.0.*finite numbers from 0"),
-        (changed(matrix, 3, 4, np.nan), r"row 3, column 4 is nan"),
-        (changed(matrix, 3, 4, np.inf), r"row 3, column 4 is inf"),
-        (matrix[:, :71], "a matrix of 72 x 71 for 72 terminals"),
-        (np.ones((N + 1, N + 1)), "a matrix of 73 x 73 for 72 terminals"),
-        (np.zeros((N, N)), "no terminal sends to another"),
-        (np.full((N, N), 1e307) * (1 - np.eye(N)), "infinite"),
-        (matrix.astype(complex), "complex128"),
-        (matrix[0], "matrix of numbers"),
-        (None, r"traffic\.matrix\.file: there is no matrix; name a file"),
-    ):
-        with pytest.raises(ConfigError, match=message):
-            simulation(wrong)
-    np.save(tmp_path / "zero.npy", np.zeros((N, N)))
-    with pytest.raises(ConfigError, match=r"zero\.npy: no terminal sends to another"):
-        simulation(file=str(tmp_path / "zero.npy"))
-    with pytest.raises(ConfigError, match="both a file and a matrix"):
-        simulation(matrix, file=str(tmp_path / "zero.npy"))
-    for text, message in (
-        ("source,destination,weight\n0,1,-2\n", r"line 2: weight -2\.0.*finite numbers from 0"),
-        ("source,destination,weight\n0,1,inf\n", "line 2: weight inf"),
-        ("source,destination,weight\n0,72,1\n", "line 2: there is no terminal '72'"),
-        ("source,destination,weight\n", "no flow"),
-        ("from,to\n", "header"),
-    ):
-        (tmp_path / "wrong.csv").write_text(text)
-        with pytest.raises(ConfigError, match=message):
-            simulation(file=str(tmp_path / "wrong.csv"))
-    (tmp_path / "wrong.npz").write_bytes(b"PK\x03\x04 no archive")
-    with pytest.raises(ConfigError, match=r"wrong\.npz: the file holds no arrays, or is damaged"):
-        simulation(file=str(tmp_path / "wrong.npz"))
-    with pytest.raises(ConfigError, match=r"traffic\.file: '.*rates\.txt' is neither a \.csv"):
-        simulation(file=str(tmp_path / "rates.txt"))
-
-
 def test_terminals_that_fail_are_left_out_of_the_matrix(matrix: Matrix) -> None:
     sections: dict[str, Any] = {
         "topology": "dragonfly_72",
@@ -262,6 +225,7 @@ def test_a_file_is_identified_by_its_content(matrix: Matrix, tmp_path: Path) -> 
         identity("four.npy")
 
 
+@pytest.mark.deep
 def test_arrays_of_a_program_become_files_of_the_results(matrix: Matrix, tmp_path: Path) -> None:
     words = ["topology=dragonfly_72", "router=input_queued", "routing=minimal", "traffic=matrix"]
     short: dict[str, Any] = {"run.warmup_ns": 0, "run.measure_ns": 1500, "traffic.load": 0.3, "seed": 3}

@@ -7,13 +7,12 @@
 #include "support/scenes.hpp"
 #include "support/seam.hpp"
 #include "test.hpp"
-
-using namespace flitgym;
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace learning_demand_test {
 
-namespace {
+using namespace flitgym;
+using namespace scenes;
 
 double total(Simulation& sim) {
   const auto& delay = sim.accrued_delay();
@@ -26,8 +25,6 @@ Values bursts() {
           {"load_step_times_ns", std::vector<double>{3000 * 1.6}},
           {"load_step_loads", std::vector<double>{0.0}}};
 }
-
-}  // namespace
 
 // After all packets have arrived, the accrued delay is the sum of all latencies from generation, wherever the packets
 // waited.
@@ -142,3 +139,5 @@ TEST(demand_ends_when_the_sources_are_stopped) {
   sim.run(100);
   CHECK_EQ(total(sim), settled);
 }
+
+}  // namespace learning_demand_test

@@ -5,9 +5,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace learning_marginal_cost_test {
 
-namespace {
+using namespace scenes;
 
 Config lively(const std::string& routing, double load = 0.5, const Values& more = {}, const Values& router = hpdc21()) {
   return config(small_network(), router, {routing, more}, {"uniform", {{"load", load}}}, 3);
@@ -55,16 +55,9 @@ void check_left_alone(const std::string& routing, const Config& made) {
   }
 }
 
-}  // namespace
-
 TEST(marginal_costs_leave_the_run_alone) {
   for (const std::string routing : {"ugal_group", "par", "q_routing", "q_adaptive", "random"})
     check_left_alone(routing, lively(routing));
-}
-
-TEST(marginal_costs_leave_the_run_alone_on_hyperx) {
-  for (const std::string routing : {"ugal", "omni_war", "q_adaptive"})
-    check_left_alone(routing, lively_hyperx(routing));
 }
 
 TEST(marginal_costs_do_not_depend_on_threads_and_forks) {
@@ -200,23 +193,4 @@ TEST(marginal_costs_show_the_observations_of_the_policy) {
   CHECK_EQ(d.observation.size(), std::size_t{d.count} * seam.width);
 }
 
-TEST(marginal_costs_refuse_impossible_rules) {
-  Simulation agent(lively("agent")), minimal(lively("minimal")), par(lively("par")), other(lively("par"));
-  Simulation record(lively("random", 0.5, {{"record", i64{64}}}));
-  const auto make = [](Simulation& sim, auto change) {
-    learning::MarginalCostRule r = rule(learning::Ahead::kKnown);
-    change(r);
-    learning::MarginalCost costs(sim, r);
-  };
-  const auto nothing = [](learning::MarginalCostRule&) {};
-  CHECK_THROWS(ConfigError, make(agent, nothing), "outside");
-  CHECK_THROWS(ConfigError, make(record, nothing), "routing.record");
-  CHECK_THROWS(ConfigError, make(par, [](learning::MarginalCostRule& r) { r.horizon = 0; }), "horizon_cycles: 0");
-  CHECK_THROWS(ConfigError, make(par, [](learning::MarginalCostRule& r) { r.slots = 1; }), "slots: 1");
-  CHECK_THROWS(ConfigError, make(par, [](learning::MarginalCostRule& r) { r.threads = 0; }), "threads: 0");
-  CHECK_THROWS(ConfigError, make(par, [](learning::MarginalCostRule& r) { r.forks = 0; }), "forks: 0");
-  learning::MarginalCost costs(par, rule(learning::Ahead::kKnown));
-  CHECK_THROWS(ConfigError, costs.label(other, 1, 1, 100), "fork");
-  CHECK_THROWS(ConfigError, costs.label(par, 1, 0, 100), "part: 0");
-  CHECK_EQ(learning::MarginalCost(minimal, rule(learning::Ahead::kKnown)).label(minimal, 1, 1, 2000).count, 0u);
-}
+}  // namespace learning_marginal_cost_test

@@ -10,9 +10,9 @@
 #include "support/fuzz.hpp"
 #include "support/policies.hpp"
 
-using namespace scenes;
+namespace learning_policy_file_test {
 
-namespace {
+using namespace scenes;
 
 struct Tensor {
   std::string name, type;
@@ -117,8 +117,6 @@ Metadata but(const std::string& key, const std::string& value) {
   return metadata;
 }
 
-}  // namespace
-
 // The policy of a file decides like the same weights set by hand.
 TEST(policy_file_is_loaded) {
   for (const std::string network : {"slots", "flat"}) {
@@ -160,11 +158,6 @@ TEST(broken_policy_files_are_refused) {
   for (std::size_t size = 0; size < good.size(); size += 64) refused(good.substr(0, size), {"policy file"});
   refused(good.substr(0, good.size() - 1), {"truncated"});
   refused("", {"truncated"});
-  for (const u64 length : {u64{good.size()}, u64{1} << 40, ~u64{0}, ~u64{7}, u64{0}, u64{1}}) {
-    std::string bytes = good;
-    std::memcpy(bytes.data(), &length, 8);
-    refused(bytes, {"policy file"});
-  }
 
   const auto with = [&](auto&& change) {
     auto tensors = whole;
@@ -177,16 +170,11 @@ TEST(broken_policy_files_are_refused) {
   refused(with([](auto& t) { t[0].shape = {6, 10}; }), {"layers.0.weight", "does not match"});
   refused(with([](auto& t) { t[0].shape = {54}; }), {"layers.0.weight", "54", "6 x 9"});
   refused(with([](auto& t) { t[1].shape = {2, 3}; }), {"layers.0.bias", "2 x 3"});
-  refused(with([](auto& t) { t[1].shape = {u64{1} << 33}; }), {"layers.0.bias", "too large"});
-  refused(with([](auto& t) { t[1].shape = {u64{1} << 31, u64{1} << 31, 4}; }), {"layers.0.bias", "too large"});
-  refused(with([](auto& t) { t[1].shape = {0, u64{1} << 60}; }), {"layers.0.bias"});
-  refused(with([](auto& t) { t[1].shape = {}; }), {"layers.0.bias"});
   for (const float value : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                             -std::numeric_limits<float>::infinity()})
     refused(with([&](auto& t) { t[2].values[3] = value; }), {"layers.1.weight", "not finite"});
   refused(with([](auto& t) { t[1].from = 0, t[1].to = 24; }), {"layers.0.bias", "overlap"});
   refused(with([](auto& t) { t[3].from = 1u << 20, t[3].to = (1u << 20) + 4; }), {"truncated"});
-  refused(with([](auto& t) { t[3].from = ~u64{0} - 8, t[3].to = ~u64{0} - 4; }), {"policy file"});
   refused(with([](auto& t) { t[3].from = 8, t[3].to = 4; }), {"layers.1.bias", "does not match its number of bytes"});
   refused(good + '\0', {"bytes 268 to 269"});
   refused(with([](auto& t) { t[0].to = 216, t[0].from = 0, t[1].from = 220, t[1].to = 244; }), {"tensor"});
@@ -194,17 +182,6 @@ TEST(broken_policy_files_are_refused) {
   refused(with([](auto& t) { t.push_back({"layers.7.bias", "F32", {1}, {0}}); }), {"'layers.7.bias'"});
   refused(with([](auto& t) { t.push_back({"layers.2.weight", "F32", {0, 1}, {}}); }), {"'layers.2.weight' is empty"});
   refused(with([](auto& t) { t.push_back(t[1]); }), {"'layers.0.bias'", "twice"});
-  u64 length = 0;
-  std::memcpy(&length, good.data(), 8);
-  const std::string header = good.substr(8, length), numbers = good.substr(8 + length);
-  const auto with_header = [&](const std::string& other) {
-    const u64 size = other.size();
-    return std::string(reinterpret_cast<const char*>(&size), 8) + other + numbers;
-  };
-  File(with_header(header + "   ")).build();
-  for (const std::string& behind : {std::string("x"), std::string("{}"), std::string(","), std::string(1, '\0')})
-    refused(with_header(header + behind), {"brace"});
-  refused(with_header(" " + header), {"brace"});
   refused(with([](auto& t) { t.pop_back(); }), {"1 layers", "6 outputs", "1 outputs are needed"});
   refused(with([](auto& t) { t.erase(t.begin()); }), {"layers.0.weight"});
   refused(with([](auto& t) { t.clear(); }), {"0 layers"});
@@ -224,50 +201,9 @@ TEST(broken_policy_files_are_refused) {
   for (const std::string gap : {"", "-1", "1e10", "nan", "inf", "0x10", "1 ", "1e"})
     refused(safetensors(but("flowlet_gap_ns", gap), whole), {"flowlet_gap_ns"});
   refused(safetensors(but("decisions", "nic"), whole), {"decisions", "nic", "router, source, both"});
-  for (const std::string slots : {"17", "0", "1", "64", "1000", "99999999999999999999", "-4", "four", "4.0", ""})
-    refused(safetensors(but("slots", slots), whole), {"slots"});
-  refused(safetensors(but("observation", "progress+pat"), whole), {"observation", "pat"});
-  refused(safetensors(but("observation", "path+path"), whole), {"observation", "path"});
-  refused(safetensors(but("observation", ""), whole), {"observation"});
-  refused(safetensors(but("relation", "omni_war"), whole), {"relation", "omni_war"});
-  refused(safetensors(but("network", "flatt"), whole), {"network", "flatt"});
-  refused("no policy at all, only words, and so on and so forth", {"policy file"});
-
   CHECK_THROWS(ConfigError, read_policy_file(std::filesystem::temp_directory_path().string()),
                std::filesystem::temp_directory_path().string());
   CHECK_THROWS(ConfigError, read_policy_file("/nowhere/at/all"), "/nowhere/at/all", "No such file");
-}
-
-// Any bytes are refused as a policy file, or are a policy that can decide. Most mutations hit the header.
-TEST(mutated_policy_files_do_no_harm) {
-  const std::string good = safetensors(kMetadata, tensors_of(exported()));
-  u64 header = 0;
-  std::memcpy(&header, good.data(), 8);
-  const File file;
-  u32 loaded = 0, broken = 0;
-  for (u32 n = 0; n < 600; n++) {
-    std::string bytes = good;
-    for (u32 k = 0; k < 1 + n % 3; k++) {
-      const u32 at = below(draw(31, n, 4 * k), static_cast<u32>(n % 4 == 0 ? bytes.size() : 8 + header));
-      const u64 bits = draw(31, n, 4 * k + 1);
-      switch (below(draw(31, n, 4 * k + 2), 4)) {
-        case 0: bytes[at] = static_cast<char>(bits); break;
-        case 1: bytes[at] = static_cast<char>(bytes[at] ^ 1 << (bits & 7)); break;
-        case 2: bytes[at] = "0123456789[]{},:\"\\"[bits % 18]; break;
-        default: bytes.erase(at, 1 + bits % 4);
-      }
-    }
-    file.write(bytes);
-    try {
-      Simulation sim(file.config({{"temperature", 0.5}}));
-      sim.run(60);
-      loaded++;
-    } catch (const ConfigError&) {
-      broken++;
-    }
-  }
-  CHECK_EQ(loaded + broken, 600u);
-  CHECK_FOR(loaded > 20 && broken > 200, std::to_string(loaded) + " loaded");
 }
 
 // The file may have changed by the time a snapshot is restored.
@@ -290,7 +226,7 @@ TEST(snapshot_of_another_policy_is_refused) {
 }
 
 // An untrusted file is refused or read, and a policy that is read runs.
-TEST(fuzz_policy_file) {
+DEEP_TEST(fuzz_policy_file) {
   const std::vector<std::string> corpus = {
       safetensors(kMetadata, tensors_of(exported())),
       safetensors({}, {{"x", "F32", {2, 2}, {1, 2, 3, 4}}, {"y", "F32", {1}, {5}}})};
@@ -325,3 +261,5 @@ TEST(fuzz_policy_file) {
     }
   });
 }
+
+}  // namespace learning_policy_file_test

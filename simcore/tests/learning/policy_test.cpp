@@ -10,13 +10,11 @@
 #include "routing/choice.hpp"
 #include "support/policies.hpp"
 
+namespace learning_policy_test {
+
 using namespace scenes;
 
-namespace {
-
 const std::vector<std::vector<double>> kHidden = {{}, {1}, {7}, {16}, {33}, {33, 7, 1}, {17, 64}};
-
-}  // namespace
 
 // ---- The perceptron ----
 
@@ -296,3 +294,5 @@ TEST(golden_hashes_with_a_seam) {
   }
   CHECK_EQ(changed, "");
 }
+
+}  // namespace learning_policy_test

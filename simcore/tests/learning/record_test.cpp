@@ -7,9 +7,9 @@
 #include "support/seam.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace learning_record_test {
 
-namespace {
+using namespace scenes;
 
 // A run in which the test is the agent and keeps a record of its own: the decisions of every packet, and its delivery.
 struct Made {
@@ -149,8 +149,6 @@ void check_nothing_is_open(const State& s) {
 Section recorded(const std::string& reward, i64 room, const Values& more = {}) {
   return {"agent", merge({{"reward", reward}, {"record", room}}, more)};
 }
-
-}  // namespace
 
 TEST(rewards_and_links_of_every_decision) {
   for (const std::string reward : {"hop_delay", "end_to_end_delay"})
@@ -367,3 +365,5 @@ TEST(feedback_of_a_workload_comes_in_time) {
   CHECK_EQ(whole.state().part.learning.transitions, whole.state().part.learning.recorded);
   CHECK_EQ(whole.hash(), pieces.hash());
 }
+
+}  // namespace learning_record_test

@@ -5,9 +5,9 @@
 
 #include "support/seam.hpp"
 
-using namespace scenes;
+namespace learning_relative_test {
 
-namespace {
+using namespace scenes;
 
 Values relative_seam(const Values& more = {}) {
   return merge({{"observation", std::string("relative+relative_lost")},
@@ -48,8 +48,6 @@ Seen watch(const Config& config, u32 cycles) {
   seen.rewards.assign(s.ring_reward.begin(), s.ring_reward.begin() + static_cast<std::ptrdiff_t>(kept));
   return seen;
 }
-
-}  // namespace
 
 TEST(a_network_twice_as_slow_looks_the_same) {
   for (const Values& router : {hpdc21(), input_queued(), sc22()}) {
@@ -243,3 +241,5 @@ TEST(slots_by_estimate_take_local_and_global_links_in_turn) {
   CHECK_EQ(globals.size(), 4u);
   CHECK_EQ(locals.size(), 6u);
 }
+
+}  // namespace learning_relative_test

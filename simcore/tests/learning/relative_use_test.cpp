@@ -4,9 +4,9 @@
 
 #include "support/seam.hpp"
 
-using namespace scenes;
+namespace learning_relative_use_test {
 
-namespace {
+using namespace scenes;
 
 const Values kSeam = {{"observation", std::string("relative+relative_use")}};
 
@@ -22,8 +22,6 @@ Simulation flow(const std::vector<u32>& destinations, u32 flits) {
   return Simulation(config(small_network(), merge(hpdc21(), {{"source_backlog", std::string("kept")}}),
                            {"agent", kSeam}, planned(std::move(plan))));
 }
-
-}  // namespace
 
 // hpdc21: a flit takes 20 cycles, on the link of a terminal and on the links of routers alike. A single flow fills its
 // path. Router 1 has the local ports 2 to 4.
@@ -189,3 +187,5 @@ TEST(the_trend_of_lost_time_by_hand) {
   CHECK_NEAR(slow, 27.1 * 0.729, 1e-6);
   CHECK_NEAR(fast, 78.4 * 0.216, 1e-6);
 }
+
+}  // namespace learning_relative_use_test

@@ -4,9 +4,9 @@
 #include "support/seam.hpp"
 #include "topology/dragonfly.hpp"
 
-using namespace scenes;
+namespace learning_remote_queues_test {
 
-namespace {
+using namespace scenes;
 
 Lone dragonfly(const Section& routing) {
   return Lone(build(config(small_network(), hpdc21(), routing, {"uniform", {}})));
@@ -14,8 +14,6 @@ Lone dragonfly(const Section& routing) {
 const Section kSeam = {
     "agent",
     {{"observation", std::string("remote_queues")}, {"relation", std::string("ugal_global")}, {"slots", i64{2}}}};
-
-}  // namespace
 
 // Terminal 2 (router 1) to group 1: 5 flits wait for the global link of router 0. The path has 3 hops.
 TEST(remote_queues_by_hand) {
@@ -45,3 +43,5 @@ TEST(least_remote_queue_is_the_choice_of_ugal_g) {
   }
   CHECK(detours > 50 && decisions > detours + 50);
 }
+
+}  // namespace learning_remote_queues_test

@@ -7,15 +7,13 @@
 #include "topology/graph.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace learning_seam_test {
 
-namespace {
+using namespace scenes;
 
 Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) {
   return Lone(build(config(topology, router, routing, {"uniform", {}})));
 }
-
-}  // namespace
 
 // ---- Slots ----
 
@@ -315,3 +313,5 @@ TEST(an_idle_network_looks_idle) {
         for (const char* name : {"link", "class", "lost"}) CHECK_FOR(slot.at(name) == 0, name);
     }
 }
+
+}  // namespace learning_seam_test

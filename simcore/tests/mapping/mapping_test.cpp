@@ -20,9 +20,9 @@
 #include "workload/communication_matrix.hpp"
 #include "workload/program_totals.hpp"
 
-using namespace scenes;
+namespace mapping_mapping_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& topology, Values router = input_queued()) {
   const std::string routing = topology.name == "torus" ? "dimension_order" : "q_routing";
@@ -115,8 +115,6 @@ struct BruteForce {
     hop_bytes += bytes * static_cast<double>(all[0].size());
   }
 };
-
-}  // namespace
 
 TEST(communication_matrix_has_the_bytes_sent) {
   for (const std::string& name : registered_names<MotifSpec>()) {
@@ -463,3 +461,5 @@ TEST(workload_mapped_placement) {
   CHECK_THROWS(ConfigError, placed({{"mapping", std::string("gredy")}}), "gredy", "did you mean 'greedy'");
   mapping::mapping_library() = before;
 }
+
+}  // namespace mapping_mapping_test

@@ -3,9 +3,9 @@
 #include "support/crafted.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace routing_q_table_test {
 
-namespace {
+using namespace scenes;
 
 const Section kQuiet = {"q_adaptive", {{"epsilon", 0.0}}};
 
@@ -69,8 +69,6 @@ float learned(float value) {
   changes_until_empty(sim);
   return entry(sim, 1, 0, 0);
 }
-
-}  // namespace
 
 TEST(q_table_of_1056_terminals) { check_table(network_1056(), 128, 11, 16); }
 TEST(q_table_of_2550_terminals) { check_table(dragonfly_section(5, 10, 5, 51), 250, 14, 25); }
@@ -321,3 +319,5 @@ TEST(q_routing_table_of_hyperx) {
   const float to_5[] = {330, 360, 360, 330, 630, 630};
   for (u32 column = 0; column < 6; column++) CHECK_EQ(entry(sim, 0, 5, column), to_5[column]);
 }
+
+}  // namespace routing_q_table_test

@@ -6,9 +6,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace routing_sensed_test {
 
-namespace {
+using namespace scenes;
 
 // The same network without the copy: decisions add up queues and credits.
 std::shared_ptr<const Network> without_sensed(const Network& net) {
@@ -50,8 +50,6 @@ Values shallow() {
   return merge(sc19(),
                {{"input_buffer_flits", i64{16}}, {"output_buffer_flits", i64{16}}, {"link_latency_ns_local", 9.0}});
 }
-
-}  // namespace
 
 TEST(sensed_equals_the_congestion_at_the_outputs) {
   const Section box = hyperx_section({4, 3}, 3, {{"links", std::vector<double>{1, 2}}});
@@ -127,3 +125,5 @@ TEST(sensed_decides_like_the_queues) {
     }
   CHECK(diverted > 500);
 }
+
+}  // namespace routing_sensed_test

@@ -3,9 +3,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace stage_credit_loop_test {
 
-namespace {
+using namespace scenes;
 
 // Flits of a stream from terminal 0 to terminal 1, through two routers, in 1,100 ns.
 double delivered(const Values& router) {
@@ -18,8 +18,6 @@ double delivered(const Values& router) {
   sim.check_conservation();
   return statistics(sim.network(), sim.state()).at("flits_delivered");
 }
-
-}  // namespace
 
 // Single flits: of two slots that follow each other, the first waits 5 ns and the second 6 ns for its credit, because a
 // head wins its VC half a cycle before the switch, and the credit of the terminal counts at the next cycle. BookSim2
@@ -41,18 +39,4 @@ TEST(credit_charged_at_the_link) {
     CHECK_NEAR(delivered(booksim2(1, slots, {{"credit_charged", std::string("link")}})), 1100 * slots / 6.0, 2);
 }
 
-TEST(booksim2_router_refuses) {
-  const auto make = [](const Values& changes) {
-    build(config(hyperx_section({2}, 1), booksim2(2, 4, changes), {"dimension_order", {}}, {"uniform", {}}));
-  };
-  CHECK_THROWS(ConfigError, make({{"vc_allocation", std::string("with_switch")}}), "islip needs");
-  CHECK_THROWS(ConfigError, make({{"link_bandwidth_gb_per_s_host", 64.0}}), "links of one bandwidth");
-  CHECK_THROWS(ConfigError, make({{"crossbar_bandwidth_gb_per_s", 384.0}, {"cycle_ns", 1 / 3.0}}), "1, 2, 4");
-  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{0}}}), "output_buffer_flits > 0");
-  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{3}}}), "credit_charged=switch", "(4)");
-  CHECK_THROWS(ConfigError, make({{"output_wake_flits", i64{1}}}), "arbiter=islip and output_wake_flits=0");
-  CHECK_THROWS(ConfigError, make({{"arbiter", std::string("round_robin")}}), "arbiter=islip");
-  CHECK_THROWS(ConfigError,
-               make({{"vcs", i64{32}}, {"input_buffer_flits", i64{4096}}, {"output_buffer_flits", i64{4096}}}),
-               "65,535 slots");
-}
+}  // namespace stage_credit_loop_test

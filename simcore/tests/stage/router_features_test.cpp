@@ -8,9 +8,9 @@
 #include "test.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace stage_router_features_test {
 
-namespace {
+using namespace scenes;
 
 const std::string kAge = "age", kRoundRobin = "round_robin", kWormhole = "wormhole", kLink = "link";
 const Values kSizes = {{"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}};
@@ -41,8 +41,6 @@ double delivered(const Values& router, u32 settle, u32 cycles) {
   sim.run(cycles);
   return statistics(sim.network(), sim.state()).at("flits_delivered");
 }
-
-}  // namespace
 
 // ---- Packet sizes ----
 
@@ -159,33 +157,6 @@ TEST(buffer_total_is_divided_among_the_vcs) {
                "70000 flits for each of the 1", "at most 65535");
 }
 
-TEST(sizes_that_do_not_fit_are_refused) {
-  const auto make = [](const Values& router, const Values& sizes) {
-    return build(line_of_two(merge(sc19(), router), {"uniform", sizes}));
-  };
-  CHECK_THROWS(ConfigError, make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{4}}}),
-               "traffic.uniform.packet_flits_max", ": 4 ", "packet_flits = 8");
-  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{15}}}, kSizes), "packet_flits_max", "16 flits",
-               "router.input_buffer_flits = 15");
-  CHECK_THROWS(ConfigError, make({{"output_buffer_flits", i64{12}}}, kSizes), "packet_flits_max", "16 flits",
-               "router.output_buffer_flits = 12");
-  CHECK_THROWS(ConfigError, make({{"nic_buffer_flits", i64{8}}}, kSizes), "packet_flits_max", "16 flits",
-               "router.nic_buffer_flits = 8");
-  CHECK_THROWS(ConfigError, make({{"input_buffer_flits", i64{3}}}, {{"packet_flits", i64{4}}}),
-               "traffic.uniform.packet_flits:", "4 flits", "3");
-  CHECK_THROWS(
-      ConfigError,
-      make({{"input_buffer_flits", i64{8}}, {"flow_control", kWormhole}, {"credit_granularity", std::string("packet")}},
-           kSizes),
-      "packet_flits_max", "16", "input_buffer_flits = 8", "credit_granularity");
-  CHECK_THROWS(ConfigError, make({}, {{"packet_flits_max", i64{-1}}}), "packet_flits_max", "-1");
-  CHECK(make({{"input_buffer_flits", i64{3}}, {"output_buffer_flits", i64{2}}, {"flow_control", kWormhole}}, kSizes) !=
-        nullptr);
-  CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{0}}})->most_packet_flits,
-           8u);  // 0: all packets have the same size
-  CHECK_EQ(make({}, {{"packet_flits", i64{8}}, {"packet_flits_max", i64{8}}})->most_packet_flits, 8u);
-}
-
 // ---- Injection VCs ----
 
 TEST(packets_enter_on_the_vcs_they_may) {
@@ -256,16 +227,6 @@ TEST(throughput_of_a_vc_is_depth_over_round_trip) {
   CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{154}}}), 2000, 155 * 5), 154 * 5);
   CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{155}}}), 2000, 155 * 5), 155 * 5);
   CHECK_EQ(delivered(merge(buffered, {{"input_buffer_flits", i64{160}}}), 2000, 155 * 5), 155 * 5);
-}
-
-TEST(credit_latency_is_checked_and_reported) {
-  CHECK_THROWS(ConfigError, build(line_of_two(merge(sc19(), {{"link_latency_ns_local", 0.0}}), {"uniform", {}})),
-               "cycle_ns", "credit on a local link");
-  const auto net = build(line_of_two(sc19(), {"uniform", {}}));
-  bool reported = false;
-  for (const Rounding& time : net->rounding)
-    reported |= time.quantity.find("credit on a local link") != std::string::npos && time.cycles == 50;
-  CHECK(reported);
 }
 
 // ---- Age ----
@@ -462,3 +423,5 @@ TEST(links_shared_by_flits_or_by_packets) {
     CHECK_FOR(mix ? mixed > 1000 : mixed == 0, std::string(sharing) + " " + granularity + ": " + std::to_string(mixed));
   }
 }
+
+}  // namespace stage_router_features_test

@@ -5,6 +5,8 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
+namespace stage_router_waiting_test {
+
 using namespace scenes;
 
 // Random small networks are overloaded and then drained. A packet that was not woken would remain.
@@ -122,3 +124,5 @@ TEST(no_packet_starves_under_age) {
     CHECK(sim.drain(100000));
   }
 }
+
+}  // namespace stage_router_waiting_test

@@ -12,9 +12,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace stage_train_test {
 
-namespace {
+using namespace scenes;
 
 const std::string kWhole = "packet";
 
@@ -193,9 +193,7 @@ std::map<u32, u32> delivered_at(const Config& made) {
   return at;
 }
 
-}  // namespace
-
-TEST(trains_are_exact_under_traffic) {
+DEEP_TEST(trains_are_exact_under_traffic) {
   std::set<std::string> seen;
   u32 delivered = 0, forks = 0;
   for (u32 scene = 0; scene < 200; scene++) {
@@ -255,7 +253,7 @@ TEST(trains_are_exact_across_failures) {
 
 // Jobs whose ranks wait for each other: a packet that is one cycle late would delay all later ones. Also the delay that
 // jobs cause each other.
-TEST(trains_are_exact_under_jobs) {
+DEEP_TEST(trains_are_exact_under_jobs) {
   for (u32 scene = 0; scene < 6; scene++) {
     const Values router = scene % 2 ? merge(random_router(scene + 2000, 8), {{"cycle_ns", 1.0}})
                                     : merge(sc22(), {{"crossbar_sharing", kWhole}});
@@ -320,25 +318,4 @@ TEST(packets_of_one_flit_do_not_depend_on_trains) {
   CHECK_EQ(a.hash(), b.hash());
 }
 
-TEST(trains_need_certain_router_parameters) {
-  const auto make = [](const Values& changes) {
-    Config c = of_four(input_queued(), {{0, 2}}, 4);
-    for (const auto& [key, value] : changes) c.router.values[key] = value;
-    return build(c);
-  };
-  CHECK(make({})->whole_packets);
-  CHECK_THROWS(ConfigError, make({{"flow_control", std::string("wormhole")}}), "router.crossbar_sharing",
-               "virtual_cut_through", "wormhole");
-  CHECK_THROWS(ConfigError, make({{"credit_granularity", std::string("flit")}}), "router.crossbar_sharing",
-               "credit_granularity=packet");
-  CHECK_THROWS(ConfigError,
-               make({{"crossbar_ports", std::string("per_vc")},
-                     {"output_buffer_flits", i64{64}},
-                     {"arbiter", std::string("age")}}),
-               "router.crossbar_sharing", "per_vc");
-  CHECK_THROWS(ConfigError, make({{"crossbar_sharing", std::string("packets")}}), "router.crossbar_sharing",
-               "did you mean 'packet'");
-  CHECK_THROWS(ConfigError,
-               make({{"watchdog_ns", 210.0}, {"link_latency_ns_global", 1.0}, {"link_bandwidth_gb_per_s_host", 2.0}}),
-               "router.watchdog_ns");
-}
+}  // namespace stage_train_test

@@ -5,9 +5,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace stage_vc_allocation_test {
 
-namespace {
+using namespace scenes;
 
 Values with(const std::string& allocation, i64 vcs, const Values& more = {}) {
   return merge(input_queued(), merge({{"vc_allocation", allocation}, {"vcs", vcs}}, more));
@@ -31,8 +31,6 @@ std::vector<u32> grants(const Values& router, const std::vector<u32>& destinatio
 Section torus(double size) { return {"torus", {{"sizes", std::vector<double>{size, size}}}}; }
 
 using Cycles = std::vector<u32>;
-
-}  // namespace
 
 // Two heads choose the same output VC with their routes. With before_switch, the second head waits until the first has
 // released the VC at cycle 2. With parallel, it wins the other VC at cycle 1.
@@ -78,18 +76,4 @@ TEST(parallel_vc_allocation_keeps_the_class) {
   }
 }
 
-TEST(parallel_vc_allocation_refuses) {
-  const auto make = [](const Section& topology, const Values& router, const Section& routing) {
-    build(config(topology, router, routing, {"uniform", {}}));
-  };
-  const Section square = hyperx_section({3, 3}, 2);
-  CHECK_THROWS(ConfigError, make(square, with("parallel", 0, {{"arbiter", std::string("age")}}), {"valiant", {}}),
-               "parallel needs arbiter=round_robin", "age");
-  CHECK_THROWS(ConfigError, make(square, packet_crossbar(with("parallel", 0)), {"valiant", {}}),
-               "crossbar_sharing=flit");
-  CHECK_THROWS(ConfigError, make(square, with("parallel", 0), {"dal", {}}), "router.vc_allocation: parallel");
-  CHECK_THROWS(
-      ConfigError,
-      make(torus(4), with("parallel", 0), {"dimension_order", {{"deadlock_avoidance", std::string("bubble")}}}),
-      "router.vc_allocation=with_switch");
-}
+}  // namespace stage_vc_allocation_test

@@ -6,9 +6,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace stage_zero_load_test {
 
-namespace {
+using namespace scenes;
 
 // The Dragonfly p2 a4 h2 g9 with the absolute arrangement. Router r of group 0 has the links to groups 2r+1 and 2r+2.
 // In every other group, router 0 has the link to group 0. Terminal = router * 2 + place.
@@ -61,8 +61,6 @@ void check_all(const Values& router, const Timing& timing) {
                 std::string(path.name) + ", " + std::to_string(flits) + " flits: " + std::to_string(got) + " cycles");
     }
 }
-
-}  // namespace
 
 TEST(zero_load_input_queued) { check_all(input_queued(), kInputQueued); }
 TEST(zero_load_hpdc21) { check_all(hpdc21(), kHpdc21); }
@@ -149,3 +147,5 @@ TEST(serialisation_at_the_nic) {
   CHECK_NEAR(result.at("network_latency_max_ns") / 1.6, 391 + 4 * 20, 1e-6);
   CHECK_NEAR(result.at("network_latency_mean_ns") / 1.6, 391 + 2 * 20, 1e-6);
 }
+
+}  // namespace stage_zero_load_test

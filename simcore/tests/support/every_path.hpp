@@ -18,7 +18,7 @@ inline Edges dependencies_of(std::shared_ptr<const Network> network, u32 sequenc
                              const std::function<void(const Lone&, const Place&, const Step&)>& visit = {}) {
   Lone x(std::move(network));
   Edges edges;
-  struct Node {
+  struct Visit {
     Place at;
     Packet packet;
   };
@@ -27,7 +27,7 @@ inline Edges dependencies_of(std::shared_ptr<const Network> network, u32 sequenc
       for (u32 n = 0; n < sequences; n++) {
         std::set<std::tuple<u32, u32, u32, u32>> seen;
         const Place first = x.send(source, destination, n);
-        std::vector<Node> nodes = {{first, x.packet()}};
+        std::vector<Visit> nodes = {{first, x.packet()}};
         for (std::size_t k = 0; k < nodes.size(); k++) {
           const auto [at, packet] = nodes[k];
           x.packet() = packet;
@@ -38,7 +38,7 @@ inline Edges dependencies_of(std::shared_ptr<const Network> network, u32 sequenc
               continue;
             }
             add(edges, x.net, at.router, at.in_port, at.in_class, step.port, step.vc_class);
-            Node next{x.behind(at.router, step), packet};
+            Visit next{x.behind(at.router, step), packet};
             if (++next.packet.hops > x.net.routing_facts.max_hops) throw CoreError("more hops than declared");
             if (seen.insert({next.at.router, next.at.in_port, next.at.in_class, next.packet.hops}).second)
               nodes.push_back(next);

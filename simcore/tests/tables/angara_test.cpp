@@ -16,9 +16,9 @@
 #include "tables/walk.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace tables_angara_test {
 
-namespace {
+using namespace scenes;
 
 using Sizes = std::vector<double>;
 
@@ -77,8 +77,6 @@ Quality quality_of(const Sizes& sizes, const std::string& engine, const Values& 
 }
 
 const Sizes kSmall[] = {{4, 2}, {3, 3}, {4, 2, 2}};
-
-}  // namespace
 
 TEST(angara_routing_graph_has_3_to_the_n_and_2n_and_1_vertices_per_node) {
   CHECK_EQ(tables::angara_graph("test", graph_of({4, 3})).vertices_per_node, 14u);
@@ -191,7 +189,7 @@ TEST(angara_perfect_loads_and_diameters) {
 
 // Published highest and lowest loads on 8, 16 and 32 nodes: SSSP 5/3, 12/3, 28/8; genetic 4/4, 11/5, 27/8; BFS 6/2,
 // 18/3, 48/3. The best loads of a local search over permitted routes: 4, 10, 26.
-TEST(angara_loads_of_the_study_s_systems) {
+DEEP_TEST(angara_loads_of_the_study_s_systems) {
   const auto at_most = [](const Sizes& sizes, const std::string& engine, double most, const Values& values = {}) {
     const Quality q = quality_of(sizes, engine, values);
     CHECK_FOR(q.most <= most, engine + " on " + text(sizes) + ": " + std::to_string(q.most));
@@ -218,7 +216,7 @@ TEST(angara_loads_of_the_study_s_systems) {
 
 // "SSSP better than BFS by 13 %" in two dimensions, over all 49 tori. In three and four dimensions the study has 11 and
 // 17 %, and the difference here is larger.
-TEST(angara_sssp_against_bfs) {
+DEEP_TEST(angara_sssp_against_bfs) {
   double sssp = 0, bfs = 0;
   for (double x = 2; x <= 8; x++)
     for (double y = 2; y <= 8; y++) {
@@ -340,77 +338,8 @@ TEST(angara_tables_with_links_that_failed) {
             std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
 }
 
-TEST(angara_refuses_other_networks_than_tori_of_single_links) {
-  const tables::ChannelGraph twice = graph_of({"torus", {{"sizes", Sizes{4, 4}}, {"links", Sizes{1, 2}}}});
-  const tables::ChannelGraph many = graph_of(Sizes(7, 2)), hyperx = graph_of(hyperx_section({4, 4}, 1));
-  for (const std::string& engine : kEngines) {
-    CHECK_THROWS(ConfigError, made(twice, engine), engine, "2 parallel links along dimension 1 (topology.torus.links)");
-    CHECK_THROWS(ConfigError, made(many, engine), engine, "7 dimensions (topology.torus.sizes)", "at most 6");
-    CHECK_THROWS(ConfigError, made(hyperx, engine), engine, "hyperx", "torus, mesh");
-  }
-  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_genetic", {{"mutation", 1.5}}), "engine.mutation");
-  CHECK_THROWS(ConfigError, made(graph_of({4, 2}), "angara_sssp", {{"mutation", 0.5}}), "engine.mutation",
-               "angara_genetic");
-}
-
-// Several terminals per switch have the same routes. A mesh has no ring and so no bubble.
-TEST(angara_terminals_and_meshes) {
-  const tables::ChannelGraph one = graph_of({4, 2}),
-                             three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
-  for (const std::string& engine : kEngines) {
-    const tables::ForwardingTable a = made(one, engine), b = made(three, engine);
-    CHECK(a.bubble && b.bubble);
-    for (u32 s = 0; s < 8; s++)
-      for (u32 t = 0; t < 24; t++) {
-        std::vector<u32> ports[2];
-        tables::each_channel(one, a, s, t / 3, [&](u32 c) { ports[0].push_back(one.port[c]); });
-        tables::each_channel(three, b, s, t, [&](u32 c) { ports[1].push_back(three.port[c] - 2u); });
-        CHECK_FOR(ports[0] == ports[1], engine);
-      }
-    const tables::ChannelGraph mesh = graph_of({"mesh", {{"sizes", Sizes{4, 3}}}});
-    const tables::ForwardingTable flat = made(mesh, engine);
-    CHECK(!flat.bubble && find_cycle(mesh, flat).empty() && tables::route_lengths(mesh, flat).minimal);
-  }
-}
-
-TEST(angara_genetic_is_drawn_from_its_seed) {
-  const tables::ChannelGraph g = graph_of({4, 2, 2});
-  const u64 first = digest(made(g, "angara_genetic"));
-  CHECK_EQ(digest(made(g, "angara_genetic")), first);
-  CHECK(digest(made(g, "angara_genetic", {{"seed", i64{2}}})) != first);
-  // Fewer routes to choose from do not improve the result.
-  CHECK(quality_of(g, made(g, "angara_genetic", {{"routes_per_pair", i64{2}}})).most >= 10);
-}
-
-// Routes balanced for a permutation share fewer channels than routes balanced for all-to-all.
-TEST(angara_tables_by_demand) {
-  const tables::ChannelGraph g = graph_of({4, 4});
-  auto demand = std::make_shared<tables::Demand>();
-  demand->terminals = 16;
-  demand->first.assign(1, 0);
-  std::vector<u32> to(16);
-  for (u32 t = 0; t < 16; t++) {
-    const u32 s = (t % 4 + 2) % 4 + (t / 4 + 2) % 4 * 4;  // half-way around both rings
-    to[s] = t;
-    demand->source.push_back(s);
-    demand->weight.push_back(5.0);
-    demand->first.push_back(demand->source.size());
-  }
-  const auto most = [&](const tables::ForwardingTable& table) {
-    std::vector<u32> load(g.channels, 0);
-    for (u32 s = 0; s < 16; s++) tables::each_channel(g, table, s, to[s], [&](u32 c) { load[c]++; });
-    return *std::max_element(load.begin(), load.end());
-  };
-  for (const std::string engine : {"angara_genetic", "angara_sssp"}) {
-    CHECK_FOR(most(made(g, engine, {}, demand)) == 1,
-              engine + ": " + std::to_string(most(made(g, engine, {}, demand))));
-    CHECK_FOR(most(made(g, engine)) > 1, engine);
-  }
-  CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "demand", "angara_bfs");
-}
-
 // 32 nodes under overload, with buffers of two packets. Bubbles keep packets moving, and without bubbles they deadlock.
-TEST(angara_tables_run_without_deadlock) {
+DEEP_TEST(angara_tables_run_without_deadlock) {
   const Section topology = torus_of({4, 2, 2, 2});
   const Values tight =
       merge(input_queued(), {{"input_buffer_flits", i64{8}}, {"link_latency_ns_local", 1.0}, {"watchdog_ns", 5000.0}});
@@ -441,3 +370,5 @@ TEST(angara_tables_run_without_deadlock) {
                                  {"uniform", {{"packet_flits_max", i64{4}}}})),
                "packets of one size");
 }
+
+}  // namespace tables_angara_test

@@ -15,9 +15,9 @@
 #include "tables/walk.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace tables_layers_test {
 
-namespace {
+using namespace scenes;
 
 Section torus(const std::vector<double>& sizes, i64 terminals = 1) {
   return {"torus", {{"sizes", sizes}, {"terminals_per_router", terminals}}};
@@ -91,8 +91,6 @@ std::shared_ptr<const tables::Demand> demand_of(u32 terminals, const std::functi
   }
   return demand;
 }
-
-}  // namespace
 
 // The reference is a plain search for a path back. It accepts the same dependencies, and the order of channels is a
 // topological order.
@@ -416,3 +414,5 @@ TEST(layers_are_made_for_several_addresses) {
     CHECK(find_cycle(g, table).empty());
   }
 }
+
+}  // namespace tables_layers_test

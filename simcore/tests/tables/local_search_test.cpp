@@ -11,9 +11,9 @@
 #include "tables/walk.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace tables_local_search_test {
 
-namespace {
+using namespace scenes;
 
 const Section kTree = {"fat_tree", {}};
 
@@ -49,8 +49,6 @@ std::vector<Named> networks() {
                                    {{"links", 0.1}})});
   return all;
 }
-
-}  // namespace
 
 TEST(local_search_lowers_the_edge_forwarding_index_in_the_same_layers) {
   u32 lower = 0;
@@ -203,9 +201,4 @@ TEST(rerouting_tracks_the_layers_of_every_source) {
   CHECK(taken > 100 && refused > 100);
 }
 
-TEST(local_search_names_possible_starts) {
-  const tables::ChannelGraph g = graph_of(kTree);
-  CHECK_THROWS(ConfigError, searched(g, "local_search"), "start", "another engine", "nue");
-  CHECK_THROWS(ConfigError, searched(g, "nu"), "start", "nu", "did you mean 'nue'");
-  CHECK_THROWS(ConfigError, searched(g, "min_hop", {{"layers", i64{2}}}), "engine.layers", "min_hop");
-}
+}  // namespace tables_local_search_test

@@ -8,9 +8,9 @@
 #include "tables/walk.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace tables_nue_test {
 
-namespace {
+using namespace scenes;
 
 Section torus(const std::vector<double>& widths, i64 terminals) {
   return {"torus", {{"sizes", widths}, {"terminals_per_router", terminals}}};
@@ -22,8 +22,8 @@ tables::ForwardingTable nue(const tables::ChannelGraph& g, i64 layers, i64 tries
 }
 
 // The load of each channel, weighted by demand.
-std::vector<double> loads(const tables::ChannelGraph& g, const tables::ForwardingTable& table,
-                          const tables::Demand& demand = {}) {
+std::vector<double> loads_of(const tables::ChannelGraph& g, const tables::ForwardingTable& table,
+                             const tables::Demand& demand = {}) {
   std::vector<double> load(g.channels, 0), flow;
   tables::Tree tree(g);
   for (u32 d = 0; d < table.destinations(); d++) {
@@ -54,8 +54,6 @@ void check_layers(const tables::ChannelGraph& g, const std::string& name) {
     CHECK_FOR(digest(nue(g, layers)) == digest(table), which);
   }
 }
-
-}  // namespace
 
 TEST(nue_forms_no_cycle_on_any_network_with_any_number_of_layers) {
   for (i64 seed = 1; seed <= 6; seed++)
@@ -94,7 +92,7 @@ TEST(nue_escapes_along_its_tree) {
   const tables::ForwardingTable table = nue(g, 1, 1);
   CHECK(find_cycle(g, table).empty());
   CHECK(tables::route_lengths(g, table).longest <= 8);  // routes along the tree alone would have up to twice its depth
-  const std::vector<double> load = loads(g, table);
+  const std::vector<double> load = loads_of(g, table);
   CHECK(std::count(load.begin(), load.end(), 0.0) < g.channels / 50);
 }
 
@@ -104,18 +102,18 @@ TEST(nue_is_even_on_trees) {
   const tables::ChannelGraph g = graph_of({"fat_tree", {}});
   const tables::ForwardingTable table = nue(g, 1);
   CHECK(tables::route_lengths(g, table).minimal);
-  CHECK_EQ(highest(loads(g, table)), 60.0);  // d mod k: the 4 terminals of a leaf to 15 others each
+  CHECK_EQ(highest(loads_of(g, table)), 60.0);  // d mod k: the 4 terminals of a leaf to 15 others each
 }
 
 TEST(nue_needs_no_more_hops_with_more_layers) {
   const tables::ChannelGraph g = graph_of(small_network());
   const auto sum = [&](i64 layers) {
     double all = 0;
-    for (const double x : loads(g, nue(g, layers))) all += x;
+    for (const double x : loads_of(g, nue(g, layers))) all += x;
     return all;
   };
   CHECK(sum(4) < sum(1));
-  CHECK(highest(loads(g, nue(g, 4))) < 0.6 * highest(loads(g, nue(g, 1))));
+  CHECK(highest(loads_of(g, nue(g, 4))) < 0.6 * highest(loads_of(g, nue(g, 1))));
 }
 
 // Permutations, with a thousandth of their demand between all other pairs.
@@ -133,8 +131,10 @@ TEST(nue_balances_by_demand) {
       }
     }
     demand->first.push_back(demand->source.size());
-    oblivious += highest(loads(g, nue(g, 4), *demand));
-    aware += highest(loads(g, nue(g, 4, 2, demand), *demand));
+    oblivious += highest(loads_of(g, nue(g, 4), *demand));
+    aware += highest(loads_of(g, nue(g, 4, 2, demand), *demand));
   }
   CHECK_FOR(aware < 0.9 * oblivious, std::to_string(aware) + " and " + std::to_string(oblivious));
 }
+
+}  // namespace tables_nue_test

@@ -14,9 +14,9 @@
 #include "test.hpp"
 #include "topology/torus.hpp"
 
-using namespace scenes;
+namespace tables_opensm_engines_test {
 
-namespace {
+using namespace scenes;
 
 Section lattice(const std::string& name, const std::vector<double>& sizes, i64 terminals = 1) {
   return {name, {{"sizes", sizes}, {"terminals_per_router", terminals}}};
@@ -69,8 +69,6 @@ Section irregular(u32 n, u32 more, u64 seed) {
   terminals.insert(terminals.end(), {0.0, double(n - 1)});
   return {"graph", {{"links", links}, {"terminals", terminals}}};
 }
-
-}  // namespace
 
 // The EFI between terminals is T^2 prod S / S_k in dimension k. All channels of a dimension carry the same, so this is
 // the lower bound.
@@ -244,29 +242,6 @@ TEST(ftree_routes_around_missing_links) {
                "terminal 0 (switch 0)", "terminal 2 (switch 1)");
 }
 
-TEST(ftree_needs_levels) {
-  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "ftree"), "ftree", "levels", "roots");
-  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "ftree", {{"roots", std::vector<double>{0}}}), "levels");
-  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{36}}}),
-               "there is no switch 36", "0 to 35");
-  CHECK_THROWS(
-      ConfigError,
-      made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{3}}, {"root_names", std::string("3")}}),
-      "roots", "root_names");
-  CHECK_THROWS(ConfigError, made(graph_of(small_network()), "up_down", {{"root_names", std::string("3, x")}}),
-               "no switch 'x'");
-  CHECK_EQ(digest(made(graph_of(small_network()), "up_down", {{"root_names", std::string(" 3 ,2")}})),
-           digest(made(graph_of(small_network()), "up_down", {{"roots", std::vector<double>{3, 2}}})));
-  // A tree given as a graph: leaves 0 to 3 with two terminals each, below switches 4 and 5.
-  const Section graph = {"graph",
-                         {{"links", std::vector<double>{0, 4, 1, 4, 2, 4, 3, 4, 0, 5, 1, 5, 2, 5, 3, 5}},
-                          {"terminals", std::vector<double>{0, 0, 1, 1, 2, 2, 3, 3}}}};
-  const tables::ChannelGraph g = graph_of(graph);
-  const std::vector<u64> wanted(16, 6);
-  CHECK(loads(g, made(g, "ftree")) == wanted);
-  CHECK(loads(g, made(g, "ftree", {{"roots", std::vector<double>{4, 5}}})) == wanted);
-}
-
 // On any network, also a damaged one: one layer without cycles, and routes that go up and then down.
 TEST(up_down_is_free_of_deadlock_everywhere) {
   u32 detours = 0, cyclic = 0;
@@ -337,3 +312,5 @@ TEST(up_down_finds_roots_or_takes_given_ones) {
   CHECK(made(graph, "down_up").port == made(graph, "up_down").port);
   CHECK(tables::route_lengths(graph, made(graph, "up_down")).minimal);
 }
+
+}  // namespace tables_opensm_engines_test

@@ -9,9 +9,9 @@
 #include "tables/walk.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace tables_parx_test {
 
-namespace {
+using namespace scenes;
 
 tables::ForwardingTable parx(const tables::ChannelGraph& g, std::shared_ptr<const tables::Demand> demand = nullptr,
                              const Values& values = {}) {
@@ -23,8 +23,6 @@ bool inside(u32 address, u32 x, u32 y, u32 width, u32 height) {
   const bool half[] = {x < width / 2, x >= width / 2, y < height / 2, y >= height / 2};
   return half[address];
 }
-
-}  // namespace
 
 // Two switches in the avoided half take 2 hops along its dimension and 3 hops otherwise. All other pairs take the
 // shortest route.
@@ -113,8 +111,4 @@ TEST(parx_routes_around_missing_links) {
   }
 }
 
-TEST(parx_refuses_other_networks) {
-  CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({4, 4, 4}, 1))), "parx", "even sizes", "4 x 4 x 4", "[12,8]");
-  CHECK_THROWS(ConfigError, parx(graph_of(hyperx_section({5, 4}, 1))), "even sizes", "5 x 4");
-  CHECK_THROWS(ConfigError, parx(graph_of(small_network())), "parx", "dragonfly", "hyperx");
-}
+}  // namespace tables_parx_test

@@ -13,9 +13,9 @@
 #include "topology/dragonfly.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace tables_quality_test {
 
-namespace {
+using namespace scenes;
 
 // next(switch, last switch) is the port that continues the route.
 tables::ForwardingTable written(const tables::ChannelGraph& g, const std::function<u32(u32, u32)>& next) {
@@ -67,8 +67,6 @@ tables::ForwardingTable as_source_routes(const tables::ChannelGraph& g, const ta
   tables::check_table(g, routes);
   return routes;
 }
-
-}  // namespace
 
 TEST(quality_of_dimension_order_on_hyperx_in_closed_form) {
   // Between switches each channel of dimension k carries (number of switches) / S_k routes, between terminals T^2 times
@@ -301,3 +299,5 @@ TEST(congestion_of_flows_and_of_their_ends) {
   CHECK_THROWS(ConfigError, tables::flow_loads(g, table, {{2, 2, 1}}), "sends to itself");
   CHECK_THROWS(ConfigError, tables::flow_loads(g, table, {{2, 1, 0}}), "weight");
 }
+
+}  // namespace tables_quality_test

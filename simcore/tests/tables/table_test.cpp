@@ -14,9 +14,9 @@
 #include "tables/walk.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace tables_table_test {
 
-namespace {
+using namespace scenes;
 
 Section ring(double n) { return {"torus", {{"sizes", std::vector<double>{n}}}}; }
 
@@ -88,8 +88,6 @@ tables::ForwardingTable random_table(const tables::ChannelGraph& g, u32 layers, 
   for (u8& layer : table.layer) layer = static_cast<u8>(below(draw(seed, 2, n++), layers));
   return table;
 }
-
-}  // namespace
 
 TEST(routes_that_do_not_follow_one_another_are_refused) {
   const tables::ChannelGraph g = graph_of(hyperx_section({3, 2}, 1));
@@ -361,3 +359,5 @@ TEST(every_engine_makes_tables_that_run) {
   }
   CHECK(made_so_far > 0);
 }
+
+}  // namespace tables_table_test

@@ -8,9 +8,9 @@
 #include "support/links.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace topology_dragonfly_plus_test {
 
-namespace {
+using namespace scenes;
 
 Section plus(i64 p, i64 leaves, i64 spines, i64 h, i64 g, const Values& more = {}) {
   return {"dragonfly_plus", merge({{"terminals_per_leaf", p},
@@ -25,8 +25,6 @@ Section full(i64 k) { return plus(k / 2, k / 2, k / 2, k / 2, k * k / 4 + 1); }
 
 const std::vector<std::string> kPlusRoutings = {"minimal",     "valiant_group", "valiant_router", "ugal_group",
                                                 "ugal_router", "par",           "fpar",           "q_adaptive"};
-
-}  // namespace
 
 // k^4 / 16 + k^2 / 4 terminals on routers of k ports (Shpiner et al.), 105,300 for k = 36.
 TEST(dragonfly_plus_has_the_sizes_of_its_paper) {
@@ -170,7 +168,7 @@ TEST(dragonfly_plus_detours_carry_adversarial_traffic) {
 }
 
 // 9 global links of a group carry the 81 / 89 of the uniform traffic of its 9 terminals that leaves it.
-TEST(dragonfly_plus_accepts_uniform_traffic) {
+DEEP_TEST(dragonfly_plus_accepts_uniform_traffic) {
   for (const std::string routing : {"minimal", "ugal_group", "par", "fpar", "q_adaptive"})
     CHECK_NEAR(accepted(full(6), {routing, {}}, {"uniform", {{"load", 0.6}}}), 0.6, 0.02);
 }
@@ -182,3 +180,5 @@ TEST(dragonfly_plus_notifications_are_declared_as_remote) {
       build(config(full(4), input_queued(), {"fpar", {{"notifications", std::string("instant")}}}, {"uniform", {}}));
   CHECK(net->routing_facts.remote);
 }
+
+}  // namespace topology_dragonfly_plus_test

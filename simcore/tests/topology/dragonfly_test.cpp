@@ -7,9 +7,9 @@
 #include "test.hpp"
 #include "topology/dragonfly.hpp"
 
-using namespace scenes;
+namespace topology_dragonfly_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& topology) {
   return build(config(topology, input_queued(), {"minimal", {}}, {"uniform", {}}));
@@ -90,8 +90,6 @@ void check_shape(const Section& section) {
       }
     }
 }
-
-}  // namespace
 
 TEST(dragonfly_of_every_shape) {
   for (const std::string arrangement : {"absolute", "relative", "palmtree", "random", "even"}) {
@@ -195,3 +193,5 @@ TEST(dragonfly_marks_hops_off_the_minimal_paths) {
     CHECK(minimal > 500 && others > 500);
   }
 }
+
+}  // namespace topology_dragonfly_test

@@ -3,6 +3,8 @@
 #include "support/fabrics.hpp"
 #include "support/fuzz.hpp"
 
+namespace topology_fabric_refused_test {
+
 using namespace flitgym;
 using namespace fabrics;
 
@@ -95,129 +97,7 @@ TEST(fabric_in_parts) {
   CHECK_THROWS(ConfigError, check_connected(f, "arrays"), "arrays: 'y'", "'x'", "2 parts");
 }
 
-TEST(fabric_dot_refuses) {
-  refused("grph { }", "dot", "1", {"unexpected 'grph'; expected graph or digraph"});
-  refused("graph {\na -- b\n", "dot", "3", {"file ends", "line 1"});
-  refused("graph { a -- b }\ngraph { }", "dot", "2", {"'graph'"});
-  refused("graph {\n}\n", "dot", "", {"no node"});
-  refused("graph { a }\n", "dot", "", {"no cable"});
-  refused("graph {\na -> b }", "dot", "2", {"unexpected '->' in a graph; expected --"});
-  refused("digraph { a -- b }", "dot", "1", {"unexpected '--' in a digraph; expected ->"});
-  refused("graph { a - b }", "dot", "1", {"unexpected '-'"});
-  refused("graph { a -- }", "dot", "1", {"unexpected '}'; expected a node"});
-  refused("graph {\na -- b = 3 }", "dot", "2", {"an edge to an assignment; expected a node"});
-  refused("graph { a -- b [latency_ns 3] }", "dot", "1", {"unexpected '3'; expected ="});
-  refused("graph { a -- b\n[kind=local }", "dot", "2", {"unexpected '}'; expected an attribute or ]"});
-  refused("graph { a -- b [latency=3] }", "dot", "1",
-          {"unknown attribute 'latency' (did you mean 'latency_ns'?)", "kind at an edge"});
-  refused("graph { a [latency_ns=3] }", "dot", "1", {"unknown attribute 'latency_ns'", "type or ports at a node"});
-  refused("graph { a -- b\n[latency_ns=fast] }", "dot", "2", {"'fast'", "latency_ns"});
-  refused("graph { a -- b [kind=host] }", "dot", "1", {"unknown kind 'host'"});
-  refused("graph { a [type=router] }", "dot", "1", {"unknown type 'router' of 'a'"});
-  refused("graph { a [type=host]\na [type=switch] }", "dot", "2", {"'a'", "switch", "host", "line 1"});
-  refused("graph { a [ports=513] }", "dot", "1", {"513 is out of range for the ports of 'a'"});
-  refused("graph { a:512 -- b }", "dot", "1", {"512 is out of range for a port of 'a'", "0 .. 511"});
-  refused("graph { {a b} [type=host] }", "dot", "1", {"attributes", "subgraph"});
-  refused("graph {\n\"a -- b }\n", "dot", "2", {"not closed"});
-  refused("graph {\n/* a -- b }\n", "dot", "2", {"comment is not closed"});
-  refused("graph {\n<a\n -- b }\n", "dot", "2", {"HTML", "not closed"});
-  refused("graph { \"a\" + b }", "dot", "1", {"string", "+"});
-  refused("graph { 1a -- b }", "dot", "1", {"'1a'... begins with a digit"});
-  refused("graph { \"a\nb\" -- c }", "dot", "1", {"line break"});
-  refused("graph { \"\" -- c }", "dot", "1", {"no name"});
-  refused("graph " + std::string(200, '{') + std::string(200, '}'), "dot", "1", {"64"});
-  refused("strict graph { a -- b; b -- c;\nb -- a }", "dot", "2", {"'b' -- 'a'", "twice", "line 1", "strict"});
-  refused("digraph { a -> b; b -> a;\nb -> c }", "dot", "2",
-          {"'b' -> 'c' has no edge back", "'a' -> 'b' (line 1) has", "both directions"});
-  refused("digraph { a -> b; b -> a; a\n-> b }", "dot", "2", {"'a' -> 'b' has no edge back"});
-  refused("digraph { a:1 -> b:1\nb:2 -> a:1 }", "dot", "2", {"'b' port 2 -> 'a' port 1", "other ports", "line 1"});
-  refused("digraph { a -> b [kind=local]\nb -> a [kind=global] }", "dot", "2",
-          {"'a' -> 'b' is local on line 1 and global here"});
-  refused("digraph { a -> b [latency_ns=1]\nb -> a [latency_ns=2] }", "dot", "2", {"another latency_ns", "line 1"});
-  refused("graph { H1 -- S1; S1 -- S2\nS2 -- H1 }", "dot", "2", {"'H1'", "H and a number", "second cable"});
-  // A short text with a large number of edges.
-  std::string many = "graph { {";
-  for (u32 k = 0; k < 3000; k++) many += " a" + std::to_string(k);
-  many += "} -- {";
-  for (u32 k = 0; k < 3000; k++) many += " b" + std::to_string(k);
-  refused(many + "} }", "dot", "1", {"'a0' has more than 512 cables"});
-}
-
-TEST(fabric_records_refuse) {
-  for (const std::string format : {"ibnetdiscover", "ibsim"}) {
-    const bool sim = format == "ibsim";
-    const std::string ca = sim ? "Hca" : "Ca";
-    const std::string net = "Switch 4 \"s0\"\n[1] \"h0\"[1]\n[2] \"s1\"[4]\n\nSwitch 4 \"s1\"\n[4] \"s0\"[2]\n" + ca +
-                            " 2 \"h0\"\n[1] \"s0\"[1]\n";
-    CHECK_EQ(text(read(net, format)), "s0 s1 h0*\ns0:0 h0:0\ns0:1 s1:3");
-    const auto with = [&](const std::string& what, const std::string& by, const std::string& place,
-                          const std::vector<std::string>& parts) {
-      refused(replaced(net, what, by), format, place, parts);
-    };
-    with("\"s1\"[4]", "\"s2\"[4]", "3", {"port 2 of 's0'", "port 4 of 's2'", "did you mean 's"});
-    with("\"s1\"[4]", "\"s1\"[3]", "3", {"port 2 of 's0' leads to port 3 of 's1' (line 5)", "no cable"});
-    with("\"s1\"[4]", "\"s1\"[5]", "3", {"leads to port 5 of 's1' (line 5), which has 4", "1 .. 4"});
-    with("\"s1\"[4]", "\"s1\"[513]", "3", {"513 is out of range for a port of 's1'"});
-    with("\"s0\"[2]", "\"s0\"[1]", "3", {"port 2 of 's0'", "port 4 of 's1'", "port 1 of 's0' (line 6)"});
-    with("\"s0\"[2]", "\"h0\"[1]", "3", {"port 1 of 'h0' (line 6)"});
-    with("\"s1\"[4]", "\"s0\"[2]", "3", {"port 2 of 's0'", "same node"});
-    with("\"s1\"[4]", "\"s0\"[1]", "3", {"the same node"});
-    with("[2] \"s1\"", "[1] \"s1\"", "3", {"port 1 of 's0'", "'h0'", "line 2"});
-    with("[2] \"s1\"", "[5] \"s1\"", "3", {"5 is out of range for a port of 's0' (line 1)", "1 .. 4"});
-    with("[2] \"s1\"", "[0] \"s1\"", "3", {"0 is out of range for a port of 's0'"});
-    with("Switch 4 \"s1\"", "Switch 4 \"s0\"", "5", {"'s0' is already on line 1"});
-    with("Switch 4 \"s1\"", "Switch 0 \"s1\"", "5", {"0 is out of range for the ports of a Switch"});
-    with("Switch 4 \"s1\"", "Switch \"s1\"", "5", {"''", "ports of a Switch"});
-    with("Switch 4 \"s1\"", "Switch 4 s1", "5", {"unexpected 's1'; expected the name of the node in double quotes"});
-    with("Switch 4 \"s1\"", "Swich 4 \"s1\"", "5", {"unexpected 'Swich 4 \"s1\"'; expected Switch, " + ca});
-    with("Switch 4 \"s1\"", "Switch 4 \"s1", "5", {"\""});
-    with("Switch 4 \"s1\"", "Switch 4 \"s1\" x", "5", {"'x'"});
-    with("[2] \"s1\"[4]", "[2] \"s1\"[4] x", "3", {"'x'"});
-    with("[2] \"s1\"", "\n[2] \"s1\"", "4", {"node"});
-    refused(net + ca + " 1 \"h1\"\n", format, "9", {"host 'h1' has no cable"});
-    refused(net + "Switch 8 \"s2\"\n", format, "9", {"'s2'", "'s0' (line 1)"});
-    refused(ca + " 1 \"h0\"\n[1] \"h1\"[1]\n" + ca + " 1 \"h1\"\n[1] \"h0\"[1]\n", format, "2",
-            {"two hosts, 'h0' and 'h1'"});
-  }
-  refused("Switch 4 \"S-1\"\n[1] \"S-2\"\n", "ibnetdiscover", "2", {"line ends", "[PORT]"});
-  refused("Hca 4 \"H-1\"\n", "ibnetdiscover", "1", {"'Hca'", "ibsim"});
-  refused("include \"other\"\n", "ibsim", "1", {"'include'"});
-  refused("Switch 4 \"s0\"\n@[1] \"uplink\"\n", "ibsim", "2", {"'@'"});
-}
-
-// A file that is cut anywhere is refused, unless only a comment or blanks are missing.
-TEST(fabric_cut_short) {
-  const auto cut = [](const std::string& whole, const std::string& format, const std::string& last) {
-    const std::size_t needed = whole.rfind(last) + last.size();
-    for (std::size_t length = 0; length < whole.size(); length++) {
-      bool read_it = true;
-      try {
-        read(whole.substr(0, length), format);
-      } catch (const ConfigError&) {
-        read_it = false;
-      }
-      CHECK_FOR(read_it == (length >= needed),
-                format + " cut to " + std::to_string(length) + " of " + std::to_string(whole.size()) + " bytes");
-    }
-  };
-  cut(kDiscovered, "ibnetdiscover", "\"S-0000000000010000\"[1]");
-  cut(kIbsim, "ibsim", "\"s1\"");
-  cut(kDot, "dot", "}");
-  cut(kOrcs, "dot", "}");
-  refused(std::string(kCsv).substr(0, std::string(kCsv).size() - 7), "csv", "6",
-          {"has 4 fields", "5 columns", "cut short"});
-}
-
-TEST(fabric_memory_is_claimed) {
-  std::string csv = "a,b,links\n";
-  for (u32 k = 0; k < 400; k++) csv += "s" + std::to_string(k) + ",s" + std::to_string(k + 1) + ",256\n";
-  const File file(csv);
-  const KeepGoing keep_going = [] {};
-  const LimitScope scope(keep_going, 1e-3);
-  CHECK_THROWS(ConfigError, read_fabric(file.path.string(), "csv"), "cables");
-}
-
-TEST(fuzz_fabric) {
+DEEP_TEST(fuzz_fabric) {
   std::vector<std::string> corpus = {kCsv, kDot, kOrcs, kIbsim, kDiscovered};
   corpus.push_back(
       "digraph { node [type=switch, ports=9]; {a b} -> subgraph s {c; d:2} [kind=global, latency_ns=1.5e1];"
@@ -270,3 +150,5 @@ TEST(fuzz_fabric) {
       }
   });
 }
+
+}  // namespace topology_fabric_refused_test

@@ -2,10 +2,10 @@
 #include "simcore/rng.hpp"
 #include "support/fabrics.hpp"
 
+namespace topology_fabric_test {
+
 using namespace flitgym;
 using namespace fabrics;
-
-namespace {
 
 // A connected network: a random tree of switches, more random cables, hosts, and ports in random order.
 Fabric random_fabric(u64 seed) {
@@ -73,8 +73,6 @@ std::string as_records(const Fabric& f, bool guids) {
   }
   return out;
 }
-
-}  // namespace
 
 TEST(fabric_formats_agree) {
   for (const std::string format : {"csv", "auto"}) CHECK_EQ(text(read(kCsv, format)), kSmall);
@@ -260,3 +258,5 @@ Ca	1 "H-4"		# "node2 HCA-1"
            "edge:1 node1 HCA-1:3:2\nedge:3 node2 HCA-1:0");
   for (u32 k = 0; k < 3; k++) CHECK_EQ(fabric.cables[k].bandwidth_gb_per_s, k == 1 ? -0.16 : -1.0);
 }
+
+}  // namespace topology_fabric_test

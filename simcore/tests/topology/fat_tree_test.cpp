@@ -7,9 +7,9 @@
 #include "test.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace topology_fat_tree_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& topology) {
   return build(config(topology, input_queued(), {"up_down", {}}, {"uniform", {}}));
@@ -117,8 +117,6 @@ std::vector<u32> search(const Network& net, u32 from) {
     }
   return hops;
 }
-
-}  // namespace
 
 TEST(fat_trees_are_joined_by_their_labels) {
   for (const Xgft& tree : shapes()) check_wiring(tree);
@@ -232,3 +230,5 @@ TEST(impossible_fat_trees_are_refused) {
                             {"up_down", {{"ascent", std::string("adaptiv")}}}, {"uniform", {}})),
                "did you mean 'adaptive'");
 }
+
+}  // namespace topology_fat_tree_test

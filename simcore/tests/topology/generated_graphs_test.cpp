@@ -6,9 +6,9 @@
 #include "test.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace topology_generated_graphs_test {
 
-namespace {
+using namespace scenes;
 
 // q_routing makes the network compute distances.
 std::shared_ptr<const Network> network(const Section& topology) {
@@ -37,8 +37,6 @@ u32 diameter(const Network& net) {
   CHECK(!net.graphs[0]->hops.empty());
   return net.graphs[0]->diameter;
 }
-
-}  // namespace
 
 // 2 q^2 routers of (3 q - delta) / 2 links, no two of them more than 2 hops apart, for primes and for the powers 4, 8,
 // 9, 16 and 25.
@@ -115,3 +113,5 @@ TEST(impossible_graphs_are_refused) {
   CHECK_THROWS(ConfigError, network(random_regular(16, 2, 1)), "topology.random_regular.degree", "2", "3");
   CHECK_THROWS(ConfigError, network(random_regular(600, 510, 1, 3)), "513 ports", "512");
 }
+
+}  // namespace topology_generated_graphs_test

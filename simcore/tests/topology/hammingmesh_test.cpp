@@ -5,9 +5,9 @@
 #include "support/links.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace topology_hammingmesh_test {
 
-namespace {
+using namespace scenes;
 
 struct Shape {
   u32 width, height, x, y, ports = 64, taper = 1;
@@ -33,8 +33,6 @@ const std::vector<Shape>& shapes() {
                                          {3, 3, 4, 9, 8}, {2, 1, 1, 4}, {2, 2, 8, 3, 8, 3}, {1, 2, 12, 2, 12, 2}};
   return all;
 }
-
-}  // namespace
 
 // Every line of accelerators has a tree. A board has meshes and 2 (a + b) links off the board.
 TEST(hammingmesh_has_the_numbers_of_its_boards) {
@@ -123,7 +121,7 @@ TEST(hammingmesh_has_the_zero_load_latency_of_its_hops) {
 
 // With boards of 2 x 2 every accelerator has its own way out in both dimensions, so a link carries at most the load of
 // a terminal. Dimension order carries all traffic in two VCs.
-TEST(hammingmesh_accepts_uniform_traffic) {
+DEEP_TEST(hammingmesh_accepts_uniform_traffic) {
   const Section topology = Shape{2, 2, 4, 4}.section();
   for (const std::string routing : {"dimension_order", "minimal", "ugal", "q_adaptive"})
     CHECK_NEAR(accepted(topology, {routing, {}}, {"uniform", {{"load", 0.5}}}), 0.5, 0.03);
@@ -139,3 +137,5 @@ TEST(hammingmesh_refuses_impossible_trees) {
   CHECK_THROWS(ConfigError, network_of(Shape{2, 2, 1, 1}.section()), "boards_x", "topology=mesh");
   CHECK_THROWS(ConfigError, network_of(Shape{2, 2, 40, 2, 4}.section()), "switch_ports", "80 ends", "larger switches");
 }
+
+}  // namespace topology_hammingmesh_test

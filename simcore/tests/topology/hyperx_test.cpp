@@ -5,9 +5,9 @@
 #include "test.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace topology_hyperx_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& topology) {
   return build(config(topology, input_queued(), {"dimension_order", {}}, {"uniform", {}}));
@@ -123,8 +123,6 @@ u32 bisection(const Network& net, u32 k) {
 }
 bool any(u32, u32) { return true; }
 
-}  // namespace
-
 TEST(hyperx_of_every_shape) {
   for (const Shape& shape : {Shape{{2}, {1}, 1, -1},
                              {{3}, {1}, 2, -1},
@@ -224,3 +222,5 @@ TEST(impossible_hyperxes_are_refused) {
                "67108864");
   CHECK_THROWS(ConfigError, network({"hyperx", {{"width", std::vector<double>{4}}}}), "did you mean 'widths'");
 }
+
+}  // namespace topology_hyperx_test

@@ -12,9 +12,9 @@
 #include "topology/fat_tree.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace topology_machines_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& topology, const Section& routing = {"minimal", {}}) {
   return build(config(topology, input_queued(), routing, {"uniform", {}}));
@@ -102,8 +102,6 @@ std::vector<Section> plane_shapes() {
           planes(8, 8, 5, 1, 0), planes(1, 2, 2, 2, 2, {{"pods", i64{3}}, {"cores", i64{2}}})};
 }
 
-}  // namespace
-
 // The numbers of global links of two routers of a group differ by at most one. Parallel links are on different routers.
 TEST(even_dragonflies_spread_their_global_links) {
   for (const auto& [a, h, g, links] : {std::array<i64, 4>{8, 3, 7, 3}, {8, 3, 9, 2}, {4, 4, 5, 4}, {32, 2, 14, 4}}) {
@@ -146,14 +144,6 @@ TEST(nodes_of_a_dragonfly_have_their_nics_on_several_routers) {
   for (const u32 count : at) CHECK_EQ(count, static_cast<u32>(p));
   CHECK_THROWS(ConfigError, wired(dragonfly_section(1, 6, 1, 4, {{"rails", i64{4}}})), "topology.dragonfly.rails: 4",
                "routers_per_group = 6");
-}
-
-// The default of a later parameter leaves the fingerprint as it was, so tables of earlier versions still fit.
-TEST(later_parameters_change_the_fingerprint_only_if_set) {
-  CHECK_EQ(network(dragonfly_section(2, 4, 2, 9))->fingerprint,
-           std::string("dragonfly terminals_per_router=2 routers_per_group=4 global_ports=2 groups=9 "
-                       "arrangement=absolute links_per_group_pair=0 arrangement_seed=1"));
-  CHECK(network(dragonfly_section(2, 4, 2, 9, {{"rails", i64{2}}}))->fingerprint.ends_with(" rails=2"));
 }
 
 // Interface j of each node of a pod is on leaf j of that pod. Leaves that share a spine share all their spines.
@@ -314,22 +304,4 @@ TEST(d_mod_k_spreads_the_destinations_of_a_rail) {
   }
 }
 
-TEST(wrong_rails_and_planes_are_refused) {
-  const auto refused = [](const Section& topology, const std::string& key, const std::string& why) {
-    CHECK_THROWS(ConfigError, wired(topology), "topology." + topology.name + key, why);
-  };
-  refused(rails(4, 1, 1, 2), ".pods", "single leaf");
-  refused(rails(4, 2, 4, 2, {{"leaves_per_spine", i64{4}}}), ".leaves_per_spine", "4 of the 8 leaves");
-  refused(rails(4, 2, 4, 2, {{"cores", i64{2}}}), ".leaves_per_spine", "a divisor of the 8 leaves");
-  refused(rails(4, 2, 4, 2, {{"cores", i64{2}}, {"leaves_per_spine", i64{3}}}), ".leaves_per_spine", "a divisor");
-  refused(rails(4, 2, 4, 2, {{"cores", i64{2}}, {"leaves_per_spine", i64{8}}}), ".leaves_per_spine", "below 8");
-  refused(rails(4, 2, 4, 2, {{"local_levels", i64{2}}}), ".local_levels", "1 levels of cables");
-  refused(rails(500, 2, 4, 200), "", "a switch of level 1 would have 500 ports down");
-  refused(rails(500, 512, 65536, 2), "", "level");
-  refused(planes(8, 8, 4, 4, 0), ".spines", "0 spines for 4 leaves");
-  refused(planes(8, 8, 4, 1, 2), ".spines", "2 spines for 1 leaves");
-  refused(planes(8, 8, 4, 4, 2, {{"pods", i64{2}}}), ".cores", "0 cores for 2 pods");
-  refused(planes(8, 8, 4, 4, 2, {{"cores", i64{2}}}), ".cores", "2 cores for 1 pods");
-  refused(planes(8, 8, 4, 4, 2, {{"local_levels", i64{3}}}), ".local_levels", "2 levels of cables");
-  refused(planes(256, 256, 4, 4, 2, {{"host_links", i64{2}}}), "", "a switch of level 1");
-}
+}  // namespace topology_machines_test

@@ -5,9 +5,9 @@
 #include "support/links.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace topology_polarity_graphs_test {
 
-namespace {
+using namespace scenes;
 
 Section polarfly(i64 q, i64 terminals = 0, const std::string& groups = "racks") {
   return {"polarfly", {{"q", q}, {"terminals_per_router", terminals}, {"groups", groups}}};
@@ -42,8 +42,6 @@ std::map<std::size_t, u32> degrees_of(const std::vector<std::multiset<u32>>& nex
   for (const auto& all : next) count[all.size()]++;
   return count;
 }
-
-}  // namespace
 
 // q^2 + q + 1 routers, of which the q + 1 quadrics have q links and the others q + 1. The
 // N q (q + 1) ordered pairs of different routers include q (q + 1)^2 pairs of neighbours. So the mean distance is
@@ -192,8 +190,10 @@ TEST(polarity_graphs_have_the_zero_load_latency_of_their_hops) {
 
 // Uniform traffic loads a link by at most p H / d, with p terminals and d links of a router and H hops on average. The
 // defaults of p keep it near 1.
-TEST(polarity_graphs_accept_uniform_traffic) {
+DEEP_TEST(polarity_graphs_accept_uniform_traffic) {
   for (const Section& topology : {polarfly(4), polarstar(2, 3), polarstar(2, 2, "paley")})
     for (const std::string routing : {"minimal", "ugal", "q_adaptive"})
       CHECK_NEAR(accepted(topology, {routing, {}}, {"uniform", {{"load", 0.5}}}), 0.5, 0.03);
 }
+
+}  // namespace topology_polarity_graphs_test

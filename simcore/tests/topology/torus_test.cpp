@@ -4,9 +4,9 @@
 #include "support/crafted.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace topology_torus_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& topology, const Section& traffic = {"uniform", {}},
                                        const Values& router = input_queued()) {
@@ -138,8 +138,6 @@ void check_even(const Shape& shape, double wanted) {
     if (net->is_link(p)) CHECK_NEAR(load[p], wanted, 1e-9);
 }
 
-}  // namespace
-
 TEST(torus_and_mesh_of_every_shape) {
   for (const Shape& shape : small_shapes()) {
     check_wiring(shape);
@@ -261,3 +259,5 @@ TEST(impossible_tori_are_refused) {
   CHECK_THROWS(ConfigError, network(Section{"torus", {{"size", std::vector<double>{4}}}}), "did you mean 'sizes'");
   CHECK_THROWS(ConfigError, network(Section{"tours", {}}), "did you mean 'torus'");
 }
+
+}  // namespace topology_torus_test

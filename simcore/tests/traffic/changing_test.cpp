@@ -7,9 +7,9 @@
 #include "stage/generation.hpp"
 #include "support/crafted.hpp"
 
-using namespace scenes;
+namespace traffic_changing_test {
 
-namespace {
+using namespace scenes;
 
 // Cycles of 1 ns, one flit per cycle.
 Config scene(const Section& traffic, u64 seed = 1, const Section& topology = small_network()) {
@@ -42,8 +42,6 @@ std::map<Cycle, std::set<u32>> shifts(const Config& c, u32 cycles) {
     if (d.packet.hops == 0) out[d.packet.generated].insert((d.packet.destination / 8 + 9 - d.packet.source / 8) % 9);
   return out;
 }
-
-}  // namespace
 
 // 1000 cycles at 0.2, 500 at 0.4, a pause of 500 and 1000 at 0.1, twice. A phase has a Bernoulli trial for each of its
 // cycles, the last one in the first cycle of the next phase.
@@ -210,15 +208,6 @@ TEST(a_burst_may_have_one_destination) {
   }
 }
 
-TEST(bursts_that_make_no_sense_are_refused) {
-  const auto on_off = [](const Values& values) { return build(scene({"on_off", values})); };
-  CHECK_THROWS(ConfigError, on_off({{"load", 0.5}, {"burst_load", 0.4}}), "burst_load", "0.4", "0.5");
-  CHECK_THROWS(ConfigError, on_off({{"pattern", std::string("phases")}}), "traffic.on_off.pattern", "phases");
-  CHECK_THROWS(ConfigError, on_off({{"pattern", std::string("adversarial shift=9")}}), "traffic.on_off.pattern", "9");
-  CHECK_THROWS(ConfigError, on_off({{"burst_ns", 0.1}}), "burst_ns", "cycle");
-  CHECK_THROWS(ConfigError, on_off({{"burst_shape", 1.0}}), "burst_shape");
-}
-
 // Nine groups: shifts 1, 3, 5, 7, 2 (after 0), 4, 6, 8, then 1 again.
 TEST(the_adversary_moves) {
   for (const auto& [cycle, found] :
@@ -337,16 +326,4 @@ TEST(packets_move_on_to_lasting_links) {
   CHECK(moved > 10);
 }
 
-TEST(repeated_failures_that_make_no_sense_are_refused) {
-  const auto refused = [](const std::string& event, const Section& topology = small_network()) {
-    Config c = scene({"uniform", {}}, 1, topology);
-    c.failures = {{"events", event}};
-    build(c);
-  };
-  CHECK_THROWS(ConfigError, refused("0.05@20-60/30*5"), "fails again before it has recovered");
-  CHECK_THROWS(ConfigError, refused("0.05@20-60/90"), "0.05@20-60/90", "COUNT");
-  CHECK_THROWS(ConfigError, refused("0.05@20-60/90*0"), "repeats 0 times");
-  CHECK_THROWS(ConfigError, refused("0.05@20/90*3"), "fails again before it has recovered");
-  const Section line = {"graph", {{"links", std::vector<double>{0, 1, 1, 2, 2, 0}}, {"terminals_per_router", i64{1}}}};
-  CHECK_THROWS(ConfigError, refused("0-1@20-30/90*3,1-2@50-60/90*3", line), "falls apart", "no path");
-}
+}  // namespace traffic_changing_test

@@ -8,9 +8,9 @@
 #include "test.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace traffic_hyperx_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& traffic, const std::vector<double>& widths = {8, 8, 8},
                                        i64 terminals = 8) {
@@ -46,8 +46,6 @@ void check_permutation(const Network& net, bool involution) {
   }
   CHECK_FOR(reached.size() == net.terminals, net.traffic_name + " on " + net.fingerprint);
 }
-
-}  // namespace
 
 // BC: (7-t; 7-x, 7-y, 7-z). S2: even terminals to x +- 4, odd terminals to y +- 4. DCR: (t; 7-z, 7-y, 7-x). Tornado: x
 // + floor(7/2).
@@ -184,45 +182,4 @@ TEST(general_patterns_on_hyperx) {
   CHECK_EQ(network({"stencil_3d", {}})->destination(1, 0, 0, 0, 3), 8u);
 }
 
-TEST(impossible_patterns_are_refused) {
-  // Odd widths, and numbers that are no power of two. The error has the number.
-  CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", std::string("y")}}}, {4, 3}, 1),
-               "traffic.uniform_random_bisection", "dimension 1", "even", "widths[1] is 3");
-  CHECK_THROWS(ConfigError, network({"swap2", {}}, {4, 5}, 1), "traffic.swap2", "dimension 1", "even",
-               "widths[1] is 5");
-  CHECK_THROWS(ConfigError, network({"swap2", {}}, {5, 4}, 1), "traffic.swap2", "dimension 0", "widths[0] is 5");
-  CHECK_THROWS(ConfigError, network({"shuffle", {}}, {12, 8}, 7), "traffic.shuffle", "power of two", "672", "512",
-               "1024");
-  CHECK_THROWS(ConfigError, network({"shuffle", {}}, {3}, 1), "traffic.shuffle", "power of two", "has 3", "2", "4");
-  CHECK_THROWS(ConfigError, on_dragonfly({"shuffle", {}}), "dragonfly", "72", "64", "128");
-  // Unequal widths.
-  CHECK_THROWS(ConfigError, network({"transpose", {}}, {4, 6}, 1), "traffic.transpose", "dimensions 0 and 1",
-               "4 and 6");
-  CHECK_THROWS(ConfigError, network({"dimension_complement_reverse", {}}, {4, 5, 6}, 1),
-               "traffic.dimension_complement_reverse", "dimensions 0 and 2", "4 and 6");
-  CHECK_THROWS(ConfigError, network({"dimension_complement_reverse", {}}, {4, 5, 6, 4}, 1), "dimensions 1 and 2",
-               "5 and 6");
-  // Too few dimensions.
-  CHECK_THROWS(ConfigError, network({"swap2", {}}, {8}, 1), "traffic.swap2", "needs 2 dimensions", "has 1");
-  CHECK_THROWS(ConfigError, network({"transpose", {}}, {8}, 1), "traffic.transpose", "needs 2 dimensions", "has 1");
-  // No such dimension.
-  for (const std::string dimension :
-       {"z", "2", "17", "99", "w", "xy", "", "-1", "x ", "1.0", "first", "100000000000000000000"})
-    CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", dimension}}}, {4, 4}, 1),
-                 "traffic.uniform_random_bisection.dimension", "'" + dimension + "'", "2 dimensions");
-  CHECK_THROWS(ConfigError, network({"uniform_random_bisection", {{"dimension", i64{1}}}}, {4, 4}, 1), "dimension", "1",
-               "is not text");
-  CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 3}}}}),
-               "traffic.tornado.dimensions", "3", "3 dimensions");
-  CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{-1}}}}),
-               "traffic.tornado.dimensions", "-1");
-  CHECK_THROWS(ConfigError, network({"tornado", {{"dimensions", std::vector<double>{0, 0}}}}),
-               "traffic.tornado.dimensions", "[0, 0]", "twice");
-  // Another topology.
-  for (const std::string name :
-       {"tornado", "transpose", "swap2", "uniform_random_bisection", "dimension_complement_reverse"})
-    CHECK_THROWS(ConfigError, on_dragonfly({name, {}}), "traffic." + name, "'dragonfly'", "hyperx, mesh and torus",
-                 "uniform");
-  CHECK_THROWS(ConfigError, network({"adversarial", {{"shift", i64{8}}}}), "shift", "8");
-  CHECK_THROWS(ConfigError, network({"swap3", {}}), "did you mean 'swap2'");
-}
+}  // namespace traffic_hyperx_test

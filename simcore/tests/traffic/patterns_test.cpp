@@ -7,9 +7,9 @@
 #include "tables/engine.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace traffic_patterns_test {
 
-namespace {
+using namespace scenes;
 
 std::shared_ptr<const Network> network(const Section& traffic, const Section& topology = network_1056(), u64 seed = 1) {
   return build(config(topology, hpdc21(), {"minimal", {}}, traffic, seed));
@@ -35,8 +35,6 @@ std::vector<double> generated(const Section& traffic, const Values& router, u32 
   }
   return out;
 }
-
-}  // namespace
 
 TEST(uniform_reaches_all_terminals_equally) {
   const auto net = network({"uniform", {}}, small_network());
@@ -398,11 +396,4 @@ TEST(matrix_of_a_permutation_agrees_with_flows) {
   CHECK_EQ(one.hash(), other.hash());
 }
 
-TEST(matrix_refuses_other_data) {
-  const auto refused = [](const Entries& entries) { return [=] { build(matrix_config(entries)); }; };
-  CHECK_THROWS(ConfigError, refused({})(), "traffic.matrix", "every entry is 0");
-  CHECK_THROWS(ConfigError, refused({{{1, 2}, 0}})(), "traffic.matrix", "every entry is 0");
-  CHECK_THROWS(ConfigError, refused({{{6, 4}, 1e308}, {{6, 2}, 1e308}})(), "row 6", "largest number");
-  CHECK_THROWS(ConfigError, build(matrix_config({{{1, 2}, 1}}, 0.5, 64)), "64 x 64", "72 terminals");
-  CHECK_THROWS(ConfigError, network({"matrix", {}}, small_network()), "traffic.matrix.file", "matrix");
-}
+}  // namespace traffic_patterns_test

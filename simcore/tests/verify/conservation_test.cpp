@@ -2,9 +2,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace verify_conservation_test {
 
-namespace {
+using namespace scenes;
 
 void check_network(const Section& network, const std::vector<std::string>& routings, const Values& router,
                    const Section& pattern, Cycle cycles) {
@@ -49,8 +49,6 @@ void check_hyperx(const Values& router, const Section& traffic, Cycle cycles) {
 }
 
 const Values kSizes = {{"packet_flits", i64{1}}, {"packet_flits_max", i64{16}}};
-
-}  // namespace
 
 TEST(conservation_input_queued) { check_scene(input_queued(), 1, "adversarial", 800); }
 TEST(conservation_hpdc21) { check_scene(hpdc21(), 1, "adversarial", 1500); }
@@ -104,3 +102,5 @@ TEST(packets_longer_than_the_buffers_with_packet_credits) {
     CHECK(std::string(error.what()).find("credit_granularity") != std::string::npos);
   }
 }
+
+}  // namespace verify_conservation_test

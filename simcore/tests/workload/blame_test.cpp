@@ -3,6 +3,8 @@
 #include "support/jobs.hpp"
 #include "workload/readers/goal.hpp"
 
+namespace workload_blame_test {
+
 using namespace scenes;
 
 TEST(blame_adds_up_to_the_time_packets_waited) {
@@ -102,3 +104,5 @@ TEST(blame_names_the_job_that_holds_the_link) {
   }
   CHECK(by_other > 2 * by_self);
 }
+
+}  // namespace workload_blame_test

@@ -5,6 +5,8 @@
 #include "workload/motifs/script.hpp"
 #include "workload/program_totals.hpp"
 
+namespace workload_check_program_test {
+
 using namespace flitgym;
 using testing::Written;
 
@@ -88,3 +90,5 @@ TEST(programs_whose_blocks_repeat) {
                    "1000 without a match");
   }
 }
+
+}  // namespace workload_check_program_test

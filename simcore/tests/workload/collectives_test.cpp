@@ -12,14 +12,14 @@
 #include "test.hpp"
 #include "workload/program_totals.hpp"
 
+namespace workload_collectives_test {
+
 using namespace flitgym;
 using testing::AbstractMachine;
 using testing::Scripted;
 using testing::written;
 using workload::Algorithm;
 using workload::Collective;
-
-namespace {
 
 u64 all_of_ranks(u32 ranks) { return ranks >= 64 ? ~u64{0} : (u64{1} << ranks) - 1; }
 u32 rounds(u32 n) { return static_cast<u32>(std::bit_width(n - 1)); }  // ceil(log2(n))
@@ -98,8 +98,6 @@ void follow_every_byte(Collective which, Algorithm algorithm, u32 n, u32 each, c
 constexpr Collective kVectors[] = {Collective::kBcast, Collective::kReduce, Collective::kAllreduce,
                                    Collective::kReduceScatter};
 
-}  // namespace
-
 TEST(collectives_every_byte_arrives_with_all_contributions) {
   for (const Collective which : kVectors)
     for (const Algorithm algorithm : workload::algorithms(which))
@@ -107,7 +105,7 @@ TEST(collectives_every_byte_arrives_with_all_contributions) {
         for (const u32 each : sizes_of_nodes(algorithm, n)) follow_every_byte(which, algorithm, n, each, {});
 }
 
-TEST(collectives_every_byte_arrives_in_chunks_and_channels) {
+DEEP_TEST(collectives_every_byte_arrives_in_chunks_and_channels) {
   for (const Collective which : kVectors)
     for (const Algorithm algorithm : workload::algorithms(which))
       for (const u32 n : {2u, 3u, 6u, 8u})
@@ -148,7 +146,7 @@ TEST(collectives_barriers_reach_everyone) {
 }
 
 // A byte of one rank's share reaches every other rank exactly once.
-TEST(collectives_allgather_moves_each_share_once) {
+DEEP_TEST(collectives_allgather_moves_each_share_once) {
   for (const Algorithm algorithm : workload::algorithms(Collective::kAllgather))
     for (u32 n = 1; n <= 17; n++)
       for (const u32 each : sizes_of_nodes(algorithm, n))
@@ -172,7 +170,7 @@ TEST(collectives_allgather_moves_each_share_once) {
 
 // A byte of one pair travels from its source to its destination, and takes as many messages as the algorithm needs:
 // Bruck's one per set bit of the distance, the hierarchy at most one per level.
-TEST(collectives_alltoall_moves_each_block_along_its_way) {
+DEEP_TEST(collectives_alltoall_moves_each_block_along_its_way) {
   for (const Algorithm algorithm : workload::algorithms(Collective::kAlltoall))
     for (const u32 n : {1u, 2u, 3u, 6u, 7u, 12u})
       for (const u32 each : sizes_of_nodes(algorithm, n)) {
@@ -406,3 +404,5 @@ TEST(collectives_motif_parameters) {
   hierarchy["ranks_per_node"] = i64{5};
   CHECK_THROWS(ConfigError, totals(hierarchy), "motif.collective.ranks_per_node", "12", "nodes of 5");
 }
+
+}  // namespace workload_collectives_test

@@ -15,9 +15,9 @@
 #include "workload/program_totals.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace flitgym;
+namespace workload_goal_binary_test {
 
-namespace {
+using namespace flitgym;
 
 // A temporary file that lasts as long as the object.
 struct TemporaryFile {
@@ -106,9 +106,6 @@ void refused(const std::string& bytes, const std::string& place, const std::vect
 std::string with(u64 at, u64 value, u32 width, std::string bytes = kBytes) {
   return bytes.replace(at, width, number(value, width));
 }
-u64 field(u32 op, u64 at) { return kZeroAt + kOps + kOpSize * op + at; }
-
-}  // namespace
 
 TEST(goal_binary_bytes_by_hand) {
   const auto text = workload::read_goal(kText, "x.goal");
@@ -145,16 +142,6 @@ TEST(goal_binary_of_random_programs) {
   }
 }
 
-TEST(goal_binary_header) {
-  refused("", "byte 0: the file ends here", {"14 bytes"});
-  refused(kBytes.substr(0, 13), "byte 13: ", {"14 bytes"});
-  refused(with(0, 4224, 8), "byte 0: the mark is 4224", {"4223"});
-  refused(with(0, 2342, 8), "byte 0: ", {"--save-mem", "txt2bin"});
-  refused(with(8, 0, 4), "byte 8: 0 ranks", {"1 .. "});
-  refused(with(8, 0xffffffff, 4), "byte 8: ", {"4294967295 ranks"});
-  refused(with(8, 100000, 4), "byte 8: the table of 100000 ranks would end at byte 1600014", {"a whole file"});
-}
-
 TEST(goal_binary_sections) {
   for (std::size_t size = 46; size < kBytes.size(); size++) {
     const TemporaryFile file(kBytes.substr(0, size));
@@ -171,43 +158,7 @@ TEST(goal_binary_sections) {
   refused(with(kZeroAt + 4, 0xffffffff, 4), "byte 46 (rank 0): ", {"4294967295 roots"});
 }
 
-TEST(goal_binary_operations) {
-  refused(with(field(1, 4), 4, 1), "byte 101 (rank 0, operation 1): the type is 4", {"1 (send), 2 (receive)"});
-  refused(with(field(1, 5), 2, 4), "byte 102 (rank 0, operation 1): rank 2 does not exist", {"0 .. 1"});
-  refused(with(field(1, 5), 0xffffffff, 4), "byte 102", {"rank 4294967295 does not exist"});
-  refused(with(field(0, 9), u64{1} << 63, 8), "byte 67 (rank 0, operation 0): 9223372036854775808 ns",
-          {"out of range"});
-  refused(with(field(1, 9), ~u64{0}, 8), "byte 106 (rank 0, operation 1): 18446744073709551615 bytes", {});
-  refused(with(field(1, 17), 0x80000000, 4), "byte 114", {"tag 2147483648 is out of range", "0 .. 2147483647"});
-  refused(with(field(1, 17), 0xffffffff, 4), "byte 114", {"tag 4294967295 is out of range"});
-  refused(with(field(0, 21), 3, 1), "byte 79", {"cpu 3", "the header's 2"});
-  refused(with(field(1, 22), 4, 1), "byte 119", {"nic 4", "the header's 3"});
-}
-
-TEST(goal_binary_dependencies) {
-  refused(with(field(0, 23), 2, 4), "byte 89 (rank 0, operation 0): ", {"the section holds 2"});
-  refused(with(field(0, 27), 0xffffffff, 4), "byte 81 (rank 0, operation 0): ", {"from index 4294967295 on"});
-  refused(with(field(0, 23), 0, 4), "byte 175 (rank 0): ", {"list 1 successors, and the section holds 2"});
-  refused(with(field(3, 0), 3, 4), "byte 175 (rank 0", {"successor 3", "0 .. 2"});
-  refused(with(field(1, 0), 0, 4), "byte 97 (rank 0, operation 1): 0 dependencies",
-          {"1 operations list it", "--save-mem"});
-  refused(with(kZeroAt + 8, 1, 4), "byte 54 (rank 0): root 1", {"without dependencies"});
-  // Two lists share an entry, so that the lists are longer than the section.
-  refused(with(field(1, 23), 1, 4), "byte 120 (rank 0, operation 1): ", {"3 of the rank so far", "holds 2"});
-  // Operations that require each other.
-  const std::string pair = number(2, 4) + number(0, 4) + record(1, 3, 0, 1, 0, 0, 0, {1, 0}, {0, 1}) +
-                           record(1, 3, 0, 1, 0, 0, 0, {1, 1}, {0, 2}) + number(1, 4) + number(0, 4);
-  refused(file_of({pair}), "rank 0, block 0, operation ", {":byte ", "cycle", "requires"});
-  const std::string self = number(1, 4) + number(0, 4) + record(1, 3, 0, 1, 0, 0, 0, {0, 0}, {1, 0}) + number(0, 4);
-  refused(file_of({self}), "rank 0, block 0, operation 0", {"cycle"});
-}
-
-TEST(goal_binary_partners) {
-  refused(with(field(1, 17), 8, 4), "rank 0, block 0, operation 1 (", {":byte 97)", "no receive matches it"});
-  refused(with(field(1, 4), 2, 1, with(field(1, 17), 9, 4)), "rank 0, block 0, operation 1", {"no send matches it"});
-}
-
-TEST(fuzz_goal_binary) {
+DEEP_TEST(fuzz_goal_binary) {
   const std::string tree = workload::write_goal_binary(
       *motif_program({"collective", {{"ranks", i64{6}}, {"collective", std::string("alltoall")}}}, "motif", 0));
   const std::vector<std::string> words = {number(4223, 8), number(0xffffffff, 4), number(1, 4), number(0, 8), kOne};
@@ -222,3 +173,5 @@ TEST(fuzz_goal_binary) {
   });
   CHECK(accepted > 6);
 }
+
+}  // namespace workload_goal_binary_test

@@ -12,11 +12,11 @@
 #include "workload/motifs/process_grid.hpp"
 #include "workload/program_totals.hpp"
 
+namespace workload_motifs_test {
+
 using namespace flitgym;
 using testing::AbstractMachine;
 using testing::Written;
-
-namespace {
 
 std::shared_ptr<const Program> motif(const std::string& name, u32 ranks = 0, const Values& values = {},
                                      double scale = 1) {
@@ -46,8 +46,6 @@ Written written(u32 ranks, const std::function<void(workload::Script&, const wor
 
 u64 all_of_ranks(u32 ranks) { return (u64{1} << ranks) - 1; }
 constexpr u32 kSizes[] = {1, 2, 3, 5, 8, 13};
-
-}  // namespace
 
 // The totals of the study's table, with the arguments of its scripts: pairwise and mixed.
 TEST(motifs_send_the_bytes_of_the_study) {
@@ -127,7 +125,7 @@ TEST(motifs_stencil27) {
 }
 
 // If messages take no time, step s of a sweep is done at (x, y) after s + x + y computations.
-TEST(motifs_lu_is_a_wavefront) {
+DEEP_TEST(motifs_lu_is_a_wavefront) {
   const auto duration = [](u32 ranks, const Values& values) {
     const AbstractMachine machine(*motif("lu", ranks, values), false);
     CHECK(machine.finished && machine.sizes_agree);
@@ -238,7 +236,7 @@ TEST(permutations_are_bijections) {
 
 // Images are uniform, and one place in n is a fixed point on average, as for random permutations. Chi-square stays
 // within four deviations of its mean.
-TEST(permutations_are_even) {
+DEEP_TEST(permutations_are_even) {
   for (const u32 n : {2u, 3u, 4u, 5u, 7u, 16u, 33u, 139u, 528u}) {
     const u32 keys = std::max(20 * n, 4000u);
     std::vector<u32> images(static_cast<std::size_t>(n) * n, 0);
@@ -424,3 +422,5 @@ TEST(collectives_roots_and_groups) {
   for (const u32 rank : group) CHECK_EQ(machine.knows[rank], 0b1010010u);
   CHECK_EQ(machine.knows[0], 1u);
 }
+
+}  // namespace workload_motifs_test

@@ -8,9 +8,9 @@
 #include "test.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace scenes;
+namespace workload_node_placement_test {
 
-namespace {
+using namespace scenes;
 
 JobSection ring(const std::string& name, u32 ranks, std::vector<u32> terminals = {}) {
   std::string text = "num_ranks " + std::to_string(ranks) + "\n";
@@ -48,8 +48,6 @@ void check_whole_nodes(const Workload& w) {
 }
 
 Section tree_64() { return {"fat_tree", {}}; }
-
-}  // namespace
 
 TEST(node_placement_keeps_nodes_whole) {
   for (const std::string& name : placement_policies())
@@ -177,32 +175,4 @@ TEST(node_placement_maps_nodes_by_the_bytes_between_them) {
   CHECK(mapped.network().workload->mapping->dilation < 0.3);
 }
 
-TEST(node_placement_refuses_impossible_nodes) {
-  const auto refused = [](const Config& c, const std::vector<std::string>& parts) {
-    testing::thrown<ConfigError>(__FILE__, __LINE__, "Simulation", [&] { Simulation sim(c); }, parts);
-  };
-  const Values rails = {{"node_terminals", std::string("rails")}};
-  refused(on(small_network(), 8, 3, {}, {ring("a", 8)}), {"nics_per_node", "3", "ranks_per_node = 8", "divisor"});
-  refused(on(small_network(), 2, 4, {}, {ring("a", 8)}), {"nics_per_node", "4", "ranks_per_node = 2"});
-  refused(on(small_network(), 0, 0, {}, {ring("a", 8)}), {"ranks_per_node", "0"});
-  refused(on(small_network(), 100, 0, {}, {ring("a", 8)}), {"nics_per_node", "100", "72"});
-  refused(on(small_network(), 8, 0, {}, {ring("a", 60), ring("b", 9)}),
-          {"69 ranks", "10 nodes", "only 9 nodes", "8 ranks"});
-  refused(on(small_network(), 8, 0, {}, {ring("a", 80)}), {"80 ranks", "10 nodes", "9 nodes"});
-  refused(on(small_network(), 16, 2, {{"share_nodes", true}}, {ring("a", 576), ring("b", 2)}),
-          {"578 ranks", "73 NICs", "36 nodes"});
-  refused(on(small_network(), 5, 5, rails, {ring("a", 8)}), {"rails", "36 routers", "nics_per_node", "consecutive"});
-  refused(on(small_network(), 2, 2, {{"intra_node_gb_per_s", 0.0}}, {ring("a", 8)}), {"intra_node_gb_per_s", "0"});
-  refused(
-      on(small_network(), 2, 2, {{"network", std::string("none")}, {"host", std::string("loggops")}}, {ring("a", 8)}),
-      {"ranks_per_node", "network=simulated"});
-  // Given terminals.
-  refused(on(small_network(), 4, 2, {}, {ring("a", 3, {0, 0, 0})}), {"terminal 0", "2 ranks", "NIC"});
-  refused(on(small_network(), 4, 2, {}, {ring("a", 2, {0, 1}), ring("b", 2, {1, 5})}), {"terminal 1", "another job"});
-  refused(on(small_network(), 4, 4, {}, {ring("a", 2, {0, 1}), ring("b", 2, {2, 5})}),
-          {"terminal 2", "node of job 'a'", "share_nodes"});
-  refused(on(small_network(), 5, 5, {}, {ring("a", 2, {0, 71})}), {"terminal 71", "complete node"});
-  Simulation fits(on(small_network(), 4, 4, {{"share_nodes", true}}, {ring("a", 2, {0, 1}), ring("b", 2, {2, 5})}));
-  Simulation twice(on(small_network(), 4, 2, {}, {ring("a", 4, {0, 0, 3, 0 + 2})}));
-  CHECK(twice.run_workload(100000));
-}
+}  // namespace workload_node_placement_test

@@ -11,9 +11,9 @@
 #include "workload/program_totals.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace scenes;
+namespace workload_nodes_test {
 
-namespace {
+using namespace scenes;
 
 std::string word(u64 n) { return std::to_string(n); }
 
@@ -98,8 +98,6 @@ Sums on_links(const State& s) {
   }
   return sums;
 }
-
-}  // namespace
 
 TEST(nodes_ping_pong_within_a_node_takes_overheads_latency_and_bytes) {
   for (const u64 bytes : {u64{1}, u64{10000}, u64{65535}}) {
@@ -303,34 +301,8 @@ TEST(nodes_snapshot_continues_like_the_original) {
   }
 }
 
-TEST(nodes_snapshots_with_wrong_links_are_refused) {
-  const Config c = with_program(random_messages(48, 400, 9), nodes(4, 2, {{"intra_node_gb_per_s", 20.0}}));
-  Simulation sim(c);
-  sim.run(900);
-  Simulation fresh(c);
-  const auto refused = [&](const std::function<void(State&)>& change) {
-    Simulation broken(sim);
-    change(broken.state());
-    CHECK_THROWS(ConfigError, fresh.restore(broken.snapshot()), "");
-  };
-  fresh.restore(sim.snapshot());
-  refused([](State& s) { s.node_ports[3].in_free = ~u64{0}; });
-  refused([](State& s) { s.node_ports.pop_back(); });
-  refused([](State& s) { s.packet_ranks.pop_back(); });
-  refused([](State& s) {
-    for (PacketRanks& ends : s.packet_ranks) std::swap(ends.sender, ends.receiver);
-  });
-  refused([](State& s) {
-    for (PacketRanks& ends : s.packet_ranks) ends.receiver = 1000;
-  });
-  refused([&](State& s) {  // a message between nodes on a link
-    for (HostEvent& e : s.hosts[0].events)
-      if (e.action == static_cast<u32>(HostAction::kHandOver)) e.action = static_cast<u32>(HostAction::kLinkTail);
-  });
-}
-
 // A node is never cut. The state does not depend on threads, nor on the lengths of calls.
-TEST(nodes_by_threads_and_in_pieces_end_in_the_same_state) {
+DEEP_TEST(nodes_by_threads_and_in_pieces_end_in_the_same_state) {
   for (const auto& [ranks, nics] : {std::pair{2, 2}, {4, 1}, {8, 8}}) {
     Config c = with_program(random_messages(64, 500, 3), nodes(ranks, nics, {{"mpi_eager_bytes", i64{8000}}}));
     c.partitions = 9;
@@ -376,3 +348,5 @@ TEST(nodes_skip_idle_cycles_during_a_transfer_on_the_link) {
   for (u32 k = 0; k < end; k++) walked.run(1);
   CHECK_EQ(walked.hash(), jumped.hash());
 }
+
+}  // namespace workload_nodes_test

@@ -6,10 +6,10 @@
 #include "test.hpp"
 #include "workload/program_totals.hpp"
 
+namespace workload_training_step_run_test {
+
 using namespace flitgym;
 using namespace scenes;
-
-namespace {
 
 // Finishing time in ns of a job alone. All costs of messages are `ns`.
 u64 finish(u32 ranks, Values motif, double ns) {
@@ -28,8 +28,6 @@ u64 finish(u32 ranks, Values motif, double ns) {
   CHECK_EQ(totals.bytes_received, workload::totals(*sim.network().workload->jobs[0].program).bytes);
   return totals.finished / 1000;
 }
-
-}  // namespace
 
 // With messages without cost a step takes (m + (p - 1) / v) times the forward and backward pass of a stage. The output
 // layer of a vocabulary of one takes less than half a nanosecond.
@@ -65,3 +63,5 @@ TEST(training_step_overlap_in_a_run) {
   CHECK(reductions > 4 * 6 * 100);
   CHECK_NEAR(time(4, true), computation + reductions / 4, reductions / 50);
 }
+
+}  // namespace workload_training_step_run_test

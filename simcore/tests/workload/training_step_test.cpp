@@ -8,12 +8,12 @@
 #include "workload/motifs/training_step_plan.hpp"
 #include "workload/program_totals.hpp"
 
+namespace workload_training_step_test {
+
 using namespace flitgym;
 using testing::AbstractMachine;
 using workload::motifs::training_step::Model;
 using workload::motifs::training_step::model_named;
-
-namespace {
 
 std::shared_ptr<const Program> step(u32 ranks, const Values& values) {
   return testing::motif("training_step", ranks, values);
@@ -42,8 +42,6 @@ AbstractMachine run(const Program& program, bool rendezvous = true) {
   CHECK(machine.sizes_agree);
   return machine;
 }
-
-}  // namespace
 
 // An allreduce sends 2 (d - 1) / d of the gradients. ZeRO-1 and 2 send as much, ZeRO-3 half as much again
 // (Rajbhandari et al., SC 2020, section 7). ZeRO-2 reduces after every micro-batch, ZeRO-3 also gathers twice.
@@ -300,7 +298,7 @@ TEST(training_step_overlap) {
 
 // All kinds of parallelism together, with rendezvous messages: no rank waits for ever, and the bytes are the same with
 // every algorithm that is optimal in bytes.
-TEST(training_step_combinations_finish) {
+DEEP_TEST(training_step_combinations_finish) {
   for (const i64 t : {1, 2})
     for (const i64 p : {1, 2, 4})
       for (const i64 v : {1, 2})
@@ -351,22 +349,4 @@ TEST(training_step_blocks_are_small) {
   CHECK_FOR(count < 100, std::to_string(count));  // the layers of a pass are equal blocks
 }
 
-TEST(training_step_refuses) {
-  const auto refused = [](u32 ranks, const Values& values, const std::vector<std::string>& parts) {
-    testing::thrown<ConfigError>(__FILE__, __LINE__, "step", [&] { step(ranks, dense(values)); }, parts);
-  };
-  refused(12, {{"tensor", i64{8}}}, {"motif.training_step.tensor", "8", "12 ranks"});
-  refused(6, {{"tensor", i64{3}}}, {"motif.training_step.tensor", "3 does not divide the 64 values of hidden"});
-  refused(3, {{"pipeline", i64{3}}}, {"motif.training_step.pipeline", "8 layers"});
-  refused(4, {{"pipeline", i64{4}}, {"virtual_stages", i64{2}}, {"micro_batches", i64{6}}},
-          {"motif.training_step.virtual_stages", "multiple of pipeline"});
-  refused(4, {{"pipeline", i64{2}}, {"zero", i64{3}}}, {"motif.training_step.zero", "pipeline=1"});
-  refused(6, {{"experts", i64{8}}, {"expert", i64{4}}}, {"motif.training_step.expert", "6 data-parallel ranks"});
-  refused(8, {{"experts", i64{8}}, {"expert", i64{4}}, {"tensor", i64{2}}},
-          {"motif.training_step.sequence_parallel", "tensor > 1"});
-  refused(4, {{"hidden", i64{1} << 20}, {"intermediate", i64{1} << 24}, {"layers", i64{1} << 16}}, {"10^15 values"});
-  refused(4, {{"micro_batch", i64{1} << 16}, {"sequence", i64{1} << 24}, {"hidden", i64{1} << 10}}, {"10^15 bytes"});
-  refused(4, {{"micro_batches", i64{1} << 16}, {"layers", i64{1} << 10}}, {"65536 micro-batches of 1024 layers"});
-  refused(0, {{"tensor", i64{1} << 16}, {"pipeline", i64{1} << 16}}, {"4294967296 exceeds 16777216 ranks"});
-  refused(4, {{"top_k", i64{2}}}, {"motif.training_step.top_k", "exceeds the 1 experts"});
-}
+}  // namespace workload_training_step_test

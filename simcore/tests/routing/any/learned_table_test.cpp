@@ -7,15 +7,13 @@
 #include "support/seam.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace routing_any_learned_table_test {
 
-namespace {
+using namespace scenes;
 
 Lone lone(const Section& topology, const Section& routing, const Values& router = input_queued()) {
   return Lone(build(config(topology, router, routing, {"uniform", {}})));
 }
-
-}  // namespace
 
 // ---- The learned table ----
 
@@ -218,3 +216,5 @@ TEST(bias_rules_over_queues) {
       CHECK(bias > 0 ? minimal > 500 && detours == 0 : detours > 500);
     }
 }
+
+}  // namespace routing_any_learned_table_test

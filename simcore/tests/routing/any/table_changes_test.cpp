@@ -8,9 +8,9 @@
 #include "support/tables.hpp"
 #include "tables/walk.hpp"
 
-using namespace scenes;
+namespace routing_any_table_changes_test {
 
-namespace {
+using namespace scenes;
 
 Section torus(const std::vector<double>& sizes) { return {"torus", {{"sizes", sizes}}}; }
 Section table(const std::string& engine, const Values& more = {}) {
@@ -50,8 +50,6 @@ Values missing(const Network& net, u32 epoch) {
   return links.empty() ? Values{} : Values{{"links", links}};
 }
 
-}  // namespace
-
 // In every epoch, a new packet follows the table that the engine makes for a network without the failed links.
 TEST(packets_follow_the_table_of_the_present_links) {
   for (const Case& c : cases()) {
@@ -88,7 +86,7 @@ TEST(packets_follow_the_table_of_the_present_links) {
 // Heads at every router, from every neighbour, in every class and to every terminal, whether a packet can come there or
 // not. In each epoch their dependencies have no cycle. The tables of all epochs together have one, so heads must be
 // routed again at each change.
-TEST(tables_that_change_are_free_of_deadlock) {
+DEEP_TEST(tables_that_change_are_free_of_deadlock) {
   u32 cycles_of_all = 0;
   u64 kept = 0, escapes = 0;
   for (const Case& c : cases()) {
@@ -197,36 +195,6 @@ TEST(tables_deliver_while_links_fail) {
   CHECK(escaped > 0);
 }
 
-TEST(tables_that_cannot_follow_failures_are_refused) {
-  const Section ring = torus({6});
-  const Values events = {{"events", std::string("0-1@100-200")}};
-  Config given = failing(ring, events, table("dfsssp"));
-  given.table = std::make_shared<const tables::ForwardingTable>(made(graph_of(ring), "dfsssp"));
-  CHECK_THROWS(ConfigError, build(given), "routing.table", "failures.events", "routing.engine");
-  CHECK_THROWS(ConfigError, build(failing(torus({4, 4}), events, table("angara_bfs"))), "angara_bfs", "failures.events",
-               "dfsssp");
-  // The engine refuses, or its table can deadlock, while links are down.
-  CHECK_THROWS(ConfigError,
-               build(failing(torus({5, 5}), {{"events", std::string("0-1@100, 2-3@200")}}, table("torus_2qos"))),
-               "torus_2qos", "split", "from 200 ns on", "failures.events");
-  const std::string all_but_a_ring = "0-2@100, 1-3@100, 2-4@100, 0-3@100, 1-4@100";
-  CHECK_THROWS(ConfigError, build(failing(hyperx_section({5}, 1), {{"events", all_but_a_ring}}, table("min_hop"))),
-               "can deadlock", "from 100 ns on");
-  // The flits of a packet that has begun to leave lie on two channels of an earlier table.
-  Config wormhole = failing(ring, events, table("dfsssp"));
-  wormhole.router.values = small_wormhole();
-  wormhole.traffic.values["packet_flits_max"] = i64{1};
-  CHECK_EQ(build(wormhole)->most_packet_flits, 1u);
-  wormhole.traffic.values["packet_flits_max"] = i64{2};
-  CHECK_THROWS(ConfigError, build(wormhole), "routing.table", "packets of 2 flits", "virtual_cut_through", "up_down");
-  // Router 2 loses both of its links, one after the other.
-  const Section triangle = {"graph",
-                            {{"links", std::vector<double>{0, 1, 1, 2, 2, 0}}, {"terminals_per_router", i64{1}}}};
-  CHECK_THROWS(ConfigError,
-               build(failing(triangle, {{"events", std::string("1-2@100-200, 0-2@300-400")}}, table("up_down"))),
-               "routing.table", "links that never fail", "router 2", "router 0");
-}
-
 // With allow_cycles, packets follow the present table.
 TEST(tables_with_cycles_follow_failures_if_allowed) {
   const Values events = {{"events", std::string("0-1@300-500/400*3")}};
@@ -236,3 +204,5 @@ TEST(tables_with_cycles_follow_failures_if_allowed) {
   CHECK(sim.drain(20000));
   CHECK_EQ(sim.state().part.totals.flits_accepted, sim.state().part.totals.flits_ejected);
 }
+
+}  // namespace routing_any_table_changes_test

@@ -5,11 +5,11 @@
 #include "support/exploration.hpp"
 #include "topology/dragonfly.hpp"
 
+namespace routing_dragonfly_dependency_test {
+
 using namespace scenes;
 
 // ---- Dragonflies: 4 groups of 3 routers, 3 groups of 2, two links between groups, a spare port, two terminals ----
-
-namespace {
 
 struct Small {
   Section topology;
@@ -62,8 +62,6 @@ constexpr TwoLegs kTwoLegs[] = {
     {"ugal_group", Queues::kRouter, false, false}, {"ugal_router", Queues::kRouter, true, false},
     {"ugal_global", Queues::kGroup, false, false}, {"par", Queues::kRouter, true, false, true},
 };
-
-}  // namespace
 
 // MIN, p1 a3 h1 g4, by hand: a local channel leads to the one global port of its far router, 24. A global channel leads
 // to 2 local channels on class 1, 24.
@@ -192,3 +190,5 @@ TEST(progressive_relation_is_free_of_deadlock) {
       }
     }
 }
+
+}  // namespace routing_dragonfly_dependency_test

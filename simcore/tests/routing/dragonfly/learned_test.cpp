@@ -7,9 +7,9 @@
 #include "support/exploration.hpp"
 #include "topology/dragonfly.hpp"
 
-using namespace scenes;
+namespace routing_dragonfly_learned_test {
 
-namespace {
+using namespace scenes;
 
 const Values kExact = {{"epsilon", 0.0}, {"integer_ns", false}}, kAll = merge(kExact, {{"candidates", i64{0}}});
 
@@ -35,8 +35,6 @@ std::vector<u32> route_of(Simulation& sim) {
 
 // Times of a hop on an idle network (q_table_test.cpp).
 constexpr double kLocal = 83.2, kGlobal = 353.6;
-
-}  // namespace
 
 // ---- q_adaptive_corrected ----
 
@@ -207,3 +205,5 @@ TEST(learned_routings_deliver_and_repeat) {
     CHECK(sim.drain(200000));
   }
 }
+
+}  // namespace routing_dragonfly_learned_test

@@ -7,9 +7,9 @@
 #include "topology/dragonfly.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace routing_dragonfly_parallel_links_test {
 
-namespace {
+using namespace scenes;
 
 // Each shape with 1 to 4 links per pair of groups, in every arrangement.
 std::vector<Section> networks() {
@@ -56,8 +56,6 @@ double mean_hops(const Section& topology) {
       hops += x.walk(source, destination, 0, [](u32, const Step&) {});
   return hops / (static_cast<double>(x.net.terminals) * x.net.terminals);
 }
-
-}  // namespace
 
 // On an idle network every routing takes a path with the fewest hops. Routings of any graph may take fewer hops, by two
 // global links.
@@ -174,3 +172,5 @@ TEST(balanced_paths_take_the_link_of_the_own_router) {
       CHECK_EQ(df.is_global(first.port), df.has_link(source, df.group(destination)));
     }
 }
+
+}  // namespace routing_dragonfly_parallel_links_test

@@ -7,9 +7,9 @@
 #include "test.hpp"
 #include "topology/dragonfly.hpp"
 
-using namespace scenes;
+namespace routing_dragonfly_paths_test {
 
-namespace {
+using namespace scenes;
 
 Config busy(const Section& routing, u64 seed = 2, const std::string& pattern = "adversarial") {
   Section traffic{pattern, {{"load", 0.8}}};
@@ -59,8 +59,6 @@ const std::map<std::string, Rule> kRules = {
     {"ugal_global", {3, 5, false, {0, 1}, {0, 1}, {1}, {2}}},
     {"par", {5, 7, false, {3}, {1}, {2, 3}, {4}, {0, 1}}},
 };
-
-}  // namespace
 
 TEST(hops_and_vc_classes_of_static_routings) {
   for (const auto& [name, rule] : kRules)
@@ -171,3 +169,5 @@ TEST(too_few_vcs_are_refused) {
     CHECK_THROWS(ConfigError, make(), "router.vcs", std::to_string(rule.vcs - 1), std::to_string(rule.vcs), name);
   }
 }
+
+}  // namespace routing_dragonfly_paths_test

@@ -7,9 +7,9 @@
 #include "test.hpp"
 #include "topology/dragonfly_plus.hpp"
 
-using namespace scenes;
+namespace routing_dragonfly_plus_candidates_test {
 
-namespace {
+using namespace scenes;
 
 Section plus(i64 leaves, i64 spines, i64 h, i64 g, i64 p = 1) {
   return {"dragonfly_plus",
@@ -19,8 +19,6 @@ Section plus(i64 leaves, i64 spines, i64 h, i64 g, i64 p = 1) {
            {"global_ports", h},
            {"groups", g}}};
 }
-
-}  // namespace
 
 // The shapes have spines with and without a link to a group, several links between two groups, unused global ports, and
 // a single leaf or spine per group.
@@ -71,3 +69,5 @@ TEST(dragonfly_plus_routings_choose_among_the_candidates) {
       if (routing != "q_adaptive") CHECK_FOR((detours > 0) == routing.starts_with("valiant"), routing);
     }
 }
+
+}  // namespace routing_dragonfly_plus_candidates_test

@@ -10,9 +10,9 @@
 #include "topology/fat_tree.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace routing_fat_tree_up_down_test {
 
-namespace {
+using namespace scenes;
 
 const std::vector<std::string> kAscents = {"adaptive", "random", "two_random", "d_mod_k"};
 
@@ -41,8 +41,6 @@ std::vector<u32> loads(Lone& x, To to) {
   return load;
 }
 u32 most(const std::vector<u32>& load) { return *std::ranges::max_element(load); }
-
-}  // namespace
 
 // Up: every port, as long as the destination is not below. Down: every cable to the one child above the destination.
 TEST(up_down_lists_every_minimal_port) {
@@ -320,3 +318,5 @@ TEST(fat_tree_conservation) {
           CHECK_EQ(sim.state().output_vcs[net.vc_id(p, vc)].credits, net.router.input_depth);
     }
 }
+
+}  // namespace routing_fat_tree_up_down_test

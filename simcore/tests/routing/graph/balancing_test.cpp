@@ -8,9 +8,9 @@
 #include "support/torus.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace routing_graph_balancing_test {
 
-namespace {
+using namespace scenes;
 
 // Leaves with 4 terminals each, and as many spines as `spines`. Every pair of leaves has one path per spine.
 Section leaf_spine(double leaves, double spines) {
@@ -36,8 +36,6 @@ double accepted(const Section& topology, const Section& routing, const Section& 
   sim.run(2000 * kFlitCycles);
   return sim.state().part.window.flits / 2000.0 / sim.network().terminals;
 }
-
-}  // namespace
 
 // The packets of a pair share a path. Over many pairs each of 8 spines gets an eighth.
 TEST(ecmp_keeps_a_flow_on_one_path_and_spreads_flows) {
@@ -296,3 +294,5 @@ TEST(polarized_refuses_paths_below_the_diameter) {
                             {"uniform", {}})),
                "path_hops: 3", "diameter 4");
 }
+
+}  // namespace routing_graph_balancing_test

@@ -5,9 +5,9 @@
 #include "support/torus.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace routing_graph_detours_test {
 
-namespace {
+using namespace scenes;
 
 constexpr u32 kDeroutes = 2;
 
@@ -43,8 +43,6 @@ u64 offered(Lone& x, Place at, u32 from, u32 to, u32 hops, u32 most) {
   return count;
 }
 
-}  // namespace
-
 TEST(detours_are_all_paths_without_a_hop_straight_back) {
   for (const Section& topology :
        {torus_section({"torus", {8}}), torus_section({"torus", {5, 4}, {1, 2}}), torus_section({"torus", {4, 4, 3}}),
@@ -79,3 +77,5 @@ TEST(detours_go_back_from_a_dead_end) {
   CHECK_EQ(sim.state().part.window.delivered, 1u);
   CHECK_EQ(sim.state().part.window.hops, 5u);  // to 1 and back, and the other path
 }
+
+}  // namespace routing_graph_detours_test

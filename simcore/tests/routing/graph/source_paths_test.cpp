@@ -11,10 +11,10 @@
 #include "support/torus.hpp"
 #include "topology/graph.hpp"
 
+namespace routing_graph_source_paths_test {
+
 using namespace scenes;
 using routing::graph::SourceRule;
-
-namespace {
 
 const std::vector<Section>& topologies() {
   static const std::vector<Section> all = {
@@ -42,8 +42,6 @@ double accepted(const Section& topology, const Section& routing, const Section& 
   sim.run(2000 * kFlitCycles);
   return sim.state().part.window.flits / 2000.0 / sim.network().terminals;
 }
-
-}  // namespace
 
 // Follows every path of every pair. The paths of a pair leave by different ports, the first one is minimal, and no path
 // returns to its source. Packets of a path take the same links.
@@ -87,20 +85,6 @@ TEST(source_paths_leave_by_different_ports_and_arrive) {
     CHECK_FOR(most > 2, topology.name);
     CHECK_FOR((detours > 0) == (topology.name != "fat_tree"),
               topology.name);  // a leaf has as many minimal paths as ports
-  }
-}
-
-TEST(a_source_without_a_choice_is_refused) {
-  const auto make = [](const Section& topology, const Section& routing) {
-    return build(config(topology, input_queued(), routing, {"uniform", {}}));
-  };
-  const Section star{"fat_tree", {{"children", std::vector<double>{2, 4}}, {"parents", std::vector<double>{1, 1}}}};
-  const Section line{"graph", {{"links", std::vector<double>{0, 1, 1, 2}}, {"terminals_per_router", i64{2}}}};
-  for (const Section& topology : {star, line}) {
-    CHECK_THROWS(ConfigError, make(topology, {"source_paths", {}}), "one path between any two routers");
-    CHECK_THROWS(ConfigError, make(topology, {"agent", {{"decisions", std::string("source")}}}),
-                 "one path between any two routers", "no choice");
-    make(topology, {"agent", {}});
   }
 }
 
@@ -358,12 +342,4 @@ TEST(the_block_returned_shows_the_means_of_each_path) {
     CHECK_NEAR(path_delay(x.net, x.state, x.batch, 0, k), shown.per_slot[k].at("idle_time"), 5e-3);
 }
 
-TEST(decisions_at_the_source_need_their_relation) {
-  const auto make = [](const Values& values) {
-    return build(config(small_network(), input_queued(), {"agent", values}, {"uniform", {}}));
-  };
-  CHECK_THROWS(ConfigError, make({{"decisions", std::string("source")}, {"relation", std::string("progressive")}}),
-               "routing.agent.decisions", "relation=progressive");
-  CHECK_THROWS(ConfigError, make({{"most_paths", i64{4}}}), "routing.agent.most_paths", "no effect");
-  CHECK_THROWS(ConfigError, make({{"decisions", std::string("nic")}}), "decisions", "source");
-}
+}  // namespace routing_graph_source_paths_test

@@ -8,9 +8,9 @@
 #include "topology/fat_tree.hpp"
 #include "topology/graph.hpp"
 
-using namespace scenes;
+namespace routing_graph_up_down_test {
 
-namespace {
+using namespace scenes;
 
 Config scene(const Section& topology, const Values& failures, const Section& routing = {"up_down", {}}) {
   return failing(topology, failures, routing);
@@ -20,8 +20,6 @@ const std::vector<Section> kNetworks = {small_network(),
                                         hyperx_section({4, 3}, 2),
                                         k_ary_tree(3, 3).section(),
                                         {"torus", {{"sizes", std::vector<double>{4, 4}}}}};
-
-}  // namespace
 
 // The heads of class 0: at every router, from every neighbour and terminal, in any of the graphs, whether a packet can
 // come there or not. And the heads of class 1 that follow from these.
@@ -156,3 +154,5 @@ TEST(up_down_on_a_damaged_tree_keeps_one_class) {
   CHECK(net->replaced);
   CHECK_EQ(net->vcs, 1u);
 }
+
+}  // namespace routing_graph_up_down_test

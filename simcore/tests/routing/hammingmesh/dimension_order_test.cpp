@@ -4,6 +4,8 @@
 #include "test.hpp"
 #include "topology/hammingmesh.hpp"
 
+namespace routing_hammingmesh_dimension_order_test {
+
 using namespace scenes;
 
 // Boards of odd and even width, a single line, trees of one and two levels, and tapered trees.
@@ -36,3 +38,5 @@ TEST(hammingmesh_dimension_order_has_no_cycle_and_is_minimal) {
     CHECK(edge_count(edges) > 0);
   }
 }
+
+}  // namespace routing_hammingmesh_dimension_order_test

@@ -8,6 +8,8 @@
 #include "simcore/registry.hpp"
 #include "support/exploration.hpp"
 
+namespace routing_hyperx_dependency_test {
+
 using namespace scenes;
 
 // ---- HyperX 3x3x3: 162 directed channels, each leads to 2 channels in every dimension of its far router ----
@@ -161,7 +163,7 @@ TEST(dimension_order_is_free_of_deadlock) {
 // 6 channels of class 1 at its far router: 162 * 6. UGAL is minimal if the bias forbids detours. If the bias forces
 // detours, it draws every intermediate except source and destination. Without bias it is minimal while the minimal
 // path's queue is short, and takes a detour when it is long (under `hybrid` also by the same port).
-TEST(valiant_and_ugal_are_free_of_deadlock) {
+DEEP_TEST(valiant_and_ugal_are_free_of_deadlock) {
   const Craft full = [](Lone& x, const Node& node, const std::function<void()>& ask) {
     const HyperX& hx = as_hyperx(x.net);
     const u64 difference = hx.difference(node.at.router, node.packet.destination);  // T = 1
@@ -274,7 +276,7 @@ TEST(q_adaptive_on_hyperx_is_free_of_deadlock) {
   CHECK_EQ(edge_count(edges), 810u);
 }
 
-TEST(q_routing_is_free_of_deadlock) {
+DEEP_TEST(q_routing_is_free_of_deadlock) {
   for (const Section& topology : {cube(), dragonfly_section(1, 3, 1, 4), dragonfly_section(1, 2, 1, 3)})
     for (const i64 max_hops : {1, topology.name == "hyperx" ? 2 : 3}) {
       Lone x = lone(topology, {"q_routing", {{"epsilon", 0.5}, {"max_hops", max_hops}}});
@@ -320,8 +322,6 @@ TEST(trunked_hyperx_is_free_of_deadlock) {
 
 // ---- The search finds wrong routings ----
 
-namespace {
-
 // omni_war with one deroute and one class too few: the last two hops share a class.
 struct ClassShort {
   struct Rule : routing::hyperx::WeightRule {};
@@ -357,8 +357,6 @@ const Register<RoutingSpec> no_order(routing::hyperx::incremental<NoOrder>("test
 const Register<RoutingSpec> one_class(routing::hyperx::incremental<OneClass>("test_one_class", "dim_war on one class",
                                                                              {}, wrong_setup<OneClass, 1, 6>));
 
-}  // namespace
-
 TEST(wrong_routings_are_found_cyclic) {
   for (const std::string routing : {"test_class_short", "test_no_order", "test_one_class"}) {
     Lone x = lone(cube(), {routing, {}});
@@ -381,3 +379,5 @@ TEST(a_wrong_routing_locks_up) {
   CHECK_THROWS(CoreError, run("test_no_order"), "deadlock", "test_no_order");
   run("minimal_adaptive");
 }
+
+}  // namespace routing_hyperx_dependency_test

@@ -6,9 +6,9 @@
 #include "support/crafted.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace routing_hyperx_loads_test {
 
-namespace {
+using namespace scenes;
 
 const Section kUniform = {"uniform", {}};
 
@@ -70,8 +70,6 @@ Loads all_bisection(Lone& x, u32 k) {
         loads.walk(x, a * hx.terminals, b * hx.terminals);
   return loads;
 }
-
-}  // namespace
 
 // Edge forwarding index with one packet per pair of routers: prod S / S_k for every channel of dimension k, the least
 // possible. 8x8x8: 64. With a packet per pair of terminals: 64 * 8 * 8 = 4,096.
@@ -288,3 +286,5 @@ TEST(throughput_is_bound_by_the_loads) {
   }
   CHECK(accepted("dimension_order", {"uniform", {}}) > 0.8);
 }
+
+}  // namespace routing_hyperx_loads_test

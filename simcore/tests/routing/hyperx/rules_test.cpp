@@ -7,16 +7,14 @@
 #include "support/crafted.hpp"
 #include "topology/hyperx.hpp"
 
-using namespace scenes;
+namespace routing_hyperx_rules_test {
 
-namespace {
+using namespace scenes;
 
 Lone lone(const std::vector<double>& widths, const Section& routing, const Values& router = {},
           const Values& more = {}) {
   return Lone(build(config(hyperx_section(widths, 1, more), merge(input_queued(), router), routing, {"uniform", {}})));
 }
-
-}  // namespace
 
 // ---- Weights by hand ----
 
@@ -323,3 +321,5 @@ TEST(sequential_allocation_sees_the_decisions_before_it) {
   x.net.route(x.net, x.state, x.batch);
   CHECK_EQ(std::set<u32>({x.batch.out_port[0], x.batch.out_port[1], x.batch.out_port[2]}).size(), 3u);
 }
+
+}  // namespace routing_hyperx_rules_test

@@ -5,9 +5,9 @@
 #include "support/trace.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace routing_hyperx_withheld_requests_test {
 
-namespace {
+using namespace scenes;
 
 // Without withholding, because a watched packet records every request.
 u64 trace_with(const std::shared_ptr<const Network>& net, bool watched, u32 cycles, u64& waiting) {
@@ -59,9 +59,7 @@ Config random_config(u64 seed) {
   return config(network, router, {"dal", routing}, traffic, seed);
 }
 
-}  // namespace
-
-TEST(withheld_requests_change_no_result) {
+DEEP_TEST(withheld_requests_change_no_result) {
   u32 scenes_with_waiting = 0;
   for (u64 seed = 1; seed <= 60; seed++) {
     const auto net = build(random_config(seed));
@@ -73,3 +71,5 @@ TEST(withheld_requests_change_no_result) {
   }
   CHECK_FOR(scenes_with_waiting > 30, std::to_string(scenes_with_waiting));
 }
+
+}  // namespace routing_hyperx_withheld_requests_test

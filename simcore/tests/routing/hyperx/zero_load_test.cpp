@@ -7,9 +7,9 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-using namespace scenes;
+namespace routing_hyperx_zero_load_test {
 
-namespace {
+using namespace scenes;
 
 struct Result {
   double ns, hops;
@@ -40,8 +40,6 @@ const Register<TrafficSpec> shifts({"test_shifts",
                                       return std::make_shared<const ComponentData>();
                                     },
                                     shifted});
-
-}  // namespace
 
 // 4x4x4, T=1, from (0, 0, 0) to (0, 0, 0), (1, 0, 0), (1, 0, 2), (1, 3, 2): 66, 172, 278 and 384 ns.
 TEST(hyperx_zero_load_of_every_routing) {
@@ -87,7 +85,7 @@ TEST(hyperx_zero_load_of_all_pairs) {
 }
 
 // The same for the adaptive routings on 4x4x4: 9/4 hops on average, 66 + 106 * 9/4.
-TEST(hyperx_zero_load_of_all_pairs_adaptive) {
+DEEP_TEST(hyperx_zero_load_of_all_pairs_adaptive) {
   for (const std::string routing :
        {"minimal_adaptive", "ugal", "clos_ad", "dal", "dim_war", "omni_war", "q_adaptive", "q_routing"}) {
     // Adaptive packets of one round could meet where they choose among equal ports, so each packet runs alone.
@@ -115,3 +113,5 @@ TEST(hyperx_zero_load_of_global_dimensions) {
   CHECK_EQ(packet(topology, input_queued(), {"dimension_order", {}}, 4, 1).ns, 3 + 101);
   CHECK_EQ(packet(topology, input_queued(), {"dimension_order", {}}, 5, 1).ns, 3 + 11 + 101);
 }
+
+}  // namespace routing_hyperx_zero_load_test

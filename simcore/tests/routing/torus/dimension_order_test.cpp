@@ -7,9 +7,9 @@
 #include "support/dependencies.hpp"
 #include "support/torus.hpp"
 
-using namespace scenes;
+namespace routing_torus_dimension_order_test {
 
-namespace {
+using namespace scenes;
 
 Section routing(const std::string& avoidance, const std::vector<double>& order = {},
                 const std::string& name = "dimension_order") {
@@ -96,8 +96,6 @@ u64 run_dry(const Config& given) {
   return sim.state().part.totals.moves;
 }
 
-}  // namespace
-
 // The router of input_queued() (stage/zero_load_test.cpp): 3 + 11 cycles per hop, and one per flit after the first.
 TEST(torus_zero_load_of_every_path) {
   for (const Shape& shape : {Shape{"torus", {4, 4}},
@@ -181,7 +179,7 @@ TEST(dateline_drains_from_saturation) {
 
 // One VC with room for two packets, the minimum: with every arbiter, both kinds of router, and VC allocation before the
 // switch.
-TEST(bubble_drains_from_saturation) {
+DEEP_TEST(bubble_drains_from_saturation) {
   const auto word = [](const char* text) { return std::string(text); };
   for (const Shape& shape :
        {Shape{"torus", {8}}, {"torus", {4, 4}, {1}, {}, 2}, {"torus", {5, 4}, {2, 1}}, {"torus", {4, 3, 2}}})
@@ -235,29 +233,4 @@ TEST(bubble_keeps_room_in_every_ring) {
   CHECK_EQ(least_room("test_without_bubble"), 0u);
 }
 
-TEST(impossible_bubbles_are_refused) {
-  const auto given = [](const Values& router, const Section& traffic) {
-    return build(config(torus_section({"torus", {4, 4}}), merge(input_queued(), router), routing("bubble"), traffic));
-  };
-  const std::string key = "routing.dimension_order.deadlock_avoidance: bubble";
-  CHECK_THROWS(ConfigError, given({{"flow_control", std::string("wormhole")}}, saturating("uniform")), key,
-               "virtual_cut_through", "wormhole");
-  CHECK_THROWS(ConfigError, given({{"vcs", i64{2}}}, saturating("uniform")), key, "router.vcs is 2", "0 or 1");
-  CHECK_THROWS(ConfigError, given({{"input_buffer_flits", i64{7}}}, saturating("uniform", 4)), key,
-               "router.input_buffer_flits is 7", "at least 8");
-  CHECK_THROWS(ConfigError, given({{"output_buffer_flits", i64{6}}}, saturating("uniform", 4)), key,
-               "router.output_buffer_flits is 6", "at least 8");
-  CHECK_THROWS(ConfigError, given({}, {"uniform", {{"packet_flits", i64{1}}, {"packet_flits_max", i64{4}}}}), key,
-               "one size", "traffic.uniform.packet_flits_max", "1 to 4");
-  CHECK_THROWS(ConfigError,
-               build(config(torus_section({"torus", {4}}), input_queued(), routing("bubbles"), {"uniform", {}})),
-               "did you mean 'bubble'", "dateline");
-  CHECK_THROWS(ConfigError, build(config(hyperx_section({4}, 1), input_queued(), routing("bubble"), {"uniform", {}})),
-               "deadlock_avoidance", "hyperx", "torus");
-  CHECK_THROWS(ConfigError,
-               build(config(torus_section({"torus", {4}}), input_queued(), {"dim_war", {}}, {"uniform", {}})),
-               "routing.dim_war", "'torus'", "dimension_order");
-  // Short rings cannot deadlock, so the bubble is not needed and any number of VCs is accepted.
-  build(config(torus_section({"torus", {3, 2}}), merge(input_queued(), {{"vcs", i64{4}}}), routing("bubble"),
-               {"uniform", {}}));
-}
+}  // namespace routing_torus_dimension_order_test

@@ -1,16 +1,14 @@
-// Snapshots from untrusted sources. A damaged snapshot is refused. A forged snapshot with a correct hash is refused, or
-// runs without a sanitizer's report. A simulation always accepts its own snapshots.
+// A simulation accepts its own snapshots, and refuses damaged ones and those that contradict themselves.
 #include <cstring>
 
 #include "simcore/workload.hpp"
-#include "support/fuzz.hpp"
 #include "support/seam.hpp"
 #include "verify/verify.hpp"
 #include "workload/readers/goal.hpp"
 
-using namespace scenes;
+namespace snapshot_test {
 
-namespace {
+using namespace scenes;
 
 Config with_jobs(std::vector<JobSection> jobs, Values values, Section topology, const Values& router,
                  const std::string& routing = "minimal") {
@@ -128,102 +126,14 @@ void play(Simulation& sim, u32 cycles) {
   }
 }
 
-// Calls the functions that read a simulation.
-void look_at(Simulation& sim) {
-  statistics(sim.network(), sim.state());
-  sim.waiting(16);
-  sim.hash();
-}
-
-// Every array and every group of scalars of a state, as bytes. Each is changed equally often, regardless of its size.
-struct Fields {
-  struct Bytes {
-    void* at;
-    std::size_t size, item;
-  };
-  std::vector<Bytes> all;
-  template <class T> void field(T& scalars) { all.push_back({&scalars, sizeof scalars, 8}); }
-  template <class T, class A> void field(std::vector<T, A>& array) {
-    if (!array.empty()) all.push_back({array.data(), array.size() * sizeof(T), sizeof(T)});
-  }
-  template <class T> void field(Wheel<T>& wheel) {
-    field(wheel.first);
-    field(wheel.last);
-    field(wheel.chunks);
-    field(wheel.free);
-  }
-  void field(Memories& memories) {
-    for (AlignedBytes& bytes : memories)
-      if (!bytes.empty()) all.push_back({bytes.data(), bytes.size(), 4});
-  }
-  void field(Partition& part) {
-#define FLITGYM_FIELD(type, name) field(part.name);
-    FLITGYM_PARTITION(FLITGYM_FIELD)
-#undef FLITGYM_FIELD
-  }
-  void field(std::vector<Partition>& parts) {
-    for (Partition& part : parts) field(part);
-  }
-  void field(std::vector<Hosts>& partitions) {
-    for (Hosts& hosts : partitions) {
-#define FLITGYM_FIELD(type, name) field(hosts.name);
-      FLITGYM_HOSTS(FLITGYM_FIELD)
-#undef FLITGYM_FIELD
-    }
-  }
-  template <class T> void field(DelayLines<T>& lines) {
-    for (auto& line : lines.lines) {
-      for (u32* word : {&line.delay, &line.first, &line.end, &line.mask}) all.push_back({word, 4, 4});
-      field(line.items);
-      field(line.marks);
-    }
-  }
-};
-
-// Changes one to three numbers of a state: to the end of a range, to a small number, by one, in one bit, or to another
-// number of the same array.
-void disturb(State& s, u64 seed) {
-  u64 counter = 0;
-  const auto pick = [&](std::size_t n) {
-    return static_cast<std::size_t>(below(draw(seed, 3, counter++), static_cast<u32>(n)));
-  };
-  Fields fields;
-#define FLITGYM_FIELD(type, name) fields.field(s.name);
-  FLITGYM_STATE(FLITGYM_FIELD)
-#undef FLITGYM_FIELD
-  for (std::size_t changes = 1 + pick(3); changes > 0; changes--) {
-    const auto& bytes = fields.all[pick(fields.all.size())];
-    const std::size_t width = std::min<std::size_t>(std::size_t{1} << pick(4), bytes.size);
-    char* const at = static_cast<char*>(bytes.at) + pick(bytes.size / width) * width;
-    u64 value = 0;
-    std::memcpy(&value, at, width);
-    static const u64 ends[] = {0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, 0xfffffffe, ~u64{0} >> 1, ~u64{0}};
-    switch (pick(6)) {
-      case 0: value = ends[pick(std::size(ends))]; break;
-      case 1: value = pick(16); break;
-      case 2: value++; break;
-      case 3: value--; break;
-      case 4: value ^= u64{1} << pick(8 * width); break;
-      default: std::memcpy(&value, static_cast<char*>(bytes.at) + pick(bytes.size / width) * width, width);
-    }
-    std::memcpy(at, &value, width);
-  }
-}
-
-}  // namespace
-
-namespace {
-
 // With a speedup of 2, credits wait at the inputs of BookSim2's router.
 Config credits_that_wait(i64 speedup) {
   return config(hyperx_section({3, 3}, 2), booksim2(speedup, 4, {{"vcs", i64{2}}}), {"dimension_order", {}},
                 {"uniform", {{"load", 0.8}, {"packet_flits", i64{4}}}});
 }
 
-}  // namespace
-
 // A simulation in another state restores snapshots of many instants and continues as the original does.
-TEST(own_snapshots_are_accepted) {
+DEEP_TEST(own_snapshots_are_accepted) {
   std::vector<Config> all = small_configs();
   for (const std::string& routing : kRoutings)
     for (const Values& router : {input_queued(), hpdc21(), sc22()})
@@ -340,83 +250,4 @@ TEST(a_table_of_nonsense_is_refused) {
   CHECK_THROWS(ConfigError, sim.run(1), "q_table[", "must stay infinite");
 }
 
-// The table is written during a run, or between two runs that do not check it. The run reports an error and does no
-// harm.
-TEST(a_table_that_is_written_to_later_does_no_harm) {
-  for (const u32 index : {1u, 2u, 9u}) {
-    const Config scene = small_configs()[index];
-    for (u64 seed = 0; seed < 5; seed++) {
-      Simulation sim(scene);
-      sim.expose_table(sim.network().table);
-      sim.run(300);
-      const float values[] = {-1.0f, 0.0f, std::numeric_limits<float>::quiet_NaN(),
-                              std::numeric_limits<float>::infinity(), 3e38f};
-      const std::span<float> table = all_values(sim.network(), sim.state());
-      std::function<void()> meddle = [&, k = u64{0}]() mutable {
-        for (u32 n = 0; n < 200; n++, k++)
-          table[below(draw(seed, 5, 2 * k), static_cast<u32>(table.size()))] =
-              values[below(draw(seed, 5, 2 * k + 1), 5)];
-      };
-      bool refused = false;
-      try {
-        sim.run(8192, meddle);
-      } catch (const ConfigError&) {
-        refused = true;
-      } catch (const CoreError&) {
-        refused = true;
-      }
-      if (refused) continue;
-      CHECK_THROWS(ConfigError, sim.run(8192), "q_table");
-    }
-  }
-}
-
-TEST(fuzz_snapshot_bytes) {
-  std::vector<std::string> corpus;
-  const std::vector<Config> all = small_configs();
-  std::vector<std::unique_ptr<Simulation>> owners;
-  for (const Config& each : all) {
-    owners.push_back(std::make_unique<Simulation>(each));
-    play(*owners.back(), 200);
-    corpus.push_back(owners.back()->snapshot());
-  }
-  testing::fuzz(corpus, {}, 400, [&](const std::string& bytes) {
-    for (std::size_t k = 0; k < owners.size(); k++) try {
-        owners[k]->restore(bytes);
-        CHECK(bytes == corpus[k]);
-      } catch (const ConfigError&) {
-      }
-  });
-}
-
-TEST(fuzz_snapshot_forged) {
-  struct Target {
-    std::unique_ptr<Simulation> victim;
-    std::vector<std::unique_ptr<Simulation>> instants;
-  };
-  std::vector<Target> all;
-  for (const Config& each : small_configs()) {
-    Target w{std::make_unique<Simulation>(each), {}};
-    Simulation sim(each);
-    for (const u32 cycles : {90u, 400u, 1500u}) {
-      if (cycles == 400) sim.begin_window();
-      play(sim, cycles);
-      w.instants.push_back(std::make_unique<Simulation>(sim));
-    }
-    all.push_back(std::move(w));
-  }
-  Simulation* victim = nullptr;
-  const auto forge = [&](u64 seed) {
-    Target& w = all[seed % all.size()];
-    victim = w.victim.get();
-    Simulation forged(*w.instants[seed / all.size() % w.instants.size()]);
-    disturb(forged.state(), seed);
-    forged.state().part.totals.collected = 0;
-    return forged.snapshot();
-  };
-  testing::fuzz(forge, 1500, [&](const std::string& bytes) {
-    victim->restore(bytes);
-    play(*victim, 2000);
-    look_at(*victim);
-  });
-}
+}  // namespace snapshot_test
