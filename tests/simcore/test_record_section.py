@@ -29,7 +29,8 @@ def recorded(routing: str | dict[str, Any], **more: Any) -> Simulation:
 @pytest.mark.parametrize("name", ROUTINGS)
 def test_an_agent_with_the_recorded_actions_records_the_same(name: str) -> None:
     """The agent chooses among the candidates of the relation of that name, so it must reach the same states."""
-    one = recorded(name, **ROUTINGS[name])
+    # Sequential allocation orders the requests of a cycle otherwise than an agent.
+    one = recorded({"name": name, "allocation": "greedy"} if name == "up_down" else name, **ROUTINGS[name])
     one.run(5000)
     rows = one.transitions()
     count = one.transition_count
