@@ -1,6 +1,7 @@
 """`flitgym <verb>`. The module imports nothing at first, so that Ctrl-C ends a command quietly at any time."""
 
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -41,7 +42,15 @@ def main() -> None:
     # starts background jobs with SIG_IGN.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    verb = sys.argv[1] if sys.argv[1:] else "--help"
+    try:
+        _run(sys.argv[1] if sys.argv[1:] else "--help")
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough, as in `flitgym simulate --help | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)  # the convention of shells for a program that SIGPIPE ended
+
+
+def _run(verb: str) -> None:
     try:
         if verb in ("-h", "--help"):
             print(overview())

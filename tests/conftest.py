@@ -38,26 +38,6 @@ def command(tmp_path: Path) -> Command:
     return call
 
 
-@pytest.fixture
-def process(tmp_path: Path) -> Command:
-    """As `command`, in a process of its own: for tests of imports, signals, streams and exits."""
-    environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
-
-    def call(name: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        program = [sys.executable, "-m", "flitgym", name, *arguments]
-        return subprocess.run(
-            program,
-            cwd=tmp_path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    return call
-
-
 def call_command(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """Call `flitgym <words>` in a folder within this process."""
     from flitgym.experiments import entry

@@ -159,6 +159,8 @@ def run_command(name: str, command: Callable[[], object]) -> int:
         return _fail(name, explain(error), EXIT_BAD_CONFIG)
     except (CoreError, DamagedError) as error:
         return _fail(name, str(error), EXIT_RUN_FAILED)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         return _fail(name, f"{error.strerror or error}{where}", EXIT_RUN_FAILED)

@@ -1,6 +1,9 @@
 """`--help` lists the groups that a command accepts, and no others."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from conftest import Command
@@ -56,3 +59,9 @@ def test_completion_of_verbs_groups_and_options(capsys: pytest.CaptureFixture[st
     for shell in ("bash", "zsh"):
         assert main([shell], verbs) == 0
         assert "flitgym completion words" in capsys.readouterr().out
+
+
+def test_a_reader_that_leaves_ends_a_command_quietly(tmp_path: Path) -> None:
+    words = f"{sys.executable} -m flitgym simulate --help | head -n 1"
+    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.stderr, done.stdout.count("\n")) == ("", 1)
