@@ -21,13 +21,14 @@ _KEYS = {"networks": "topology", "routings": "routing", "patterns": "traffic", "
 _WIDTH = 118  # columns
 
 
-def help_text(command: str, root: str, words: Sequence[str]) -> str:
+def help_text(command: str, root: str, words: Sequence[str], sweeps: bool = True) -> str:
     """The text for a command that Hydra configures.
 
     Args:
         command: The name of the command.
         root: The name of its primary configuration.
         words: Overrides, applied to the configuration in the text.
+        sweeps: Whether the command takes `-m`.
 
     Raises:
         ConfigError, hydra.errors.HydraException: the configuration cannot be composed.
@@ -47,7 +48,8 @@ def help_text(command: str, root: str, words: Sequence[str]) -> str:
         "Override any key of the configuration (key.other=value):",
         "",
         OmegaConf.to_yaml(own),
-        f"`{command} --hydra-help` lists the flags of Hydra: -m for a sweep, --cfg job for the composed configuration.",
+        f"`{command} --hydra-help` lists the flags of Hydra: {'-m for a sweep, ' if sweeps else ''}--cfg job for the "
+        "composed configuration.",
     ]
     return "\n".join(lines)
 

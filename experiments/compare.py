@@ -10,7 +10,7 @@ from ..simcore import CoreError
 from ..simcore._files import atomic_path
 from .comparison.pairs import Comparison, within
 from .comparison.pairs import compare as pair_up
-from .comparison.text import markdown, sentences, show
+from .comparison.text import markdown, remarks, sentences, show
 from .plotting.swept import Row
 from .results.rows import rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
@@ -19,15 +19,16 @@ from .terminal.words import parse
 NAME = "flitgym compare"
 _WIDTH = 160  # columns of tables that do not go to a terminal
 _USAGE = f"""\
-usage: {NAME} <folder> by=<column> [reference=<value>] [out=<file.md>]
+usage: {NAME} <folder> by=<column> [reference=<value>] [out=<file.md>] [--markdown]
        {NAME} <folder> <folder> [out=<file.md>] [--markdown]
 
 With by=routing, compare the routings of one study: a sentence for each with the effect, its 95 % interval over pairs
 of runs with the same seed and placement, and Student's paired t test. With two folders, pair the runs of two studies,
 or two single runs, by the keys that they have in common, and list the keys of the configuration that differ.
 
-  by          a column of rows.parquet, such as routing, topology or vcs
-  reference   the value with which the others are compared; default: that of the first run
+  by          a key of the configuration, such as routing, topology or vcs, or the policy of an evaluation
+  reference   the value with which the others are compared; default: that of the first run, by the names of the
+              folders of a sweep, or by the order of an evaluation
   out         write the comparison into a file, as Markdown
   --markdown  print Markdown
 """
@@ -79,10 +80,18 @@ def command(words: Sequence[str]) -> None:
         print(_USAGE, end="")
         return
     if len(folders) == 1 and "by" in given:
-        comparisons = within(rows_of(folders[0]), given["by"], given.get("reference"))
+        comparisons, refused = within(rows_of(folders[0]), given["by"], given.get("reference"))
+        for reason in refused:
+            print(f"{NAME}: {reason}", file=sys.stderr)
         lines = [line for names, found in comparisons.items() for line in sentences(found, names)]
-        print(*lines, sep="\n")
-        page = "\n\n".join(lines) + "\n"
+        if not lines:
+            raise CommandError(f"by={given['by']}: no runs of {folders[0]} differ in this key alone")
+        page = "\n".join(markdown(found, names) for names, found in comparisons.items())
+        notes = [line for names, found in comparisons.items() for line in remarks(found, names)]
+        if "markdown" in options:
+            print(page, end="")
+        else:
+            print(*lines, *dict.fromkeys(notes), sep="\n")  # the note on intervals is the same for all pairs
     elif len(folders) == 2 and not {"by", "reference"} & set(given):
         found, names = compare(folders), _names(folders)
         page = markdown(found, names)

@@ -6,11 +6,13 @@
 """
 
 import sys
+from collections.abc import Sequence
 
 import hydra
 from omegaconf import DictConfig
 
 from ..configs import CONFIG_DIR, unknown
+from ..simcore import ConfigError
 from .evaluation.performance import Performance
 from .evaluation.study import Measure, as_list, conduct_app
 from .hindsight.study import Regret
@@ -45,7 +47,25 @@ def measure_of(config: DictConfig) -> Measure:
     return _MEASURES[config.measure]()
 
 
+def refuse(words: Sequence[str]) -> None:
+    """Refuse a list of networks, of routers or of windows.
+
+    Raises:
+        ConfigError: names the word.
+    """
+    for word in words:
+        key, _, value = word.partition("=")
+        if key in ("topology", "router", "run") and "," in value:
+            noun = "network" if key == "topology" else f"option of {key}"
+            raise ConfigError(f"{word}: a study has one {noun}; start the command for each, with another study=<name>")
+
+
 def main() -> None:
     """Entry point of the command."""
     sys.argv[1:] = [as_list(word, LISTS) for word in sys.argv[1:]]
-    sys.exit(run_command(COMMAND, lambda: by_hydra(app, COMMAND, "evaluate", "an evaluation")))
+
+    def command() -> None:
+        refuse(sys.argv[1:])
+        by_hydra(app, COMMAND, "evaluate", "an evaluation")
+
+    sys.exit(run_command(COMMAND, command))

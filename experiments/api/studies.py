@@ -7,21 +7,25 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ...agents import trainable
+from ...configs import unknown
 from ...configs.composition import compose_root
 from ...configs.training import register_training
+from ...simcore import ConfigError
 from .. import evaluate as evaluate_verb
 from .. import reproduce as reproduce_verb
 from .. import saturate as saturate_verb
 from .. import train as train_verb
 from ..evaluation.study import as_list
 from ..results.rows import ROWS_FILE, read_rows
+from ..saturation.study import Saturation
 from ..terminal.commandline import call
 from .calls import explained
 
@@ -46,7 +50,8 @@ def train(*overrides: str, results: str | Path = "results", **values: Any) -> Pa
         OSError: a file cannot be written. The last checkpoint stays valid.
     """
     register_training(trainable())
-    return _conduct(train_verb.app, "train", [*overrides, *_words(values)], results) / "policy.safetensors"
+    directory, _ = _conduct(train_verb.app, "train", [*overrides, *_words(values)], results)
+    return directory / "policy.safetensors"
 
 
 def evaluate(*overrides: str, results: str | Path = "results", **values: Any) -> list[dict[str, Any]]:
@@ -60,7 +65,8 @@ def evaluate(*overrides: str, results: str | Path = "results", **values: Any) ->
         values: Keys with values, which are applied after the overrides. Lists are lists of the command.
 
     Returns:
-        The rows of the table `evaluation.csv`. `rows.parquet` in the same folder has a row per run.
+        The rows of the table `evaluation.csv`, or of `regret.csv` with `measure=regret`. `rows.parquet` in the same
+        folder has a row per run.
 
     Raises:
         ConfigError, CommandError: nothing ran, or no run finished.
@@ -68,7 +74,9 @@ def evaluate(*overrides: str, results: str | Path = "results", **values: Any) ->
         OSError: a file cannot be read or written.
     """
     words = [as_list(word, evaluate_verb.LISTS) for word in [*overrides, *_words(values)]]
-    return _table(_conduct(evaluate_verb.app, "evaluate", words, results))
+    evaluate_verb.refuse(words)
+    directory, config = _conduct(evaluate_verb.app, "evaluate", words, results)
+    return _table(directory / f"{evaluate_verb.measure_of(config).name}.csv")
 
 
 def saturate(*overrides: str, results: str | Path = "results", **values: Any) -> list[dict[str, Any]]:
@@ -89,7 +97,8 @@ def saturate(*overrides: str, results: str | Path = "results", **values: Any) ->
     """
     words = [as_list(word, saturate_verb.LISTS) for word in [*overrides, *_words(values)]]
     saturate_verb.refuse(words)
-    return _table(_conduct(saturate_verb.app, "saturate", words, results))
+    directory, _ = _conduct(saturate_verb.app, "saturate", words, results)
+    return _table(directory / f"{Saturation.name}.csv")
 
 
 def reproduce(figure: str = "", **options: Any) -> list[dict[str, Any]]:
@@ -107,27 +116,36 @@ def reproduce(figure: str = "", **options: Any) -> list[dict[str, Any]]:
         table of differences.
 
     Raises:
+        ConfigError: there is no such key.
         CommandError: the figure, study or preset does not exist, or runs failed.
         OSError: a file cannot be written.
     """
+    keys = [field.name for field in fields(reproduce_verb.Options)]
+    for key in options:
+        if key not in keys:
+            raise ConfigError(unknown("reproduce", key, keys, "key"))
     chosen = reproduce_verb.Options(figure, **options)
     with redirect_stdout(io.StringIO()):
         reproduce_verb.reproduce(chosen)
     return read_rows(Path(chosen.results) / f"{chosen.name}_{chosen.preset}" / ROWS_FILE)
 
 
-def _conduct(app: Callable[..., object], root: str, words: Sequence[str], results: str | Path) -> Path:
-    """Call the application of a verb without its printed lines; returns the folder of its files."""
+def _conduct(
+    app: Callable[..., object], root: str, words: Sequence[str], results: str | Path
+) -> tuple[Path, DictConfig]:
+    """Call the application of a verb without its printed lines; returns the folder of its files, and its keys."""
     with explained():
         config = compose_root(root, words, hydra=True)
-        directory = Path(results) / Path(str(config.hydra.run.dir)).relative_to("results")
+        directory = Path(str(config.hydra.run.dir))
+        if directory.is_relative_to("results"):  # otherwise a folder that the caller has chosen
+            directory = Path(results) / directory.relative_to("results")
         with open_dict(config):
             config.hydra.runtime.output_dir = str(directory)
         directory.mkdir(parents=True, exist_ok=True)
         own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
         with _as_application(config), redirect_stdout(io.StringIO()):
             call(app, own)
-    return directory
+    return directory, own
 
 
 @contextmanager
@@ -141,10 +159,9 @@ def _as_application(config: Any) -> Iterator[None]:
         HydraConfig.instance().cfg = outer
 
 
-def _table(directory: Path) -> list[dict[str, Any]]:
+def _table(path: Path) -> list[dict[str, Any]]:
     from pyarrow import csv
 
-    (path,) = directory.glob("*.csv")
     rows: list[dict[str, Any]] = csv.read_csv(path).to_pylist()
     return rows
 

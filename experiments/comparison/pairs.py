@@ -11,7 +11,7 @@ from ...configs import unknown
 from ...simcore import ConfigError
 from ..metrics import NO_TEST, Interval, Test, difference_interval, paired_test
 from ..plotting.lines import TRAFFIC
-from ..plotting.swept import Row, column_of, configuration, is_of_jobs, named, swept, value_of
+from ..plotting.swept import SECTIONS, Row, column_of, configuration, is_of_jobs, named, swept, value_of
 from ..plotting.words import value_label
 from ..results.copies import once, state_of
 
@@ -50,12 +50,14 @@ class Pair:
         seeds: The seeds and placements that both sides have, without those that repeat another one bit by bit.
         identical: Whether the final states are equal bit by bit for all these seeds.
         differences: One per result that both sides have.
+        saturated: Whether the network was saturated in one of the runs.
     """
 
     common: Mapping[str, Any]
     seeds: Sequence[Any]
     identical: bool
     differences: Sequence[Difference]
+    saturated: bool = False
 
     @property
     def name(self) -> str:
@@ -104,7 +106,7 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
             listed = [", ".join(sorted(map(str, one))) for one in values]
             raise ConfigError(
                 f"the two differ in {key}, which has several values on one side ({listed[0]} and {listed[1]}), so "
-                f"runs cannot be paired; compare single runs, or studies with one value of {key} each"
+                f"runs cannot be paired; compare runs with one value of {key} each"
             )
     groups = [_groups(side, common) for side in sides]
     both = [key for key in groups[0] if key in groups[1]]
@@ -116,19 +118,30 @@ def compare(first: Sequence[Row], second: Sequence[Row]) -> Comparison:
     return Comparison(settings, pairs, (alone[0], alone[1]))
 
 
-def within(rows: Sequence[Row], by: str, reference: str | None = None) -> dict[tuple[str, str], Comparison]:
+def within(
+    rows: Sequence[Row], by: str, reference: str | None = None
+) -> tuple[dict[tuple[str, str], Comparison], list[str]]:
     """The comparisons of one study, by the names of the reference and of another value of a key.
+
+    The second result is a sentence for each value whose runs cannot be paired with those of the reference.
 
     Args:
         rows: Rows of the study.
-        by: The column whose values are compared, such as `routing`, or a unique end of its name.
+        by: The key of the configuration whose values are compared, such as `routing`, or a unique end of its name; or
+            `policy`.
         reference: The value with which the others are compared; None: that of the first row.
 
     Raises:
-        ConfigError: there is no such column, it has a single value, or no such reference.
+        ConfigError: there is no such key, it has a single value, or no such reference.
     """
     rows = named(rows)
     column = column_of(rows, by, "by")
+    settings = {"policy", *SECTIONS, *(key for row in rows for key in configuration(row))} - {_PLACEMENT}
+    if column not in settings:
+        raise ConfigError(
+            f"by={by}: {column} is no setting of a run; name a key of the configuration that differs, such as routing, "
+            "topology or load, and neither a seed nor a result"
+        )
     sides: dict[str, list[Row]] = {}
     for row in rows:
         sides.setdefault(_text(value_of(row, column)), []).append(row)
@@ -137,7 +150,15 @@ def within(rows: Sequence[Row], by: str, reference: str | None = None) -> dict[t
     first = next(iter(sides)) if reference is None else reference
     if len(sides) == 1:
         raise ConfigError(f"by={by}: all runs have the value {first}; name a key that differs")
-    return {(first, name): compare(sides[first], own) for name, own in sides.items() if name != first}
+    found, refused = {}, []
+    for name in sides:
+        if name == first:
+            continue
+        try:
+            found[first, name] = compare(sides[first], sides[name])
+        except ConfigError as error:
+            refused.append(f"left out: {first} and {name}: {error}")
+    return found, refused
 
 
 def difference(column: str, first: Mapping[Any, float], second: Mapping[Any, float]) -> Difference:
@@ -188,7 +209,8 @@ def _pair(common: Mapping[str, Any], first: Mapping[Any, Row], second: Mapping[A
         ]
         if all(values):
             found.append(difference(column, *values))
-    return Pair(common, seeds, identical, found)
+    saturated = any(row.get("warnings.saturated") for side in sides for row in side.values())
+    return Pair(common, seeds, identical, found, saturated)
 
 
 def _results(rows: Sequence[Row]) -> list[str]:

@@ -23,7 +23,7 @@ _COUNTED = {
 }
 _UNIT = " (flits per terminal per flit time)"  # of loads, too long for a table
 _LEAST_P = 0.001  # a smaller p value is not written as a number
-_MOST_ALONE = 8  # runs that are named
+_MOST_LISTED = 8  # runs that are named
 _SETTINGS = ("key", "first", "second")
 _RESULTS = ("runs", "seeds", "result", "first", "second", "difference", "95 % interval", "p", "verdict")
 
@@ -84,14 +84,26 @@ def conclusion(found: Comparison) -> str:
     return "; ".join(parts)
 
 
-def remarks(found: Comparison) -> list[str]:
-    """The meaning of the columns, and the runs without a partner."""
+def remarks(found: Comparison, names: Sequence[str]) -> list[str]:
+    """The meaning of the differences, the saturated runs, and the runs without a partner.
+
+    Args:
+        found: The comparison.
+        names: The names of both sides.
+    """
     lines = [_NOTE] if any(np.isfinite(one.change.low) for pair in found.pairs for one in pair.differences) else []
-    for side, names in zip(("first", "second"), found.alone, strict=True):
-        if names:
-            more = f"; and {len(names) - _MOST_ALONE} more" if len(names) > _MOST_ALONE else ""
-            lines.append(f"Only in the {side}: {'; '.join(names[:_MOST_ALONE])}{more}")
+    saturated = [pair.name or "all" for pair in found.pairs if pair.saturated and not pair.identical]
+    if saturated:
+        lines.append(f"Saturated, so that latencies depend on the window: {_listed(saturated)}")
+    for name, alone in zip(names, found.alone, strict=True):
+        if alone:
+            lines.append(f"Only in {name}: {_listed(alone)}")
     return lines
+
+
+def _listed(runs: Sequence[str]) -> str:
+    more = f"; and {len(runs) - _MOST_LISTED} more" if len(runs) > _MOST_LISTED else ""
+    return f"{'; '.join(runs[:_MOST_LISTED])}{more}"
 
 
 def markdown(found: Comparison, names: Sequence[str]) -> str:
@@ -108,7 +120,7 @@ def markdown(found: Comparison, names: Sequence[str]) -> str:
     ):
         if lines:
             parts.append(f"## {title}\n\n{markdown_table(heads, lines, left=heads)}")
-    return "\n".join([*parts, *(escaped(line) + "\n" for line in remarks(found))])
+    return "\n".join([*parts, *(escaped(line) + "\n" for line in remarks(found, names))])
 
 
 def show(found: Comparison, names: Sequence[str], console: Console) -> None:
@@ -139,7 +151,7 @@ def show(found: Comparison, names: Sequence[str], console: Console) -> None:
         console.print(table)
         console.print()
     console.print(conclusion(found), highlight=False)
-    for remark in remarks(found):
+    for remark in remarks(found, names):
         console.print(remark, style="dim", highlight=False)
 
 

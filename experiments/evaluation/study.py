@@ -7,11 +7,14 @@ import shlex
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs import core_failures, refuse_added, unknown
@@ -19,7 +22,7 @@ from ...simcore import CoreError
 from ...simcore._files import atomic_path
 from ..results.copies import copies_text
 from ..results.files import remove_if_unused, require_writable
-from ..results.rows import ROWS_FILE, row, write_rows
+from ..results.rows import ROWS_FILE, is_labelled, row, write_rows
 from ..running.launcher import HERE, Launcher, launcher_of_app
 from ..running.sweep import collect
 from ..terminal.commandline import CommandError, past_hydra
@@ -155,6 +158,12 @@ def conduct(measure: Measure, config: DictConfig, study: Study, launcher: Launch
     """
     plan = _planned(measure, config, study)
     require_writable(study.directory)
+    rows_file = study.directory / ROWS_FILE
+    if is_labelled(rows_file) and not (study.directory / f"{measure.name}.csv").is_file():
+        raise CommandError(
+            f"{relative(rows_file)} has the rows of another measure or command; give this study another name, such as "
+            f"study={measure.name}"
+        )
     command = " ".join(study.command.split()[:2])
     try:
         results, failures = play(plan.trials, command, measure.name, plan.given["workers"], launcher)
@@ -235,6 +244,8 @@ def section_of(word: str) -> str:
 def as_list(word: str, lists: Mapping[str, str]) -> str:
     """Turn `routing=par,ugal_l` into `routings=[par,ugal_l]`, and likewise the other keys of a run that are lists here.
 
+    `seed=range(1,4)` has the values that it has in a sweep: 1, 2 and 3.
+
     Args:
         word: A word of the command line.
         lists: The list that replaces each key of a single run.
@@ -242,6 +253,9 @@ def as_list(word: str, lists: Mapping[str, str]) -> str:
     key, equals, value = word.partition("=")
     if not equals or key not in lists:
         return word
+    if value.startswith("range("):
+        with suppress(HydraException):  # raised again, with a message, when Hydra composes the word
+            value = ",".join(map(str, OverridesParser.create().parse_override(word).sweep_iterator()))
     return f"{lists[key]}={value if value.startswith('[') else f'[{value}]'}"
 
 

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from flitgym.experiments.api.studies import evaluate, reproduce, saturate, train
     from flitgym.experiments.running.steady import SteadyResult, measure_steady
     from flitgym.experiments.running.sweep import RunFailedError
+    from flitgym.experiments.terminal.commandline import CommandError
     from flitgym.simcore import ConfigError, CoreError, Simulation
 
     __version__: str
 
 __all__ = [
+    "CommandError",
     "ConfigError",
     "CoreError",
     "Result",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CommandError": "flitgym.experiments.terminal.commandline",
     "ConfigError": "flitgym.simcore",
     "CoreError": "flitgym.simcore",
     "Result": "flitgym.experiments.api.result",

@@ -121,7 +121,8 @@ def by_hydra(app: Callable[[], object], name: str, root: str, lists: str = "") -
         Exception: an error of the work.
     """
     if {"-h", "--help"} & set(sys.argv[1:]):
-        print(help_text(name, root, [word for word in sys.argv[1:] if not word.startswith("-")]))
+        words = [word for word in sys.argv[1:] if not word.startswith("-")]
+        print(help_text(name, root, words, sweeps=not lists))
         return
     # Hydra accepts this flag before or after all overrides, and users type it anywhere.
     flags = sorted(_MULTIRUN & set(sys.argv[1:]))

@@ -18,6 +18,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_evaluate_returns_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     loads = {"traffic.load": [0.1, 0.2]}
+    Path("results/evaluation").mkdir(parents=True)
+    Path("results/evaluation/own.csv").write_text("a,b\n")  # a file of the user
     rows = flitgym.evaluate(*WINDOWS, routing=["minimal", "par"], traffic="uniform", seed=1, **loads, workers=1)
     latency = {(row["policy"], row["load"]): row["mean"] for row in rows if row["metric"] == "latency_mean_ns"}
     assert sorted(latency) == [("minimal", 0.1), ("minimal", 0.2), ("par", 0.1), ("par", 0.2)]

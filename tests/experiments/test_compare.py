@@ -19,7 +19,7 @@ from flitgym.experiments.comparison.pairs import (
     difference,
     within,
 )
-from flitgym.experiments.comparison.text import markdown, sentences
+from flitgym.experiments.comparison.text import markdown, remarks, sentences
 from flitgym.experiments.metrics import difference_interval
 from flitgym.experiments.running.one_run import execute
 from flitgym.experiments.terminal.commandline import CommandError
@@ -128,7 +128,9 @@ def test_one_study_by_routing() -> None:
         for placement in ((1, 2) if name == "minimal" else (2, 1))
     ]
     rows[0] |= {"jobs.lu.comm_time_mean_ns": 111.0}  # the pairs differ by 7.75, 7, 7 and 7
-    ((names, found),) = within(rows, "routing").items()
+    comparisons, refused = within(rows, "routing")
+    ((names, found),) = comparisons.items()
+    assert not refused
     assert names == ("minimal", "par")
     (pair,) = found.pairs
     (lu,) = pair.differences
@@ -142,6 +144,33 @@ def test_one_study_by_routing() -> None:
         within(rows, "topology.name")
     with pytest.raises(ConfigError, match="did you mean 'par'"):
         within(rows, "routing", "pra")
+    for other in ("seed", PLACEMENT, "state_hash", "jobs.lu.comm_time_mean_ns"):
+        with pytest.raises(ConfigError, match="is no setting of a run"):
+            within(rows, other)
+
+
+def test_one_study_with_saturated_and_unpaired_runs() -> None:
+    rows = [
+        traffic_row(name, load, seed, latency=500.0 + seed * seed + 5 * seed * (name == "par"))
+        | {"warnings.saturated": "saturated" if load == 0.5 else None, "topology": topology}
+        for name, topology, load in (
+            ("minimal", "a", 0.5),
+            ("minimal", "a", 0.7),
+            ("par", "a", 0.5),
+            ("ugal_l", "b", 0.1),
+            ("ugal_l", "c", 0.1),
+        )
+        for seed in (1, 2, 3)
+    ]
+    comparisons, refused = within(rows, "routing")
+    ((names, found),) = comparisons.items()
+    assert names == ("minimal", "par")
+    notes = remarks(found, names)
+    assert "One in twenty does so by chance" in notes[0]
+    assert notes[1:] == ["Saturated, so that latencies depend on the window: load=0.5", "Only in minimal: load=0.7"]
+    (line,) = refused
+    assert line.startswith("left out: minimal and ugal_l: the two differ in topology")
+    assert "one value of topology" in line
 
 
 # --- Noise ---------------------------------------------------------------------------------------------------------

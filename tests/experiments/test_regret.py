@@ -116,6 +116,10 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
         assert numbers(row["policy"], "regret_ns", False) == pytest.approx([row["regret_mean_ns"]], rel=0.2)
         assert sum(numbers(row["policy"], "decisions", True)) == numbers(row["policy"], "decisions", False)[0] == 30
 
+    wrong = command("evaluate", "routing=par", "traffic=uniform", "seed=1", "study=regret", *SHORT[:1])
+    assert wrong.returncode == 2
+    assert "has the rows of another measure or command" in wrong.stderr
+
     # A larger study runs only the new runs. Labels of other decisions belong to another run.
     again = command("evaluate", routings % "", *words, "traffic.load=0.2,0.3")
     assert again.returncode == 0, again.stderr
