@@ -21,6 +21,11 @@ from .source import offered
 from .source import options_of as options_in
 from .world_presets import of_other_agent
 
+# Keys of `flitgym evaluate` and `flitgym saturate` as users type them.
+TYPED = {
+    **{"networks": "topology", "routings": "routing", "patterns": "traffic", "workloads": "workload"},
+    **{"loads": "traffic.load", "seeds": "seed"},
+}
 _LONGEST = 400  # characters of a message of Hydra or a parser
 _LONGEST_WORD = 100  # characters of a word in a message
 
@@ -150,6 +155,10 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
     homes = [f"{name}.{error.key}" for name in given if _has(parent[name], error.key)]
     if homes:
         return f"{error.key}: a key of a section; write {' or '.join(sorted(homes))}"
+    if not section and "routings" in valid:
+        valid = {TYPED.get(key, key) for key in valid}
+        if error.key == "policies":
+            return "policies: unknown key; policies are entries of routing=..."
     text = unknown(section or "configuration", str(error.key), valid, "key")
     if section == "workload" and not valid:
         text = text.replace("there are no keys", "no workload is chosen; write workload=...")

@@ -9,15 +9,13 @@ from textwrap import fill
 from omegaconf import DictConfig, OmegaConf
 
 from .composition import compose_root
-from .errors import options_of
+from .errors import TYPED, options_of
 
 # Keys that hold a list, and the group whose options are valid entries.
 _LISTS = {
     **{"networks": "topology", "routings": "routing", "patterns": "traffic", "workloads": "workload"},
     "evaluation.baselines": "routing",
 }
-# Lists that a key of a single run sets.
-_KEYS = {"networks": "topology", "routings": "routing", "patterns": "traffic", "workloads": "workload"}
 _WIDTH = 118  # columns
 
 
@@ -35,7 +33,7 @@ def help_text(command: str, root: str, words: Sequence[str], sweeps: bool = True
     """
     config = compose_root(root, words, hydra=True)
     groups = sorted(group for group in config.hydra.runtime.choices if "/" not in group)
-    lists = {_KEYS.get(key, key): group for key, group in _LISTS.items() if _is_list(config, key)}
+    lists = {TYPED.get(key, key): group for key, group in _LISTS.items() if _is_list(config, key)}
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     lines = [f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]", ""]
     lines += ["Choose an option of each group (`flitgym list <group>` has them):"]

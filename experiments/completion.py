@@ -7,12 +7,13 @@ The script asks `flitgym completion words <word> ...` for the choices of the las
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 _BASH = """\
 _flitgym() {
     local line="${COMP_LINE:0:COMP_POINT}" current
     current="${line##* }"
-    mapfile -t COMPREPLY < <(flitgym completion words ${line% *} "$current" 2>/dev/null)
+    mapfile -t COMPREPLY < <(set -f; flitgym completion words ${line% *} "$current" 2>/dev/null)
     # Bash breaks words at =, so the part before it is on the line already.
     [[ "$current" == *=* ]] && COMPREPLY=("${COMPREPLY[@]#*=}")
     [[ "${COMPREPLY[*]}" == *= ]] && compopt -o nospace
@@ -38,6 +39,18 @@ _GROUPS = {
     "draw": ("topology",),
     "benchmark": ("routing",),
     "reproduce": ("routing",),
+    "list cost": ("topology", "router", "routing"),
+}
+_HERE = Path(__file__).parent
+# Keys of a verb that are no groups, and their choices.
+_KEYS = {
+    "evaluate": {"measure": ["performance", "regret"]},
+    "benchmark": {"suite": sorted(path.stem for path in _HERE.glob("benchmarks/suites/*.yaml"))},
+    "reproduce": {
+        kind: sorted(path.parent.name for path in _HERE.glob(f"{folder}/*/config.yaml"))
+        for kind, folder in (("figure", "figures"), ("study", "studies"))
+    },
+    "compare": {"by": ["topology", "router", "routing", "traffic", "workload", "load"]},
 }
 
 
@@ -53,17 +66,18 @@ def completions(words: Sequence[str], verbs: Sequence[str]) -> list[str]:
     *before, current = words
     if not before:
         return [verb for verb in verbs if verb.startswith(current)]
-    groups = _GROUPS.get(before[0], ())
-    if before[0] == "list":
+    verb = "list cost" if before[:2] == ["list", "cost"] else before[0]
+    if verb == "list":
         return [name for name in [*GROUPS, "cost"] if name.startswith(current)]
+    groups, keys = _GROUPS.get(verb, ()), _KEYS.get(verb, {})
     group, equals, value = current.partition("=")
     if not equals:
-        return [f"{name}=" for name in groups if name.startswith(current)]
-    if group not in groups:
+        return [f"{name}=" for name in [*groups, *keys] if name.startswith(current)]
+    if group not in groups and group not in keys:
         return []
     # Only the last entry of a list is completed.
     known, comma, last = value.rpartition(",")
-    return [f"{group}={known}{comma}{name}" for name in names(group) if name.startswith(last)]
+    return [f"{group}={known}{comma}{name}" for name in keys.get(group) or names(group) if name.startswith(last)]
 
 
 def main(words: Sequence[str], verbs: Sequence[str]) -> int:

@@ -34,6 +34,8 @@ VERBS = {
 }
 
 _MODULES = {"report": "report.command"}
+# Words that users try, and the verb that does their work.
+_MEANT = {"regret": "evaluate measure=regret", "gather": "export", "cost": "list cost"}
 
 
 def main() -> None:
@@ -55,10 +57,10 @@ def _run(verb: str) -> None:
         if verb in ("-h", "--help"):
             print(overview())
             return
-        if "--version" in sys.argv:
+        verbs = [one for purpose in VERBS.values() for one in purpose]
+        if "--version" in sys.argv and verb in (*verbs, "--version"):
             print(importlib.import_module(".listing", __package__).version_text())
             return
-        verbs = [one for purpose in VERBS.values() for one in purpose]
         if verb == "completion":
             sys.exit(importlib.import_module(".completion", __package__).main(sys.argv[2:], verbs))
         if verb in verbs and {"-h", "--help"} & set(sys.argv[2:]):
@@ -89,7 +91,7 @@ def overview() -> str:
 
 
 def _refuse(verb: str, verbs: Sequence[str]) -> None:
-    near = importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
+    near = [_MEANT[verb]] if verb in _MEANT else importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     print(f"flitgym: unknown verb '{verb}'{hint}\n{overview()}", file=sys.stderr)
     sys.exit(2)

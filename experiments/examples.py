@@ -41,7 +41,7 @@ EXAMPLES = {
         "routing=minimal,results/mine/policy.safetensors traffic.load=0.1,0.3": "a trained policy",
         "routing=par,minimal workload=pair workload.scale=0.01 seed=1,2,3": "jobs instead of traffic",
         "'routing=[par,{name: eager, routing: par, params: {threshold: 0.5}}]'": "one routing with two settings",
-        "measure=regret routing=par,ugal_l traffic=uniform traffic.load=0.3 run=auto": "decisions in hindsight",
+        "measure=regret study=regret routing=par,ugal_l traffic=uniform run=auto": "decisions in hindsight",
     },
     "benchmark": {
         "suite=quick": "the recorded scores, without a run",
@@ -90,7 +90,7 @@ EXAMPLES = {
         "results/first out=first.csv": "for a spreadsheet",
         "results out=all.parquet": "all studies in one table",
         "results/evaluation out=runs.csv": "an evaluation with its labels",
-        "results/training out=trainings.csv": "trainings",
+        "results/three out=trainings.csv": "the trainings of `flitgym train -m study=three`",
     },
     "reproduce": {
         "figure=first_look": "a small figure in minutes",

@@ -119,7 +119,7 @@ def main(words: Sequence[str]) -> int:
     if unknown:
         near = difflib.get_close_matches(unknown[0], GROUPS, n=1, cutoff=0.5)
         hint = f"; did you mean '{near[0]}'?" if near else ""
-        print(f"list: unknown group '{unknown[0]}'{hint}; valid groups: {', '.join(GROUPS)}", file=sys.stderr)
+        print(f"flitgym list: unknown group '{unknown[0]}'{hint}; valid groups: {', '.join(GROUPS)}", file=sys.stderr)
         return 2
     if not words:
         lines = [(group, text, ", ".join(names(group))) for group, text in GROUPS.items()]

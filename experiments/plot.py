@@ -10,7 +10,7 @@ from ..configs.plot import PLOT_FORMATS, formats_of
 from ..simcore import ConfigError, CoreError
 from .conclusion.conclude import conclude
 from .results.files import DamagedError
-from .results.rows import rows_in
+from .results.rows import ROWS_FILE, is_labelled, rows_in
 from .terminal.commandline import CommandError, require_folder, run_command, say_damaged
 from .terminal.words import parse
 
@@ -64,6 +64,8 @@ def plot(directory: Path, given: Mapping[str, str]) -> list[Path]:
     chosen: Sequence[str] = formats
     rows, damaged = _rows(directory)
     if not set(given) & {"x", "y", "by", "out"} and not damaged:
+        if is_labelled(directory / ROWS_FILE):
+            raise CommandError(f"{directory} has the figures of its own command; name a column to draw, such as y=p99")
         written = conclude(directory, formats, NAME)
     else:
         known = named(rows)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...configs import compose
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..evaluation.plan import Policy, entries_of, policies_of
@@ -44,6 +45,8 @@ def run(words: Sequence[str]) -> None:
         OSError: the file cannot be written.
     """
     own, rest = split(words)
+    if not own.get("routing"):
+        compose(rest)  # reports an unknown key before the missing routing
     costs = []
     for policy in policies(own):
         if sys.stderr.isatty():

@@ -111,7 +111,8 @@ def column_of(rows: Sequence[Row], word: str, what: str) -> str:
         return ends[0]
     if ends:
         raise ConfigError(f"{what}: '{word}' is ambiguous; write {' or '.join(ends)}")
-    near = difflib.get_close_matches(word, [*columns, *_SHORT], n=1, cutoff=0.5)
+    short = [name for name, column in _SHORT.items() if column in columns]
+    near = difflib.get_close_matches(word, [*columns, *short], n=1, cutoff=0.5)
     near = near or difflib.get_close_matches(word, [column.rpartition(".")[2] for column in columns], n=1, cutoff=0.7)
     hint = f"did you mean '{near[0]}'? " if near else ""
     raise ConfigError(

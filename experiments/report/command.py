@@ -32,7 +32,7 @@ def report(directory: Path, output: Path | None) -> Path:
     say_damaged("flitgym report", damaged)
     if not results:
         raise CommandError(
-            f"no run below {directory}; make one with `flitgym simulate study=<name> workload=pair`, then give "
+            f"no run below {directory}; make some with `flitgym simulate -m study=<name> ...`, then give "
             "`flitgym report results/<name>`"
         )
     name = directory.resolve().name

@@ -163,7 +163,7 @@ def summary(result: Mapping[str, Any], directory: Path) -> str:
         parts = [f"{name} {_ns(values.get(key))}" for name, values in {"policy": last, **baselines}.items()]
         title = f"load {label}: mean latency" if what == LATENCY else f"{label}: mean communication time"
         lines.append(f"  {title} in ns: " + ", ".join(parts))
-    lines.append(f"use it: flitgym simulate topology=... routing=policy routing.path={shown / POLICY_FILE}")
+    lines.append(f"use it: flitgym simulate topology=... routing={shown / POLICY_FILE}")
     return "\n".join(lines)
 
 

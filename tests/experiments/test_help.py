@@ -56,6 +56,9 @@ def test_completion_of_verbs_groups_and_options(capsys: pytest.CaptureFixture[st
     assert "topology=dragonfly_72" in completions(["simulate", "topology=dragonfly_7"], verbs)
     assert completions(["simulate", "-m", "routing=par,omni"], verbs) == ["routing=par,omni_war"]
     assert completions(["list", "tra"], verbs) == ["traffic"]
+    assert completions(["list", "cost", "routing=dal"], verbs) == ["routing=dal"]
+    assert completions(["reproduce", "figure=first_l"], verbs) == ["figure=first_look"]
+    assert completions(["compare", "results/first", "b"], verbs) == ["by="]
     for shell in ("bash", "zsh"):
         assert main([shell], verbs) == 0
         assert "flitgym completion words" in capsys.readouterr().out

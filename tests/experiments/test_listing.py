@@ -60,7 +60,9 @@ def test_every_name_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert listing.main(["topolgy"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("list: unknown group 'topolgy'; did you mean 'topology'?; valid groups: topology, router")
+    assert error.startswith(
+        "flitgym list: unknown group 'topolgy'; did you mean 'topology'?; valid groups: topology, router"
+    )
 
 
 def test_the_version() -> None:
