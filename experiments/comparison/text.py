@@ -94,7 +94,8 @@ def remarks(found: Comparison, names: Sequence[str]) -> list[str]:
     lines = [_NOTE] if any(np.isfinite(one.change.low) for pair in found.pairs for one in pair.differences) else []
     saturated = [pair.name or "all" for pair in found.pairs if pair.saturated and not pair.identical]
     if saturated:
-        lines.append(f"Saturated, so that latencies depend on the window: {_listed(saturated)}")
+        sides = f"in {names[0]} or {names[1]}"
+        lines.append(f"Saturated {sides}, so that latencies depend on the window: {_listed(saturated)}")
     for name, alone in zip(names, found.alone, strict=True):
         if alone:
             lines.append(f"Only in {name}: {_listed(alone)}")

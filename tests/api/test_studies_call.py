@@ -59,5 +59,7 @@ def test_reproduce_returns_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     rows = flitgym.reproduce("first_look", workers=2)
     assert len(rows) == 39
     assert Path("results/first_look_quick/first_look.png").is_file()
-    with pytest.raises(Exception, match="did you mean 'hpdc21_convergence'"):
+    with pytest.raises(flitgym.ConfigError, match="unknown key 'prest'; did you mean 'preset'"):
+        flitgym.reproduce("first_look", prest="quick")
+    with pytest.raises(flitgym.CommandError, match="did you mean 'hpdc21_convergence'"):
         flitgym.reproduce("hpdc21")
