@@ -59,7 +59,7 @@ def test_make_installs_the_package_and_dev_adds_its_extra() -> None:
 
     assert "--editable .\n" in commands("venv")
     assert "[dev]" not in commands("venv")
-    assert "--editable '.[dev]'\n" in commands("dev")
+    assert "'flitgym[dev]'\n" in commands("dev")
 
 
 def test_every_package_is_pinned() -> None:

@@ -38,7 +38,7 @@ def test_every_public_name_exists_and_is_listed() -> None:
     for part in ("simcore", "env", "agents", "configs"):
         assert getattr(flitgym, part).__name__ == f"flitgym.{part}"
     assert flitgym.ConfigError is flitgym.simcore.ConfigError
-    with pytest.raises(AttributeError, match=r"no attribute 'simulat'; it has ConfigError.*simulate"):
+    with pytest.raises(AttributeError, match=r"no attribute 'simulat'; it has CommandError.*simulate"):
         flitgym.simulat  # type: ignore[attr-defined]  # noqa: B018
 
 

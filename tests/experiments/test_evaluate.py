@@ -361,7 +361,7 @@ def test_failed_runs_are_named_and_the_others_run(command: Command, tmp_path: Pa
     ("arguments", "parts"),
     [
         (["patterns=[adverserial]"], ["traffic", "did you mean 'adversarial'?"]),
-        (["routngs=[par]"], ["did you mean 'routings'?"]),
+        (["routngs=[par]"], ["did you mean 'routing'?"]),
         (["measure=latency"], ["measure", "valid measures: performance, regret"]),
         (["topology=dragonfly_73"], ["topology", "did you mean 'dragonfly_72'?"]),
         (["run.warmup=1"], ["run", "did you mean 'warmup_ns'?"]),
