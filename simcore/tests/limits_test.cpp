@@ -41,10 +41,6 @@ Config jobs(std::vector<JobSection> list, Values values = {}, Section topology =
 
 const Values kLogGops{{"host", std::string("loggops")}, {"network", std::string("none")}};
 
-std::shared_ptr<const Program> motif(const std::string& name, Values values) {
-  return motif_program({name, std::move(values)}, "motif", 0);
-}
-
 std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
   const std::vector<i64> zero{0}, size{ns}, times{repeats};
   workload::ProgramArrays arrays;
