@@ -19,17 +19,17 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def with_presets(config: Any) -> Any:
     """Return the configuration with the values of each preset instead of its name.
 
-    Other values in a section replace those of its preset. A missing section is the default of the commands.
+    Other values in a section replace those of its preset. A missing section or seed is the default of the commands.
 
     Raises:
         ConfigError: A name is neither registered nor a preset, or only Hydra can read the preset.
     """
     if not isinstance(config, Mapping):
         return config
-    missing = {} if all(key in config for key in _KINDS) else _defaults()
+    missing: dict[str, Any] = {} if all(key in config for key in _KINDS) else _defaults()
     if config.get("workload") is not None:
         missing = {key: name for key, name in missing.items() if key != "traffic"}
-    return {key: section(key, value) if key in _KINDS else value for key, value in {**missing, **config}.items()}
+    return {key: section(key, value) if key in _KINDS else value for key, value in {"seed": 1, **missing, **config}.items()}
 
 
 @cache

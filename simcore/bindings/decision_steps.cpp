@@ -1,4 +1,5 @@
 // Steps of environments with one decision per step: each step makes one decision in each of several networks.
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <string>
@@ -24,8 +25,13 @@ class DecisionSteps {
   DecisionSteps(const std::string& reward, bool strict, i64 most_decisions, const py::dict& arrays)
       : tolled_(reward == "relative_delay"), all_(reward == "accrued"), strict_(strict),
         most_decisions_(most_decisions), arrays_(arrays) {
+    places_.resize(py::len(arrays_["at"]));
     const auto of = [&]<class T>(T*& to, const char* name) {
-      to = py::cast<py::array_t<T, py::array::c_style>>(arrays_[name]).mutable_data();
+      using Array = py::array_t<T, py::array::c_style>;
+      const py::object given = arrays_[name];
+      if (!Array::check_(given) || py::len(given) != places_.size())
+        throw ConfigError("DecisionSteps: " + std::string(name) + " is not an array with an entry per network");
+      to = py::reinterpret_borrow<Array>(given).mutable_data();
     };
     of(at_, "at"), of(decided_, "decided"), of(invalid_actions_, "invalid_actions"), of(router_, "router");
     of(over_, "over"), of(renew_, "renew"), of(collected_, "collected"), of(terminated_, "terminated"),
@@ -33,7 +39,6 @@ class DecisionSteps {
     of(reward_, "reward"), of(accrued_, "accrued"), of(time_ns_, "time_ns");
     of(observation_, "observation"), of(mask_, "mask");
     const py::array observation = arrays_["observation"], mask = arrays_["mask"];
-    places_.resize(static_cast<std::size_t>(mask.shape(0)));
     width_ = static_cast<std::size_t>(observation.shape(1)), slots_ = static_cast<std::size_t>(mask.shape(1));
   }
 
@@ -49,7 +54,7 @@ class DecisionSteps {
 
   // Writes the decision of row at[k] of network k; -1: no decision.
   void show(u32 k) {
-    Simulation& sim = places_.at(k).batch->only();
+    Simulation& sim = network(k);
     const i64 row = at_[k];
     time_ns_[k] = sim.state().part.totals.now * sim.network().cycle_ns;
     float* const observation = observation_ + k * width_;
@@ -133,9 +138,12 @@ class DecisionSteps {
     if (busy_) throw CoreError("this environment is busy in another thread; wait until it is done");
   }
 
-  u32 candidates(u32 k) const {
-    return places_[k].batch->only().batch().decisions.slot_count[static_cast<std::size_t>(at_[k])];
+  Simulation& network(u32 k) const {
+    if (!places_.at(k).batch) throw CoreError("DecisionSteps: network " + std::to_string(k) + " has no place");
+    return places_[k].batch->only();
   }
+
+  u32 candidates(u32 k) const { return network(k).batch().decisions.slot_count[static_cast<std::size_t>(at_[k])]; }
 
   double reward_of(Simulation& sim, u32 row, u32 slot) const {
     const auto delay = [&](u32 of) {

@@ -156,3 +156,13 @@ def test_the_sections_of_a_command_make_its_simulation(small: Sequence[str]) -> 
     assert simulation.state_hash() == result["state_hash"]
     with pytest.raises(flitgym.ConfigError, match="did you mean 'minimal'"):
         flitgym.configuration("routing=minimall")
+
+
+def test_a_simulation_and_a_command_have_the_same_defaults() -> None:
+    pair = [
+        flitgym.Simulation(given)
+        for given in ({"topology": "dragonfly_72"}, flitgym.configuration("topology=dragonfly_72"))
+    ]
+    for one in pair:
+        one.run(500)
+    assert pair[0].state_hash() == pair[1].state_hash()
