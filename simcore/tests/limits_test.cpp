@@ -8,7 +8,6 @@
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/program_totals.hpp"
 #include "workload/readers/array_program.hpp"
 #include "workload/readers/goal.hpp"
 
