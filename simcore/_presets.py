@@ -29,7 +29,9 @@ def with_presets(config: Any) -> Any:
     missing: dict[str, Any] = {} if all(key in config for key in _KINDS) else _defaults()
     if config.get("workload") is not None:
         missing = {key: name for key, name in missing.items() if key != "traffic"}
-    return {key: section(key, value) if key in _KINDS else value for key, value in {"seed": 1, **missing, **config}.items()}
+    return {
+        key: section(key, value) if key in _KINDS else value for key, value in {"seed": 1, **missing, **config}.items()
+    }
 
 
 @cache

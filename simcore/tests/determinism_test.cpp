@@ -28,6 +28,19 @@ TEST(same_seed_same_hash) {
   }
 }
 
+DEEP_TEST(same_seed_same_hash_on_hyperx) {
+  for (const std::string& routing : kHyperXRoutings) {
+    Simulation one(loaded_hyperx(routing)), two(loaded_hyperx(routing)), other(loaded_hyperx(routing, 4));
+    for (Simulation* sim : {&one, &other}) sim->run(1500);
+    for (u32 k = 0; k < 1500; k++) {
+      two.collect();
+      two.apply(nullptr, 0);
+    }
+    CHECK_EQ(one.hash(), two.hash());
+    CHECK(one.hash() != other.hash());
+  }
+}
+
 TEST(forks_and_snapshots_on_hyperx) {
   for (const std::string routing : {"dal", "omni_war", "clos_ad", "q_adaptive"}) {
     Simulation sim(loaded_hyperx(routing));
@@ -96,6 +109,14 @@ TEST(snapshot_restores_and_runs_in_lockstep) {
     sim.restore(bytes);  // to an earlier time
     CHECK_EQ(sim.hash(), there);
   }
+}
+
+// The networks differ only in a channel's delay. A restored delay line would release its events at the wrong time.
+TEST(snapshot_of_other_link_latency_is_refused) {
+  Simulation sim(loaded("minimal", 3, input_queued()));
+  sim.run(300);
+  Simulation other(loaded("minimal", 3, merge(input_queued(), {{"link_latency_ns_local", 20.0}})));
+  CHECK_THROWS(ConfigError, other.restore(sim.snapshot()), "another");
 }
 
 TEST(no_snapshot_between_the_halves_of_a_cycle) {

@@ -8,7 +8,6 @@
 #include "simcore/workload.hpp"
 #include "support/scenes.hpp"
 #include "test.hpp"
-#include "workload/program_totals.hpp"
 #include "workload/readers/array_program.hpp"
 #include "workload/readers/goal.hpp"
 
@@ -40,10 +39,6 @@ Config jobs(std::vector<JobSection> list, Values values = {}, Section topology =
 }
 
 const Values kLogGops{{"host", std::string("loggops")}, {"network", std::string("none")}};
-
-std::shared_ptr<const Program> motif(const std::string& name, Values values) {
-  return motif_program({name, std::move(values)}, "motif", 0);
-}
 
 std::shared_ptr<const Program> repeated_calc(i64 repeats, i64 ns) {
   const std::vector<i64> zero{0}, size{ns}, times{repeats};

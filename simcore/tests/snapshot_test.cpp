@@ -1,7 +1,9 @@
-// A simulation accepts its own snapshots, and refuses damaged ones and those that contradict themselves.
+// A simulation accepts its own snapshots, and refuses damaged ones and those that contradict themselves. A forged
+// snapshot with a correct hash is refused, or runs without a sanitizer's report.
 #include <cstring>
 
 #include "simcore/workload.hpp"
+#include "support/fuzz.hpp"
 #include "support/seam.hpp"
 #include "verify/verify.hpp"
 #include "workload/readers/goal.hpp"
@@ -123,6 +125,88 @@ void play(Simulation& sim, u32 cycles) {
       for (u32 j = 0; j < choices.size(); j++) choices[j] = any_slot(sim, sim.batch(), j);
       sim.apply(choices.data(), choices.size());
     }
+  }
+}
+
+// Calls the functions that read a simulation.
+void look_at(Simulation& sim) {
+  statistics(sim.network(), sim.state());
+  sim.waiting(16);
+  sim.hash();
+}
+
+// Every array and every group of scalars of a state, as bytes. Each is changed equally often, regardless of its size.
+struct Fields {
+  struct Bytes {
+    void* at;
+    std::size_t size, item;
+  };
+  std::vector<Bytes> all;
+  template <class T> void field(T& scalars) { all.push_back({&scalars, sizeof scalars, 8}); }
+  template <class T, class A> void field(std::vector<T, A>& array) {
+    if (!array.empty()) all.push_back({array.data(), array.size() * sizeof(T), sizeof(T)});
+  }
+  template <class T> void field(Wheel<T>& wheel) {
+    field(wheel.first);
+    field(wheel.last);
+    field(wheel.chunks);
+    field(wheel.free);
+  }
+  void field(Memories& memories) {
+    for (AlignedBytes& bytes : memories)
+      if (!bytes.empty()) all.push_back({bytes.data(), bytes.size(), 4});
+  }
+  void field(Partition& part) {
+#define FLITGYM_FIELD(type, name) field(part.name);
+    FLITGYM_PARTITION(FLITGYM_FIELD)
+#undef FLITGYM_FIELD
+  }
+  void field(std::vector<Partition>& parts) {
+    for (Partition& part : parts) field(part);
+  }
+  void field(std::vector<Hosts>& partitions) {
+    for (Hosts& hosts : partitions) {
+#define FLITGYM_FIELD(type, name) field(hosts.name);
+      FLITGYM_HOSTS(FLITGYM_FIELD)
+#undef FLITGYM_FIELD
+    }
+  }
+  template <class T> void field(DelayLines<T>& lines) {
+    for (auto& line : lines.lines) {
+      for (u32* word : {&line.delay, &line.first, &line.end, &line.mask}) all.push_back({word, 4, 4});
+      field(line.items);
+      field(line.marks);
+    }
+  }
+};
+
+// Changes one to three numbers of a state: to the end of a range, to a small number, by one, in one bit, or to another
+// number of the same array.
+void disturb(State& s, u64 seed) {
+  u64 counter = 0;
+  const auto pick = [&](std::size_t n) {
+    return static_cast<std::size_t>(below(draw(seed, 3, counter++), static_cast<u32>(n)));
+  };
+  Fields fields;
+#define FLITGYM_FIELD(type, name) fields.field(s.name);
+  FLITGYM_STATE(FLITGYM_FIELD)
+#undef FLITGYM_FIELD
+  for (std::size_t changes = 1 + pick(3); changes > 0; changes--) {
+    const auto& bytes = fields.all[pick(fields.all.size())];
+    const std::size_t width = std::min<std::size_t>(std::size_t{1} << pick(4), bytes.size);
+    char* const at = static_cast<char*>(bytes.at) + pick(bytes.size / width) * width;
+    u64 value = 0;
+    std::memcpy(&value, at, width);
+    static const u64 ends[] = {0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, 0xfffffffe, ~u64{0} >> 1, ~u64{0}};
+    switch (pick(6)) {
+      case 0: value = ends[pick(std::size(ends))]; break;
+      case 1: value = pick(16); break;
+      case 2: value++; break;
+      case 3: value--; break;
+      case 4: value ^= u64{1} << pick(8 * width); break;
+      default: std::memcpy(&value, static_cast<char*>(bytes.at) + pick(bytes.size / width) * width, width);
+    }
+    std::memcpy(at, &value, width);
   }
 }
 
@@ -248,6 +332,56 @@ TEST(a_table_of_nonsense_is_refused) {
   sim.expose_table(sim.network().table);
   std::ranges::fill(all_values(sim.network(), sim.state()), 0.0f);
   CHECK_THROWS(ConfigError, sim.run(1), "q_table[", "must stay infinite");
+}
+
+DEEP_TEST(fuzz_snapshot_bytes) {
+  std::vector<std::string> corpus;
+  const std::vector<Config> all = small_configs();
+  std::vector<std::unique_ptr<Simulation>> owners;
+  for (const Config& each : all) {
+    owners.push_back(std::make_unique<Simulation>(each));
+    play(*owners.back(), 200);
+    corpus.push_back(owners.back()->snapshot());
+  }
+  testing::fuzz(corpus, {}, 400, [&](const std::string& bytes) {
+    for (std::size_t k = 0; k < owners.size(); k++) try {
+        owners[k]->restore(bytes);
+        CHECK(bytes == corpus[k]);
+      } catch (const ConfigError&) {
+      }
+  });
+}
+
+DEEP_TEST(fuzz_snapshot_forged) {
+  struct Target {
+    std::unique_ptr<Simulation> victim;
+    std::vector<std::unique_ptr<Simulation>> instants;
+  };
+  std::vector<Target> all;
+  for (const Config& each : small_configs()) {
+    Target w{std::make_unique<Simulation>(each), {}};
+    Simulation sim(each);
+    for (const u32 cycles : {90u, 400u, 1500u}) {
+      if (cycles == 400) sim.begin_window();
+      play(sim, cycles);
+      w.instants.push_back(std::make_unique<Simulation>(sim));
+    }
+    all.push_back(std::move(w));
+  }
+  Simulation* victim = nullptr;
+  const auto forge = [&](u64 seed) {
+    Target& w = all[seed % all.size()];
+    victim = w.victim.get();
+    Simulation forged(*w.instants[seed / all.size() % w.instants.size()]);
+    disturb(forged.state(), seed);
+    forged.state().part.totals.collected = 0;
+    return forged.snapshot();
+  };
+  testing::fuzz(forge, 1500, [&](const std::string& bytes) {
+    victim->restore(bytes);
+    play(*victim, 2000);
+    look_at(*victim);
+  });
 }
 
 }  // namespace snapshot_test

@@ -68,6 +68,11 @@ def test_jobs_stand_in_the_place_of_traffic() -> None:
     assert set(core_sections(compose())) == {"topology", "router", "routing", "traffic", "seed"}
 
 
+def test_the_hash_of_a_run_is_what_it_was() -> None:
+    # A change of the hash makes every earlier result run again.
+    assert config_hash(compose(["routing=par", "seed=7"])) == "bfc8a908df42"
+
+
 @pytest.mark.parametrize(
     "override",
     ["workload.target=lu", "workload.scale=0.5", "workload.placement_seed=2", "workload.target_params.n=10", "seed=2"],

@@ -104,6 +104,32 @@ def test_progress_arrives_while_a_call_runs_and_a_shutdown_interrupts_it(executo
         executor.submit(process)
 
 
+class TwoWordsError(Exception):
+    """An error that pickle cannot rebuild from its text alone."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} {two}")
+
+
+def raise_two_words(tell: Tell) -> None:
+    raise TwoWordsError("both", "words")
+
+
+def test_errors_that_cannot_be_pickled_become_text(executor: LocalExecutor) -> None:
+    with pytest.raises(RuntimeError, match="TwoWordsError: both words") as raised:
+        executor.submit(raise_two_words).result(timeout=60)
+    assert "raise TwoWordsError" in str(raised.value)
+    with pytest.raises(ConfigError) as refused:
+        executor.submit(refuse, "a key").result(timeout=60)
+    assert "in refuse" in "".join(refused.value.__notes__)  # the notes hold the traceback of the worker
+
+
+def test_a_process_that_cannot_be_started_fails_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    with LocalExecutor(1) as executor, pytest.raises(WorkerDiedError, match="its process cannot be started"):
+        executor.submit(process).result(timeout=60)
+
+
 def test_errors_of_sweeps_and_trainings_can_be_pickled() -> None:
     failed = RunFailedError({Path("a"): ConfigError("x")})
     again = pickle.loads(pickle.dumps(failed))

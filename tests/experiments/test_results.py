@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from flitgym.experiments.results.files import finished, write_json, write_table
@@ -119,3 +120,14 @@ def test_the_kind_of_a_table(tmp_path: Path, labelled: bool) -> None:
     found, damaged = rows_in(tmp_path)
     assert not damaged
     assert [row["seed"] for row in found] == [2 if labelled else 1]  # the row of the table, or of the run
+
+
+def test_a_table_of_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
+    write_json(tmp_path / "run" / "result.json", {"config": {"seed": 1}, "facts": {}, "files": {}, "jobs": {}})
+    table = tmp_path / ROWS_FILE
+    pq.write_table(pa.table({"seed": [1]}).replace_schema_metadata({"flitgym.rows.version": "2"}), table)
+    before = table.read_bytes()
+    for read in (lambda: read_rows(table), lambda: rows_in(tmp_path), lambda: gather(tmp_path)):
+        with pytest.raises(ConfigError, match=f"{ROWS_FILE}: its schema has version 2.*up to 1; install the flitgym"):
+            read()
+    assert table.read_bytes() == before

@@ -86,6 +86,16 @@ def test_progress_is_aligned_with_the_checkpoint(tmp_path: Path, capsys: Any, ro
     assert not (tmp_path / "progress.jsonl.damaged").exists()
 
 
+def test_truncated_progress_is_repaired(tmp_path: Path) -> None:
+    first = quick(tmp_path, "rounds=4")
+    path = tmp_path / "progress.jsonl"
+    whole = path.read_bytes()
+    for cut in (whole[: len(whole) // 2], b"", b"\xff\n"):
+        path.write_bytes(cut)
+        assert quick(tmp_path, "rounds=4") == first
+        assert path.read_bytes() == whole
+
+
 def test_a_finished_training_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = quick(tmp_path, "rounds=2")
     monkeypatch.setattr("flitgym.experiments.training.run.load_checkpoint", lambda *_: pytest.fail("it went on"))

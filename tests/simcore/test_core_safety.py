@@ -40,6 +40,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "policy_scores": (np.zeros((1, 1), np.float32),),
     "hardware_cost": (2.0,),
     "set_policy": ([],),
+    "cycles": (1.0,),
     "save_q_table": ("never.npz",),
     "load_q_table": ("never.npz",),
     "memory": ("q_table",),
@@ -49,24 +50,33 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "check": (GRAPH,),
     "cycle": (GRAPH,),
 }
-BATCH_ARGUMENTS: dict[str, tuple[object, ...]] = {
-    "collect": (1,),
-    "collect_before": (1.0,),
-    "apply": (np.zeros(1, np.int64),),
+ARGUMENTS_OF: dict[type, dict[str, tuple[object, ...]]] = {
+    SimulationBatch: {"collect": (1,), "collect_before": (1.0,), "apply": (np.zeros(1, np.int64),)},
+    Program: {},
+    _core.DecisionSteps: {
+        "place": (0, None, np.zeros(1, np.int64), 1.0),
+        "show": (0,),
+        "check": (np.zeros(1, np.int64), np.zeros(1, np.bool_)),
+        "step": (np.zeros(1, np.int64), np.zeros(1, np.bool_)),
+    },
 }
 
 
 def use(owner: object, name: str) -> object:
     """Read the member of an object, or call it if it is a method."""
-    given = (
-        BATCH_ARGUMENTS
-        if isinstance(owner, SimulationBatch)
-        else {"check": ()}
-        if isinstance(owner, Program)
-        else ARGUMENTS
-    )
     member = getattr(owner, name)
-    return member(*given.get(name, ())) if callable(member) else member
+    return member(*ARGUMENTS_OF.get(type(owner), ARGUMENTS).get(name, ())) if callable(member) else member
+
+
+MAKERS = ("motif", "goal", "goal_binary", "exchange", "make", "_pybind11_conduit_v1_", "_hold")
+KINDS = (Simulation, *ARGUMENTS_OF, _core.ChannelGraph, _core.ForwardingTable, _core.Demand)
+MEMBERS = [(kind, name) for kind in KINDS for name in dir(kind) if not name.startswith("__") and name not in MAKERS]
+
+
+@pytest.mark.parametrize(("kind", "name"), MEMBERS)
+def test_an_object_that_was_never_initialised_is_refused(kind: type, name: str) -> None:
+    with pytest.raises(CoreError, match="never initialised"):
+        use(kind.__new__(kind), name)
 
 
 # ---- Arrays ----
@@ -323,9 +333,6 @@ def test_a_choice_is_an_integer_in_range(asked: tuple[Simulation, int], choice: 
 def test_choices_of_any_kind_of_integer(asked: tuple[Simulation, int], kind: type) -> None:
     sim, count = asked
     sim.apply(np.zeros(count, kind))
-
-
-# ---- Messages ----
 
 
 # ---- Threads inside one run ----

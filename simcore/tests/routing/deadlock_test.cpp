@@ -166,6 +166,24 @@ TEST(deadlock_is_found_in_short_runs) {
   CHECK_THROWS(CoreError, steps(), "deadlock");
 }
 
+TEST(deadlock_is_found_while_draining) {
+  Simulation sim(locking(0));
+  sim.run(1);
+  CHECK_THROWS(CoreError, sim.drain(100000), "deadlock");
+}
+
+TEST(deadlock_is_found_in_halves_of_cycles) {
+  Simulation sim(locking(0));
+  const auto steps = [&] {
+    for (u32 k = 0; k < 100000; k++) {
+      sim.collect();
+      sim.apply(nullptr, 0);
+    }
+  };
+  CHECK_THROWS(CoreError, steps(), "deadlock", "test_ring");
+  CHECK(sim.state().part.totals.now < 12000);
+}
+
 TEST(silence_is_no_deadlock) {
   Simulation sim(
       config(small_network(), merge(input_queued(), {{"watchdog_ns", 1000.0}}), {"minimal", {}}, planned({{0, 10}})));

@@ -338,6 +338,62 @@ TEST(angara_tables_with_links_that_failed) {
             std::to_string(routed) + ", " + std::to_string(refused) + ", " + std::to_string(longer));
 }
 
+// Several terminals per switch have the same routes. A mesh has no ring and so no bubble.
+TEST(angara_terminals_and_meshes) {
+  const tables::ChannelGraph one = graph_of({4, 2}),
+                             three = graph_of({"torus", {{"sizes", Sizes{4, 2}}, {"terminals_per_router", i64{3}}}});
+  for (const std::string& engine : kEngines) {
+    const tables::ForwardingTable a = made(one, engine), b = made(three, engine);
+    CHECK(a.bubble && b.bubble);
+    for (u32 s = 0; s < 8; s++)
+      for (u32 t = 0; t < 24; t++) {
+        std::vector<u32> ports[2];
+        tables::each_channel(one, a, s, t / 3, [&](u32 c) { ports[0].push_back(one.port[c]); });
+        tables::each_channel(three, b, s, t, [&](u32 c) { ports[1].push_back(three.port[c] - 2u); });
+        CHECK_FOR(ports[0] == ports[1], engine);
+      }
+    const tables::ChannelGraph mesh = graph_of({"mesh", {{"sizes", Sizes{4, 3}}}});
+    const tables::ForwardingTable flat = made(mesh, engine);
+    CHECK(!flat.bubble && find_cycle(mesh, flat).empty() && tables::route_lengths(mesh, flat).minimal);
+  }
+}
+
+TEST(angara_genetic_is_drawn_from_its_seed) {
+  const tables::ChannelGraph g = graph_of({4, 2, 2});
+  const u64 first = digest(made(g, "angara_genetic"));
+  CHECK_EQ(digest(made(g, "angara_genetic")), first);
+  CHECK(digest(made(g, "angara_genetic", {{"seed", i64{2}}})) != first);
+  // Fewer routes to choose from do not improve the result.
+  CHECK(quality_of(g, made(g, "angara_genetic", {{"routes_per_pair", i64{2}}})).most >= 10);
+}
+
+// Routes balanced for a permutation share fewer channels than routes balanced for all-to-all.
+TEST(angara_tables_by_demand) {
+  const tables::ChannelGraph g = graph_of({4, 4});
+  auto demand = std::make_shared<tables::Demand>();
+  demand->terminals = 16;
+  demand->first.assign(1, 0);
+  std::vector<u32> to(16);
+  for (u32 t = 0; t < 16; t++) {
+    const u32 s = (t % 4 + 2) % 4 + (t / 4 + 2) % 4 * 4;  // half-way around both rings
+    to[s] = t;
+    demand->source.push_back(s);
+    demand->weight.push_back(5.0);
+    demand->first.push_back(demand->source.size());
+  }
+  const auto most = [&](const tables::ForwardingTable& table) {
+    std::vector<u32> load(g.channels, 0);
+    for (u32 s = 0; s < 16; s++) tables::each_channel(g, table, s, to[s], [&](u32 c) { load[c]++; });
+    return *std::max_element(load.begin(), load.end());
+  };
+  for (const std::string engine : {"angara_genetic", "angara_sssp"}) {
+    CHECK_FOR(most(made(g, engine, {}, demand)) == 1,
+              engine + ": " + std::to_string(most(made(g, engine, {}, demand))));
+    CHECK_FOR(most(made(g, engine)) > 1, engine);
+  }
+  CHECK_THROWS(ConfigError, made(g, "angara_bfs", {}, demand), "demand", "angara_bfs");
+}
+
 // 32 nodes under overload, with buffers of two packets. Bubbles keep packets moving, and without bubbles they deadlock.
 DEEP_TEST(angara_tables_run_without_deadlock) {
   const Section topology = torus_of({4, 2, 2, 2});

@@ -285,6 +285,42 @@ TEST(loggops_reference_by_hand) {
   CHECK_EQ(one(65536, 500000).ops[0].finish, 500000u);
 }
 
+TEST(loggops_reference_dissemination) {
+  for (const u32 ranks : {2u, 5u, 8u, 13u}) {
+    loggops::ListedProgram p(ranks);
+    u64 rounds = 0;
+    for (u32 distance = 1; distance < ranks; distance *= 2, rounds++)
+      for (u32 rank = 0; rank < ranks; rank++) {
+        Block& b = p.listed[rank].emplace_back();
+        b.send((rank + distance) % ranks, 100);
+        b.receive((rank + ranks - distance) % ranks, 100);
+      }
+    const auto result = loggops::run(p);
+    for (const u64 end : result.end) CHECK_EQ(end, rounds * (1500u + 2500u + 1500u + 99u * 6u));
+  }
+}
+
+TEST(loggops_reference_order_and_gaps) {
+  // Two sends in a row: the second waits for the gap, 6 ns per byte. They meet the two receives in order.
+  loggops::ListedProgram p(2);
+  p.listed = {{Block{}}, {Block{}}};
+  Block& s = p.listed[0][0];
+  s.send(1, 1001);
+  s.send(1, 500);
+  s.require(1, 0);
+  Block& r = p.listed[1][0];
+  r.receive(kAnySource, 1001, kAnyTag);
+  r.receive(0, 500);
+  const auto result = loggops::run(p);
+  CHECK_EQ(result.ops[1].start, 1000u + 1000u * 6u);
+  CHECK_EQ(result.ops[2].finish, 4000u + 1500u + 6000u);
+  // The second message arrives at 11,000, and the first one occupies the processor until 11,500.
+  CHECK_EQ(result.ops[3].finish, 11500u + 1500u + 499u * 6u);
+  // A receive without a matching send never finishes.
+  p.listed[1][0].receive(0, 1, 9);
+  CHECK_THROWS(std::runtime_error, loggops::run(p), "operation 2 of block 0 of rank 1 never finishes");
+}
+
 TEST(random_programs_finish) {
   u64 rendezvous = 0, blocks = 0;
   for (u64 seed = 0; seed < 20; seed++) {
