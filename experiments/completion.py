@@ -39,7 +39,7 @@ _GROUPS = {
     "draw": ("topology",),
     "benchmark": ("routing",),
     "reproduce": ("routing",),
-    "list cost": ("topology", "router", "routing"),
+    "list cost": _NETWORK,
 }
 _HERE = Path(__file__).parent
 # Keys of a verb that are no groups, and their choices.
