@@ -13,7 +13,7 @@ from flitgym.env import World
 from flitgym.simcore import ConfigError
 
 SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
-JAMMED = World({"topology": SMALL, "traffic": {"name": "adversarial", "load": 0.8}})
+JAMMED = World({"topology": SMALL, "router": "input_queued", "traffic": {"name": "adversarial", "load": 0.8}})
 
 
 def rows(*numbers: int) -> dict[str, torch.Tensor]:

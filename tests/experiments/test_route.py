@@ -251,8 +251,8 @@ def test_report_shows_tables(tmp_path: Path, small: Sequence[str]) -> None:
     assert "1 forwarding table" in page
     assert re.findall(r'<section id="(\w+)">', page) == ["tables", "provenance"]  # the study has no simulation
     (again,) = re.findall(r"<code class='command'>(.*?)</code>", page)
-    program, *words = shlex.split(html.unescape(again))
-    assert program == "flitgym route"
+    program, verb, *words = shlex.split(html.unescape(again))
+    assert (program, verb) == ("flitgym", "route")
     assert route_hash(compose_route(words)) == made["config_hash"]
     # The report of a study with a simulation includes tables, too.
     execute(compose(small), tmp_path / "simulation", no_report)
