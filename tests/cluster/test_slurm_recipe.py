@@ -24,14 +24,14 @@ case "$1 $2" in
 esac
 """
 TRAIN = """#!/bin/bash
-echo "train $* nodes=$(wc -l < "$NODES") mode=$RAY_AUTH_MODE" >> "$LOG"
+echo "$* nodes=$(wc -l < "$NODES") mode=$RAY_AUTH_MODE" >> "$LOG"
 """
 
 
 def played(tmp_path: Path, *words: str) -> list[str]:
     tools = tmp_path / "bin"
     tools.mkdir()
-    for name, text in {"srun": SRUN, "scontrol": SCONTROL, "ray": RAY, "flitgym train": TRAIN}.items():
+    for name, text in {"srun": SRUN, "scontrol": SCONTROL, "ray": RAY, "flitgym": TRAIN}.items():
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)
     env = {"PATH": f"{tools}:{os.environ['PATH']}", "LOG": str(tmp_path / "log"), "NODES": str(tmp_path / "nodes"),
