@@ -276,7 +276,7 @@ def test_ctrl_c_while_the_command_starts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "may"), [("simulate", set()), ("reproduce", set()), ("evaluate", {"rich"}), ("benchmark", set())]
+    ("name", "may"), [("simulate", set()), ("reproduce", {"rich"}), ("evaluate", {"rich"}), ("benchmark", {"rich"})]
 )
 def test_a_command_starts_without_heavy_packages(name: str, may: set[str]) -> None:
     program = f"import sys, flitgym.experiments.{name}; print(*sys.modules)"
