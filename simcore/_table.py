@@ -44,7 +44,7 @@ class ChannelGraph(_core.ChannelGraph):
     """
 
     def __init__(
-        self, topology: Mapping[str, Any] | str, failures: Mapping[str, Any] | None = None, seed: int = 0
+        self, topology: Mapping[str, Any] | str, failures: Mapping[str, Any] | None = None, seed: int = 1
     ) -> None:
         own = section("topology", topology)
         super().__init__(own, failures, seed)
@@ -95,7 +95,7 @@ class ForwardingTable(_core.ForwardingTable):
 
     @staticmethod
     def route(
-        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: Any = None, seed: int = 0
+        graph: ChannelGraph, engine: str, params: Mapping[str, Any] | None = None, demand: Any = None, seed: int = 1
     ) -> ForwardingTable:
         """Make a table with an engine.
 
@@ -368,7 +368,7 @@ def in_routing(config: Any) -> Any:
 
 
 def _graph_of(config: Mapping[str, Any]) -> ChannelGraph:
-    return ChannelGraph(config["topology"], config.get("failures"), config.get("seed", 0))
+    return ChannelGraph(config["topology"], config.get("failures"), config.get("seed", 1))
 
 
 def _held(graph: ChannelGraph, table: _core.ForwardingTable | Mapping[str, Any]) -> ForwardingTable:

@@ -31,6 +31,6 @@ def in_traffic(config: Any) -> Any:
         return config  # the core's message lists the keys
     # Links that fail later change no terminal, and a graph knows no time.
     failures = {key: value for key, value in (config.get("failures") or {}).items() if key != "events"}
-    graph = ChannelGraph(config["topology"], failures or None, config.get("seed", 0))
+    graph = ChannelGraph(config["topology"], failures or None, config.get("seed", 1))
     rest["matrix"] = read_demand(file or matrix, graph, "traffic.file" if file else "traffic.matrix")
     return {**config, "traffic": rest}

@@ -210,9 +210,18 @@ void bind_decision_steps(py::module_& m) {
   py::class_<DecisionSteps>(m, "DecisionSteps")
       .def(py::init<const std::string&, bool, i64, const py::dict&>(), py::arg("reward"), py::arg("strict"),
            py::arg("most_decisions"), py::arg("arrays"))
-      .def("place", [](Steps s, u32 k, const py::object& batch, const py::array_t<i64>& actions,
-                       double end) { s->place(k, batch, actions, end); })
-      .def("show", [](Steps s, u32 k) { s->show(k); })
-      .def("check", [](Steps s, const py::array& actions, const py::array& begins) { s->check(actions, begins); })
-      .def("step", [](Steps s, const py::array& actions, const py::array& begins) { return s->step(actions, begins); });
+      .def(
+          "place",
+          [](Steps s, u32 k, const py::object& batch, const py::array_t<i64>& actions, double end) {
+            s->place(k, batch, actions, end);
+          },
+          py::arg("k"), py::arg("batch"), py::arg("actions"), py::arg("end"))
+      .def(
+          "show", [](Steps s, u32 k) { s->show(k); }, py::arg("k"))
+      .def(
+          "check", [](Steps s, const py::array& actions, const py::array& begins) { s->check(actions, begins); },
+          py::arg("actions"), py::arg("begins"))
+      .def(
+          "step", [](Steps s, const py::array& actions, const py::array& begins) { return s->step(actions, begins); },
+          py::arg("actions"), py::arg("begins"));
 }
