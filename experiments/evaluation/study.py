@@ -159,7 +159,7 @@ def conduct(measure: Measure, config: DictConfig, study: Study, launcher: Launch
     plan = _planned(measure, config, study)
     require_writable(study.directory)
     rows_file = study.directory / ROWS_FILE
-    if is_labelled(rows_file) and not (study.directory / f"{measure.name}.csv").is_file():
+    if is_labelled(rows_file) and not list(study.directory.glob(f"{measure.name}.*")):
         raise CommandError(
             f"{relative(rows_file)} has the rows of another measure or command; give this study another name, such as "
             f"study={measure.name}"
