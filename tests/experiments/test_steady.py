@@ -88,7 +88,9 @@ def test_a_few_flows_saturate_a_network(destination: int, saturated: bool) -> No
 def test_equal_results_with_any_number_of_threads() -> None:
     results = []
     for threads in (1, 2):
-        simulation = Simulation({"topology": "dragonfly_1056", "routing": "par", "traffic": "adversarial"})
+        simulation = Simulation(
+            {"topology": "dragonfly_1056", "router": "input_queued", "routing": "par", "traffic": "adversarial"}
+        )
         assert simulation.facts()["partitions"] > 1
         simulation.threads = threads
         found = measure_steady(simulation, precision=0.1, window_ns=1_500, max_ns=6_000)
