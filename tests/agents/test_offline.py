@@ -68,6 +68,7 @@ def taken(best: np.ndarray, action: np.ndarray) -> np.ndarray:
     return np.take_along_axis(best, action[:, None], 1)[:, 0]
 
 
+@pytest.mark.deep
 def test_conservative_q_learns_the_better_action_from_random_ones(of_par: Dataset, path: Path) -> None:
     best, data = solved(of_par, path)
     assert taken(best, data.rows["action"]).mean() < 0.8
@@ -82,6 +83,7 @@ def test_imitation_repeats_the_recorded_action(of_par: Dataset, path: Path) -> N
     assert taken(best, choices(made, data.rows)).mean() > 0.9
 
 
+@pytest.mark.deep
 def test_the_conservative_term_raises_the_recorded_action(path: Path, of_par: Dataset) -> None:
     plain, conservative = (choices(agent(path, conservatism=c), of_par.rows) for c in (0.0, 100.0))
     recorded = of_par.rows["action"]

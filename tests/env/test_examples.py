@@ -12,6 +12,9 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 Run = Callable[..., str]
 
 
+pytestmark = pytest.mark.deep
+
+
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a file like `python <file> <arguments>`, in this process, since its imports take longer than its work."""

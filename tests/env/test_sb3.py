@@ -17,7 +17,7 @@ from stable_baselines3.common.env_util import make_vec_env
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
 
 
-@pytest.mark.parametrize("control", ["decision", "all", "packet"])
+@pytest.mark.parametrize("control", ["decision", "all", pytest.param("packet", marks=pytest.mark.deep)])
 def test_it_is_what_sb3_makes_of_single_environments(control: str) -> None:
     keywords = {"overrides": WORLD, "control": control, "episode_ns": 300, "background": "random"}
     ours = Sb3PacketRouting(3, **keywords)

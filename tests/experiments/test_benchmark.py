@@ -119,7 +119,9 @@ def test_versions_of_suites() -> None:
         load_suite("quik")
 
 
-@pytest.mark.parametrize("name", list(available()))
+@pytest.mark.parametrize(
+    "name", ["quick", *(pytest.param(n, marks=pytest.mark.deep) for n in available() if n != "quick")]
+)
 def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
     suite = load_suite(name)
     alone = {"jobs": "jobs", "changing": "changing", "random": "below"}.get(name)  # no agent trains on these suites
