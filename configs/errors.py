@@ -157,8 +157,6 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
         return f"{error.key}: a key of a section; write {' or '.join(sorted(homes))}"
     if not section and "routings" in valid:
         valid = {TYPED.get(key, key) for key in valid}
-        if error.key == "policies":
-            return "policies: unknown key; policies are entries of routing=..."
     text = unknown(section or "configuration", str(error.key), valid, "key")
     if section == "workload" and not valid:
         text = text.replace("there are no keys", "no workload is chosen; write workload=...")

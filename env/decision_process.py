@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from .packet_options import PacketOptions, check_room
 _NO_LIMIT = 2**62
 
 
-class DecisionProcess:
+class DecisionProcess(ABC):
     """K networks, each of which stops at every decision of the agent.
 
     A step is one call of the core, which makes a decision in each network and writes the results into the arrays below.
@@ -104,9 +105,9 @@ class DecisionProcess:
         """The reward that the core computes in a step."""
         return self.options.reward
 
+    @abstractmethod
     def goes_on(self, k: int) -> bool:
         """Whether the next episode of network k begins in the same network; its decision is then presented."""
-        raise NotImplementedError
 
     def find_start(self, k: int) -> bool:
         """Run network k to the first decision of an episode; false if the network's time is over before."""

@@ -34,8 +34,6 @@ VERBS = {
 }
 
 _MODULES = {"report": "report.command"}
-# Words that users try, and the verb that does their work.
-_MEANT = {"regret": "evaluate measure=regret", "gather": "export", "cost": "list cost"}
 
 
 def main() -> None:
@@ -91,7 +89,7 @@ def overview() -> str:
 
 
 def _refuse(verb: str, verbs: Sequence[str]) -> None:
-    near = [_MEANT[verb]] if verb in _MEANT else importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
+    near = importlib.import_module("difflib").get_close_matches(verb, verbs, 1)
     hint = f"; did you mean {near[0]}?" if near else ""
     print(f"flitgym: unknown verb '{verb}'{hint}\n{overview()}", file=sys.stderr)
     sys.exit(2)

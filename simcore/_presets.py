@@ -26,7 +26,7 @@ def with_presets(config: Any) -> Any:
     """
     if not isinstance(config, Mapping):
         return config
-    missing: dict[str, Any] = {} if all(key in config for key in _KINDS) else _defaults()
+    missing = {} if all(key in config for key in (*_KINDS, "seed")) else _defaults()
     if config.get("workload") is not None:
         missing = {key: name for key, name in missing.items() if key != "traffic"}
     return {
@@ -35,17 +35,18 @@ def with_presets(config: Any) -> Any:
 
 
 @cache
-def _defaults() -> dict[str, str]:
+def _defaults() -> dict[str, Any]:
     import yaml
 
     content = yaml.safe_load((_PACKAGE / "configs" / "config.yaml").read_text(encoding="utf-8"))
-    return {
+    names = {
         key: name
         for entry in content["defaults"]
         if isinstance(entry, dict)
         for key, name in entry.items()
         if key in _KINDS
     }
+    return {"seed": content["seed"], **names}
 
 
 def section(kind: str, given: Any) -> Any:

@@ -117,10 +117,9 @@ def test_runs_of_a_plan_are_all_different(figure: str, preset: str) -> None:
     assert len({run.directory for run in runs}) == len(runs)
 
 
-_FIRST = "first_look"
-
-
-@pytest.mark.parametrize("figure", [_FIRST, *(pytest.param(n, marks=pytest.mark.deep) for n in FIGURES if n != _FIRST)])
+@pytest.mark.parametrize(
+    "figure", [pytest.param(name, marks=() if name == "first_look" else pytest.mark.deep) for name in FIGURES]
+)
 def test_figure_from_rows(figure: str, tmp_path: Path) -> None:
     folder = tmp_path / f"{figure}_quick"
     write_rows(folder / ROWS_FILE, quick(figure))
