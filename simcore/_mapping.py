@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ._core import ConfigError
 from ._files import read_unpacked
@@ -28,7 +28,7 @@ def load(mapper: str) -> None:
         ConfigError: The library is not installed.
     """
     if mapper == "rcm":
-        _scipy_sparse("workload.mapping: rcm")
+        scipy_sparse("workload.mapping: rcm")
         importlib.import_module("scipy.sparse.csgraph")
     elif mapper == "multicore":
         try:
@@ -86,23 +86,23 @@ def rows_of(matrix: Any) -> Graph:
     """Convert a communication matrix, [ranks, ranks] bytes from row to column, to the sparse rows of the core.
 
     Args:
-        matrix: A SciPy sparse matrix or array, or anything that NumPy converts to an array.
+        matrix: A `Program`, a SciPy sparse matrix, or anything that NumPy converts to an array.
 
     Raises:
-        ConfigError: The matrix is not square.
+        ConfigError: The matrix is not a square of real numbers.
     """
-    if not hasattr(matrix, "tocsr"):
-        dense = np.asarray(matrix, dtype=float)
-        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-            raise ConfigError(f"matrix: its shape is {dense.shape}; valid are [ranks, ranks]")
-        rows, columns = np.nonzero(dense)
-        first = np.searchsorted(rows, np.arange(len(dense) + 1))
-        return first, columns, dense[rows, columns]
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ConfigError(f"matrix: its shape is {tuple(matrix.shape)}; valid are [ranks, ranks]")
-    sparse = matrix.tocsr()
-    sparse.sum_duplicates()
-    return sparse.indptr, sparse.indices, np.asarray(sparse.data, dtype=float)
+    if hasattr(matrix, "communication"):
+        communication: Graph = matrix.communication()
+        return communication
+    given = matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix)
+    if given.ndim != 2 or given.shape[0] != given.shape[1] or given.dtype.kind not in "biuf":
+        shape = tuple(given.shape)
+        raise ConfigError(f"matrix: an array of {given.dtype} and shape {shape}; valid are numbers, [ranks, ranks]")
+    if isinstance(given, np.ndarray):
+        rows, columns = np.nonzero(given)
+        return np.searchsorted(rows, np.arange(len(given) + 1)), columns, given[rows, columns].astype(float)
+    given.sum_duplicates()
+    return given.indptr, given.indices, given.data.astype(float)
 
 
 def exchange_of(matrix: Any, ranks: int = 0, bytes_per_value: int = 8) -> Any:
@@ -122,7 +122,7 @@ def exchange_of(matrix: Any, ranks: int = 0, bytes_per_value: int = 8) -> Any:
     Raises:
         ConfigError: The matrix is not square, or has fewer rows than ranks.
     """
-    sparse = _scipy_sparse("a communication matrix")
+    sparse = scipy_sparse("a communication matrix")
     rows = matrix.shape[0]
     if matrix.ndim != 2 or matrix.shape[1] != rows:
         raise ConfigError(f"matrix: its shape is {tuple(matrix.shape)}; a square matrix is needed")
@@ -151,7 +151,7 @@ def read_matrix_market(path: str | os.PathLike[str]) -> Any:
         ConfigError: The file is not in this format, or its matrix is dense, or SciPy is not installed.
         OSError: The file cannot be read.
     """
-    sparse = _scipy_sparse(str(path))
+    sparse = scipy_sparse(str(path))
     from scipy.io import mmread
 
     text = read_unpacked(path)
@@ -195,17 +195,7 @@ def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
     }
 
 
-def matrix_arguments(matrix: ArrayLike | Any | None) -> Graph | None:
-    """Convert a matrix or a `Program` to the sparse rows that `_core.Simulation._mapping_quality` takes."""
-    if matrix is None:
-        return None
-    if hasattr(matrix, "communication"):
-        communication: Graph = matrix.communication()
-        return communication
-    return rows_of(matrix)
-
-
-def _scipy_sparse(what: str) -> Any:
+def scipy_sparse(what: str) -> Any:
     try:
         from scipy import sparse
     except ImportError:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _q_table, _table
+from . import _core, _q_table
 from ._core import ConfigError, CoreError, registered
-from ._mapping import matrix_arguments
+from ._mapping import rows_of
 from ._presets import with_presets
-from ._traffic import in_traffic
+from ._sections import in_routing, in_traffic
 
 NO_DECISION = np.uint64(2**64 - 1)
 """Value of `Simulation.transitions()["next_decision"]` where the packet made no further decision."""
@@ -78,7 +78,7 @@ class Simulation(_core.Simulation):
 
     def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
         own = config if isinstance(config, _core.Simulation) else _copied(in_traffic(with_presets(config)))
-        super().__init__(_table.in_routing(own) if isinstance(own, Mapping) else own)
+        super().__init__(in_routing(own) if isinstance(own, Mapping) else own)
         self._config = own._config if isinstance(own, Simulation) else own
         if isinstance(own, dict) and self.mapping() is not None:
             # A pickle stores the computed mapping. Mapping again could give another result.
@@ -198,7 +198,7 @@ class Simulation(_core.Simulation):
             ConfigError: The sizes of matrix, terminals, table and network differ, or the simulation has no workload to
                 take a missing argument from.
         """
-        return self._mapping_quality(matrix_arguments(matrix), terminals, table)
+        return self._mapping_quality(None if matrix is None else rows_of(matrix), terminals, table)
 
     def fork(self) -> Simulation:
         """Return an independent copy of the present state. Both simulations share the network."""

@@ -287,11 +287,10 @@ class ForwardingTable(_core.ForwardingTable):
                 for another network.
             OSError: The file cannot be read.
         """
-        arrays = _arrays_of(path, graph)
         try:
-            return _held(graph, _core.ForwardingTable(arrays))
+            return _held(graph, _core.ForwardingTable(_arrays_of(path, graph)))
         except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from error
+            raise error if str(error).startswith(str(path)) else ConfigError(f"{path}: {error}") from error
 
     def _hold(self, graph: ChannelGraph, table: _core.ForwardingTable) -> None:
         super().__init__(table)
@@ -350,25 +349,6 @@ def _terminal_numbers(name: str, given: ArrayLike) -> NDArray[np.uint32]:
     if numbers.size and (numbers.min() < 0 or numbers.max() >= 2**32):
         raise ConfigError(f"{name}: {numbers.min()} to {numbers.max()}; terminals are numbered from 0")
     return np.ascontiguousarray(numbers, np.uint32)
-
-
-def in_routing(config: Any) -> Any:
-    """Return the configuration with loaded objects instead of the files of a table and a demand in `routing`."""
-    routing = config.get("routing") if isinstance(config, Mapping) else None
-    if not isinstance(routing, Mapping) or routing.get("name") != "table":
-        return config
-    rest = dict(routing)
-    if rest.get("file"):
-        if "table" in rest:
-            raise ConfigError("routing.table: both a file and a table are given; give one of them")
-        rest["table"] = ForwardingTable.load(rest.pop("file"), _graph_of(config))
-    if rest.get("demand") is not None and not (isinstance(rest["demand"], str) and not rest["demand"]):
-        rest["demand"] = read_demand(rest["demand"], _graph_of(config))
-    return {**config, "routing": rest}
-
-
-def _graph_of(config: Mapping[str, Any]) -> ChannelGraph:
-    return ChannelGraph(config["topology"], config.get("failures"), config.get("seed", 1))
 
 
 def _held(graph: ChannelGraph, table: _core.ForwardingTable | Mapping[str, Any]) -> ForwardingTable:

@@ -79,13 +79,9 @@ class Plugin:
         """
         if not self.package:
             return ()
-        try:
-            spec = importlib.util.find_spec(self.package)
-        except (ImportError, ValueError) as error:
-            raise ConfigError(f"{self}: its package '{self.package}' cannot be found ({error}); {WITHOUT}") from error
+        spec = importlib.util.find_spec(self.package)
         if spec is None or spec.submodule_search_locations is None:
-            what = "does not exist" if spec is None else "is a single file instead of a folder"
-            raise ConfigError(f"{self}: its package '{self.package}' {what}; {WITHOUT}")
+            raise ConfigError(f"{self}: there is no package '{self.package}', which is a folder; {WITHOUT}")
         return tuple(map(Path, spec.submodule_search_locations))
 
     @cached_property
@@ -154,44 +150,20 @@ def _installed(words: str) -> tuple[Plugin, ...]:
 
 def _given(path: Path) -> Plugin:
     if path.is_dir():
-        _require_package(path.resolve())
-        parent = str(path.resolve().parent)
-        if parent not in sys.path:
-            sys.path.append(parent)
-        _refuse_shadowed(path)
-        return Plugin(path.resolve().name, path.resolve().name, "", f"{VARIABLE}={path}")
+        whole = path.resolve()
+        if not any((whole / folder).is_dir() for folder in FOLDERS):
+            raise ConfigError(
+                f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}"
+            )
+        if str(whole.parent) not in sys.path:
+            sys.path.append(str(whole.parent))
+        return Plugin(whole.name, whole.name, "", f"{VARIABLE}={path}")
     if path.suffix in _LIBRARIES and path.is_file():
         return Plugin(path.stem, "", "", f"{VARIABLE}={path}", path.resolve())
     raise ConfigError(
         f"{VARIABLE}: '{path}' is neither a library (*.so) nor the folder of a package; write paths, or `none`, with "
         f"'{os.pathsep}' in between"
     )
-
-
-def _require_package(path: Path) -> None:
-    if path.name.isidentifier() and any((path / folder).is_dir() for folder in FOLDERS):
-        return
-    inner = [
-        one for one in sorted(path.iterdir()) if one.is_dir() and any((one / folder).is_dir() for folder in FOLDERS)
-    ]
-    near = f"; did you mean '{inner[0]}'?" if inner else ""
-    raise ConfigError(
-        f"{VARIABLE}: '{path}' is not the package of a plugin, which has one of {', '.join(FOLDERS)}{near}"
-    )
-
-
-def _refuse_shadowed(path: Path) -> None:
-    """Refuse a folder whose name is that of another package, which Python would import instead."""
-    whole = path.resolve()
-    importlib.invalidate_caches()
-    try:
-        spec = importlib.util.find_spec(whole.name)
-    except (ImportError, ValueError):
-        spec = None
-    found = list(spec.submodule_search_locations or [spec.origin or "built in"]) if spec is not None else []
-    if str(whole) not in (str(Path(where).resolve()) for where in found):
-        by = f" ({found[0]})" if found else ""
-        raise ConfigError(f"{VARIABLE}: '{path}': '{whole.name}' is the name of another package{by}; rename the folder")
 
 
 def files(folder: str, pattern: str) -> list[tuple[Plugin, Path]]:

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from .. import _core
 from .._files import read_unpacked
-from .dumps import FDB_SWITCH, arrays_of, read_dump, read_fdbs
+from .dumps import read_dump
 from .lists import levels_beside, read_list
+
+_TEXT = re.compile(r"Unicast lids|dump_ucast_routes: Switch 0x|^\s*switch,host,port")
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:
@@ -39,23 +40,23 @@ def is_text(path: str | os.PathLike[str]) -> bool:
         ConfigError: The path is not a plain file, or its compressed data are damaged.
         OSError: The file cannot be read.
     """
-    start = read_unpacked(path, most=2000).decode("utf-8", "replace")
-    return "Unicast lids" in start or bool(FDB_SWITCH.search(start)) or start.lstrip().startswith("switch,host,port")
+    return _TEXT.search(read_unpacked(path, most=2000).decode("utf-8", "replace")) is not None
 
 
 def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, Any]:
     """Read the arrays of `ForwardingTable` from a text file.
 
     Raises:
-        ConfigError: The file has none of the formats, is cut short (the message names switch and line), or is for
-            another network (the message names nodes).
+        ConfigError: The file is cut short (the message names switch and line), or is for another network (the message
+            names nodes).
         OSError: The file cannot be read.
     """
-    path = Path(path)
     lines = read_unpacked(path).decode("utf-8", "replace").splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    if first.startswith("switch,host,port"):
-        return read_list(path, lines, graph)
-    dump = read_fdbs(path, lines) if any(map(FDB_SWITCH.match, lines[:50])) else read_dump(path, lines)
-    given, shift = arrays_of(dump, graph)
-    return given | levels_beside(re.sub(r"\.[^.]+(\.gz)?$", "", str(path)), graph, shift, given["port"], given["lmc"])
+    stem = re.sub(r"(\.lft(?=\.csv))?\.[^./]+(\.gz)?$", "", str(path))
+    if next(filter(str.strip, lines)).lstrip().startswith("switch,host,port"):
+        given, shift = read_list(lines, graph)
+        if not re.search(r"\.lft\.csv(\.gz)?$", str(path)):
+            return given
+    else:
+        given, shift = read_dump(lines, graph)
+    return given | levels_beside(stem, graph, shift, given["port"], given["lmc"])

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,11 @@ SWITCH_GUID, HOST_GUID = 0x10000, 0x200001  # first GUIDs that `write` assigns
 _MOST_LIDS = 0xBFFF  # larger LIDs are multicast groups
 
 _SWITCH = re.compile(
-    r"Unicast lids \[\S+-(0x[0-9a-fA-F]+|[0-9]+)\] of switch "
-    r"(?:Lid ([0-9]+)|.*?)\s*guid (0x[0-9a-fA-F]+) \('?(.*?)'?\):\s*$"
+    r"(?:Unicast lids .*?guid|\w*dump_ucast_routes: Switch) (?P<guid>0x[0-9a-fA-F]+)(?: \('?(?P<name>.*?)'?\):)?\s*$"
 )
-_LINE = re.compile(r"\s*0x([0-9a-fA-F]+)\s+([0-9]+)\s*[#:]?\s*\(?(.*?)\)?\s*$")
+_LINE = re.compile(r"\s*0x([0-9a-fA-F]+)\s*:?\s*([0-9]+|UNREACHABLE)\s*[#:]?\s*\(?(.*?)\)?\s*$")
 _NODE = re.compile(r"(Switch|Channel Adapter|Router|Ca|path[^:]*:?)?\s*portguid (0x[0-9a-fA-F]+)(?:: '?(.*?)'?)?$")
 _END = re.compile(r"\s*([0-9]+) (valid )?(?:m?lids) dumped")
-FDB_SWITCH = re.compile(r"\w*dump_ucast_routes: Switch (0x[0-9a-fA-F]+)")
-_FDB_LINE = re.compile(r"0x([0-9a-fA-F]+)\s*:\s*(?:([0-9]+)|UNREACHABLE)")
 
 
 @dataclass
@@ -38,8 +34,7 @@ class _Block:
     name: str
     guid: int
     line: int  # line in the file
-    most: int | None  # highest LID, if the first line states it
-    ended: bool = False
+    last: int = 0  # LID of the last line
     ports: dict[int, int] = field(default_factory=dict)  # by LID
 
     @property
@@ -51,147 +46,110 @@ class _Block:
 class _Dump:
     """Content of a dump."""
 
-    path: Path
     blocks: list[_Block] = field(default_factory=list)
     hosts: dict[int, tuple[int, str]] = field(default_factory=dict)  # GUID and name by LID, if the dump has them
     switches: set[int] = field(default_factory=set)  # LIDs
 
 
-def read_dump(path: Path, lines: list[str]) -> _Dump:
-    """Read the format of OpenSM, `ibroute` and `dump_lfts.sh`.
-
-    Raises:
-        ConfigError: The file is cut short or has invalid lines. The message has the line number.
-    """
-    dump = _Dump(path)
-    block: _Block | None = None
+def _parsed(lines: list[str]) -> _Dump:
+    dump, ended = _Dump(), True  # only `opensm.fdbs` does not mark the end of a table
     for number, line in enumerate(lines, 1):
-        if line.startswith("Unicast lids"):
-            match = _SWITCH.match(line)
-            if match is None:
-                raise ConfigError(f"{path}, line {number}: the switch lacks LIDs, a GUID or a name: {line[:120]}")
-            if block is not None and not block.ended:
-                raise ConfigError(_cut_short(dump, block, number))
-            most = int(match[1], 16) if match[1].startswith("0x") else whole_number(match[1])
-            block = _Block(match[4], int(match[3], 16), number, most)
-            dump.blocks.append(block)
-        elif block is not None and (end := _END.match(line)):
-            block.ended = True
-            if end[2] and whole_number(end[1]) != len(block.ports):
-                raise ConfigError(
-                    f"{path}, line {number}: switch {block.shown} has {len(block.ports)} lines, "
-                    f"but the dump states {end[1]}"
-                )
+        if switch := _SWITCH.match(line):
+            if not ended:
+                raise ConfigError(_cut_short(dump, number))
+            dump.blocks.append(_Block(switch["name"] or "", int(switch["guid"], 16), number))
+            ended = switch["name"] is None
+        elif not dump.blocks:
+            continue
+        elif end := _END.match(line):
+            ended = True
+            if end[2] and int(end[1]) != len(dump.blocks[-1].ports):
+                raise ConfigError(f"line {number}: switch {dump.blocks[-1].shown} does not have {end[1]} lines")
         elif match := _LINE.match(line):
-            if block is None or block.ended:
-                raise ConfigError(f"{path}, line {number}: a line outside the table of a switch: {line[:120]}")
-            _take(dump, block, number, int(match[1], 16), whole_number(match[2]), match[3])
-    if not dump.blocks:
-        raise ConfigError(f"{path}: no table; a dump of linear forwarding tables begins with 'Unicast lids'")
-    if block is not None and not block.ended:
-        raise ConfigError(_cut_short(dump, block, len(lines) + 1))
+            _take(dump, number, int(match[1], 16), whole_number(match[2]), match[3])
+    if not ended:
+        raise ConfigError(_cut_short(dump, len(lines) + 1))
+    most = max((block.last for block in dump.blocks), default=0)
+    for block in dump.blocks:
+        # Every switch in `opensm.fdbs` has a line for every LID, including unused ones.
+        if not block.name and block.last < most:
+            raise ConfigError(
+                f"cut short in the table of switch {block.shown}: it ends with LID {block.last:#06x}, other tables "
+                f"with {most:#06x}"
+            )
     return dump
 
 
-def _take(dump: _Dump, block: _Block, number: int, lid: int, port: int, comment: str) -> None:
+def _take(dump: _Dump, number: int, lid: int, port: int, comment: str) -> None:
+    block = dump.blocks[-1]
+    block.last = lid
+    if port < 0:  # UNREACHABLE
+        return
     if lid in block.ports:
-        raise ConfigError(f"{dump.path}, line {number}: switch {block.shown} has LID {lid:#06x} twice")
+        raise ConfigError(f"line {number}: switch {block.shown} has LID {lid:#06x} twice")
     block.ports[lid] = port
     node = _NODE.match(comment)
-    if node is not None and node[1] == "Switch":
+    if (node is not None and node[1] == "Switch") or (not block.name and port == 0):  # port 0 is the switch itself
         dump.switches.add(lid)
     elif node is not None:
         known = dump.hosts.get(lid, (0, ""))
         dump.hosts[lid] = (int(node[2], 16), node[3] or known[1])
 
 
-def _cut_short(dump: _Dump, block: _Block, number: int) -> str:
-    last = max(block.ports, default=None)
-    reached = "it has no line" if last is None else f"its last line is for LID {last:#06x}"
-    more = "" if block.most is None else f", but its highest LID is {block.most:#06x}"
-    return f"{dump.path}, line {number}: cut short in the table of switch {block.shown}: {reached}{more}"
+def _cut_short(dump: _Dump, number: int) -> str:
+    block = dump.blocks[-1]
+    return f"line {number}: cut short in the table of switch {block.shown} after its line for LID {block.last:#06x}"
 
 
-def read_fdbs(path: Path, lines: list[str]) -> _Dump:
-    """Read `opensm.fdbs`.
+def read_dump(lines: list[str], graph: _core.ChannelGraph) -> tuple[dict[str, Any], int]:
+    """Read a dump as the arrays of `ForwardingTable`, and return them with the number of the first port.
 
     Raises:
-        ConfigError: The table of a switch is cut short.
+        ConfigError: The dump is cut short, is for another network, or lacks switches or destinations. The message names
+            them.
     """
-    dump = _Dump(path)
-    for number, line in enumerate(lines, 1):
-        if match := FDB_SWITCH.match(line):
-            dump.blocks.append(_Block("", int(match[1], 16), number, None))
-        elif (match := _FDB_LINE.match(line)) and dump.blocks:
-            lid, block = int(match[1], 16), dump.blocks[-1]
-            if match[2] is not None:
-                _take(dump, block, number, lid, whole_number(match[2]), "")
-                if whole_number(match[2]) == 0:  # the switch itself
-                    dump.switches.add(lid)
-            block.most = lid
-    # Every switch has a line for every LID, including unused ones.
-    most = max(block.most or 0 for block in dump.blocks)
-    for block in dump.blocks:
-        if (block.most or 0) < most:
-            raise ConfigError(
-                f"{path}: cut short in the table of switch {block.shown}: it ends with LID {block.most or 0:#06x}, "
-                f"other tables with {most:#06x}"
-            )
-    return dump
-
-
-def arrays_of(dump: _Dump, graph: _core.ChannelGraph) -> tuple[dict[str, Any], int]:
-    """Convert a dump to the arrays of `ForwardingTable`, and return them with the number of the first port.
-
-    Raises:
-        ConfigError: The dump is for another network, or lacks switches or destinations. The message names them.
-    """
-    arrays = graph.arrays()
+    dump = _parsed(lines)
     blocks = _blocks_by_switch(dump, graph)
-    homes, ports = arrays["terminal_switch"].tolist(), arrays["terminal_port"].tolist()
+    homes, ports = (graph.arrays()[key].tolist() for key in ("terminal_switch", "terminal_port"))
     addresses, shift = _addresses(dump, graph, blocks, homes, ports)
-    lmc = _lmc(dump, graph, addresses)
+    lmc = max(map(len, addresses)).bit_length() - 1
+    for t, own in enumerate(addresses):
+        if len(own) != 1 << lmc:
+            raise ConfigError(
+                f"host {graph.terminal_names[t]} has {len(own)} LIDs; all must have the same number, a power of 2"
+            )
     port = np.full((graph.switches, graph.terminals << lmc), NO_PORT, np.uint16)
     leaves = set(homes)
     for s, block in enumerate(blocks):
-        missing = []
         for t, lids in enumerate(addresses):
             for a, lid in enumerate(lids):
-                if (out := block.ports.get(lid)) is not None:
-                    port[s, t << lmc | a] = NO_PORT if out < shift or out >= NO_WAY else out - shift
-                else:
-                    missing.append(t)
-        if missing and s in leaves:
-            raise ConfigError(
-                f"{dump.path}: the table of switch {block.shown} has no line for {len(missing)} of "
-                f"{graph.terminals << lmc} destinations: {some([graph.terminal_names[t] for t in missing])}"
-            )
+                out = block.ports.get(lid)
+                if out is None and s in leaves:
+                    name = graph.terminal_names[t]
+                    raise ConfigError(
+                        f"the table of switch {block.shown} has no line for LID {lid:#06x} of host {name}"
+                    )
+                if out is not None and shift <= out < NO_WAY:
+                    port[s, t << lmc | a] = out - shift
     return {"port": port, "lmc": lmc}, shift
 
 
 def _blocks_by_switch(dump: _Dump, graph: _core.ChannelGraph) -> list[_Block]:
     numbers = {name: s for s, name in enumerate(graph.switch_names)}
     found: dict[int, _Block] = {}
-    unknown = []
     for block in dump.blocks:
         s = numbers.get(block.name, numbers.get(f"S-{block.guid:016x}"))
         if s is None and not block.name and 0 <= block.guid - SWITCH_GUID < graph.switches:
             s = block.guid - SWITCH_GUID
         if s is None:
-            unknown.append(block)
-        elif s in found:
-            raise ConfigError(f"{dump.path}: switch {block.shown} occurs twice, first in line {found[s].line}")
-        else:
-            found[s] = block
-    if unknown:
-        raise ConfigError(
-            f"{dump.path}: the dump is for another network: there is no switch {some([b.shown for b in unknown])}"
-            f"{like(graph.switch_names)}"
-        )
+            raise ConfigError(
+                f"the dump is for another network: there is no switch {block.shown}{like(graph.switch_names)}"
+            )
+        found[s] = block
     missing = [name for s, name in enumerate(graph.switch_names) if s not in found]
     if missing:
         raise ConfigError(
-            f"{dump.path}: the dump has tables for {len(found)} of {graph.switches} switches; missing: {some(missing)}"
+            f"the dump has tables for {len(found)} of {graph.switches} switches; missing: {some(missing)}"
         )
     return [found[s] for s in range(graph.switches)]
 
@@ -202,30 +160,44 @@ def _addresses(
     """Return the LIDs of every terminal, ascending, and the number of the first port in the dump."""
     numbers = {name: t for t, name in enumerate(graph.terminal_names)}
     by_guid = {guid: name for guid, name in dump.hosts.values() if name}
-    hangs = {(s, p): t for t, (s, p) in enumerate(zip(homes, ports, strict=True))}
     lids = sorted(set().union(*(block.ports for block in blocks)) - dump.switches)
-    named = {lid: numbers.get(name or by_guid.get(guid, "")) for lid, (guid, name) in dump.hosts.items()}
-    given = [(lid, t) for lid in lids if (t := named.get(lid)) is not None]
-    if given:
-        own = [(t, out) for lid, t in given if (out := blocks[homes[t]].ports.get(lid)) is not None]
-        shift = min(1, max(0, _most_frequent([out - ports[t] for t, out in own])))
-        for t, out in own:
-            if out - ports[t] != shift:
-                raise ConfigError(
-                    f"{dump.path}: the dump is for another network: switch {graph.switch_names[homes[t]]} sends to "
-                    f"host {graph.terminal_names[t]} on port {out}, but the host is at port {ports[t] + shift}"
-                )
-        return _complete(dump, graph, lids, named, _hanging(blocks, lids, hangs, shift)), shift
-    # No host is named. A host is identified by its port, and ports may count from 1 or from 0.
+    named = {
+        lid: numbers[known]
+        for lid, (guid, name) in dump.hosts.items()
+        if (known := name or by_guid.get(guid, "")) in numbers
+    }
+    own = [(t, out) for lid, t in named.items() if (out := blocks[homes[t]].ports.get(lid)) is not None]
+    hangs = {(s, p): t for t, (s, p) in enumerate(zip(homes, ports, strict=True))}
     there = set(zip(graph.arrays()["from"].tolist(), graph.arrays()["port"].tolist(), strict=True)) | set(hangs)
-    found = {shift: _hanging(blocks, lids, hangs, shift) for shift in (1, 0)}
+    used = [(s, block.ports[lid]) for s, block in enumerate(blocks) for lid in lids if lid in block.ports]
+    hanging = {shift: _hanging(blocks, lids, hangs, shift) for shift in (1, 0)}
 
-    def plausible(shift: int) -> tuple[int, int]:
-        used = ((s, block.ports[lid] - shift) for s, block in enumerate(blocks) for lid in lids if lid in block.ports)
-        return len(set(found[shift].values())), sum(port in there for port in used)
+    def plausible(shift: int) -> tuple[int, int, int]:
+        at_port = sum(out == ports[t] + shift for t, out in own)
+        return at_port, len(set(hanging[shift].values())), sum((s, p - shift) in there for s, p in used)
 
-    shift = max(found, key=plausible)
-    return _complete(dump, graph, lids, named, found[shift]), shift
+    shift = max(hanging, key=plausible)  # ports may count from 1 or from 0
+    for t, out in own:
+        if out != ports[t] + shift:
+            raise ConfigError(
+                f"the dump is for another network: switch {graph.switch_names[homes[t]]} sends to host "
+                f"{graph.terminal_names[t]} on port {out}, but the host is at port {ports[t] + shift}"
+            )
+    addresses: list[list[int]] = [[] for _ in range(graph.terminals)]
+    strangers = []
+    for lid in lids:
+        if (found := named.get(lid, hanging[shift].get(lid))) is None:
+            strangers.append(dump.hosts.get(lid, (0, ""))[1] or f"LID {lid:#06x}")
+        else:
+            addresses[found].append(lid)
+    lost = [graph.terminal_names[t] for t, each in enumerate(addresses) if not each]
+    if strangers and (lost or dump.hosts):
+        raise ConfigError(
+            f"the dump is for another network: there is no host {some(strangers)}{like(graph.terminal_names)}"
+        )
+    if lost:
+        raise ConfigError(f"no line leads to {len(lost)} of {graph.terminals} hosts: {some(lost)}")
+    return addresses, shift
 
 
 def _hanging(blocks: list[_Block], lids: list[int], hangs: dict[tuple[int, int], int], shift: int) -> dict[int, int]:
@@ -237,45 +209,6 @@ def _hanging(blocks: list[_Block], lids: list[int], hangs: dict[tuple[int, int],
             if terminal is not None:
                 ends.setdefault(lid, []).append(terminal)
     return {lid: found[0] for lid, found in ends.items() if len(found) == 1}
-
-
-def _complete(
-    dump: _Dump, graph: _core.ChannelGraph, lids: list[int], named: dict[int, int | None], hanging: dict[int, int]
-) -> list[list[int]]:
-    addresses: list[list[int]] = [[] for _ in range(graph.terminals)]
-    strangers = []
-    for lid in lids:
-        t = named.get(lid)
-        t = hanging.get(lid) if t is None else t
-        if t is None:
-            strangers.append(dump.hosts.get(lid, (0, ""))[1] or f"LID {lid:#06x}")
-        else:
-            addresses[t].append(lid)
-    lost = [graph.terminal_names[t] for t, own in enumerate(addresses) if not own]
-    if strangers and (lost or dump.hosts):
-        raise ConfigError(
-            f"{dump.path}: the dump is for another network: there is no host {some(strangers)}"
-            f"{like(graph.terminal_names)}"
-        )
-    if lost:
-        raise ConfigError(f"{dump.path}: no line leads to {len(lost)} of {graph.terminals} hosts: {some(lost)}")
-    return addresses
-
-
-def _most_frequent(numbers: list[int]) -> int:
-    return max(set(numbers), key=numbers.count, default=1)
-
-
-def _lmc(dump: _Dump, graph: _core.ChannelGraph, addresses: list[list[int]]) -> int:
-    counts = {len(own) for own in addresses}
-    lmc = max(counts).bit_length() - 1
-    if counts != {1 << lmc}:
-        other = next(t for t, own in enumerate(addresses) if len(own) != len(addresses[0]) or len(own) != 1 << lmc)
-        raise ConfigError(
-            f"{dump.path}: host {graph.terminal_names[other]} has {len(addresses[other])} LIDs; all must have the same "
-            "number, a power of 2"
-        )
-    return lmc
 
 
 def write(path: str | os.PathLike[str], arrays: Mapping[str, Any], graph: _core.ChannelGraph) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ from .text import LEVELS, NO_PORT, NO_WAY, like, some, whole_number
 _LANES = r"[0-9a-f]{16}"
 
 
-def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[str, Any]:
-    """Read the arrays of `ForwardingTable` from a list `switch,host,port` and the lists that accompany it.
+def read_list(lines: list[str], graph: _core.ChannelGraph) -> tuple[dict[str, Any], int]:
+    """Read a list `switch,host,port` as the arrays of `ForwardingTable`, and return them with the first port's number.
 
     Raises:
         ConfigError: A line is invalid, a name belongs to another network, or a pair is missing.
@@ -29,46 +29,34 @@ def read_list(path: Path, lines: list[str], graph: _core.ChannelGraph) -> dict[s
     switches = {name: s for s, name in enumerate(graph.switch_names)}
     hosts = {name: t for t, name in enumerate(graph.terminal_names)}
     port = np.full((graph.switches, graph.terminals), -1, np.int32)
-    for number, line in enumerate(lines, 1):
-        if number == 1 or not line.strip():
-            continue
-        words = line.split(",")
-        if len(words) != 3 or whole_number(words[2].strip()) < 0:
-            raise ConfigError(f"{path}, line {number}: '{line[:80]}' is not switch,host,port; is the file cut short?")
-        s, t, out = switches.get(words[0].strip()), hosts.get(words[1].strip()), whole_number(words[2].strip())
-        if s is None:
-            raise ConfigError(
-                f"{path}, line {number}: the table is for another network: there is no switch {words[0]}"
-                f"{like(switches)}"
-            )
-        if t is None:
-            raise ConfigError(
-                f"{path}, line {number}: the table is for another network: there is no host {words[1]}{like(hosts)}"
-            )
+    for number, words in _rows(lines):
+        if len(words) != 3 or (out := whole_number(words[2])) < 0:
+            raise ConfigError(f"line {number}: '{','.join(words)[:80]}' is not switch,host,port; cut short?")
+        for kind, word, names in (("switch", words[0], switches), ("host", words[1], hosts)):
+            if word not in names:
+                raise ConfigError(
+                    f"line {number}: the table is for another network: there is no {kind} {word}{like(names)}"
+                )
+        s, t = switches[words[0]], hosts[words[1]]
         if port[s, t] >= 0:
-            raise ConfigError(f"{path}, line {number}: switch {words[0]} already has a port for host {words[1]}")
+            raise ConfigError(f"line {number}: switch {words[0]} already has a port for host {words[1]}")
         port[s, t] = min(out, NO_PORT)
     homes, own = arrays["terminal_switch"], arrays["terminal_port"].astype(np.int32)
     for s in np.unique(homes):
         if (missing := np.flatnonzero(port[s] < 0)).size:
             raise ConfigError(
-                f"{path}: cut short, or for another network: switch {graph.switch_names[s]} has no line for "
-                f"{missing.size} of {graph.terminals} hosts: {some([graph.terminal_names[t] for t in missing])}"
+                f"cut short, or for another network: switch {graph.switch_names[s]} has no line for {missing.size} of "
+                f"{graph.terminals} hosts: {some([graph.terminal_names[t] for t in missing])}"
             )
-    differences = np.unique(port[homes, np.arange(graph.terminals)] - own)
-    if differences.size != 1 or differences[0] not in (0, 1):
-        odd = int(np.argmax(port[homes, np.arange(graph.terminals)] - own != 0))
+    differences = port[homes, np.arange(graph.terminals)] - own
+    shift = int(differences[0] == 1)  # ports may count from 1
+    for t in np.flatnonzero(differences != shift)[:1]:
         raise ConfigError(
-            f"{path}: the table is for another network: switch {graph.switch_names[homes[odd]]} sends to host "
-            f"{graph.terminal_names[odd]} on port {port[homes[odd], odd]}, but the host is at port {own[odd]}"
+            f"the table is for another network: switch {graph.switch_names[homes[t]]} sends to host "
+            f"{graph.terminal_names[t]} on port {port[homes[t], t]}, but the host is at port {own[t] + shift}"
         )
-    known = (port >= differences[0]) & (port < NO_WAY)
-    out_ports = np.where(known, port - differences[0], NO_PORT).astype(np.uint16)
-    given: dict[str, Any] = {"port": out_ports, "lmc": 0}
-    stem = re.sub(r"\.lft\.csv(\.gz)?$", "", str(path))
-    if stem != str(path):
-        given |= levels_beside(stem, graph, int(differences[0]), out_ports, 0)
-    return given
+    known = (port >= shift) & (port < NO_WAY)
+    return {"port": np.where(known, port - shift, NO_PORT).astype(np.uint16), "lmc": 0}, shift
 
 
 def levels_beside(
@@ -86,28 +74,14 @@ def levels_beside(
     Raises:
         ConfigError: A file is cut short, or is for another network.
     """
-    levels = _beside(stem, "sl")
-    return {} if levels is None else _levels(levels, graph, _beside(stem, "sl2vl"), shift, port, lmc)
-
-
-def _beside(stem: str, kind: str) -> Path | None:
-    return next((p for end in ("", ".gz") if (p := Path(f"{stem}.{kind}.csv{end}")).exists()), None)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(read_unpacked(path).decode("utf-8", "replace").splitlines(), 1):
-        if number > 1 and line.strip():
-            yield number, [word.strip() for word in line.split(",")]
-
-
-def _levels(
-    path: Path, graph: _core.ChannelGraph, lanes: Path | None, shift: int, port: NDArray[np.uint16], lmc: int
-) -> dict[str, Any]:
+    path, lanes = _beside(stem, "sl"), _beside(stem, "sl2vl")
+    if path is None:
+        return {}
     hosts = {name: t for t, name in enumerate(graph.terminal_names)}
     destinations = graph.terminals << lmc
     level = np.full((graph.terminals, destinations), -1, np.int16)
     others = np.arange(graph.terminals)[:, None] != np.arange(destinations) >> lmc
-    for number, words in _rows(path):
+    for number, words in _rows(_lines(path)):
         if len(words) != 2 or words[0] not in hosts:
             raise ConfigError(f"{path}, line {number}: an unknown host, or not two columns: {','.join(words)[:80]}")
         t = hosts[words[0]]
@@ -130,7 +104,7 @@ def _levels(
         return {"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": max(int(used.size), 1)}
     lane = np.zeros((graph.switches, graph.ports, graph.ports, LEVELS), np.uint8)
     switches = {name: s for s, name in enumerate(graph.switch_names)}
-    for number, words in _rows(lanes):
+    for number, words in _rows(_lines(lanes)):
         ports = [whole_number(word) for word in words[1:3]]
         if len(words) != 4 or words[0] not in switches or min(ports) < 0 or not re.fullmatch(_LANES, words[3]):
             raise ConfigError(
@@ -144,6 +118,21 @@ def _levels(
         **{"layer": level.astype(np.uint8), "layer_by": "terminal", "layers": LEVELS},
         **{"lane": lane.astype(np.uint8), "lanes": int(lane.max()) + 1, "lane_ports": graph.ports},
     }
+
+
+def _beside(stem: str, kind: str) -> Path | None:
+    return next((p for end in ("", ".gz") if (p := Path(f"{stem}.{kind}.csv{end}")).exists()), None)
+
+
+def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Number and words of every line below the header."""
+    for number, line in enumerate(lines, 1):
+        if number > 1 and line.strip():
+            yield number, [word.strip() for word in line.split(",")]
+
+
+def _lines(path: Path) -> list[str]:
+    return read_unpacked(path).decode("utf-8", "replace").splitlines()
 
 
 def _lanes_used(

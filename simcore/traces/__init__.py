@@ -13,8 +13,12 @@ from functools import cache
 from pathlib import Path
 
 from .._core import ConfigError
+from .._files import read_unpacked
 from . import readers as _readers
 from .reader import Reader, Trace, TraceOptions
+
+_BEGIN = 1 << 16  # bytes by which a format is recognised
+_LOOKED_AT = 64  # files of a folder that are looked at for this
 
 __all__ = ["Reader", "Trace", "TraceOptions", "find_reader", "read_trace", "readers", "trace_files"]
 
@@ -48,8 +52,11 @@ def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  
         close = difflib.get_close_matches(format, known, 1)
         hint = f"; did you mean '{close[0]}'?" if close else ""
         raise ConfigError(f"unknown trace format '{format}'{hint}; valid formats: auto, {', '.join(known)}")
-    place = _existing(path)
-    fitting = [reader for reader in known.values() if _usable(reader, place) and reader.recognises(place)]
+    place = Path(path)
+    files = trace_files(place)[:_LOOKED_AT]
+    begins = [_begin(file) for file in files]
+    usable = [reader for reader in known.values() if reader.folders or not place.is_dir()]
+    fitting = [reader for reader in usable if any(map(reader.recognises, begins))]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -58,6 +65,13 @@ def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  
     lines = "".join(f"\n  {reader.name}: {reader.summary}" for reader in known.values())
     kind = "folder" if place.is_dir() else "file"
     raise ConfigError(f"{path}: no trace format recognises this {kind}. The formats are:{lines}")
+
+
+def _begin(path: Path) -> bytes:
+    try:
+        return read_unpacked(path, _BEGIN)
+    except (ConfigError, OSError):
+        return b""
 
 
 def read_trace(
@@ -79,9 +93,7 @@ def read_trace(
         OSError: A file cannot be read.
     """
     chosen = options or TraceOptions()
-    reader, place = find_reader(path, format), _existing(path)
-    if not _usable(reader, place):
-        raise ConfigError(f"{path}: a folder; the trace format {reader.name} needs a plain file")
+    reader = find_reader(path, format)
     for name in chosen.changed():
         if name not in reader.options:
             able = ", ".join(other.name for other in readers().values() if name in other.options) or "none"
@@ -89,7 +101,10 @@ def read_trace(
                 f"{path}: the option '{name}' has no effect on the trace format {reader.name}; leave it out. "
                 f"Formats with this option: {able}"
             )
-    return reader.read(place, chosen)
+    try:
+        return reader.read(Path(path), chosen)
+    except ConfigError as error:
+        raise error if str(error).startswith(str(path)) else ConfigError(f"{path}: {error}") from error
 
 
 def trace_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -100,21 +115,9 @@ def trace_files(path: str | os.PathLike[str]) -> list[Path]:
     Raises:
         OSError: There is no such file or folder.
     """
-    place = _existing(path)
+    place = Path(path)
+    place.stat()
     if not place.is_dir():
         return [place]
     inside = (found.relative_to(place) for found in place.rglob("*") if not found.is_dir())
     return [place / found for found in sorted(inside) if not any(part.startswith(".") for part in found.parts)]
-
-
-def _existing(path: str | os.PathLike[str]) -> Path:
-    place = Path(path)
-    try:
-        place.stat()
-    except ValueError as error:  # a zero byte or a lone surrogate
-        raise ConfigError(f"{os.fspath(path)!r}: no file can have this name: {error}") from error
-    return place
-
-
-def _usable(reader: Reader, place: Path) -> bool:
-    return reader.folders or not place.is_dir()

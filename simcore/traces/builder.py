@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,17 +27,6 @@ _TAGS = 1 << 31
 _BYTES_PER_OP = 400  # of an operation with its dependencies, in the builder, in `Program`'s arguments and in the core
 _BETWEEN_CHECKS = 1 << 16  # operations
 _NO_TAG, _MESSAGE = -1, -2  # instead of a collective's number
-
-
-@contextmanager
-def named(path: Path) -> Iterator[None]:
-    """Put the name of a file or folder before the text of errors that do not begin with it."""
-    try:
-        yield
-    except ConfigError as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise ConfigError(f"{path}: {error}") from error
 
 
 @dataclass
@@ -396,6 +383,3 @@ class ProgramBuilder:
             return error
         place = self._messages.place_of(int(found[1]))
         return ConfigError(f"{place}: {str(error)[found.end() :]}") if place else error
-
-
-__all__ = ["MOST_RANKS", "ProgramBuilder", "named"]

@@ -122,8 +122,8 @@ class Expansion:
     """
 
     def __init__(self, algorithm: str) -> None:
-        self.algorithm = algorithm
-        self.replaced: set[str] = set()  # collectives that lack the algorithm
+        self._algorithm = algorithm
+        self._replaced: set[str] = set()  # collectives that lack the algorithm
         self._valid: dict[str, list[str]] = collective_algorithms()
         self._made: dict[tuple[Any, ...], Template] = {}
         self._kept = 0
@@ -152,10 +152,15 @@ class Expansion:
             self._made[key] = made
         return made
 
+    def notes(self) -> list[str]:
+        """Return a sentence about the collectives that lack the algorithm, if there are any."""
+        names = ", ".join(sorted(self._replaced))
+        return [f"The algorithm {self._algorithm} does not exist for {names}, which use auto."] if names else []
+
     def _from_core(self, name: str, bytes_: int, size: int, me: int) -> Template:
-        algorithm = self.algorithm
+        algorithm = self._algorithm
         if algorithm not in self._valid[name]:
-            self.replaced.add(name)
+            self._replaced.add(name)
             algorithm = "auto"
         return Template(**collective_operations(name, bytes_, algorithm, size, me))
 

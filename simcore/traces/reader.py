@@ -56,16 +56,15 @@ class Reader:
     Args:
         name: Value of `workload.format`, in lower case.
         summary: One line for messages and documentation.
-        recognises: Whether a file or folder has this format, judged by its content. It raises no error, not even for
-            a damaged file, and reads little. The path exists.
-        read: Reads a file or folder. It raises `ConfigError` with file and place if the content is not valid.
+        recognises: Whether a file has this format, judged by its first 65,536 bytes, decompressed.
+        read: Reads a file or folder. It raises `ConfigError` with the place if the content is not valid.
         options: Fields of `TraceOptions` that the format uses. `read_trace` refuses all others.
-        folders: Whether a trace may be a folder.
+        folders: Whether a trace may be a folder, of which the format recognises a file.
     """
 
     name: str
     summary: str
-    recognises: Callable[[Path], bool]
+    recognises: Callable[[bytes], bool]
     read: Callable[[Path, TraceOptions], Trace]
     options: tuple[str, ...] = ()
     folders: bool = False

@@ -8,20 +8,17 @@ from pathlib import Path
 
 from ..._core import ConfigError
 from ..._files import read_unpacked
+from ..files import by_rank
 
-_RANKED = re.compile(r"(?P<name>.*?)[._-]?(?P<rank>\d{1,9})\.(et|json)(\.gz)?$")
 _TRACE = re.compile(r".*\.(et|json)(\.gz)?$")
 _BEGIN = 4096  # bytes that decide whether a file is a trace
+_FIRST_FIELDS = b"\x08\x12\x18\x22\x2a\x30\x38\x52"  # tags with which a Node can begin
 
 
-def looks_like_trace(path: Path) -> bool:
+def looks_like_trace(begin: bytes) -> bool:
     """Whether a file begins like a Chakra trace."""
-    try:
-        begin = read_unpacked(path, _BEGIN)
-    except (ConfigError, OSError):
-        return False
     if is_json(begin):
-        return b'"workload_graph"' in begin or (b'"schema"' in begin and b'"nodes"' in begin) or _jsonizer(begin)
+        return b'"workload_graph"' in begin or re.match(rb'\s*\{\s*("version"|"attr"|\}|"schema")', begin) is not None
     return _begins_with_metadata(begin)
 
 
@@ -30,51 +27,26 @@ def is_json(begin: bytes) -> bool:
     return re.match(rb'\s*\{\s*["}]', begin) is not None
 
 
-def _jsonizer(begin: bytes) -> bool:
-    return re.match(rb'\s*\{\s*("version"|"attr"|\})', begin) is not None
-
-
 def _begins_with_metadata(begin: bytes) -> bool:
-    """Whether GlobalMetadata and the begin of a Node follow their lengths.
-
-    GlobalMetadata has the fields 1 and 2, a text and messages. A Node begins with one of its first three fields, or
-    with a later one if these have their defaults.
-    """
-    first = _length(begin, 0)
-    if first is None:
-        return False
-    length, at = first
-    end = at + length
-    while at < min(end, len(begin)):
-        if begin[at] not in (0x0A, 0x12):
-            return False
-        part = _length(begin, at + 1)
-        if part is None:
-            return False
-        at = part[1] + part[0]
-    if at < len(begin) and at != end:
-        return False
-    node = _length(begin, end) if end < len(begin) else None
-    if node is None:
-        return length > 0 and end >= len(begin)  # metadata alone, or more than was read
-    return node[0] > 0 and (node[1] >= len(begin) or begin[node[1]] in (0x08, 0x12, 0x18, 0x22, 0x2A, 0x30, 0x38, 0x52))
+    """Whether GlobalMetadata, which begins with its field 1 or 2, and a Node follow their lengths."""
+    length, at = _length(begin, 0)
+    node, first = _length(begin, at + length)
+    metadata = length == 0 or begin[at : at + 1] in (b"\x0a", b"\x12")
+    if at + length >= len(begin):  # metadata alone, or more than was read
+        return metadata and length > 0
+    return metadata and node > 0 and (first >= len(begin) or begin[first] in _FIRST_FIELDS)
 
 
-def _length(data: bytes, at: int) -> tuple[int, int] | None:
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    """A varint, and the position after it."""
     value = shift = 0
     while at < len(data) and shift < 35:
         value |= (data[at] & 0x7F) << shift
         shift += 7
         at += 1
         if data[at - 1] < 0x80:
-            return value, at
-    return None
-
-
-def rank_of(path: Path) -> int:
-    """Number of the rank in the name of a file, or 0."""
-    found = _RANKED.match(path.name)
-    return int(found["rank"]) if found else 0
+            break
+    return value, at
 
 
 def rank_files(path: Path) -> tuple[list[Path], list[Path]]:
@@ -84,34 +56,14 @@ def rank_files(path: Path) -> tuple[list[Path], list[Path]]:
         ConfigError: The folder has no trace, more than one trace, or lacks the file of a rank.
     """
     if not path.is_dir():
-        beside = path.parent.glob("*comm_group*.json")
-        return [path], sorted(each for each in beside if each != path and not looks_like_trace(each))
+        return [path], sorted(each for each in path.parent.glob("*comm_group*.json") if each != path)
     files = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith("."))
-    traces = [each for each in files if _TRACE.match(each.name) and looks_like_trace(each)]
-    others = [each for each in files if each.name.endswith(".json") and each not in traces]
+    traces = [f for f in files if _TRACE.match(f.name) and looks_like_trace(read_unpacked(f, _BEGIN))]
     if not traces:
         inside = sorted(each.name for each in path.iterdir() if each.is_dir())
         hint = f"; it has the folders {', '.join(inside[:6])}, name one of them" if inside else ""
-        raise ConfigError(f"{path}: this folder has no Chakra trace (files such as name.0.et){hint}")
-    named: dict[str, dict[int, Path]] = {}
-    for each in traces:
-        found = _RANKED.match(each.name)
-        ranks = named.setdefault(found["name"] if found else each.name, {})
-        rank = int(found["rank"]) if found else 0
-        if rank in ranks:
-            raise ConfigError(f"{path}: {ranks[rank].name} and {each.name} are both for rank {rank}; keep one of them")
-        ranks[rank] = each
-    if len(named) > 1:
-        names = ", ".join(sorted(named)[:6])
-        raise ConfigError(f"{path}: the folder has several traces ({names}); a folder holds one, with a file per rank")
-    ranks = next(iter(named.values()))
-    missing = next((rank for rank in range(len(ranks)) if rank not in ranks), None)
-    if missing is not None:
-        raise ConfigError(
-            f"{path}: there is no file for rank {missing}, but one for rank {max(ranks)}; a trace has a file for every "
-            "rank from 0"
-        )
-    return [ranks[rank] for rank in range(len(ranks))], others
+        raise ConfigError(f"this folder has no Chakra trace (files such as name.0.et){hint}")
+    return by_rank(traces), [each for each in files if each.name.endswith(".json") and each not in traces]
 
 
 def read_groups(files: list[Path]) -> dict[str, list[int]]:
@@ -122,13 +74,14 @@ def read_groups(files: list[Path]) -> dict[str, list[int]]:
     groups: dict[str, list[int]] = {}
     for path in files:
         try:
-            content = json.loads(read_unpacked(path))
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, ConfigError):
-                raise
+            content = json.loads(path.read_bytes())
+        except ValueError:
             continue
-        if not isinstance(content, dict) or not content:
-            continue
-        if all(isinstance(v, list) and v and all(type(r) is int for r in v) for v in content.values()):
-            groups |= {str(name): list(ranks) for name, ranks in content.items()}
+        if isinstance(content, dict) and all(is_group(ranks) for ranks in content.values()):
+            groups |= content
     return groups
+
+
+def is_group(ranks: object) -> bool:
+    """Whether a JSON value is a list of ranks."""
+    return isinstance(ranks, list) and bool(ranks) and all(type(rank) is int for rank in ranks)

@@ -39,22 +39,15 @@ COLLECTIVES = [
     "BARRIER",
 ]
 _PACKAGE = "ChakraProtoMsg"
-# name, number, type, repeated
-_MESSAGES: dict[str, list[tuple[str, int, str, bool]]] = {
-    "GlobalMetadata": [("version", 1, "string", False), ("attr", 2, "AttributeProto", True)],
-    "IOInfo": [("values", 1, "string", False), ("shapes", 2, "string", False), ("types", 3, "string", False)],
-    "Node": [
-        ("id", 1, "uint64", False),
-        ("name", 2, "string", False),
-        ("type", 3, "NodeType", False),
-        ("ctrl_deps", 4, "uint64", True),
-        ("data_deps", 5, "uint64", True),
-        ("start_time_micros", 6, "uint64", False),
-        ("duration_micros", 7, "uint64", False),
-        ("inputs", 8, "IOInfo", False),
-        ("outputs", 9, "IOInfo", False),
-        ("attr", 10, "AttributeProto", True),
-    ],
+# By message: fields with number and type; `*` marks a repeated field.
+_MESSAGES = {
+    "GlobalMetadata": {"version": (1, "string"), "attr": (2, "AttributeProto*")},
+    "IOInfo": {"values": (1, "string"), "shapes": (2, "string"), "types": (3, "string")},
+    "Node": {
+        **{"id": (1, "uint64"), "name": (2, "string"), "type": (3, "NodeType"), "ctrl_deps": (4, "uint64*")},
+        **{"data_deps": (5, "uint64*"), "start_time_micros": (6, "uint64"), "duration_micros": (7, "uint64")},
+        **{"inputs": (8, "IOInfo"), "outputs": (9, "IOInfo"), "attr": (10, "AttributeProto*")},
+    },
 }
 
 
@@ -79,8 +72,9 @@ def messages() -> tuple[Any, Any]:
         for number, value in enumerate(values):
             enum.value.add(name=value, number=number)
 
-    def add(message: Any, name: str, number: int, kind: str, repeated: bool) -> Any:
-        label = kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL
+    def add(message: Any, name: str, number: int, kind: str) -> Any:
+        label = kinds.LABEL_REPEATED if kind.endswith("*") else kinds.LABEL_OPTIONAL
+        kind = kind.removesuffix("*")
         field = message.field.add(name=name, number=number, label=label)
         if kind in _SCALARS:
             field.type = getattr(kinds, f"TYPE_{kind.upper()}")
@@ -91,17 +85,17 @@ def messages() -> tuple[Any, Any]:
 
     attribute = file.message_type.add(name="AttributeProto")
     attribute.oneof_decl.add(name="value")
-    add(attribute, "name", 1, "string", False)
-    add(attribute, "doc_string", 2, "string", False)
+    add(attribute, "name", 1, "string")
+    add(attribute, "doc_string", 2, "string")
     for at, scalar in enumerate(_SCALARS):
         listed = f"{scalar.capitalize()}List"
-        add(file.message_type.add(name=listed), "values", 1, scalar, True)
-        add(attribute, f"{scalar}_val", 3 + 2 * at, scalar, False).oneof_index = 0
-        add(attribute, f"{scalar}_list", 4 + 2 * at, listed, False).oneof_index = 0
+        add(file.message_type.add(name=listed), "values", 1, f"{scalar}*")
+        add(attribute, f"{scalar}_val", 3 + 2 * at, scalar).oneof_index = 0
+        add(attribute, f"{scalar}_list", 4 + 2 * at, listed).oneof_index = 0
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
-        for each in fields:
-            add(message, *each)
+        for field, (number, kind) in fields.items():
+            add(message, field, number, kind)
     pool = descriptor_pool.DescriptorPool()  # not the shared one, in which another package may register the schema
     pool.Add(file)
     found = (pool.FindMessageTypeByName(f"{_PACKAGE}.{name}") for name in ("GlobalMetadata", "Node"))

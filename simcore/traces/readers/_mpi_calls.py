@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..._core import ConfigError
-from ..._files import open_plain, read_plain
+from ..._files import open_unpacked, read_unpacked
+from ..files import by_rank
 
-_LONGEST = 1 << 24  # bytes of a line: the counts of an MPI_Alltoallv on a million ranks
 _BEGIN = 4096  # bytes that decide whether a file is a trace
-_CALL = re.compile(rb"MPI_[A-Za-z_0-9]+:")
+_FIRST_CALL = re.compile(rb"(\s|#[^\n]*\n)*MPI_\w+:")
+_NAME = re.compile(r"MPI_\w+", re.ASCII)
 _TIME = re.compile(r"(\d{1,18})(?:\.(\d*))?")
-_RANKED = re.compile(r"(?P<name>.*?)(?P<rank>\d{1,9})(?P<end>\D*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,9 @@ class Call:
         return Communicator(words[0], rank, size)
 
 
-def looks_like_trace(path: Path) -> bool:
+def looks_like_trace(begin: bytes) -> bool:
     """Whether the first line of a file, apart from comments, is a call."""
-    try:
-        begin = read_plain(path, _BEGIN)
-    except (ConfigError, OSError):
-        return False
-    lines = (line.strip() for line in begin.split(b"\n"))
-    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
-    return _CALL.match(first) is not None
+    return _FIRST_CALL.match(begin) is not None
 
 
 def rank_files(path: Path) -> list[Path]:
@@ -114,23 +108,11 @@ def rank_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    found: dict[int, Path] = {}
-    for each in sorted(path.iterdir()):
-        name = _RANKED.match(each.name)
-        if not name or each.name.startswith(".") or not each.is_file() or not looks_like_trace(each):
-            continue
-        rank = int(name["rank"])
-        if rank in found:
-            raise ConfigError(f"{path}: {found[rank].name} and {each.name} are both for rank {rank}; keep one of them")
-        found[rank] = each
-    if not found:
-        raise ConfigError(f"{path}: this folder has no liballprof trace (files such as pmpi-trace-rank-0.txt)")
-    missing = next((rank for rank in range(len(found)) if rank not in found), None)
-    if missing is not None:
-        raise ConfigError(
-            f"{path}: there is no file for rank {missing}, but one for rank {max(found)}; ranks start at 0"
-        )
-    return [found[rank] for rank in range(len(found))]
+    files = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith("."))
+    traces = [each for each in files if looks_like_trace(read_unpacked(each, _BEGIN))]
+    if not traces:
+        raise ConfigError("this folder has no liballprof trace (files such as pmpi-trace-rank-0.txt)")
+    return by_rank(traces)
 
 
 def _time(text: str) -> int | None:
@@ -148,26 +130,21 @@ def read_calls(path: Path) -> Iterator[Call]:
         ConfigError: A line is not valid. The text names file and line.
         OSError: The file cannot be read.
     """
-    with open_plain(path) as file:
-        number = 0
-        while line := file.readline(_LONGEST):
-            number += 1
-            if not line.endswith(b"\n") and len(line) == _LONGEST:
-                raise ConfigError(f"{path}: line {number}: the line has more than {_LONGEST} bytes")
+    with open_unpacked(path) as file:
+        for number, line in enumerate(file, 1):
             text = line.decode("ascii", "replace").split("  # backtrace", 1)[0].strip()
             if not text or text.startswith("#"):
                 continue
             name, *rest = text.split(":")
-            if not re.fullmatch(r"MPI_[A-Za-z_0-9]+", name) or len(rest) < 2:
+            if not _NAME.fullmatch(name) or len(rest) < 2:
                 raise ConfigError(
                     f"{path}: line {number}: {text[:40]!r} is not a call of liballprof (MPI_Name:start:arguments:end)"
                 )
             start, end = _time(rest[0]), _time(rest[-1])
+            call = Call(path, number, name, start, end, rest[1:-1])
             for given, value in ((rest[0], start), (rest[-1], end)):
                 if value is None and given != "-":
-                    raise ConfigError(
-                        f"{path}: line {number}: {name}: the time {given[:40]!r} is not valid; truncated?"
-                    )
+                    raise call.error(f"the time {given[:40]!r} is not valid; truncated?")
             if start is not None and end is not None and end < start:
-                raise ConfigError(f"{path}: line {number}: {name}: the call ends before it starts")
-            yield Call(path, number, name, start, end, rest[1:-1])
+                raise call.error("the call ends before it starts")
+            yield call

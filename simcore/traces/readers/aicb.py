@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..._core import ConfigError
 from ..._files import read_unpacked
-from ..builder import ProgramBuilder, named
+from ..builder import ProgramBuilder
 from ..reader import Reader, Trace, TraceOptions
 
 _COMPUTE, _COMMUNICATION = 0, 1  # processors of a rank
@@ -169,7 +169,7 @@ def _parse(path: Path) -> _Workload:
 class _Groups:
     """The parallel groups of a job."""
 
-    def __init__(self, workload: _Workload, ranks: int, where: str) -> None:
+    def __init__(self, workload: _Workload, ranks: int) -> None:
         sizes = workload.sizes
         one = workload.policy not in _TRAINING
         self.tp, self.pp, self.ep = (1, 1, 1) if one else (sizes.get(key, 1) for key in ("tp", "pp", "ep"))
@@ -177,7 +177,7 @@ class _Groups:
         self.stage = ranks // self.pp  # ranks of a pipeline stage
         if ranks % (self.tp * self.pp) or (self.stage // self.tp) % self.ep:
             raise ConfigError(
-                f"{where}: {ranks} ranks cannot have tensor-parallel groups of {self.tp}, expert-parallel groups of "
+                f"{ranks} ranks cannot have tensor-parallel groups of {self.tp}, expert-parallel groups of "
                 f"{self.ep} and {self.pp} pipeline stages; use a multiple of {self.tp * self.pp * self.ep}"
             )
 
@@ -327,34 +327,25 @@ def _notes(player: _Player, options: TraceOptions) -> tuple[str, ...]:
             notes.append(f"{count} collectives of a rank send nothing, because its group '{group}' has one rank.")
     if workload.more_lines:
         notes.append(f"{workload.more_lines} lines after the announced layers are left out.")
-    if builder.expansion.replaced:
-        names = ", ".join(sorted(builder.expansion.replaced))
-        notes.append(f"The algorithm {builder.expansion.algorithm} does not exist for {names}, which use auto.")
-    return tuple(notes)
+    return (*notes, *builder.expansion.notes())
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
-    with named(path):
-        workload = _parse(path)
-        ranks = _ranks(workload, options)
-        builder = ProgramBuilder(
-            ranks, options.collective, lambda _, line: f"{path}: line {line}", size_scale=options.size_scale, alike=True
-        )
-        groups = _Groups(workload, ranks, str(path))
-        player = _Player(builder, workload, groups)
-        for rank in range(ranks):
-            player.play(rank)
-        counts = {"ranks": ranks, "layers": len(workload.layers), **builder.counts()}
-        return Trace(builder.program(), "aicb", counts, _notes(player, options))
+    workload = _parse(path)
+    ranks = _ranks(workload, options)
+    builder = ProgramBuilder(
+        ranks, options.collective, lambda _, line: f"{path}: line {line}", size_scale=options.size_scale, alike=True
+    )
+    player = _Player(builder, workload, _Groups(workload, ranks))
+    for rank in range(ranks):
+        player.play(rank)
+    counts = {"ranks": ranks, "layers": len(workload.layers), **builder.counts()}
+    return Trace(builder.program(), "aicb", counts, _notes(player, options))
 
 
-def _recognises(path: Path) -> bool:
-    try:
-        lines = read_unpacked(path, 65536).split(b"\n", 2)
-    except (ConfigError, OSError):
-        return False
-    word = lines[0].split(maxsplit=1)[:1]
-    return bool(word) and word[0].decode("ascii", "replace") in (*_POLICIES, *_UNSUPPORTED)
+def _recognises(begin: bytes) -> bool:
+    words = begin.split(maxsplit=1)
+    return bool(words) and words[0].decode("ascii", "replace") in (*_POLICIES, *_UNSUPPORTED)
 
 
 READER = Reader(

@@ -8,17 +8,18 @@ and communication. Each executes one operation at a time. Sizes of collectives a
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from pathlib import Path
 
 from ..._core import ConfigError
-from ..builder import ProgramBuilder, named
+from ..builder import ProgramBuilder
+from ..files import rank_of
 from ..messages import ANY
-from ..order import ordered
 from ..reader import Reader, Trace, TraceOptions
-from ._chakra_files import looks_like_trace, rank_files, rank_of, read_groups
+from ._chakra_files import is_group, looks_like_trace, rank_files, read_groups
 from ._chakra_nodes import Node, collective_of, read_nodes
 
 _CPU, _GPU, _COMMUNICATION = 0, 1, 2
@@ -72,7 +73,8 @@ class _Player:
             try:
                 ends[at] = self._node(rank, node, after)
             except ConfigError as error:
-                raise _named(error, self._path(rank), node) from error
+                text, here = str(error), f"{self._path(rank)}: {node.text()}: "
+                raise error if text.startswith(here) else ConfigError(f"{here}{text}") from error
 
     def _node(self, rank: int, node: Node, after: list[int]) -> int | None:
         on_cpu = bool(node.attributes.get("is_cpu_op", False))
@@ -87,8 +89,7 @@ class _Player:
         if node.type in ("COMM_SEND_NODE", "COMM_RECV_NODE"):
             return self._message(rank, node, after, on_cpu)
         raise ConfigError(
-            f"{node.text()}: {node.type} cannot be played; valid are computation, memory, send, receive, "
-            "collective and metadata nodes"
+            f"{node.type} cannot be played; valid are computation, memory, send, receive, collective and metadata nodes"
         )
 
     def _recorded(self, node: Node, after: list[int], on_cpu: bool) -> int | None:
@@ -102,7 +103,7 @@ class _Player:
             # The framework's own record of the call, or an unknown kernel.
             if not on_cpu and node.duration_ns == 0:
                 raise ConfigError(
-                    f"{node.text()}: a collective without comm_type and time cannot be played; convert the trace with "
+                    "a collective without comm_type and time cannot be played; convert the trace with "
                     "a version of chakra_converter that writes these attributes"
                 )
             self.recorded["operator" if on_cpu else "kernel"] += 1
@@ -110,16 +111,16 @@ class _Player:
         assert kind is not None
         name = _CORE_NAMES[kind]
         if size is None and name != "barrier":
-            raise ConfigError(f"{node.text()}: {kind} has no attribute comm_size; add the bytes of the rank's input")
+            raise ConfigError(f"{kind} has no attribute comm_size; add the bytes of the rank's input")
         group, members = self._group(rank, node)
         bytes_ = size or 0
         if bytes_ < 0:
-            raise ConfigError(f"{node.text()}: comm_size is {bytes_}; valid are numbers from 0")
+            raise ConfigError(f"comm_size is {bytes_}; valid are numbers from 0")
         if name in _PARTS:
             bytes_ = -(-bytes_ // len(members))
         root = next((node.number(a) for a in ("root", "root_rank", "comm_root") if a in node.attributes), None)
         if root is not None and root not in members:
-            raise ConfigError(f"{node.text()}: the root {root} is no member of the group of {len(members)} ranks")
+            raise ConfigError(f"the root {root} is no member of the group of {len(members)} ranks")
         return self.builder.collective(
             name,
             max(bytes_, 1) if name == "barrier" else bytes_,
@@ -142,9 +143,7 @@ class _Player:
             return self._recorded(node, after, on_cpu)
         for name, value in ((other, peer), ("comm_size", size)):
             if value is None:
-                raise ConfigError(
-                    f"{node.text()}: {node.type} has no attribute {name}, so the message is unknown; add it"
-                )
+                raise ConfigError(f"{node.type} has no attribute {name}, so the message is unknown; add it")
         assert peer is not None
         assert size is not None
         me = node.number(own)
@@ -153,7 +152,7 @@ class _Player:
                 self.own = me
             peer = (rank + peer - self.own) % self.ranks
         elif me is not None and me != rank:
-            raise ConfigError(f"{node.text()}: {own} is {me}, but this is the trace of rank {rank}")
+            raise ConfigError(f"{own} is {me}, but this is the trace of rank {rank}")
         tag = node.number("comm_tag") or 0
         tag = ANY if tag in (ANY, (1 << 32) - 1) and not send else tag
         if send:  # as in ASTRA-sim, nodes that depend on a send do not wait for its receiver
@@ -170,13 +169,13 @@ class _Player:
         if name not in self.groups and name not in ("", "0"):
             known = ", ".join(list(self.groups)[:8]) or "none"
             raise ConfigError(
-                f"{node.text()}: the ranks of the process group '{name}' are unknown (known: {known}); put a file such "
+                f"the ranks of the process group '{name}' are unknown (known: {known}); put a file such "
                 f'as comm_group.json with {{"{name}": [0, 1]}} into the folder of the trace'
             )
         involved = node.attributes.get("involved_dim")
         if isinstance(involved, list) and involved and name not in self.groups and not all(involved):
             raise ConfigError(
-                f"{node.text()}: involved_dim selects dimensions of the recorded network, which the trace does not "
+                "involved_dim selects dimensions of the recorded network, which the trace does not "
                 "describe; give the ranks as a process group (pg_name and comm_group.json)"
             )
         ranks = self.groups.get(name) or list(range(self.ranks))
@@ -194,12 +193,11 @@ class _Player:
             return
         try:
             content = json.loads(node.values[begin : end + 2].replace('\\"', '"'))
-        except (ValueError, RecursionError):
+        except ValueError:
             return
-        for each in content if isinstance(content, list) else []:
-            ranks = each.get("ranks") if isinstance(each, dict) else None
-            if isinstance(ranks, list) and ranks and all(type(r) is int for r in ranks):
-                self.groups.setdefault(str(each.get("pg_name")), ranks)
+        for each in content:
+            if is_group(each.get("ranks")):
+                self.groups.setdefault(str(each.get("pg_name")), each["ranks"])
 
 
 def _shifted(ranks: list[int], own: int, rank: int, total: int, node: Node) -> list[int]:
@@ -210,26 +208,19 @@ def _shifted(ranks: list[int], own: int, rank: int, total: int, node: Node) -> l
     even = step > 0 and ranks == list(range(ranks[0], ranks[0] + size * step, step))
     if not even or total % (size * step) or own not in ranks:
         raise ConfigError(
-            f"{node.text()}: the group {ranks[:8]} of rank {own} does not divide {total} ranks, so the groups of "
+            f"the group {ranks[:8]} of rank {own} does not divide {total} ranks, so the groups of "
             "the other ranks are not known; use a folder with a file per rank, or another number of ranks"
         )
     first = rank // (size * step) * (size * step) + rank % step
     return list(range(first, first + size * step, step))
 
 
-def _named(error: ConfigError, path: Path, node: Node) -> ConfigError:
-    """The error with file and node, once each."""
-    text = str(error)
-    if text.startswith(f"{path}: "):
-        return error
-    return ConfigError(f"{path}: {text}" if text.startswith("node ") else f"{path}: {node.text()}: {text}")
-
-
 def _linked(path: Path, nodes: list[Node]) -> tuple[list[int], list[list[int]], int]:
     """Order and dependencies of nodes as positions, and the number of control dependencies that are left out.
 
-    If a control dependency names a node that the file lacks, the control dependencies are the call stack of a recorded
-    program, in other numbers than the nodes. Then only the data dependencies count, as in the Chakra tools.
+    A node comes after its dependencies; otherwise the order of the file holds. If a control dependency names a node
+    that the file lacks, the control dependencies are the call stack of a recorded program, in other numbers than the
+    nodes. Then only the data dependencies count, as in the Chakra tools.
     """
     position = {node.id: at for at, node in enumerate(nodes)}
     if len(position) < len(nodes):
@@ -243,12 +234,19 @@ def _linked(path: Path, nodes: list[Node]) -> tuple[list[int], list[list[int]], 
             raise ConfigError(
                 f"{path}: {node.text()}: depends on node {missing}, which the file lacks; is it complete?"
             )
-        used = {position[d] for d in node.data_deps} | ({position[d] for d in node.ctrl_deps} if control else set())
-        dependencies.append(sorted(used))
-    order, cycle = ordered(dependencies)
-    if cycle:
-        names = " waits for ".join(nodes[at].text() for at in [*cycle[:8], *([] if len(cycle) > 8 else cycle[:1])])
-        raise ConfigError(f"{path}: the dependencies form a cycle: {names}; remove one of them")
+        dependencies.append(sorted({position[d] for d in [*node.data_deps, *(node.ctrl_deps if control else [])]}))
+    sorter = TopologicalSorter(dict(enumerate(dependencies)))
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle = " waits for ".join(nodes[at].text() for at in reversed(error.args[1][:8]))
+        raise ConfigError(f"{path}: the dependencies form a cycle: {cycle}; remove one of them") from error
+    order, ready = [], list[int]()
+    while sorter.is_active():
+        for at in sorter.get_ready():
+            heappush(ready, at)
+        order.append(heappop(ready))
+        sorter.done(order[-1])
     return order, dependencies, 0 if control else sum(len(node.ctrl_deps) for node in nodes)
 
 
@@ -277,48 +275,34 @@ def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
         notes.append("Memory nodes take their recorded time.")
     for version in sorted(versions - _VERSIONS):
         notes.append(f"The schema {version} is read as 1.0.0.")
-    if player.builder.expansion.replaced:
-        names = ", ".join(sorted(player.builder.expansion.replaced))
-        notes.append(f"The algorithm {player.builder.expansion.algorithm} does not exist for {names}, which use auto.")
-    return tuple(notes)
+    return (*notes, *player.builder.expansion.notes())
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
-    with named(path):
-        files, others = rank_files(path)
-        if options.replicate and len(files) > 1:
-            raise ConfigError(
-                f"{path}: replicate is for the file of one rank, but the folder has files of {len(files)} ranks; leave "
-                "replicate out, or name one file"
-            )
-        player = _Player(files, options, read_groups(others))
-        own = player.own
-        versions = set()
-        for at, file in enumerate(files):
-            version, nodes = read_nodes(file)
-            versions.add(version)
-            order, dependencies, ignored = _linked(file, nodes)
-            for rank in range(player.ranks) if options.replicate else [at]:
-                player.play(rank, nodes, order, dependencies)
-            player.ignored_ctrl += ignored
-        counts = {"ranks": player.ranks, "nodes": dict(player.nodes), **player.builder.counts()}
-        return Trace(player.builder.program(), "chakra", counts, _notes(player, versions, own))
-
-
-def _recognises(path: Path) -> bool:
-    if not path.is_dir():
-        return looks_like_trace(path)
-    return any(
-        re.search(r"\.(et|json)(\.gz)?$", each.name) and looks_like_trace(each)
-        for each in sorted(path.iterdir())
-        if each.is_file()
-    )
+    files, others = rank_files(path)
+    if options.replicate and len(files) > 1:
+        raise ConfigError(
+            f"replicate is for the file of one rank, but the folder has files of {len(files)} ranks; leave replicate "
+            "out, or name one file"
+        )
+    player = _Player(files, options, read_groups(others))
+    own = player.own
+    versions = set()
+    for at, file in enumerate(files):
+        version, nodes = read_nodes(file)
+        versions.add(version)
+        order, dependencies, ignored = _linked(file, nodes)
+        for rank in range(player.ranks) if options.replicate else [at]:
+            player.play(rank, nodes, order, dependencies)
+        player.ignored_ctrl += ignored
+    counts = {"ranks": player.ranks, "nodes": dict(player.nodes), **player.builder.counts()}
+    return Trace(player.builder.program(), "chakra", counts, _notes(player, versions, own))
 
 
 READER = Reader(
     "chakra",
     "a Chakra execution trace: a folder with one .et (protobuf) or .json file per rank, or the file of one rank",
-    _recognises,
+    looks_like_trace,
     _read,
     options=("collective", "replicate", "size_scale"),
     folders=True,

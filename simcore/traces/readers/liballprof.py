@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..._core import ConfigError
-from ..builder import ProgramBuilder, named
+from ..builder import ProgramBuilder
 from ..expansion import Template, exchange
 from ..messages import ANY
 from ..reader import Reader, Trace, TraceOptions
@@ -303,33 +303,21 @@ class _Player:
             )
         if self.overlaps:
             notes.append(f"{self.overlaps} calls start before the previous call ends; no computation is between them.")
-        if self.builder.expansion.replaced:
-            names = ", ".join(sorted(self.builder.expansion.replaced))
-            notes.append(
-                f"The algorithm {self.builder.expansion.algorithm} does not exist for {names}, which use auto."
-            )
-        return tuple(notes)
+        return (*notes, *self.builder.expansion.notes())
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
-    with named(path):
-        player = _Player(rank_files(path), options)
-        player.scan()
-        player.play()
-        counts = {"ranks": len(player.files), "calls": dict(player.calls), **player.builder.counts()}
-        return Trace(player.builder.program(), "liballprof", counts, player.notes())
-
-
-def _recognises(path: Path) -> bool:
-    if not path.is_dir():
-        return looks_like_trace(path)
-    return any(looks_like_trace(each) for each in sorted(path.iterdir())[:64] if each.is_file())
+    player = _Player(rank_files(path), options)
+    player.scan()
+    player.play()
+    counts = {"ranks": len(player.files), "calls": dict(player.calls), **player.builder.counts()}
+    return Trace(player.builder.program(), "liballprof", counts, player.notes())
 
 
 READER = Reader(
     "liballprof",
     "an MPI trace of liballprof as text: a folder with one file per rank, such as pmpi-trace-rank-0.txt",
-    _recognises,
+    looks_like_trace,
     _read,
     options=("collective", "size_scale"),
     folders=True,
