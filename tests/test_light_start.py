@@ -52,14 +52,6 @@ def test_commands_run_without_any_extra(words: list[str], tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
 
 
-def test_make_installs_the_package_and_dev_adds_its_extra() -> None:
-    def commands(target: str) -> str:
-        words = ["make", "--no-print-directory", "-f", "Makefile", "--dry-run", "--always-make", target]
-        return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
-
-    assert "--editable .\n" in commands("venv")
-    assert "[dev]" not in commands("venv")
-    assert "'flitgym[dev]'\n" in commands("dev")
 
 
 def test_every_package_is_pinned() -> None:

@@ -103,8 +103,11 @@ def read_trace(
             )
     try:
         return reader.read(Path(path), chosen)
-    except ConfigError as error:
-        raise error if str(error).startswith(str(path)) else ConfigError(f"{path}: {error}") from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # ConfigError is a ValueError
+        if str(error).startswith(str(path)):
+            raise
+        text = error if isinstance(error, ConfigError) else f"damaged, or not of format {reader.name}: {error!r}"
+        raise ConfigError(f"{path}: {text}") from error
 
 
 def trace_files(path: str | os.PathLike[str]) -> list[Path]:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from flitgym.simcore import ConfigError
 from flitgym.simcore.traces import TraceOptions, read_trace
-from flitgym.simcore.traces.builder import ProgramBuilder
 from trace_files import DATA, finish_ns
 
 AICB = DATA / "aicb"
@@ -38,15 +37,6 @@ def test_bytes_of_the_microbenchmark() -> None:
     sizes = [int(line.split()[10]) for line in path.read_text().splitlines()[2:]]
     assert read.program.totals()["bytes"] == 4 * 3 * sum(size // 4 for size in sizes)
     assert read.counts["collectives"] == {"alltoall": len(sizes)}
-
-
-def test_members_of_a_group_share_one_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A list per member would make the time quadratic in the ranks.
-    made: list[range] = []
-    monkeypatch.setattr(ProgramBuilder, "group", lambda _, ranks: made.append(ranks) or len(made))
-    read_trace(workload(tmp_path / "w.txt", "a -1 1 NONE 0 0 NONE 0 0 NONE 0 0", tp=2, ranks=4096))
-    # 2,048 pairs, 2 data-parallel groups, and each rank alone in its expert-parallel group
-    assert len(made) == 2048 + 2 + 4096
 
 
 def test_groups_follow_header_and_suffixes(tmp_path: Path) -> None:

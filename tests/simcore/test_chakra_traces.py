@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from flitgym.simcore import ConfigError, Program
 from flitgym.simcore.traces import TraceOptions, read_trace
-from flitgym.simcore.traces.readers import _chakra_nodes
 from flitgym.simcore.traces.readers._chakra_schema import messages
 from google.protobuf.json_format import MessageToJson
 from trace_files import DATA, feeder_json, finish_ns, framed, node, trace
@@ -205,15 +204,3 @@ def test_a_bad_node_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=f"bad.0.et: .*{message}") as caught:
         read_trace(path)
     assert str(caught.value).count(str(path)) == 1
-
-
-def test_a_bomb_of_tiny_nodes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = trace(tmp_path / "bomb.0.et", node(1, "COMP_NODE", us=5))
-    whole = path.read_bytes()
-    path.write_bytes(gzip.compress(whole + bytes(1000)))
-    with pytest.raises(ConfigError, match=f"byte {len(whole)}: an empty message"):
-        read_trace(path)
-    path.write_bytes(gzip.compress(whole + framed(b"\x18\x04") * 1000))
-    monkeypatch.setattr(_chakra_nodes, "available_memory", lambda: 200_000)
-    with pytest.raises(ConfigError, match="more than 501 nodes"):
-        read_trace(path)

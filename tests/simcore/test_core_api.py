@@ -1,17 +1,15 @@
 """The Python interface: statistics, zero-copy views, the GIL, Ctrl-C, forks and snapshots."""
 
 import gc
-import itertools
 import json
 import os
 import signal
 import threading
 import time
-from typing import Any
 
 import numpy as np
 import pytest
-from core_scenes import SMALL, SYSTEM, config, dragonfly, measure, router, traffic
+from core_scenes import SYSTEM, config, dragonfly, measure, router, traffic
 from flitgym.simcore import ConfigError, Simulation, registered
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,12 +65,6 @@ def test_the_validated_configuration_is_complete_and_gives_the_same_simulation()
     first, second = known["workload"]["jobs"]
     assert (first["name"], first["ranks"], first["iterations"], first["scale"]) == ("one", 8, 2, 1.0)
     assert second["lattice"] == registered("motif")["lqcd"]["params"]["lattice"]["default"]
-
-
-def test_latency_counts_from_the_event_that_the_preset_names() -> None:
-    sim = Simulation(config(router=router("input_queued"), traffic=traffic("uniform", 0.9)))
-    result = measure(sim, 2000, 2000)
-    assert result["packet_latency_mean_ns"] == result["generation_latency_mean_ns"]
 
 
 def test_series_and_channels_add_up() -> None:
@@ -183,78 +175,6 @@ def test_fork_and_snapshot() -> None:
     assert sim.state_hash() == fork.state_hash()
     with pytest.raises(ConfigError, match="cut short"):
         sim.restore(kept[:-1])
-
-
-def test_times() -> None:
-    sim = Simulation(config())
-    assert sim.cycle_ns == 1.6
-    sim.run_ns(1600)
-    assert (sim.now, sim.cycles(320)) == (1000, 200)
-    assert sim.time_ns == pytest.approx(1600)
-
-
-NETWORKS = {
-    "dragonfly": SMALL,
-    "hyperx": {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4},
-    "torus": {"name": "torus", "sizes": [4, 4], "terminals_per_router": 2},
-    "mesh": {"name": "mesh", "sizes": [4, 4], "links": [1, 2], "terminals_per_router": 2},
-    "fat_tree": {"name": "fat_tree", "children": [3, 3, 2], "parents": [1, 3, 2]},
-    "slim_fly": {"name": "slim_fly", "q": 5, "terminals_per_router": 1},
-    "dragonfly_plus": {"name": "dragonfly_plus", "terminals_per_leaf": 2, "leaves_per_group": 2, "groups": 5},
-    "polarfly": {"name": "polarfly", "q": 3},
-    "polarstar": {"name": "polarstar", "q": 2, "supernode_degree": 3},
-    "hammingmesh": {"name": "hammingmesh", "boards_x": 2, "boards_y": 3},
-    "rail_optimised": {"name": "rail_optimised", "nodes_per_pod": 2, "rails": 2, "pods": 2, "spines": 2},
-    "multi_plane_fat_tree": {"name": "multi_plane_fat_tree"},
-    "random_regular": {"name": "random_regular", "routers": 12, "degree": 4, "terminals_per_router": 2},
-    "graph": {"name": "graph", "links": [0, 1, 1, 2, 2, 3, 3, 0, 0, 4, 4, 2], "terminals_per_router": 3},
-}
-ROUTINGS = {
-    topology: [
-        name
-        for name, entry in registered("routing").items()
-        if not entry["facts"]["external"] and topology in entry["facts"]["topologies"]
-    ]
-    for topology in NETWORKS
-}
-PATTERNS = {
-    topology: [name for name, entry in registered("traffic").items() if topology in entry["facts"]["topologies"]]
-    for topology in NETWORKS
-}
-
-
-def pairs(topology: str) -> list[Any]:
-    """Routings and patterns of a topology. All combinations on two topologies are deep, the others have each once."""
-    routings, patterns = ROUTINGS[topology], PATTERNS[topology]
-    once = [
-        (routings[k % len(routings)], patterns[k % len(patterns)]) for k in range(max(len(routings), len(patterns)))
-    ]
-    deep = itertools.product(routings, patterns) if topology in ("dragonfly", "hyperx") else ()
-    marked = [pytest.param(topology, *pair, marks=pytest.mark.deep) for pair in deep if pair not in once]
-    return [(topology, *pair) for pair in once] + marked
-
-
-def test_every_topology_is_covered() -> None:
-    assert set(NETWORKS) == set(registered("topology"))
-
-
-@pytest.mark.parametrize(("topology", "routing", "pattern"), [pair for name in NETWORKS for pair in pairs(name)])
-def test_registered_combinations_run_reproducibly(topology: str, routing: str, pattern: str) -> None:
-    given_config = config(routing, traffic(pattern, 0.4), topology=NETWORKS[topology], seed=9)
-    try:
-        one, two = Simulation(given_config), Simulation(given_config)
-    except ConfigError as error:  # a pattern names what it misses, such as coordinates
-        assert str(error).startswith(f"traffic.{pattern}")  # noqa: PT017
-        return
-    for sim in (one, two):
-        sim.begin_window()
-        sim.run(1500)
-    assert one.state_hash() == two.state_hash()
-    one.check_conservation()
-    assert one.drain(200_000)
-    result = one.statistics()
-    assert result["packets_delivered"] == result["packets_injected"] > 100
-    assert result["hops_mean"] <= one.facts()["max_hops"]
 
 
 @settings(max_examples=40, deadline=None)

@@ -69,22 +69,6 @@ def test_refused(case: str) -> None:
         assert word in str(caught.value)
 
 
-def test_errors_are_builtin_kinds_too() -> None:
-    with pytest.raises(ValueError, match="unknown name"):
-        Simulation(config("nothing_like_it"))
-
-
-def test_seed_of_64_bits() -> None:
-    Simulation(config(seed=2**63 - 1)).run(10)
-    with pytest.raises((ConfigError, OverflowError)):
-        Simulation(config(seed=2**80))
-
-
-def test_unknown_kind() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'routing'"):
-        registered("routings")
-
-
 @pytest.mark.parametrize("kind", ["topology", "router", "routing", "traffic"])
 def test_everything_registered_is_described(kind: str) -> None:
     for name, entry in registered(kind).items():

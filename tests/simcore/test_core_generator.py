@@ -55,19 +55,3 @@ def test_cold_start_of_the_authors_simulator(interval_ns: int, accepted: float, 
     result = measure(Simulation(config(AUTHORS, load, topology=SYSTEM)), 80000, 20000)
     assert result["accepted_load"] == pytest.approx(accepted, rel=0.09)
     assert result["hops_mean"] == pytest.approx(hops, rel=0.01)
-
-
-def test_threads_and_snapshots_keep_the_generators() -> None:
-    busy = traffic("adversarial", 0.4)
-    sims = [Simulation(config(AUTHORS, busy)) for _ in range(2)]
-    sims[1].threads = 3
-    for sim in sims:
-        sim.run(2000)
-    assert sims[0].state_hash() == sims[1].state_hash()
-    words = sims[0].memory("xorshift")
-    assert (np.count_nonzero(words, axis=-1) > 0).all()
-    copy = Simulation(config(AUTHORS, busy))
-    copy.restore(sims[0].snapshot())
-    for sim in (sims[0], copy):
-        sim.run(2000)
-    assert copy.state_hash() == sims[0].state_hash()

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pytest
 from core_scenes import SMALL, config
-from flitgym.simcore import CALC, ConfigError, Program, Simulation, _core
+from flitgym.simcore import CALC, ConfigError, Program, Simulation
 
 HYPERCUBE = {"name": "hyperx", "terminals_per_router": 1}
 LOGGOPS = {"host": "loggops", "network": "none"}
@@ -83,21 +82,6 @@ def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> N
         assert simulation.workload_progress > done
 
 
-def test_chains_of_starts_may_be_long() -> None:
-    n = 300_000
-    chain = np.arange(n - 1)
-    program = Program(
-        1,
-        op_rank=np.zeros(n, int),
-        op_kind=np.full(n, CALC),
-        op_size=np.zeros(n, int),
-        before=chain,
-        after=chain + 1,
-        on_start=np.ones(n - 1, bool),
-    )
-    assert Simulation(jobs({"name": "a", "program": program})).run_workload(10)
-
-
 @pytest.mark.deep
 @pytest.mark.parametrize(
     ("sections", "names"),
@@ -119,13 +103,6 @@ def test_a_configuration_above_the_memory_limit_is_refused(sections: dict[str, A
         Simulation(given)
     for name in [*names, "0.9 GB"]:
         assert name in str(refusal.value)
-
-
-@pytest.mark.deep
-def test_the_memory_of_the_machine_is_a_limit() -> None:
-    assert 1e8 < _core.available_memory() < 1e15
-    with pytest.raises(ConfigError, match="free"):
-        Simulation({"topology": {**HYPERCUBE, "widths": [2] * 20}, "routing": "agent", "traffic": "uniform"})
 
 
 _MEASURE = """

@@ -3,8 +3,7 @@
 import copy
 import pickle
 
-import pytest
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 LARGE = {"topology": "dragonfly", "routing": "minimal", "traffic": {"name": "uniform", "load": 0.3}, "seed": 1}
 
@@ -20,9 +19,3 @@ def test_a_network_has_the_partitions_that_its_configuration_asks_for() -> None:
     again.restore(three.snapshot())
     assert again.state_hash() == three.state_hash()
     assert three.state_hash() == copy.deepcopy(three).state_hash() == pickle.loads(pickle.dumps(three)).state_hash()
-
-
-@pytest.mark.parametrize("partitions", [-1, True, "2", 2.5, None, 1025, 1 << 40])
-def test_bad_numbers_of_partitions_are_refused(partitions: object) -> None:
-    with pytest.raises(ConfigError, match=r"partitions: .*0 to 1024"):
-        Simulation({**LARGE, "partitions": partitions})

@@ -49,30 +49,6 @@ def test_table_of_another_routing_is_refused(tmp_path: Path) -> None:
     assert Simulation(config("minimal")).q_table is None
 
 
-@pytest.mark.parametrize("keep", [0, 10, 100, 2000, -1])
-def test_truncated_table_is_refused(tmp_path: Path, keep: int) -> None:
-    sim, path = learned(), tmp_path / "table.npz"
-    sim.save_q_table(path)
-    path.write_bytes(path.read_bytes()[:keep])
-    before = sim.q_table.copy()
-    with pytest.raises(ConfigError, match="Q-table"):
-        sim.load_q_table(path)
-    np.testing.assert_array_equal(sim.q_table, before)
-
-
-def test_frozen_table_is_used_and_not_changed() -> None:
-    sim = learned()
-    assert sim.q_frozen is False
-    sim.q_frozen = True
-    before = sim.q_table.copy()
-    sim.run(4000)
-    np.testing.assert_array_equal(sim.q_table, before)
-    assert sim.statistics()["packets_delivered"] >= 0
-    sim.q_frozen = False
-    sim.run(4000)
-    assert (sim.q_table != before).any()
-
-
 def test_a_table_of_the_intact_network_outlives_failures(tmp_path: Path) -> None:
     """A loaded table is only updated by feedback when links fail and recover, and failed ports keep their entries."""
     path, torus = tmp_path / "table.npz", {"name": "torus", "sizes": [4.0, 4.0]}

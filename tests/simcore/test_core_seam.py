@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from core_scenes import config, router, traffic
+from core_scenes import config, traffic
 from flitgym.simcore import ConfigError, CoreError, Simulation
 
 
@@ -104,28 +104,3 @@ def test_collect_and_apply_equal_a_run(routing: str) -> None:
         halves.run(1)
     with pytest.raises(ConfigError, match="decides by itself"):
         halves.apply(np.zeros(1, np.uint32))
-
-
-@pytest.mark.parametrize(
-    ("relation", "bound"), [("widest", 4), ("omni_war", 4), ("dim_war", 4), ("minimal_adaptive", 2)]
-)
-def test_hyperx_random_choices_arrive(relation: str, bound: int) -> None:
-    topology = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 4}
-    routing = {"name": "external", "relation": relation}
-    sim = Simulation(config(routing, traffic("uniform", 0.2), topology=topology, router=router("sc19")))
-    rng = np.random.default_rng(1)
-    longest = 0
-    sim.begin_window()
-    for cycle in range(6000):
-        if cycle == 3000:
-            sim.stop_sources()
-        sim.collect()
-        requests = sim.requests()
-        counts = np.diff(requests["offsets"])
-        assert (counts >= 1).all()
-        longest = max(longest, int(requests["hops"].max(initial=0)))
-        sim.apply(rng.integers(0, counts))
-    assert sim.packets_in_network == 0
-    assert longest == bound
-    nonminimal = sim.statistics()["nonminimal_fraction"]
-    assert (nonminimal == 0) if relation == "minimal_adaptive" else (nonminimal > 0.3)

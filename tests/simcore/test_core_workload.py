@@ -74,11 +74,6 @@ def test_goal_files_run_to_their_end(path: Path) -> None:
         assert job["bytes"] == job["bytes_received"] == Program.goal(path.read_text()).totals()["bytes"]
 
 
-def test_the_goal_example_takes_the_time_of_loggopsim() -> None:
-    (job,) = finished(workload([{"name": "goal", "goal_file": str(GOAL / "ping_pong.goal")}], **LOGGOPS))
-    assert list(job["rank_finish_ns"]) == [27488, 17494]
-
-
 def test_an_agent_decides_for_the_packets_of_a_job() -> None:
     motif = {"ranks": 27, "iterations": 1, "bytes": 5000}
     sim = workload([{"name": "halo", "motif": "halo3d", **motif}], routing="external")

@@ -91,23 +91,6 @@ def test_motifs_by_name(graph: ChannelGraph, table: ForwardingTable) -> None:
             read_demand(name, graph)
 
 
-@pytest.mark.parametrize("engine", ["sssp", "dfsssp", "nue", "parx", "local_search"])
-def test_engines_that_balance_are_better_under_their_demand(graph: ChannelGraph, engine: str) -> None:
-    oblivious = aware = 0.0
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        matrix = np.zeros((32, 32))
-        for _ in range(3):
-            matrix[np.arange(32), rng.permutation(32)] += rng.integers(1, 5, 32)
-        demand = read_demand(matrix, graph)
-        params = {"steps": 20000} if engine == "local_search" else {}
-        oblivious += ForwardingTable.route(graph, engine, params).quality(demand).edge_forwarding_index
-        made = ForwardingTable.route(graph, engine, params, matrix)
-        assert made.quality().acyclic or engine == "sssp"
-        aware += made.quality(demand).edge_forwarding_index
-    assert aware < 0.97 * oblivious
-
-
 def test_the_simulation_accepts_all_forms(table: ForwardingTable) -> None:
     def played(demand: Any) -> str:
         simulation = Simulation(

@@ -220,20 +220,3 @@ def test_buffers_sustain_the_full_bandwidth(router: str, flits: int, accepted: f
     simulation.run(10_240)
     assert simulation.statistics()["accepted_load"] == pytest.approx(accepted, abs=0.01)
     assert flits == 64 or flits == _presets.section("router", router)["input_buffer_flits"]
-
-
-def test_the_rail_cluster_carries_uniform_traffic() -> None:
-    """A tree of full bisection accepts nearly the whole offered load."""
-    simulation = Simulation(
-        {
-            "topology": "rail_1024",
-            "router": "ndr",
-            "routing": "up_down",
-            "traffic": {"name": "uniform", "load": 0.8},
-            "seed": 1,
-        }
-    )
-    simulation.run(4000)
-    simulation.begin_window()
-    simulation.run(2000)
-    assert simulation.statistics()["accepted_load"] == pytest.approx(0.8, abs=0.02)

@@ -140,18 +140,6 @@ def test_every_mapping_places_and_runs(mapping: str) -> None:
     assert sim.run_workload(10_000_000), sim.waiting()
 
 
-def test_mappings_beat_random_placement() -> None:
-    pytest.importorskip("pymetis")
-    found = {}
-    for mapping in ("rcm", "greedy", "recursive", "multicore"):
-        facts = placed([halo(72)], mapping=mapping, mapping_refine="none").mapping()
-        assert facts is not None
-        found[mapping] = facts["dilation"]
-    facts = placed([halo(72)], mapping="in_order", mapping_terminals="random", mapping_refine="none").mapping()
-    assert facts is not None
-    assert all(value < facts["dilation"] for value in found.values()), found
-
-
 def test_dilation_equals_the_mean_hops_of_packets() -> None:
     for topology, routing in ((torus(4, 4, 4), "minimal"), (SMALL, "minimal"), (torus(5, 4), "dimension_order")):
         sim = placed([halo(20)], topology, routing, mapping_terminals="random", mapping="in_order")

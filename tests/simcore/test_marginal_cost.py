@@ -80,18 +80,6 @@ def test_agrees_with_exhaustive_replays() -> None:
     assert tried > 10
 
 
-@pytest.mark.parametrize("reroute", [False, True])
-def test_costs_are_complete_once_all_packets_have_arrived(reroute: bool) -> None:
-    """A longer horizon adds nothing. Costs include delays of other packets and so exceed the own delay."""
-    costs = []
-    for horizon in (_DRAINED_NS, 1.5 * _DRAINED_NS):
-        simulation = _simulation({"name": "par"})
-        simulation.run_ns(1000)
-        costs.append(MarginalCost(simulation, horizon, reroute=reroute).label(30, part=0.3)["cost_ns"])
-    np.testing.assert_array_equal(*costs)
-    assert np.nanmax(np.abs(costs[0])) > 700
-
-
 def test_labels_have_the_documented_shapes() -> None:
     simulation = _simulation({"name": "policy"})
     labels = MarginalCost(simulation, threads=1).label(10, part=1)

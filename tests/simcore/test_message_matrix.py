@@ -130,24 +130,6 @@ def test_each_job_has_its_own_matrices() -> None:
     assert ((sim.memory("message_count")[0, :5, :5]).sum(axis=1) == 40).all()
 
 
-def test_without_the_option_runs_are_unchanged() -> None:
-    jobs = [{"name": "halo", "motif": "halo3d", "ranks": 16, "iterations": 2, "bytes": 4000}]
-    told, silent = (finish(switches(4, 4, jobs, message_matrix=asked)) for asked in (True, False))
-    assert silent.memories() == {}
-    assert [name for name in told.memories() if name.startswith("message_")]
-    np.testing.assert_array_equal(told.jobs()[0]["rank_finish_ns"], silent.jobs()[0]["rank_finish_ns"])
-
-
-def test_a_snapshot_includes_the_matrices() -> None:
-    jobs = [{"name": "all", "motif": "mpigraph", "ranks": 16, "bytes": 4096}]
-    sim, other = switches(4, 4, jobs), switches(4, 4, jobs)
-    sim.begin_window()
-    sim.run_workload(700)
-    assert sim.memory("message_open").any()
-    other.restore(sim.snapshot())
-    np.testing.assert_array_equal(matrices(finish(other))[3], matrices(finish(sim))[3])
-
-
 def rates(sim: Simulation) -> NDArray[Any]:
     """Bytes per ns of every pair; NaN without bytes."""
     size, _, _, busy = matrices(sim)

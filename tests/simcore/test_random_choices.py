@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from flitgym.simcore import ConfigError, Simulation, registered
+from flitgym.simcore import Simulation, registered
 
 DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 TRAFFIC = {"name": "uniform", "load": 0.3}
@@ -68,18 +68,3 @@ def test_every_seed_declares_its_choice() -> None:
     params = [(kind, key, p) for kind in KINDS for c in registered(kind).values() for key, p in c["params"].items()]
     assert [(kind, key) for kind, key, p in params if "seed" in key and not p["draws"]] == []
     assert [(kind, key) for kind, key, p in params if p["draws"] and p["default"] is not None] == []
-
-
-def test_only_a_seed_may_be_null() -> None:
-    with pytest.raises(ConfigError, match=r"topology.dragonfly.groups: null is not an integer"):
-        Simulation({"topology": {**DRAGONFLY, "groups": None}, "routing": "minimal", "traffic": "uniform"})
-
-
-def test_a_run_names_its_hot_terminals() -> None:
-    hot = {"name": "hotspot", "hot_terminals": 3, "fraction": 1.0, "load": 0.2}
-    sim = Simulation({"topology": DRAGONFLY, "routing": "minimal", "traffic": hot, "seed": 5})
-    sim.begin_window()
-    sim.run(3000)
-    sim.end_window()
-    channels = sim.channels()
-    assert {-1, *sim.facts()["hot_terminals"]} == set(channels["terminal"][channels["flits"] > 0])

@@ -57,23 +57,3 @@ def test_a_record_does_not_change_the_run(name: str) -> None:
         simulation.end_window()
     assert one.statistics() == other.statistics()
     assert one.statistics()["packets_delivered"] > 100
-
-
-def test_a_choice_beyond_the_slots_takes_the_last_slot() -> None:
-    simulation = Simulation(
-        config("q_adaptive", traffic("adversarial", 0.4), record={"slots": 2, "observation": "path"})
-    )
-    simulation.run(3000)
-    rows = {name: column[: simulation.transition_count] for name, column in simulation.transitions().items()}
-    assert set(rows["action"]) == {0, 1}
-    assert rows["mask"].all()
-
-
-def test_a_copy_continues_the_record() -> None:
-    one = recorded("par")
-    one.run(700)
-    other = one.fork()
-    for simulation in (one, other):
-        simulation.run(700)
-    assert one.state_hash() == other.state_hash()
-    assert Simulation(one.configuration()).configuration() == one.configuration()

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from core_scenes import config, measure, router, traffic
-from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable, Simulation
+from flitgym.simcore import ChannelGraph, ForwardingTable
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "dragonfly_plus": {
@@ -48,19 +47,3 @@ def test_minimal_paths_of_a_dragonfly_plus_need_one_layer() -> None:
     """Channels up, across and down are used in this order, so one layer of shortest paths has no cycle."""
     table = ForwardingTable.route(ChannelGraph(NETWORKS["dragonfly_plus"]), "min_hop")
     assert table.quality().acyclic
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("engine", ["dfsssp", "nue"])
-def test_tables_carry_uniform_traffic(network: str, engine: str) -> None:
-    sections = {"topology": NETWORKS[network], "router": router("input_queued")}
-    routing = {"name": "table", "engine": engine}
-    result = measure(Simulation(config(routing, traffic("uniform", 0.2), **sections)), 1000, 2000)
-    assert result["accepted_load"] == pytest.approx(0.2, abs=0.02)
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("engine", ["ftree", "torus_2qos"])
-def test_engines_of_other_topologies_name_the_reason(network: str, engine: str) -> None:
-    with pytest.raises(ConfigError, match=engine):
-        ForwardingTable.route(ChannelGraph(NETWORKS[network]), engine)

@@ -78,51 +78,6 @@ def test_one_matrix_in_every_form(matrix: Matrix, tmp_path: Path) -> None:
         assert hash_of(simulation(form)) == wanted, type(form)
 
 
-def test_rates_are_those_of_the_matrix(matrix: Matrix) -> None:
-    small = matrix[:8, :8] + 1.0
-    small[7] = 0
-    np.fill_diagonal(small, 0)
-    sim = Simulation(
-        {
-            "topology": {"name": "hyperx", "widths": [8], "terminals_per_router": 1},
-            "router": "input_queued",
-            "routing": "external",
-            "traffic": {"name": "matrix", "load": 0.2, "matrix": small},
-            "seed": 5,
-        }
-    )
-    sent = np.zeros((8, 8))
-    while sim.now < 20000:
-        if sim.collect():
-            asked = sim.requests()
-            first = asked["hops"] == 0
-            np.add.at(sent, (asked["source"][first], asked["destination"][first]), 1)
-            sim.apply(np.zeros(len(first), np.int32))
-        else:
-            sim.apply()
-    pairs = small > 0
-    wanted = small[pairs] * sent.sum() / small.sum()
-    assert sent.sum() > 10000
-    assert sent[~pairs].sum() == 0
-    # 49 pairs have 48 degrees of freedom. The probability of exceeding the bound is 1e-5.
-    assert ((sent[pairs] - wanted) ** 2 / wanted).sum() < 101.7
-
-
-def test_load_is_that_of_the_busiest_source(matrix: Matrix) -> None:
-    sim = simulation(matrix, load=0.4)
-    sim.begin_window()
-    sim.run(20000)
-    sim.end_window()
-    shares = matrix.sum(axis=1) / matrix.sum(axis=1).max()
-    numbers = sim.statistics()
-    assert numbers["offered_load"] == pytest.approx(0.4 * shares.mean(), rel=1e-12)
-    # Bernoulli trials of all sources, and packets in the network at the end.
-    packets = 20000 * (0.4 * shares)
-    deviation = np.sqrt((packets * (1 - 0.4 * shares)).sum())
-    assert numbers["packets_generated"] == pytest.approx(packets.sum(), abs=5 * deviation)
-    assert numbers["accepted_load"] == pytest.approx(numbers["offered_load"], rel=0.03)
-
-
 def test_a_uniform_matrix_is_uniform_traffic() -> None:
     def latency(traffic: dict[str, Any], seed: int) -> float:
         sections = {"topology": "dragonfly_72", "router": "input_queued", "routing": "minimal", "seed": seed}
@@ -139,35 +94,6 @@ def test_a_uniform_matrix_is_uniform_traffic() -> None:
     error = np.hypot(own.std(ddof=1), uniform.std(ddof=1)) / np.sqrt(5)
     assert abs(own.mean() - uniform.mean()) < 4 * error
     assert error < 0.01 * uniform.mean()
-
-
-def test_a_permutation_equals_flows() -> None:
-    to = np.roll(np.arange(N), 5)
-    rates = np.zeros((N, N))
-    rates[np.arange(N), to] = 0.25
-    flows = {"name": "flows", "sources": list(range(N)), "destinations": to.tolist(), "load": 0.3}
-    sections = {"topology": "dragonfly_72", "router": "input_queued", "routing": "minimal", "seed": 3}
-    assert hash_of(simulation(rates)) == hash_of(Simulation({**sections, "traffic": flows}))
-
-
-def test_the_number_of_threads_changes_nothing() -> None:
-    rates = np.random.default_rng(1).random((1056, 1056))
-    np.fill_diagonal(rates, 0)
-    hashes = []
-    for threads in (1, 3):
-        sim = Simulation(
-            {
-                "topology": "dragonfly_1056",
-                "router": "input_queued",
-                "routing": "ugal_l",
-                "traffic": {"name": "matrix", "matrix": rates, "load": 0.3},
-            }
-        )
-        assert sim.facts()["partitions"] > 1
-        sim.threads = threads
-        sim.run(600)
-        hashes.append(sim.state_hash())
-    assert hashes[0] == hashes[1]
 
 
 def test_copies_and_pickles_continue_alike(matrix: Matrix, tmp_path: Path) -> None:
