@@ -52,8 +52,6 @@ def test_commands_run_without_any_extra(words: list[str], tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
 
 
-
-
 def test_every_package_is_pinned() -> None:
     pins = {line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line}
     wanted = {*packages(PROJECT["dependencies"]), *OF_EXTRAS}

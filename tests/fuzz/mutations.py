@@ -8,40 +8,27 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-_ENDS = [0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63 - 1, 2**64 - 1]
-
 
 def mutated(corpus: Sequence[bytes], words: Sequence[bytes], seed: int) -> bytes:
     """A file of the corpus after one to eight changes. Equal seeds give equal files."""
     random = np.random.default_rng(seed)
-
-    def pick(n: int) -> int:
-        return int(random.integers(n)) if n else 0
-
-    text = bytearray(corpus[pick(len(corpus))])
-    for _ in range(1 + pick(8)):
-        at, length = pick(len(text) + 1), 1 + pick(256 if pick(2) else 8)
-        other = corpus[pick(len(corpus))]
-        kind = pick(8)
+    text = bytearray(random.choice(np.array(corpus, object)))
+    for _ in range(random.integers(1, 9)):
+        at, end = np.sort(random.integers(len(text) + 1, size=2))
+        end = min(end, at + random.integers(1, 257))
+        kind = random.integers(6)
         if kind == 0 and at < len(text):
-            text[at] ^= 1 << pick(8)
+            text[at] ^= 1 << random.integers(8)
         elif kind == 1 and at < len(text):
-            text[at] = pick(256)
+            text[at] = random.integers(256)
         elif kind == 2:
-            del text[at : at + length]
+            del text[at:end]
         elif kind == 3:
-            text[at:at] = text[at : at + length]
+            text[at:at] = text[at:end]
         elif kind == 4:
-            start = pick(len(other) + 1)
-            text[at:at] = other[start : start + length]
-        elif kind == 5 and words:
-            text[at:at] = words[pick(len(words))]
-        elif kind == 6:
+            text[at:at] = words[random.integers(len(words))]
+        elif kind == 5:
             del text[at:]
-        elif kind == 7:
-            width = 1 << pick(4)
-            number = (_ENDS[pick(len(_ENDS))] % 256**width).to_bytes(width, "little")
-            text[at : at + width] = number[: max(len(text) - at, 0)]
     return bytes(text)
 
 

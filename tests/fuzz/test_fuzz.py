@@ -213,7 +213,9 @@ def test_a_damaged_run_of_a_study_is_named_and_skipped(tmp_path: Path, file: str
 def test_a_checkpoint(tmp_path: Path) -> None:
     small = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 2, "global_ports": 1, "groups": 3}
     settings = dqn.Config(networks=1, capacity=256, hidden=[4], run_ns=300, updates=1, batch=8)
-    agent = dqn.Agent(settings, World({"topology": small, "traffic": {"name": "uniform", "load": 0.3}}), 4, 1)
+    agent = dqn.Agent(
+        settings, World({"topology": small, "traffic": {"name": "uniform", "load": 0.3}}), rounds=4, seed=1
+    )
     path = tmp_path / "checkpoint.pt"
     save_checkpoint(path, Checkpoint(agent.state(), 1, 1.0, '{"round": 1}'), "abc")
 

@@ -15,6 +15,7 @@ from flitgym.simcore import (
     read_demand,
 )
 from numpy.typing import NDArray
+from table_scenes import paths
 
 HYPERX: dict[str, Any] = {"name": "hyperx", "widths": [4, 4], "terminals_per_router": 2}  # 32 terminals
 
@@ -46,22 +47,39 @@ def loads(table: ForwardingTable, demand: Any) -> NDArray[np.float64]:
 def test_one_matrix_in_every_form(graph: ChannelGraph, table: ForwardingTable, tmp_path: Path) -> None:
     matrix = exchange(32)
     rows, columns = np.nonzero(matrix)
-    wanted = table.loads(Demand(32, rows, columns, matrix[rows, columns]))["channel"]
-    assert wanted.max() > 0
-    np.save(tmp_path / "matrix.npy", matrix)
-    program = Program.exchange(matrix)
+    wanted = np.zeros(graph.channels)
+    for source, destination, channels in paths(table):
+        wanted[channels] += matrix[source, destination]
+    np.save(tmp_path / "dense.npy", matrix)
+    np.savez(tmp_path / "dense.npz", matrix)
+    lines = [f"{s},{d},{matrix[s, d]}" for s, d in zip(rows, columns, strict=True)]
+    (tmp_path / "list.csv").write_text("\n".join(["source,destination,weight", *lines]))
+    sparse = pytest.importorskip("scipy.sparse")
+    for kind in ("csr", "csc"):
+        sparse.save_npz(tmp_path / f"{kind}.npz", sparse.coo_array(matrix).asformat(kind))
+    pytest.importorskip("scipy.io").mmwrite(tmp_path / "matrix.mtx", sparse.coo_matrix(matrix), precision=17)
     forms = [
         matrix,
         matrix.tolist(),
         matrix.astype(int),
-        tmp_path / "matrix.npy",
-        str(tmp_path / "matrix.npy"),
-        program,
+        Program.exchange(matrix),
+        Demand(32, rows, columns, matrix[rows, columns]),
     ]
-    sparse = pytest.importorskip("scipy.sparse")
-    forms += [sparse.csr_array(matrix), sparse.coo_matrix(matrix), sparse.csc_matrix(matrix)]
+    forms += [
+        sparse.csr_array(matrix),
+        sparse.coo_matrix(matrix),
+        str(tmp_path / "dense.npy"),
+        *sorted(tmp_path.iterdir()),
+    ]
     for form in forms:
-        np.testing.assert_allclose(loads(table, form), wanted, err_msg=str(type(form)))
+        np.testing.assert_allclose(loads(table, form), wanted, err_msg=str(form))
+    for form, words in (
+        (matrix[:5, :5], "5 x 5 for 32 terminals"),
+        (tmp_path / "a.txt", "csv"),
+        (-matrix, "row 0, column 1 is -100"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            read_demand(form, graph)
 
 
 def test_ranks_are_placed_on_the_terminals_in_order(table: ForwardingTable, tmp_path: Path) -> None:
@@ -83,7 +101,7 @@ def test_motifs_by_name(graph: ChannelGraph, table: ForwardingTable) -> None:
         np.testing.assert_allclose(loads(table, name), loads(table, program))
     for name, words in (
         ("motif:halo3", "halo3.*did you mean 'halo3d'"),
-        ("motif:halo3d:64", "64 ranks for 32 terminals"),
+        ("motif:halo3d:64", "64 x 64 for 32 terminals"),
         ("motif:halo3d:some", "'some' .*number of ranks"),
         ("halo3d", "nor motif:NAME"),
     ):

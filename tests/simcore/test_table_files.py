@@ -1,6 +1,5 @@
-"""Forwarding tables, matrices and flows from files: written files are read back, and invalid files are refused."""
+"""Forwarding tables and flows from files: written files are read back, and invalid files are refused."""
 
-import csv
 import gzip
 import re
 from pathlib import Path
@@ -8,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable, Simulation, read_demand, read_flows
-from table_scenes import HYPERX, TOPOLOGIES, hyperx_table, paths
+from flitgym.simcore import ChannelGraph, ConfigError, ForwardingTable, Simulation, read_flows
+from table_scenes import HYPERX, TOPOLOGIES, hyperx_table
 
 
 @pytest.fixture(scope="module")
 def hyperx() -> ForwardingTable:
     return hyperx_table()
-
-
-# --- Files ---------------------------------------------------------------------------------------------------------
 
 
 def test_saved_and_loaded_again(hyperx: ForwardingTable, tmp_path: Path) -> None:
@@ -52,15 +48,9 @@ def test_a_dump_can_be_read_back(topology: dict[str, Any], tmp_path: Path) -> No
 def ring_of_three(tmp_path: Path) -> ChannelGraph:
     """Three switches in a ring with a host each. Ports count from 1, as in InfiniBand."""
     path = tmp_path / "ring.csv"
-    path.write_text(
-        "node_a,port_a,node_b,port_b\nhost a,1,left,1\nhost b,1,right,1\nhost c,1,top,1\n"
-        "left,2,right,3\nright,2,top,3\ntop,2,left,3\n".replace("node_a,port_a,node_b,port_b", "a,a_port,b,b_port")
-    )
-    lines = path.read_text().splitlines()
-    typed = [f"{lines[0]},a_type,b_type"] + [
-        f"{x},{'host' if x.startswith('host') else 'switch'},switch" for x in lines[1:]
-    ]
-    path.write_text("\n".join(typed) + "\n")
+    hosts = [f"host {h},1,{s},1,host,switch" for h, s in (("a", "left"), ("b", "right"), ("c", "top"))]
+    ring = [f"{a},2,{b},3,switch,switch" for a, b in (("left", "right"), ("right", "top"), ("top", "left"))]
+    path.write_text("\n".join(["a,a_port,b,b_port,a_type,b_type", *hosts, *ring]) + "\n")
     return ChannelGraph({"name": "graph", "file": str(path)})
 
 
@@ -157,14 +147,10 @@ def test_dumps_of_a_subnet_manager(text: str, tmp_path: Path) -> None:
             "",
             ["right", "line 9"],
         ),
-        (DUMP[DUMP.rindex("Unicast") :], "", ["2 of 3 switches", "top"]),
         (DUMP[DUMP.rindex("0x0005") :], "", ["top", "LID 0x0004", "cut short"]),
         ("0x0005 001 # Channel Adapter portguid 0x0000000000200003: 'host b'\n", "", ["right", "no line", "host b"]),
-        ("('top')", "('bottom')", ["another network", "bottom", "left"]),
         ("'host c'", "'host d'", []),  # identified by the switch that it is connected to
         ("0x0004 001", "0x0004 002", ["another network", "host a", "left"]),
-        ("0x0004 002", "0x0004 009", ["top", "port 9"]),
-        ("0x0006 003", "0x0005 003", ["left", "0x0005 twice"]),
     ],
 )
 def test_dumps_with_a_flaw_are_refused_by_name(old: str, new: str, words: list[str], tmp_path: Path) -> None:
@@ -217,8 +203,6 @@ def test_a_list_with_its_service_levels(tmp_path: Path) -> None:
     for text, words in (
         ("\n".join(["switch,host,port", *rows[:-1]]), "top has no line for 1 of 3 hosts: host c"),
         ("\n".join(["switch,host,port", *rows, "top,host z,1"]), "no host host z"),
-        ("\n".join(["switch,host,port", *rows, "top,host a,2"]), "already"),
-        ("\n".join(["switch,host,port", *rows[:-1], "top,host"]), "line 10"),
     ):
         listed.write_text(text)
         with pytest.raises(ConfigError, match=words):
@@ -237,41 +221,6 @@ def test_a_table_from_a_file_runs(hyperx: ForwardingTable, tmp_path: Path) -> No
         simulation.run(2000)
         hashes.add(simulation.state_hash())
     assert len(hashes) == 1
-
-
-# --- Matrices ------------------------------------------------------------------------------------------------------
-
-
-def test_matrices_in_every_form_are_the_same(hyperx: ForwardingTable, tmp_path: Path) -> None:
-    graph = hyperx.graph
-    rng = np.random.default_rng(3)
-    matrix = rng.random((graph.terminals, graph.terminals)) * (rng.random((graph.terminals, graph.terminals)) < 0.3)
-    np.fill_diagonal(matrix, 0)
-    np.save(tmp_path / "dense.npy", matrix)
-    np.savez(tmp_path / "dense.npz", matrix)
-    with (tmp_path / "list.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["source", "destination", "weight"])
-        writer.writerows((s, d, repr(float(matrix[s, d]))) for s, d in zip(*np.nonzero(matrix), strict=True))
-    names = ["dense.npy", "dense.npz", "list.csv"]
-    scipy_sparse = pytest.importorskip("scipy.sparse")
-    from scipy.io import mmwrite
-
-    for kind in ("csr", "csc"):
-        scipy_sparse.save_npz(tmp_path / f"{kind}.npz", scipy_sparse.coo_array(matrix).asformat(kind))
-    mmwrite(tmp_path / "matrix.mtx", scipy_sparse.coo_matrix(matrix), precision=17)
-    names += ["csr.npz", "csc.npz", "matrix.mtx"]
-    wanted = np.zeros(graph.channels)
-    for s, d, channels in paths(hyperx):
-        wanted[channels] += matrix[s, d]
-    for name in names:
-        np.testing.assert_allclose(hyperx.loads(read_demand(tmp_path / name, graph))["channel"], wanted, err_msg=name)
-    np.save(tmp_path / "small.npy", matrix[:5, :5])
-    for name, words in (("small.npy", "5 x 5 for 24 terminals"), ("a.txt", "csv"), ("list.npz", "damaged")):
-        if name == "list.npz":
-            (tmp_path / name).write_bytes(b"PK no zip")
-        with pytest.raises(ConfigError, match=words):
-            read_demand(tmp_path / name, graph)
 
 
 def test_flows_of_a_file(tmp_path: Path) -> None:

@@ -1,8 +1,5 @@
-"""Measures of forwarding tables against counts in NumPy and the numbers of OpenSM."""
+"""Measures of forwarding tables against counts in NumPy."""
 
-import csv
-import gzip
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +11,6 @@ from flitgym.simcore import (
 )
 from numpy.typing import NDArray
 from table_scenes import HYPERX, IRREGULAR, TOPOLOGIES, TORUS, hyperx_table, paths
-
-OPENSM = Path(__file__).parents[1] / "data" / "opensm"
 
 
 @pytest.fixture(scope="module")
@@ -132,52 +127,3 @@ def test_several_addresses_count_in_equal_parts() -> None:
     table = ForwardingTable(graph, ports, lmc=1)
     np.testing.assert_array_equal(table.loads()["channel"], first.loads()["channel"])
     np.testing.assert_array_equal(table.effective_bisection(30).values, first.effective_bisection(30).values)
-
-
-# --- OpenSM ----------------------------------------------------------------------------------------------------------
-
-needs_opensm = pytest.mark.skipif(not OPENSM.exists(), reason="tests/data/opensm is not here")
-
-
-def opensm_fabric(name: str, folder: Path) -> ChannelGraph:
-    lines = gzip.decompress((OPENSM / f"{name}.edges.csv.gz").read_bytes()).decode().splitlines()
-    cables = [line.split(",") for line in lines[1:]]
-    path = folder / f"{name}.csv"
-    kind = {"h": "host", "s": "switch"}
-    rows = [f"{a},{p},{b},{q},{kind[a[0]]},{kind[b[0]]}" for a, p, b, q in cables]
-    path.write_text("\n".join(["a,a_port,b,b_port,a_type,b_type", *rows]) + "\n")
-    return ChannelGraph({"name": "graph", "file": str(path)})
-
-
-@needs_opensm
-@pytest.mark.parametrize("fabric", ["ring5", "tree_4ary3_failed3", "leafspine_18x18", "moench"])
-def test_numbers_of_opensm_s_tables_are_reproduced_exactly(fabric: str, tmp_path: Path) -> None:
-    """Loads, lengths and eBB of OpenSM's tables, with the permutations of the original measurement."""
-    graph = opensm_fabric(fabric, tmp_path)
-    with (OPENSM / "summary.csv").open(newline="") as file:
-        known = {row["engine"]: row for row in csv.DictReader(file) if row["fabric"] == fabric}
-    with gzip.open(OPENSM / f"{fabric}.tables.csv.gz", "rt", newline="") as file:
-        rows = list(csv.DictReader(file))
-    rng = np.random.default_rng(20211)
-    hosts = [f"h{k}" for k in range(graph.terminals)]
-    number = {name: t for t, name in enumerate(graph.terminal_names)}
-    orders = np.array([[number[hosts[k]] for k in rng.permutation(graph.terminals)] for _ in range(200)])
-    for engine in dict.fromkeys(row["engine"] for row in rows):
-        listed = tmp_path / f"{engine}.csv"
-        lines = [
-            f"{row['switch']},{host},{port}"
-            for row in rows
-            if row["engine"] == engine
-            for host, port in zip(hosts, row["ports"].split(), strict=True)
-        ]
-        listed.write_text("\n".join(["switch,host,port", *lines]) + "\n")
-        table = ForwardingTable.load(listed, graph)
-        quality, bisection, wanted = table.quality(), table.effective_bisection(orders=orders), known[engine]
-        assert quality.edge_forwarding_index == int(wanted["efi"]), engine
-        assert quality.load_mean == pytest.approx(float(wanted["load_mean"]), abs=1e-4), engine
-        assert quality.hops_mean == pytest.approx(float(wanted["hops_mean"]), abs=1e-5), engine
-        assert quality.hops_max == int(wanted["hops_max"]), engine
-        assert str(quality.minimal) == wanted["minimal"], engine
-        assert bisection.mean == pytest.approx(float(wanted["ebb"]), abs=1e-5), engine
-        assert bisection.standard_error == pytest.approx(float(wanted["ebb_se"]), abs=1e-5), engine
-        assert str(quality.acyclic) == wanted["acyclic"], engine

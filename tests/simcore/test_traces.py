@@ -162,10 +162,10 @@ def test_options_reach_a_reader_of_folders(tmp_path: Path, monkeypatch: pytest.M
         given.append(options)
         return Trace(Program.motif("ur", {"ranks": options.replicate}), "own", {"files": len(trace_files(path))})
 
-    own = Reader("own", "a test", lambda path: path.is_dir(), read, ("replicate",), folders=True)
+    own = Reader("own", "a test", lambda begin: begin == b"own", read, ("replicate",), folders=True)
     monkeypatch.setattr(traces, "readers", lambda: {"own": own})
     for name in ("b", "a", ".hidden"):
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_text("own")
     trace = read_trace(tmp_path, options=TraceOptions(replicate=4))
     assert (trace.program.ranks, trace.counts, given) == (4, {"files": 2}, [TraceOptions(replicate=4)])
     assert [path.name for path in trace_files(tmp_path)] == ["a", "b"]
