@@ -91,8 +91,6 @@ def test_operations_that_take_no_time_are_interrupted(host: dict[str, Any]) -> N
             {"topology": {**HYPERCUBE, "widths": [2] * 16}, "routing": "agent"},
             ["65536 routers", "275 GB", "max_memory"],
         ),
-        ({"topology": {**HYPERCUBE, "widths": [2] * 20}}, ["1048576 routers", "max_memory_gb"]),
-        ({"routing": {"name": "policy", "hidden": [4096] * 16}}, ["weights", "max_memory_gb"]),
     ],
 )
 def test_a_configuration_above_the_memory_limit_is_refused(sections: dict[str, Any], names: list[str]) -> None:

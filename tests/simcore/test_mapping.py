@@ -190,11 +190,3 @@ def test_quality_of_other_mappings_and_tables() -> None:
     assert sim.mapping_quality(everybody, shuffled)["dilation"] == pytest.approx(3 * 64 / 63)
     with pytest.raises(ConfigError, match=r"3 .*64 ranks"):
         sim.mapping_quality(everybody, [1, 2, 3])
-    with pytest.raises(ConfigError, match="terminal 5 occurs twice"):
-        sim.mapping_quality(np.ones((2, 2)), [5, 5])
-    with pytest.raises(ConfigError, match="the matrix has 8 ranks, but the workload has 64"):
-        sim.mapping_quality(np.ones((8, 8)))
-    with pytest.raises(ConfigError, match="65 ranks, but the network has only 64"):
-        sim.mapping_quality(np.ones((65, 65)), range(65))
-    with pytest.raises(ConfigError):
-        sim.mapping_quality(table=ForwardingTable.route(ChannelGraph(torus(4, 4)), "min_hop"))

@@ -61,10 +61,3 @@ def test_a_random_choice_follows_the_seed(kind: str, name: str, key: str, needs:
     if kind == "workload":
         mapped = {"placement": "mapped", "mapping": "recursive", "mapping_steps": 50}
         assert outcome(kind, name, mapped, 2) != outcome(kind, name, {**mapped, key: 1}, 2)
-
-
-def test_every_seed_declares_its_choice() -> None:
-    assert len(CHOICES) >= 12
-    params = [(kind, key, p) for kind in KINDS for c in registered(kind).values() for key, p in c["params"].items()]
-    assert [(kind, key) for kind, key, p in params if "seed" in key and not p["draws"]] == []
-    assert [(kind, key) for kind, key, p in params if p["draws"] and p["default"] is not None] == []

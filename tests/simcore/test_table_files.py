@@ -165,16 +165,6 @@ def test_dumps_with_a_flaw_are_refused_by_name(old: str, new: str, words: list[s
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
-def test_a_dump_with_a_loop_is_refused(tmp_path: Path) -> None:
-    graph = ring_of_three(tmp_path)
-    swapped = DUMP.replace("0x0006 003", "0x0006 *").replace("0x0006 002", "0x0006 003").replace("*", "002")
-    (tmp_path / "dump").write_text(DUMP.replace("0x0006 003", "0x0006 002"))
-    ForwardingTable.load(tmp_path / "dump", graph)  # the longer direction around the ring is a loop, too
-    (tmp_path / "dump").write_text(swapped)
-    with pytest.raises(ConfigError, match=r"host c .*loop: left -> right -> left"):
-        ForwardingTable.load(tmp_path / "dump", graph)
-
-
 def test_a_list_with_its_service_levels(tmp_path: Path) -> None:
     graph = ring_of_three(tmp_path)
     rows = [

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from flitgym.simcore import (
     ChannelGraph,
-    Demand,
     ForwardingTable,
 )
 from numpy.typing import NDArray
-from table_scenes import HYPERX, IRREGULAR, TOPOLOGIES, TORUS, hyperx_table, paths
+from table_scenes import IRREGULAR, TOPOLOGIES, TORUS, hyperx_table, paths
 
 
 @pytest.fixture(scope="module")
@@ -94,36 +93,3 @@ def test_the_bound_of_minimal_routes_holds_for_any_routing() -> None:
     quality = ForwardingTable.route(graph, "min_hop").quality()
     assert quality.load_mean_minimal <= solved.fun + 1e-6
     assert quality.bound <= np.ceil(solved.fun - 1e-6) <= quality.edge_forwarding_index
-
-
-def test_demand_and_flows(hyperx: ForwardingTable) -> None:
-    graph = hyperx.graph
-    rng = np.random.default_rng(1)
-    matrix = rng.integers(0, 4, (graph.terminals, graph.terminals))
-    source, destination = np.nonzero(matrix)
-    demand = Demand(graph.terminals, source, destination, matrix[source, destination])
-    load = np.zeros(graph.channels)
-    for s, d, channels in paths(hyperx):
-        load[channels] += matrix[s, d]
-    np.testing.assert_allclose(hyperx.loads(demand)["channel"], load)
-    np.fill_diagonal(matrix, 0)
-    np.testing.assert_allclose(hyperx.loads(demand)["from_terminal"], matrix.sum(axis=1))
-    np.testing.assert_allclose(hyperx.loads(demand)["to_terminal"], matrix.sum(axis=0))
-    assert hyperx.quality(demand).routes == matrix.sum()
-    source, destination = np.nonzero(matrix)
-    found = hyperx.congestion(source, destination, matrix[source, destination])
-    np.testing.assert_allclose(found["channel"], load)
-    ends = np.maximum(matrix.sum(axis=1)[source], matrix.sum(axis=0)[destination])
-    np.testing.assert_allclose(found["endpoint"], ends)
-    routes = {(s, d): channels for s, d, channels in paths(hyperx)}
-    fullest = [max([matrix[s, d], *load[routes[s, d]]]) for s, d in zip(source, destination, strict=True)]
-    np.testing.assert_allclose(found["flow"], fullest)
-
-
-def test_several_addresses_count_in_equal_parts() -> None:
-    graph = ChannelGraph(HYPERX)
-    first = ForwardingTable.route(graph, "min_hop")
-    ports = np.repeat(first.port, 2, axis=1)
-    table = ForwardingTable(graph, ports, lmc=1)
-    np.testing.assert_array_equal(table.loads()["channel"], first.loads()["channel"])
-    np.testing.assert_array_equal(table.effective_bisection(30).values, first.effective_bisection(30).values)
