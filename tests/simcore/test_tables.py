@@ -4,20 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.simcore import (
-    ChannelGraph,
-    ForwardingTable,
-)
+from flitgym.simcore import ChannelGraph, ForwardingTable
 from numpy.typing import NDArray
-from table_scenes import IRREGULAR, TOPOLOGIES, TORUS, hyperx_table, paths
-
-
-@pytest.fixture(scope="module")
-def hyperx() -> ForwardingTable:
-    return hyperx_table()
-
-
-# --- Measures --------------------------------------------------------------------------------------------------------
+from table_scenes import IRREGULAR, TOPOLOGIES, TORUS, paths
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology["name"])

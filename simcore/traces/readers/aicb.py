@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..._core import ConfigError
@@ -53,19 +54,12 @@ _STREAMS = ("tp", "dp", "ep", "dp_ep", "all")
 class _Phase:
     """Computation and communication of a layer in one direction."""
 
+    line: int
     ns: int
     collective: str  # name in the core, or ""
     group: str
     bytes: int
-
-
-@dataclass(frozen=True)
-class _Layer:
-    line: int
-    forward: _Phase
-    input_gradient: _Phase
-    weight_gradient: _Phase
-    process_ns: int  # after each collective
+    process_ns: int  # after the collective
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ class _Workload:
     sizes: dict[str, int]
     checkpoints: frozenset[int]
     initiates: frozenset[int]
-    layers: list[_Layer]
+    layers: list[list[_Phase]]  # forward, input gradient, weight gradient
     more_lines: int  # after the announced layers
 
 
@@ -85,85 +79,58 @@ def _number(text: str, where: str) -> int:
     return int(text.split(".")[0])
 
 
-def _header(line: str, path: Path) -> tuple[str, dict[str, int], frozenset[int], frozenset[int]]:
-    words = line.split()
-    where = f"{path}: line 1"
-    policy = words[0] if words else ""
-    if policy in _UNSUPPORTED:
-        raise ConfigError(f"{where}: the strategy {policy} needs the dimensions of SimAI's network; valid: {_POLICIES}")
+def _parse(path: Path) -> _Workload:
+    lines = read_unpacked(path).decode().splitlines()
+    words = iter(lines[0].split())
+    policy = next(words, "")
     if policy not in _POLICIES:
-        raise ConfigError(f"{where}: unknown parallelization strategy {policy[:40]!r}; valid: {', '.join(_POLICIES)}")
+        reason = "needs the dimensions of SimAI's network" if policy in _UNSUPPORTED else "is unknown"
+        raise ConfigError(f"line 1: the strategy {policy[:40]} {reason}; valid: {', '.join(_POLICIES)}")
     sizes, lists = {}, {"checkpoints": frozenset[int](), "checkpoint_initiates": frozenset[int]()}
-    at = 1
-    while at < len(words):
-        key = words[at].rstrip(":")
-        value = words[at + 1] if at + 1 < len(words) else ""
-        at += 1
+    for word in words:
+        key = word.rstrip(":")
         if key in _KEYS:
-            sizes[_KEYS[key]] = _number(value, f"{where}: {key}")
+            sizes[_KEYS[key]] = _number(next(words, ""), f"line 1: {key}")
         elif key in lists:
-            count = _number(value, f"{where}: {key}")
-            given = words[at + 1 : at + 1 + count]
-            if len(given) < count:
-                raise ConfigError(f"{where}: {key} announces {count} layers, but {len(given)} numbers follow")
-            lists[key] = frozenset(_number(each, f"{where}: {key}") for each in given)
-            at += count
+            count = _number(next(words, ""), f"line 1: {key}")
+            lists[key] = frozenset(_number(next(words, ""), f"line 1: {key}") for _ in range(count))
     for key in ("tp", "ep", "pp"):
         if sizes.get(key) == 0:
-            raise ConfigError(f"{where}: {key} is 0; a parallel group has at least one rank")
-    return policy, sizes, lists["checkpoints"], lists["checkpoint_initiates"]
+            raise ConfigError(f"line 1: {key} is 0; a parallel group has at least one rank")
+    count = _number(lines[1].strip() if len(lines) > 1 else "", "line 2, the number of layers")
+    rows = [(number, line.split()) for number, line in enumerate(lines[2:], 3) if line.strip()]
+    if not 0 < count <= len(rows):
+        raise ConfigError(f"line 2 announces {count} layers, but {len(rows)} lines follow; is the file truncated?")
+    checkpoints, initiates = lists.values()
+    if wrong := [layer for layer in checkpoints | initiates if layer >= count]:
+        raise ConfigError(f"line 1: there is no layer {wrong[0]}; the file has {count} layers, counted from 0")
+    if initiates and (not checkpoints or min(initiates) < min(checkpoints)):
+        raise ConfigError(f"line 1: layer {min(initiates)} starts a recomputation, but no checkpoint precedes it")
+    groups = ("tp", "tp", "dp") if policy in _TRAINING else ("all",) * 3
+    layers = [_layer(number, words, groups) for number, words in rows[:count]]
+    return _Workload(policy, sizes, checkpoints, initiates, layers, len(rows) - count)
 
 
-def _phase(words: list[str], default: str, where: str) -> _Phase:
-    ns, kind, size = _number(words[0], where), words[1], _number(words[2], where)
-    if kind == "NONE":
-        return _Phase(ns, "", default, 0)
-    for name, core in _CORE_NAMES.items():
-        if kind.startswith(name) and kind[len(name) :] in _SUFFIXES:
-            return _Phase(ns, core, _SUFFIXES[kind[len(name) :]] or default, size)
-    raise ConfigError(
-        f"{where}: unknown collective {kind[:40]!r}; valid: NONE, {', '.join(_CORE_NAMES)}, and with _EP or _DP_EP"
-    )
-
-
-def _layer(line: str, number: int, policy: str, path: Path) -> _Layer:
-    words, where = line.split(), f"{path}: line {number}"
+def _layer(line: int, words: list[str], groups: tuple[str, ...]) -> list[_Phase]:
+    where = f"line {line}"
     if len(words) != _FIELDS:
         raise ConfigError(
             f"{where}: a layer has {_FIELDS} fields (name, dependency; time, collective, bytes of forward, input "
             f"gradient and weight gradient, and the process time), but this line has {len(words)}; is it truncated?"
         )
-    model, data = ("tp", "dp") if policy in _TRAINING else ("all", "all")
-    return _Layer(
-        line=number,
-        forward=_phase(words[2:5], model, where),
-        input_gradient=_phase(words[5:8], model, where),
-        weight_gradient=_phase(words[8:11], data, where),
-        process_ns=_number(words[11], where),
-    )
-
-
-def _parse(path: Path) -> _Workload:
-    try:
-        lines = read_unpacked(path).decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: byte {error.start}: the text is not UTF-8") from error
-    policy, sizes, checkpoints, initiates = _header(lines[0] if lines else "", path)
-    count = _number(lines[1].strip() if len(lines) > 1 else "", f"{path}: line 2, the number of layers")
-    rows = [(number, line) for number, line in enumerate(lines[2:], 3) if line.strip()]
-    if not 0 < count <= len(rows):
-        raise ConfigError(
-            f"{path}: line 2 announces {count} layers, but {len(rows)} lines follow; a workload has at least a layer, "
-            "and a truncated file fewer than announced"
-        )
-    layers = [_layer(line, number, policy, path) for number, line in rows[:count]]
-    if wrong := [layer for layer in checkpoints | initiates if layer >= count]:
-        raise ConfigError(f"{path}: line 1: there is no layer {wrong[0]}; the file has {count} layers, counted from 0")
-    if initiates and (not checkpoints or min(initiates) < min(checkpoints)):
-        raise ConfigError(
-            f"{path}: line 1: layer {min(initiates)} starts a recomputation, but no checkpoint precedes it"
-        )
-    return _Workload(policy, sizes, checkpoints, initiates, layers, len(rows) - count)
+    phases = []
+    for at, group in zip((2, 5, 8), groups, strict=True):
+        kind = words[at + 1]
+        name = next((n for n in _CORE_NAMES if kind.startswith(n) and kind[len(n) :] in _SUFFIXES), "")
+        if not name and kind != "NONE":
+            raise ConfigError(
+                f"{where}: unknown collective {kind[:40]!r}; valid: NONE, {', '.join(_CORE_NAMES)}, and with _EP or "
+                "_DP_EP"
+            )
+        ns, size, process_ns = (_number(words[k], where) for k in (at, at + 2, 11))
+        group = _SUFFIXES.get(kind.removeprefix(name), "") or group
+        phases.append(_Phase(line, ns, _CORE_NAMES.get(name, ""), group, size, process_ns))
+    return phases
 
 
 class _Groups:
@@ -205,93 +172,82 @@ class _Player:
         self.builder, self.workload, self.groups = builder, workload, groups
         self.rank = 0
         self.now: list[int] = []  # operations that end before the next computation
-        self._numbers: dict[str, int] = {}  # of the rank's groups
-        self._number_of: dict[range, int] = {}
+        self._group = cache(builder.group)  # all members of a group share its number
         self.alone: Counter[str] = Counter()  # collectives of rank 0 in groups of one rank
 
     def play(self, rank: int) -> None:
         """Add a training step of a rank."""
         self.builder.begin(rank)
         self.rank, self.now = rank, []
-        used = _STREAMS[:-1] if self.workload.policy in _TRAINING else _STREAMS[-1:]
-        self._numbers = {kind: self._number(self.groups.of(kind, rank)) for kind in used}
         layers, policy = self.workload.layers, self.workload.policy
         if policy == "MICRO":
             for layer in layers:
-                for phase in (layer.forward, layer.input_gradient, layer.weight_gradient):
-                    self._blocking(phase, layer)
+                for phase in layer:
+                    self._blocking(phase)
             return
-        self._pass(range(len(layers)), lambda k: self._blocking(layers[k].forward, layers[k]), forward=True)
+        self._pass(range(len(layers)), lambda k: self._blocking(layers[k][0]), forward=True)
         if policy != "DISTRIBUTED_INFERENCE":
             self._pass(range(len(layers) - 1, -1, -1), self._backward, forward=False)
-
-    def _number(self, ranks: range) -> int:
-        # All members of a group share its number, so a large group is made once.
-        if ranks not in self._number_of:
-            self._number_of[ranks] = self.builder.group(ranks)
-        return self._number_of[ranks]
 
     def _pass(self, order: range, layer: Callable[[int], None], *, forward: bool) -> None:
         """Run a pass with the messages between pipeline stages: one per micro-batch, at equal distances."""
         batches = max(self.workload.sizes.get("ga", 1), 1) if self.groups.pp > 1 else 0
         step, size = self.groups.stage if forward else -self.groups.stage, self.workload.sizes.get("pp_comm", 0)
-        to, source = self.rank + step, self.rank - step
-        tag = 0 if forward else 1
+        to, source, tag = self.rank + step, self.rank - step, 0 if forward else 1
         sent = 0
-        line = 1
         for done, k in enumerate(order, 1):
             layer(k)
-            while size and sent < batches and sent < done * batches // len(order):
+            while size and sent < done * batches // len(order):
                 if 0 <= to < self.groups.ranks:
-                    self.builder.send(to, size, tag, self.now, _COMMUNICATION, place=line)
+                    self.builder.send(to, size, tag, self.now, _COMMUNICATION, place=1)
                 if 0 <= source < self.groups.ranks:
-                    self.builder.receive(source, size, tag, (), _COMMUNICATION, place=line)
+                    self.builder.receive(source, size, tag, (), _COMMUNICATION, place=1)
                 sent += 1
 
     def _backward(self, k: int) -> None:
-        layer, policy = self.workload.layers[k], self.workload.policy
+        _, inputs, weights = self.workload.layers[k]
         if k in self.workload.initiates:
             begin = max(each for each in self.workload.checkpoints if each <= k)
-            for again in self.workload.layers[begin:k]:
-                self._blocking(again.forward, again)
-        if policy == "DATA":
-            self._weights(layer)
-            self._blocking(layer.input_gradient, layer)
+            for forward, _, _ in self.workload.layers[begin:k]:
+                self._blocking(forward)
+        if self.workload.policy == "DATA":
+            self._weights(weights)
+            self._blocking(inputs)
         else:
-            self._blocking(layer.input_gradient, layer)
-            self._weights(layer)
+            self._blocking(inputs)
+            self._weights(weights)
 
-    def _blocking(self, phase: _Phase, layer: _Layer) -> None:
-        self._compute(phase.ns, layer)
+    def _blocking(self, phase: _Phase) -> None:
+        self._compute(phase)
         if phase.collective:
-            self.now = self._communicate(phase, layer)
+            self.now = self._communicate(phase)
 
-    def _weights(self, layer: _Layer) -> None:
+    def _weights(self, phase: _Phase) -> None:
         """The reduction of weight gradients overlaps the computation of the following layers."""
-        self._compute(layer.weight_gradient.ns, layer)
-        if layer.weight_gradient.collective:
-            self._communicate(layer.weight_gradient, layer)
+        self._compute(phase)
+        if phase.collective:
+            self._communicate(phase)
 
-    def _compute(self, ns: int, layer: _Layer) -> None:
-        if ns > 0:
-            self.now = [self.builder.calc(ns, self.now, _COMPUTE, layer.line)]
+    def _compute(self, phase: _Phase) -> None:
+        if phase.ns > 0:
+            self.now = [self.builder.calc(phase.ns, self.now, _COMPUTE, phase.line)]
 
-    def _communicate(self, phase: _Phase, layer: _Layer) -> list[int]:
-        members = len(self.groups.of(phase.group, self.rank))
-        if members == 1:
+    def _communicate(self, phase: _Phase) -> list[int]:
+        members = self.groups.of(phase.group, self.rank)
+        if len(members) == 1:
             self.alone[phase.group] += self.rank == 0
             return self.now
         share = phase.collective in ("allgather", "alltoall")
         end = self.builder.collective(
             phase.collective,
-            -(-phase.bytes // members) if share else phase.bytes,
-            self._numbers[phase.group],
+            -(-phase.bytes // len(members)) if share else phase.bytes,
+            self._group(members),
             self.now,
             cpu=_COMMUNICATION,
             stream=_STREAMS.index(phase.group),
-            place=layer.line,
+            place=phase.line,
         )
-        return [self.builder.calc(layer.process_ns, [end], _COMMUNICATION, layer.line)] if layer.process_ns else [end]
+        return [self.builder.calc(phase.process_ns, [end], _COMMUNICATION, phase.line)] if phase.process_ns else [end]
 
 
 def _ranks(workload: _Workload, options: TraceOptions) -> int:
