@@ -19,27 +19,13 @@ POSITION = {
     **dict.fromkeys(("Send", "Ssend", "Bsend", "Rsend", "Recv"), 5),
     **dict.fromkeys(("Isend", "Issend", "Ibsend", "Irsend", "Irecv"), 5),
     **dict.fromkeys(("Send_init", "Ssend_init", "Bsend_init", "Rsend_init", "Recv_init"), 5),
-    "Sendrecv": 10,
-    "Sendrecv_replace": 7,
-    "Barrier": 0,
-    "Bcast": 4,
-    "Reduce": 6,
-    "Allreduce": 5,
-    "Allgather": 6,
-    "Allgatherv": 9,
-    "Gather": 7,
-    "Gatherv": 10,
-    "Scatter": 7,
-    "Scatterv": 10,
-    "Alltoall": 6,
-    "Alltoallv": 12,
-    "Reduce_scatter": 6,
-    "Reduce_scatter_block": 5,
-    "Scan": 5,
-    "Exscan": 5,
+    **{"Sendrecv": 10, "Sendrecv_replace": 7},
+    **{"Barrier": 0, "Bcast": 4, "Reduce": 6, "Allreduce": 5, "Allgather": 6, "Allgatherv": 9, "Gather": 7},
+    **{"Gatherv": 10, "Scatter": 7, "Scatterv": 10, "Alltoall": 6, "Alltoallv": 12, "Reduce_scatter": 6},
+    **{"Reduce_scatter_block": 5, "Scan": 5, "Exscan": 5},
 }
-_COLLECTIVES = list(POSITION)[list(POSITION).index("Barrier") :]
-POSITION |= {f"I{name.lower()}": POSITION[name] for name in _COLLECTIVES}
+COLLECTIVES = list(POSITION)[list(POSITION).index("Barrier") :]
+POSITION |= {f"I{name.lower()}": POSITION[name] for name in COLLECTIVES}
 MAKERS = {"Comm_split", "Comm_dup", "Cart_create", "Comm_dup_with_info", "Graph_create"}
 
 

@@ -16,16 +16,24 @@ from ..expansion import Template, exchange
 from ..messages import ANY
 from ..reader import Reader, Trace, TraceOptions
 from ._mpi_calls import Call, Communicator, looks_like_trace, rank_files, read_calls
-from ._mpi_communicators import MAKERS, POSITION, Communicators
+from ._mpi_communicators import COLLECTIVES, MAKERS, POSITION, Communicators
 
 _SENDS = {"Send", "Ssend", "Bsend", "Rsend"}
 _ISENDS = {"Isend", "Issend", "Ibsend", "Irsend"}
-_PERSISTENT = {"Send_init", "Ssend_init", "Bsend_init", "Rsend_init", "Recv_init"}
 # Calls that end when some request has ended, which the trace does not name.
 _TESTS = {"Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome"}
-_COLLECTIVES = {
-    *("Barrier", "Bcast", "Reduce", "Allreduce", "Allgather", "Allgatherv", "Gather", "Gatherv", "Scatter"),
-    *("Scatterv", "Alltoall", "Alltoallv", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan"),
+# Collectives with equal sizes on all ranks: name in the core, and positions of count, data type and root (0: none).
+_EQUAL = {
+    "Bcast": ("bcast", 1, 2, 3),
+    "Reduce": ("reduce", 2, 3, 5),
+    "Allreduce": ("allreduce", 2, 3, 0),
+    "Scan": ("scan", 2, 3, 0),
+    "Exscan": ("scan", 2, 3, 0),
+    "Allgather": ("allgather", 4, 5, 0),
+    "Alltoall": ("alltoall", 4, 5, 0),
+    "Gather": ("gather", 4, 5, 6),
+    "Scatter": ("scatter", 4, 5, 6),
+    "Reduce_scatter_block": ("reduce_scatter", 2, 3, 0),
 }
 # Calls that communicate and that the reader cannot play. Calls that are in no list do not communicate.
 _REFUSED = {
@@ -67,7 +75,7 @@ class _Rank:
             self.pending[call.integer(6)] = self._send(call)
         elif name == "Irecv":
             self.pending[call.integer(6)] = self._receive(call)
-        elif name in _PERSISTENT:
+        elif name in POSITION and name.endswith("_init"):
             self.persistent[call.integer(6)] = call
         elif name in ("Start", "Startall"):
             self._start(call, name)
@@ -81,9 +89,9 @@ class _Rank:
             self._wait(self._all(call))
         elif name in _TESTS:
             self.player.tests += 1
-        elif name in _COLLECTIVES:
+        elif name in COLLECTIVES:
             self._blocking(self._collective(call, name))
-        elif name[0] == "I" and name[1:].capitalize() in _COLLECTIVES:
+        elif name[0] == "I" and name[1:].capitalize() in COLLECTIVES:
             self.pending[call.integer(-1)] = self._collective(call, name[1:].capitalize())
 
     def _resolve(self, call: Call, name: str) -> None:
@@ -186,25 +194,17 @@ class _Rank:
     def _collective(self, call: Call, name: str) -> int:
         ranks = self._ranks(call)
         me, size = ranks.index(self.rank), len(ranks)
-        root, own = 0, None
-        core, bytes_ = name.lower(), 0
-        if name == "Barrier":
-            bytes_ = 1
-        elif name == "Bcast":
-            bytes_, root = call.bytes(1, 2), call.integer(3)
-        elif name == "Reduce":
-            bytes_, root = call.bytes(2, 3), call.integer(5)
-        elif name in ("Allreduce", "Scan", "Exscan"):
-            core, bytes_ = core.removeprefix("ex"), call.bytes(2, 3)
-        elif name in ("Allgather", "Alltoall"):
-            bytes_ = call.bytes(4, 5)
-        elif name == "Reduce_scatter_block":
-            core, bytes_ = "reduce_scatter", call.bytes(2, 3) * size
+        root, own, core, bytes_ = 0, None, name.lower(), 0
+        if name in _EQUAL:
+            core, count, kind, at = _EQUAL[name]
+            root = call.integer(at) if at else 0
+            if (name, me == root) in (("Gather", False), ("Scatter", True)):
+                count, kind = 1, 2  # of the buffer that is sent
+            bytes_ = call.bytes(count, kind) * (size if core == "reduce_scatter" else 1)
         elif name == "Reduce_scatter":
             bytes_ = sum(call.counts(3, size)) * call.type_size(4)
-        elif name in ("Gather", "Scatter"):
-            root = call.integer(6)
-            bytes_ = call.bytes(4, 5) if (me == root) == (name == "Gather") else call.bytes(1, 2)
+        elif name == "Barrier":
+            bytes_ = 1
         else:
             own = self._varying(call, name, me, size)
         return self.builder.collective(
