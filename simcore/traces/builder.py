@@ -8,8 +8,8 @@ messages in each of them. A wrong match would need a message that overtakes all 
 
 from __future__ import annotations
 
-import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,6 @@ from .messages import ANY, Messages
 MOST_RANKS = 1 << 20
 _TAGS = 1 << 31
 _BYTES_PER_OP = 400  # of an operation with its dependencies, in the builder, in `Program`'s arguments and in the core
-_BETWEEN_CHECKS = 1 << 16  # operations
 _NO_TAG, _MESSAGE = -1, -2  # instead of a collective's number
 
 
@@ -84,29 +83,24 @@ class ProgramBuilder:
         self._at_once: set[int] = set()  # operations of this rank that count as ended when they start
         self._first_op, self._first_dependency = [0], [0]
         self._messages = Messages(place)
-        self._checked = 0
         self._groups: dict[tuple[int, ...], int] = {}
         self._members: list[NDArray[Any]] = []
         self._position: list[dict[int, int]] = []
         self._collectives: list[_Collective] = []
         self._numbers: dict[tuple[int, int, int], int] = {}  # (stream, group, index) -> collective
         self._next: dict[tuple[int, int], tuple[int, int]] = {}  # (stream, group) -> (index, end) of this rank
-        self.sent: dict[str, int] = {}  # bytes sent per kind of node
+        self._sent = Counter[str]()  # bytes by kind of node
 
     def begin(self, rank: int) -> None:
         """Begin the operations of a rank."""
         while self._rank < rank:
-            self._close()
+            if self._rank >= 0:
+                self._check_memory()
+                self._first_op.append(len(self._columns["kind"]))
+                self._first_dependency.append(len(self._before))
             self._rank += 1
-            if self._alike and self._rank == 1:
-                self._require(len(self._columns["kind"]) * self.ranks)
         self._next.clear()
         self._at_once.clear()
-
-    def _close(self) -> None:
-        if self._rank >= 0:
-            self._first_op.append(len(self._columns["kind"]))
-            self._first_dependency.append(len(self._before))
 
     def group(self, ranks: Sequence[int]) -> int:
         """Return the number of a group of ranks, in the order of their positions.
@@ -210,18 +204,17 @@ class ProgramBuilder:
         else:
             made = own or self.expansion.of(name, bytes_, len(members), (me - root) % len(members))
             end = self._expand(made, np.roll(members, -root) if own is None else members, number, after, cpu)
-            self.sent[name] = self.sent.get(name, 0) + made.sent
+            self._sent[name] += made.sent
         self._next[stream, group] = (index + 1, end)
         return end
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the collectives by name, the sum of their sizes, and the bytes that all ranks send by kind."""
-        calls: dict[str, int] = {}
-        sizes: dict[str, int] = {}
+        calls, sizes = Counter[str](), Counter[str]()
         for known in self._collectives:
-            calls[known.name] = calls.get(known.name, 0) + 1
-            sizes[known.name] = sizes.get(known.name, 0) + (known.bytes or 0)
-        return {"collectives": calls, "bytes": sizes, "sent_bytes": dict(self.sent)}
+            calls[known.name] += 1
+            sizes[known.name] += known.bytes or 0
+        return {"collectives": dict(calls), "bytes": dict(sizes), "sent_bytes": dict(self._sent)}
 
     def program(self) -> Program:
         """Return the program.
@@ -232,7 +225,7 @@ class ProgramBuilder:
         self.begin(self.ranks)
         self._check_members()
         operations, tags, sizes, used = self._messages.resolve()
-        ops = {name: np.frombuffer(column, np.int64).copy() for name, column in self._columns.items()}
+        ops = {name: np.array(column) for name, column in self._columns.items()}
         ops["tag"][operations], ops["size"][operations] = tags, sizes
         collective = ops["owner"] >= 0
         bases = self._tag_bases(used)
@@ -240,24 +233,20 @@ class ProgramBuilder:
         if self._size_scale != 1:
             message = ops["kind"] != CALC
             ops["size"][message] = np.maximum(1, np.rint(ops["size"][message] * self._size_scale))
-        counts = np.diff(self._first_op)
-        dependencies = np.diff(self._first_dependency)
-        try:
-            return Program(
-                self.ranks,
-                op_rank=np.repeat(np.arange(self.ranks), counts),
-                op_kind=ops["kind"],
-                op_size=ops["size"],
-                op_peer=ops["peer"],
-                op_tag=ops["tag"],
-                op_cpu=ops["cpu"],
-                before=np.frombuffer(self._before, np.int64) if self._before else (),
-                after=np.frombuffer(self._after, np.int64) if self._after else (),
-                on_start=np.frombuffer(self._on_start, np.int8) if self._on_start else (),
-                dependency_rank=np.repeat(np.arange(self.ranks), dependencies),
-            )
-        except ConfigError as error:
-            raise self._with_place(error) from error
+        ranks = np.arange(self.ranks)
+        return Program(
+            self.ranks,
+            op_rank=np.repeat(ranks, np.diff(self._first_op)),
+            op_kind=ops["kind"],
+            op_size=ops["size"],
+            op_peer=ops["peer"],
+            op_tag=ops["tag"],
+            op_cpu=ops["cpu"],
+            before=np.array(self._before),
+            after=np.array(self._after),
+            on_start=np.array(self._on_start),
+            dependency_rank=np.repeat(ranks, np.diff(self._first_dependency)),
+        )
 
     def _error(self, place: int, text: str) -> ConfigError:
         return ConfigError(f"{self.place(self._rank, place)}: {text}")
@@ -268,7 +257,6 @@ class ProgramBuilder:
         for name, value in zip(columns, (kind, size, peer, 0, cpu, owner), strict=True):
             columns[name].append(value)
         self._depend(op, after)
-        self._check_memory()
         return op
 
     def _depend(self, op: int, after: Sequence[int]) -> None:
@@ -288,7 +276,7 @@ class ProgramBuilder:
         op = self._op(SEND if send else RECEIVE, bytes_, peer, cpu, _MESSAGE, after)
         self._messages.add(self._first_op[-1] + op, send, self._rank, peer, context, tag, bytes_, place)
         if send:
-            self.sent["send"] = self.sent.get("send", 0) + bytes_
+            self._sent["send"] += bytes_
         return op
 
     def _known(self, name: str, bytes_: int | None, group: int, key: tuple[int, int, int], place: int) -> int:
@@ -313,7 +301,6 @@ class ProgramBuilder:
         """Append a template. Returns the operation that ends it."""
         if not len(made.kind):
             return self.join(after, cpu)
-        self._check_memory(len(made.kind))
         first, last = made.first, made.last
         if len(after) > 1 and len(first) > 1:
             after = [self.join(after, cpu)]
@@ -338,15 +325,10 @@ class ProgramBuilder:
         known.tags = max(known.tags, made.tags)
         return self.join([base + op for op in last], cpu)
 
-    def _check_memory(self, more: int = 0) -> None:
-        self._checked -= 1 + more
-        if self._checked > 0:
-            return
-        self._checked = _BETWEEN_CHECKS
-        self._require(len(self._columns["kind"]) + more)
-
-    @staticmethod
-    def _require(operations: int) -> None:
+    def _check_memory(self) -> None:
+        """Refuse operations that need more than the free memory, with those of the ranks to come if all are alike."""
+        done = len(self._columns["kind"])
+        operations = done * self.ranks if self._alike and self._rank == 0 else done
         need, free = operations * _BYTES_PER_OP, available_memory()
         if need > free:
             raise ConfigError(
@@ -375,11 +357,3 @@ class ProgramBuilder:
             bases[k] = used + at
             at += width
         return bases
-
-    def _with_place(self, error: ConfigError) -> ConfigError:
-        """Names the place of the operation that the core's message names by its index."""
-        found = re.search(r"op_\w+\[(\d+)\]: ", str(error))
-        if not found:
-            return error
-        place = self._messages.place_of(int(found[1]))
-        return ConfigError(f"{place}: {str(error)[found.end() :]}") if place else error

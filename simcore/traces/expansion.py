@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core import ConfigError, collective_algorithms, collective_operations
-from .._program import CALC, RECEIVE, SEND
+from .._program import RECEIVE, SEND
 
 Ints = NDArray[np.int64]
 MOST_BYTES = 1 << 40  # of a message or vector, the limit of the motifs, too
 MOST_NS = 1 << 50  # of a computation: 13 days, the limit of the motifs, too
-_CACHED = 1 << 21  # operations
+_CACHED = 256  # templates
 
 
 @dataclass(frozen=True)
@@ -114,6 +113,10 @@ def exchange(sends: Sequence[int], receives: Sequence[int], me: int) -> Template
 class Expansion:
     """Makes and keeps the templates of one trace.
 
+    `of(name, bytes, size, me)` returns the operations of member `me` of `size` members. The name is a collective of the
+    core or a key of `DIRECT`. The bytes are the vector (bcast, reduce, allreduce, reduce_scatter, scan), the share of a
+    rank (allgather, gather, scatter), or the message (alltoall, barrier).
+
     Args:
         algorithm: Name of an algorithm, or `auto`. A collective that lacks the named algorithm uses `auto`.
 
@@ -125,44 +128,21 @@ class Expansion:
         self._algorithm = algorithm
         self._replaced: set[str] = set()  # collectives that lack the algorithm
         self._valid: dict[str, list[str]] = collective_algorithms()
-        self._made: dict[tuple[Any, ...], Template] = {}
-        self._kept = 0
+        self.of = lru_cache(_CACHED)(self._of)
         names = sorted({name for valid in self._valid.values() for name in valid})
         if algorithm not in names:
             raise ConfigError(f"collective: there is no algorithm '{algorithm}'; valid values: {', '.join(names)}")
 
-    def of(self, name: str, bytes_: int, size: int, me: int) -> Template:
-        """Return the operations of member `me` of `size` members.
-
-        Args:
-            name: Collective of the core, or a key of `DIRECT`.
-            bytes_: Size as the core defines it: the vector (bcast, reduce, allreduce, reduce_scatter, scan), the share
-                of a rank (allgather, gather, scatter), or the message (alltoall, barrier).
-            size: Number of members.
-            me: Position of the member.
-        """
-        key = (name, bytes_, size, me)
-        made = self._made.get(key)
-        if made is None:
-            made = DIRECT[name](bytes_, size, me) if name in DIRECT else self._from_core(name, bytes_, size, me)
-            self._kept += len(made.kind)
-            if self._kept > _CACHED:
-                self._made.clear()
-                self._kept = len(made.kind)
-            self._made[key] = made
-        return made
-
-    def notes(self) -> list[str]:
-        """Return a sentence about the collectives that lack the algorithm, if there are any."""
-        names = ", ".join(sorted(self._replaced))
-        return [f"The algorithm {self._algorithm} does not exist for {names}, which use auto."] if names else []
-
-    def _from_core(self, name: str, bytes_: int, size: int, me: int) -> Template:
+    def _of(self, name: str, bytes_: int, size: int, me: int) -> Template:
+        if name in DIRECT:
+            return DIRECT[name](bytes_, size, me)
         algorithm = self._algorithm
         if algorithm not in self._valid[name]:
             self._replaced.add(name)
             algorithm = "auto"
         return Template(**collective_operations(name, bytes_, algorithm, size, me))
 
-
-__all__ = ["CALC", "DIRECT", "MOST_BYTES", "MOST_NS", "Expansion", "Template", "exchange", "template"]
+    def notes(self) -> list[str]:
+        """Return a sentence about the collectives that lack the algorithm, if there are any."""
+        names = ", ".join(sorted(self._replaced))
+        return [f"The algorithm {self._algorithm} does not exist for {names}, which use auto."] if names else []

@@ -32,21 +32,10 @@ class Messages:
         # operation, whether it sends, own rank, other rank, communicator, tag, bytes, place
         self._columns = tuple(array("q") for _ in range(8))
 
-    def __len__(self) -> int:
-        return len(self._columns[0])
-
     def add(self, op: int, send: bool, rank: int, peer: int, context: int, tag: int, bytes_: int, place: int) -> None:
         """Record operation `op` of the program."""
         for column, value in zip(self._columns, (op, send, rank, peer, context, tag, bytes_, place), strict=True):
             column.append(value)
-
-    def place_of(self, op: int) -> str:
-        """Return the place of operation `op`, or "" if it is not a message."""
-        try:
-            at = self._columns[0].index(op)
-        except ValueError:
-            return ""
-        return self._place(self._columns[2][at], self._columns[7][at])
 
     def resolve(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]:
         """Return (operation, tag, size) of every message, and the number of tags.
@@ -56,7 +45,7 @@ class Messages:
         Raises:
             ConfigError: A message has no partner. The text names its place.
         """
-        op, send, rank, peer, context, tag, size, place = (np.frombuffer(c, np.int64).copy() for c in self._columns)
+        op, send, rank, peer, context, tag, size, place = map(np.array, self._columns)
         if not len(op):
             return op, tag, size, 0
         sends = send.astype(bool)
@@ -97,18 +86,14 @@ class Messages:
         if len(out) == len(taken) and (tag[out] == tag[taken]).all():
             size[taken] = size[out]  # a receive may offer more room than the message needs
             return
-        counts = {int(t): int((tag[out] == t).sum() - (tag[taken] == t).sum()) for t in np.unique(tag[mine])}
-        wrong = next(t for t, excess in counts.items() if excess)
-        side, other = ("sent", "received") if counts[wrong] > 0 else ("received", "sent")
-        lonely = (out if counts[wrong] > 0 else taken)[-1]
-        for k in out if counts[wrong] > 0 else taken:
-            if tag[k] == wrong:
-                lonely = k
+        wrong = next(t for t in np.unique(tag[mine]) if (tag[out] == t).sum() != (tag[taken] == t).sum())
+        sent, received = out[tag[out] == wrong], taken[tag[taken] == wrong]
+        more = len(sent) > len(received)
+        lonely, side, other = (sent[-1], "sent", "received") if more else (received[-1], "received", "sent")
         words = f"with tag {wrong}" if wrong != ANY else "with any tag"
-        here = self._place(int(rank[lonely]), int(place[lonely]))
         raise ConfigError(
-            f"{here}: this message has no partner: {int((tag[out] == wrong).sum())} messages {words} are sent and "
-            f"{int((tag[taken] == wrong).sum())} are received between these ranks, so one is {side} but not {other}; "
+            f"{self._place(int(rank[lonely]), int(place[lonely]))}: this message has no partner: {len(sent)} messages "
+            f"{words} are sent and {len(received)} are received between these ranks, so one is {side} but not {other}; "
             "check that the trace of every rank is complete and that the tags agree"
         )
 

@@ -8,9 +8,10 @@ github.com/spcl/LogGOPSim).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ..._core import ConfigError
 from ..._files import open_unpacked, read_unpacked
@@ -20,6 +21,9 @@ _BEGIN = 4096  # bytes that decide whether a file is a trace
 _FIRST_CALL = re.compile(rb"(\s|#[^\n]*\n)*MPI_\w+:")
 _NAME = re.compile(r"MPI_\w+", re.ASCII)
 _TIME = re.compile(r"(\d{1,18})(?:\.(\d*))?")
+
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +50,23 @@ class Call:
         """Return an error that names the place."""
         return ConfigError(f"{self.path}: line {self.line}: {self.name}: {text}")
 
-    def field(self, at: int) -> str:
-        """Return an argument."""
-        if not -len(self.arguments) <= at < len(self.arguments):
-            raise self.error(f"the call has {len(self.arguments)} arguments, and one more is needed; is it truncated?")
-        return self.arguments[at]
+    def _read(self, at: int, parse: Callable[[str], _T], what: str) -> _T:
+        try:
+            return parse(self.arguments[at])
+        except (IndexError, ValueError):
+            raise self.error(f"argument {at} is not {what}; is the line truncated?") from None
 
     def integer(self, at: int) -> int:
         """Return an argument that is an integer."""
-        text = self.field(at)
-        if not re.fullmatch(r"-?\d{1,19}", text):
-            raise self.error(f"argument {at} is {text[:40]!r}, not an integer")
-        return int(text)
+        return self._read(at, int, "an integer")
 
     def count(self, at: int) -> int:
         """Return an argument that is a number of elements."""
-        value = self.integer(at)
-        if value < 0:
-            raise self.error(f"argument {at}, a number of elements, is {value}")
-        return value
+        return self._read(at, _count, "a number of elements")
 
     def type_size(self, at: int) -> int:
         """Return the bytes of a data type."""
-        words = self.field(at).split(",")
-        if len(words) < 3 or not re.fullmatch(r"\d{1,18}", words[-2]):
-            raise self.error(f"argument {at} is {self.field(at)[:40]!r}, not a data type (number,size,extent)")
-        return int(words[-2])
+        return self._read(at, lambda text: _count(text.split(",")[-2]), "a data type (number,size,extent)")
 
     def bytes(self, count: int, kind: int) -> int:
         """Return the size of `count` elements of a data type; both are positions of arguments."""
@@ -79,20 +74,29 @@ class Call:
 
     def counts(self, at: int, number: int) -> list[int]:
         """Return an array of counts."""
-        words = self.field(at).split(",")
-        if len(words) != number or not all(re.fullmatch(r"\d{1,18}", word) for word in words):
-            raise self.error(f"argument {at} is {self.field(at)[:40]!r}, not the counts of {number} ranks")
-        return [int(word) for word in words]
+        counts = self._read(at, lambda text: [_count(word) for word in text.split(",")], "an array of counts")
+        if len(counts) != number:
+            raise self.error(f"argument {at} has {len(counts)} counts for {number} ranks")
+        return counts
 
     def communicator(self, at: int) -> Communicator:
         """Return a communicator."""
-        words = self.field(at).split(",")
-        if len(words) != 3 or not all(re.fullmatch(r"-?\d{1,20}", word) for word in words):
-            raise self.error(f"argument {at} is {self.field(at)[:40]!r}, not a communicator (handle,rank,size)")
-        rank, size = int(words[1]), int(words[2])
-        if not 0 <= rank < size:
-            raise self.error(f"rank {rank} of a communicator of {size} ranks does not exist")
-        return Communicator(words[0], rank, size)
+        return self._read(at, _communicator, "a communicator (handle,rank,size)")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _communicator(text: str) -> Communicator:
+    handle, rank, size = text.split(",")
+    found = Communicator(handle, int(rank), int(size))
+    if not 0 <= found.rank < found.size:
+        raise ValueError(text)
+    return found
 
 
 def looks_like_trace(begin: bytes) -> bool:
