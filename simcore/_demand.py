@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import ConfigError
-from ._files import read_unpacked
+from ._files import read_arrays, read_unpacked
 from ._lft.text import whole_number
 from ._mapping import read_matrix_market, rows_of, scipy_sparse
-from ._npz import read_arrays
 from ._program import Program
 
 Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]

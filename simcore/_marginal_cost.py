@@ -30,7 +30,6 @@ class MarginalCost(_core.MarginalCost):
     is routed by the routing after the forced hop. With `reroute`, the routing routes all packets in the fork, and they
     react to its queues. A network is then chaotic: a detour moves queues, which changes other decisions, and after a
     few round trips the difference between two runs is mostly noise. The mean of the difference may still be small.
-    round trips the difference between two runs is mostly noise. The mean of the difference may still be small.
 
     A fork normally holds and runs only the routers at which it differs from the run. This needs the following:
     single-flit packets, `reroute=False`, one partition, no failures to come, no oracle (`ugal_global`), and decisions

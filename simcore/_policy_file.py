@@ -94,14 +94,12 @@ def save_policy(
     _check(metadata, "save_policy()")
     arrays = [tuple(np.ascontiguousarray(x, dtype=np.float32) for x in layer) for layer in layers]
     _check_layers(arrays, "save_policy()")
-    names = ("weight", "bias")
-    tensors = {
-        f"layers.{k}.{name}": array for k, layer in enumerate(arrays) for name, array in zip(names, layer, strict=True)
-    }
-    for key, value in (provenance or {}).items():
-        if key not in PROVENANCE:
-            raise ConfigError(f"save_policy(): provenance has no key '{key}'; valid: {', '.join(PROVENANCE)}")
-        metadata[key] = value.encode("unicode_escape").decode()  # the core's reader takes only plain text in headers
+    tensors = {f"layers.{k}.weight": weight for k, (weight, _) in enumerate(arrays)}
+    tensors |= {f"layers.{k}.bias": bias for k, (_, bias) in enumerate(arrays)}
+    if unknown := set(provenance or {}) - set(PROVENANCE):
+        raise ConfigError(f"save_policy(): provenance has no key '{min(unknown)}'; valid: {', '.join(PROVENANCE)}")
+    # The core's reader takes only plain text in headers.
+    metadata |= {key: value.encode("unicode_escape").decode() for key, value in (provenance or {}).items()}
     with atomic_path(path) as temporary:
         temporary.write_bytes(packed(tensors, metadata))
 
@@ -120,12 +118,10 @@ def load_policy(path: str | os.PathLike[str]) -> tuple[list[tuple[NDArray[Any], 
         why = str(error).strip().splitlines()[0] if isinstance(error, ValueError) else "its header is damaged"
         raise ConfigError(f"policy file {path}: {why}") from error
     _check(metadata, f"policy file {path}")
-    layers: list[tuple[NDArray[Any], NDArray[Any]]] = []
-    while f"layers.{len(layers)}.weight" in tensors and f"layers.{len(layers)}.bias" in tensors:
-        k = len(layers)
-        layers.append((tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"]))
-    if not layers or len(tensors) != 2 * len(layers):
+    names = [(f"layers.{k}.weight", f"layers.{k}.bias") for k in range(len(tensors) // 2)]
+    if not names or set(tensors) != {name for pair in names for name in pair}:
         raise ConfigError(f"policy file {path}: its tensors are {', '.join(tensors) or 'none'}")
+    layers = [(tensors[weight], tensors[bias]) for weight, bias in names]
     _check_layers(layers, f"policy file {path}")
     return layers, metadata
 

@@ -52,7 +52,7 @@ def _defaults() -> dict[str, Any]:
 def section(kind: str, given: Any) -> Any:
     """Resolve one section, a name or a mapping with `name`. The core refuses anything else."""
     name = given.get("name") if isinstance(given, Mapping) else given
-    if not isinstance(name, str) or not name or "\0" in name or name in _registered(kind):
+    if not isinstance(name, str) or not name or name in _registered(kind):
         return given
     path = _presets(kind).get(name)
     if path is None:
@@ -105,8 +105,6 @@ def _of_hydra(path: Path, what: str) -> ConfigError:
 
 def _unknown(kind: str, name: str) -> str:
     names, presets = sorted(_registered(kind)), sorted(_presets(kind))
-    near = difflib.get_close_matches(name[:100], [*presets, *names], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, [*presets, *names], n=1, cutoff=0.6)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
-    shown = name[:100].encode("utf-8", "backslashreplace").decode()  # a lone surrogate has no UTF-8
-    text = f"{kind}: unknown name '{shown}'{hint}; valid names: {', '.join(names)}"
-    return f"{text}; presets: {', '.join(presets)}" if presets else text
+    return f"{kind}: unknown name '{name}'{hint}; valid names: {', '.join(names)}; presets: {', '.join(presets)}"

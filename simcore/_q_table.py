@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._core import ConfigError
-from ._files import atomic_path
-from ._npz import read_arrays
+from ._files import atomic_path, read_arrays
 
 
 def write(path: str | os.PathLike[str], table: NDArray[np.float32], layout: str, topology: str) -> None:

@@ -11,12 +11,7 @@ from ._table import ChannelGraph, ForwardingTable
 
 
 def in_traffic(config: Any) -> Any:
-    """Return the configuration with a loaded `matrix` instead of a file or an array in `traffic`.
-
-    Raises:
-        ConfigError: Both a file and a matrix are given, or `read_demand` refuses the input.
-        OSError: The file cannot be read.
-    """
+    """Return the configuration with a loaded `matrix` instead of a file or an array in `traffic`."""
     rest = _section(config, "traffic", "matrix")
     file, matrix = rest.pop("file", None), rest.pop("matrix", None)
     if file and matrix is not None:

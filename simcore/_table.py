@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core, _lft
 from ._core import ConfigError
 from ._demand import read_demand
-from ._files import atomic_path, open_plain
+from ._files import atomic_path, read_arrays
 from ._lft.dumps import write as write_dump
 from ._lft.lists import write_levels
-from ._npz import read_arrays
 from ._presets import section
 from ._quality import Bisection, Quality
 
 FORMAT = "flitgym forwarding table 1"
+_FORMATS = "an .npz of ForwardingTable.save(), a dump of a subnet manager, or a list switch,host,port"
 _ORDERS_AT_ONCE = 2**18  # entries of random orders between two progress reports
 NO_PORT = 0xFFFF
 """Value of `ForwardingTable.port` where the switch has no port for the destination."""
@@ -314,40 +313,19 @@ class ForwardingTable(_core.ForwardingTable):
         return _held, (self.graph, {name: np.array(value) for name, value in self.arrays().items()})
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the arrays of a file written by `ForwardingTable.save`.
-
-    Raises:
-        ConfigError: The file is not one.
-        OSError: The file cannot be read.
-    """
-    with open_plain(path) as file:
-        archive = zipfile.is_zipfile(file)
-    if not archive:
-        raise ConfigError(
-            f"{path}: not a forwarding table, or damaged; valid files are the .npz of ForwardingTable.save(), dumps of"
-            " linear forwarding tables by a subnet manager (opensm-lfts.dump, ibroute, opensm.fdbs), and lists"
-            " switch,host,port"
-        )
-    arrays: dict[str, Any] = dict(read_arrays(path, f"{path}: not a forwarding table, or damaged"))
-    if str(arrays.pop("format", "")) != FORMAT:
-        raise ConfigError(f"{path}: not a forwarding table in the format of this version of flitgym ({FORMAT})")
-    return arrays
-
-
 def _arrays_of(path: str | os.PathLike[str], graph: ChannelGraph) -> dict[str, Any]:
-    if not _lft.is_text(path):
-        return read(path)
-    given = _sized(_lft.read(path, graph), graph)
-    return {"engine": Path(path).name.split(".")[0], **given}
+    if _lft.is_text(path):
+        return {"engine": Path(path).name.split(".")[0], **_sized(_lft.read(path, graph), graph)}
+    arrays: dict[str, Any] = dict(read_arrays(path, f"not a forwarding table ({_FORMATS}), or damaged"))
+    if str(arrays.pop("format", "")) != FORMAT:
+        raise ConfigError(f"not a forwarding table in the format of this version of flitgym ({FORMAT})")
+    return arrays
 
 
 def _terminal_numbers(name: str, given: ArrayLike) -> NDArray[np.uint32]:
     numbers = np.asarray(given)
-    if numbers.size and numbers.dtype.kind not in "iu":
-        raise ConfigError(f"{name}: an array of {numbers.dtype}; terminals are whole numbers")
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= 2**32):
-        raise ConfigError(f"{name}: {numbers.min()} to {numbers.max()}; terminals are numbered from 0")
+    if numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0):
+        raise ConfigError(f"{name}: terminals are whole numbers from 0")
     return np.ascontiguousarray(numbers, np.uint32)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path, open_plain, read_plain
-from ...simcore._npz import read_arrays as read_npz
+from ...simcore._files import read_arrays as read_npz
 from ...simcore.plugins import same as same_plugins
 
 RESULT_FILE = "result.json"

@@ -34,23 +34,12 @@ _TEXT = re.compile(r"Unicast lids|dump_ucast_routes: Switch 0x|^\s*switch,host,p
 
 
 def is_text(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file has one of the formats that `read` knows.
-
-    Raises:
-        ConfigError: The path is not a plain file, or its compressed data are damaged.
-        OSError: The file cannot be read.
-    """
+    """Return whether a file has one of the formats that `read` knows."""
     return _TEXT.search(read_unpacked(path, most=2000).decode("utf-8", "replace")) is not None
 
 
 def read(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> dict[str, Any]:
-    """Read the arrays of `ForwardingTable` from a text file.
-
-    Raises:
-        ConfigError: The file is cut short (the message names switch and line), or is for another network (the message
-            names nodes).
-        OSError: The file cannot be read.
-    """
+    """Read the arrays of `ForwardingTable` from a text file."""
     lines = read_unpacked(path).decode("utf-8", "replace").splitlines()
     stem = re.sub(r"(\.lft(?=\.csv))?\.[^./]+(\.gz)?$", "", str(path))
     if next(filter(str.strip, lines)).lstrip().startswith("switch,host,port"):

@@ -102,12 +102,7 @@ def _cut_short(dump: _Dump, number: int) -> str:
 
 
 def read_dump(lines: list[str], graph: _core.ChannelGraph) -> tuple[dict[str, Any], int]:
-    """Read a dump as the arrays of `ForwardingTable`, and return them with the number of the first port.
-
-    Raises:
-        ConfigError: The dump is cut short, is for another network, or lacks switches or destinations. The message names
-            them.
-    """
+    """Read a dump as the arrays of `ForwardingTable`, and return them with the number of the first port."""
     dump = _parsed(lines)
     blocks = _blocks_by_switch(dump, graph)
     homes, ports = (graph.arrays()[key].tolist() for key in ("terminal_switch", "terminal_port"))
@@ -217,10 +212,6 @@ def write(path: str | os.PathLike[str], arrays: Mapping[str, Any], graph: _core.
     Switch s gets LID s + 1 and GUID 0x10000 + s. Hosts get the LIDs after the switches, and every second port GUID from
     0x200001. If a switch uses port 0, all port numbers are raised by 1, because InfiniBand counts from 1. Packets for a
     switch take the route of its first host.
-
-    Raises:
-        ConfigError: The table holds whole routes, or there are more than 49,151 addresses.
-        OSError: The file cannot be written. No partial file is left.
     """
     if "port" not in arrays:
         raise ConfigError(f"table '{arrays['engine']}': a dump needs ports per switch; this table holds whole routes")

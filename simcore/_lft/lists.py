@@ -20,11 +20,7 @@ _LANES = r"[0-9a-f]{16}"
 
 
 def read_list(lines: list[str], graph: _core.ChannelGraph) -> tuple[dict[str, Any], int]:
-    """Read a list `switch,host,port` as the arrays of `ForwardingTable`, and return them with the first port's number.
-
-    Raises:
-        ConfigError: A line is invalid, a name belongs to another network, or a pair is missing.
-    """
+    """Read a list `switch,host,port` as arrays of `ForwardingTable`, and return them with the first port's number."""
     arrays = graph.arrays()
     switches = {name: s for s, name in enumerate(graph.switch_names)}
     hosts = {name: t for t, name in enumerate(graph.terminal_names)}
@@ -70,9 +66,6 @@ def levels_beside(
         shift: Number of the first port in these files.
         port: [switches, destinations] output ports of the table.
         lmc: The table has 2**lmc addresses per terminal.
-
-    Raises:
-        ConfigError: A file is cut short, or is for another network.
     """
     path, lanes = _beside(stem, "sl"), _beside(stem, "sl2vl")
     if path is None:
@@ -168,10 +161,6 @@ def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core
         path: Path of the file.
         level: [terminals, destinations] level by source and destination.
         graph: The network.
-
-    Raises:
-        ConfigError: There are more than 16 levels.
-        OSError: The file cannot be written. No partial file is left.
     """
     if level.max(initial=0) >= LEVELS:
         raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {LEVELS} service levels")

@@ -13,11 +13,10 @@ from functools import cache
 from pathlib import Path
 
 from .._core import ConfigError
-from .._files import read_unpacked
 from . import readers as _readers
+from .files import begin_of, trace_files
 from .reader import Reader, Trace, TraceOptions
 
-_BEGIN = 1 << 16  # bytes by which a format is recognised
 _LOOKED_AT = 64  # files of a folder that are looked at for this
 
 __all__ = ["Reader", "Trace", "TraceOptions", "find_reader", "read_trace", "readers", "trace_files"]
@@ -53,8 +52,7 @@ def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  
         hint = f"; did you mean '{close[0]}'?" if close else ""
         raise ConfigError(f"unknown trace format '{format}'{hint}; valid formats: auto, {', '.join(known)}")
     place = Path(path)
-    files = trace_files(place)[:_LOOKED_AT]
-    begins = [_begin(file) for file in files]
+    begins = [begin_of(file) for file in trace_files(place)[:_LOOKED_AT]]
     usable = [reader for reader in known.values() if reader.folders or not place.is_dir()]
     fitting = [reader for reader in usable if any(map(reader.recognises, begins))]
     if len(fitting) == 1:
@@ -65,13 +63,6 @@ def find_reader(path: str | os.PathLike[str], format: str = "auto") -> Reader:  
     lines = "".join(f"\n  {reader.name}: {reader.summary}" for reader in known.values())
     kind = "folder" if place.is_dir() else "file"
     raise ConfigError(f"{path}: no trace format recognises this {kind}. The formats are:{lines}")
-
-
-def _begin(path: Path) -> bytes:
-    try:
-        return read_unpacked(path, _BEGIN)
-    except (ConfigError, OSError):
-        return b""
 
 
 def read_trace(
@@ -108,19 +99,3 @@ def read_trace(
             raise
         text = error if isinstance(error, ConfigError) else f"damaged, or not of format {reader.name}: {error!r}"
         raise ConfigError(f"{path}: {text}") from error
-
-
-def trace_files(path: str | os.PathLike[str]) -> list[Path]:
-    """The files of a trace: the file itself, or all files below a folder in the order of their names.
-
-    Hidden files are left out.
-
-    Raises:
-        OSError: There is no such file or folder.
-    """
-    place = Path(path)
-    place.stat()
-    if not place.is_dir():
-        return [place]
-    inside = (found.relative_to(place) for found in place.rglob("*") if not found.is_dir())
-    return [place / found for found in sorted(inside) if not any(part.startswith(".") for part in found.parts)]

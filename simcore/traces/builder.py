@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import ConfigError, available_memory
-from .._program import CALC, RECEIVE, SEND, Program
+from .._program import CALC, SEND, Program
 from .expansion import MOST_BYTES, MOST_NS, Expansion, Template
 from .messages import ANY, Messages
 
@@ -125,8 +125,9 @@ class ProgramBuilder:
             raise self._error(place, f"a computation of {ns} ns; valid are 0 to {MOST_NS} ns")
         return self._op(CALC, ns, 0, cpu, _NO_TAG, after)
 
-    def send(
+    def message(
         self,
+        kind: int,
         peer: int,
         bytes_: int,
         tag: int,
@@ -136,27 +137,31 @@ class ProgramBuilder:
         place: int = 0,
         blocking: bool = True,
     ) -> int:
-        """Add a message to rank `peer`. It matches a receive with the same context and tag.
+        """Add a message to or from rank `peer`. A send matches a receive with the same context and tag.
 
-        If it is not `blocking`, operations that wait for it start when it starts, and never wait for the receiver.
+        Args:
+            kind: `SEND` or `RECEIVE`.
+            peer: The other rank. A receive may have `messages.ANY` here and as tag.
+            bytes_: Size.
+            tag: Tag.
+            after: Operations that end before it starts.
+            cpu: Processor that it occupies.
+            context: Number of the communicator.
+            place: Number of the place for messages.
+            blocking: False: operations that wait for a send start when it starts, and never wait for the receiver.
         """
-        op = self._message(True, peer, bytes_, tag, after, cpu, context, place)
+        least, word = (0, "send to") if kind == SEND else (ANY, "receive from")
+        if not least <= peer < self.ranks:
+            raise self._error(place, f"{word} rank {peer}; the trace has the ranks 0 to {self.ranks - 1}")
+        if not 0 <= bytes_ <= MOST_BYTES or not least <= tag < 1 << 62:
+            raise self._error(place, f"{word} rank {peer}: {bytes_} bytes with tag {tag} are out of range")
+        op = self._op(kind, bytes_, peer, cpu, _MESSAGE, after)
+        self._messages.add(self._first_op[-1] + op, kind == SEND, self._rank, peer, context, tag, bytes_, place)
+        if kind == SEND:
+            self._sent["send"] += bytes_
         if not blocking:
             self._at_once.add(op)
         return op
-
-    def receive(
-        self,
-        peer: int,
-        bytes_: int,
-        tag: int,
-        after: Sequence[int] = (),
-        cpu: int = 0,
-        context: int = 0,
-        place: int = 0,
-    ) -> int:
-        """Add a receive from rank `peer`; `peer` and `tag` may be `messages.ANY`."""
-        return self._message(False, peer, bytes_, tag, after, cpu, context, place)
 
     def join(self, after: Sequence[int], cpu: int = 0) -> int:
         """Return an operation that ends when all of `after` have ended."""
@@ -263,21 +268,6 @@ class ProgramBuilder:
         self._before.extend(after)
         self._after.extend([op] * len(after))
         self._on_start.extend(int(each in self._at_once) for each in after)
-
-    def _message(
-        self, send: bool, peer: int, bytes_: int, tag: int, after: Sequence[int], cpu: int, context: int, place: int
-    ) -> int:
-        least = 0 if send else ANY
-        word = "send to" if send else "receive from"
-        if not least <= peer < self.ranks:
-            raise self._error(place, f"{word} rank {peer}; the trace has the ranks 0 to {self.ranks - 1}")
-        if not 0 <= bytes_ <= MOST_BYTES or not least <= tag < 1 << 62:
-            raise self._error(place, f"{word} rank {peer}: {bytes_} bytes with tag {tag} are out of range")
-        op = self._op(SEND if send else RECEIVE, bytes_, peer, cpu, _MESSAGE, after)
-        self._messages.add(self._first_op[-1] + op, send, self._rank, peer, context, tag, bytes_, place)
-        if send:
-            self._sent["send"] += bytes_
-        return op
 
     def _known(self, name: str, bytes_: int | None, group: int, key: tuple[int, int, int], place: int) -> int:
         """Number of the collective. All members must call the same one."""

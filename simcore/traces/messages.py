@@ -41,9 +41,6 @@ class Messages:
         """Return (operation, tag, size) of every message, and the number of tags.
 
         Tags are numbered 0, 1, ... per (communicator, tag), so that they fit into 31 bits.
-
-        Raises:
-            ConfigError: A message has no partner. The text names its place.
         """
         op, send, rank, peer, context, tag, size, place = map(np.array, self._columns)
         if not len(op):

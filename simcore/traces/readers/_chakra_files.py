@@ -1,17 +1,12 @@
-"""The files of a Chakra trace: one per rank, and the file with the groups of ranks."""
+"""The begin of a Chakra trace, and the files with the groups of ranks."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..._core import ConfigError
-from ..._files import read_unpacked
-from ..files import by_rank
-
-_TRACE = re.compile(r".*\.(et|json)(\.gz)?$")
-_BEGIN = 4096  # bytes that decide whether a file is a trace
 _FIRST_FIELDS = b"\x08\x12\x18\x22\x2a\x30\x38\x52"  # tags with which a Node can begin
 
 
@@ -49,32 +44,18 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     return value, at
 
 
-def rank_files(path: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of the ranks 0, 1, ..., and other JSON files of the folder.
-
-    Raises:
-        ConfigError: The folder has no trace, more than one trace, or lacks the file of a rank.
-    """
-    if not path.is_dir():
-        return [path], sorted(each for each in path.parent.glob("*comm_group*.json") if each != path)
-    files = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith("."))
-    traces = [f for f in files if _TRACE.match(f.name) and looks_like_trace(read_unpacked(f, _BEGIN))]
-    if not traces:
-        inside = sorted(each.name for each in path.iterdir() if each.is_dir())
-        hint = f"; it has the folders {', '.join(inside[:6])}, name one of them" if inside else ""
-        raise ConfigError(f"this folder has no Chakra trace (files such as name.0.et){hint}")
-    return by_rank(traces), [each for each in files if each.name.endswith(".json") and each not in traces]
-
-
-def read_groups(files: list[Path]) -> dict[str, list[int]]:
+def read_groups(path: Path, files: Sequence[Path]) -> dict[str, list[int]]:
     """Read groups of ranks by name: JSON objects such as {"1": [0, 1], "2": [2, 3]} (ASTRA-sim's comm_group file).
 
-    Other JSON files are ignored.
+    Args:
+        path: A file, beside which comm_group*.json may be, or a folder with JSON files.
+        files: The files of the ranks.
     """
     groups: dict[str, list[int]] = {}
-    for path in files:
+    beside = path.glob("*.json") if path.is_dir() else path.parent.glob("*comm_group*.json")
+    for each in sorted(set(beside) - set(files)):
         try:
-            content = json.loads(path.read_bytes())
+            content = json.loads(each.read_bytes())
         except ValueError:
             continue
         if isinstance(content, dict) and all(is_group(ranks) for ranks in content.values()):

@@ -58,10 +58,6 @@ def read_nodes(path: Path) -> tuple[str, list[Node]]:
 
     Returns:
         The version of the schema, or "", and the nodes.
-
-    Raises:
-        ConfigError: The content is not valid. The text names the file, and the message or the node.
-        OSError: The file cannot be read.
     """
     data = read_unpacked(path)
     try:

@@ -53,11 +53,7 @@ _MESSAGES = {
 
 @cache
 def messages() -> tuple[Any, Any]:
-    """Return the classes (GlobalMetadata, Node).
-
-    Raises:
-        ConfigError: The library `protobuf` is not installed.
-    """
+    """Return the classes (GlobalMetadata, Node)."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..._core import ConfigError
-from ..._files import open_unpacked, read_unpacked
-from ..files import by_rank
+from ..._files import open_unpacked
 
-_BEGIN = 4096  # bytes that decide whether a file is a trace
 _FIRST_CALL = re.compile(rb"(\s|#[^\n]*\n)*MPI_\w+:")
 _NAME = re.compile(r"MPI_\w+", re.ASCII)
 _TIME = re.compile(r"(\d{1,18})(?:\.(\d*))?")
@@ -104,21 +102,6 @@ def looks_like_trace(begin: bytes) -> bool:
     return _FIRST_CALL.match(begin) is not None
 
 
-def rank_files(path: Path) -> list[Path]:
-    """Return the files of the ranks 0, 1, ...
-
-    Raises:
-        ConfigError: The folder has no trace, or lacks the file of a rank.
-    """
-    if not path.is_dir():
-        return [path]
-    files = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith("."))
-    traces = [each for each in files if looks_like_trace(read_unpacked(each, _BEGIN))]
-    if not traces:
-        raise ConfigError("this folder has no liballprof trace (files such as pmpi-trace-rank-0.txt)")
-    return by_rank(traces)
-
-
 def _time(text: str) -> int | None:
     """Nanoseconds, or None for `-`. The text is in microseconds, and a float would lose digits."""
     found = _TIME.fullmatch(text)
@@ -128,12 +111,7 @@ def _time(text: str) -> int | None:
 
 
 def read_calls(path: Path) -> Iterator[Call]:
-    """Yield the calls of a file.
-
-    Raises:
-        ConfigError: A line is not valid. The text names file and line.
-        OSError: The file cannot be read.
-    """
+    """Yield the calls of a file."""
     with open_unpacked(path) as file:
         for number, line in enumerate(file, 1):
             text = line.decode("ascii", "replace").split("  # backtrace", 1)[0].strip()

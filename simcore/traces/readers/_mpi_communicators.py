@@ -74,11 +74,7 @@ class Communicators:
                 self._ranks[rank].events.append(("make", call, comm, color, key))
 
     def resolve(self) -> None:
-        """Find the ranks of all communicators.
-
-        Raises:
-            ConfigError: The trace does not say which ranks a communicator has. The text names the place.
-        """
+        """Find the ranks of all communicators."""
         progress = True
         while progress:
             progress = False

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..._core import ConfigError
 from ..._files import read_unpacked
+from ..._program import RECEIVE, SEND
 from ..builder import ProgramBuilder
 from ..reader import Reader, Trace, TraceOptions
 
@@ -199,9 +200,9 @@ class _Player:
             layer(k)
             while size and sent < done * batches // len(order):
                 if 0 <= to < self.groups.ranks:
-                    self.builder.send(to, size, tag, self.now, _COMMUNICATION, place=1)
+                    self.builder.message(SEND, to, size, tag, self.now, _COMMUNICATION, place=1)
                 if 0 <= source < self.groups.ranks:
-                    self.builder.receive(source, size, tag, (), _COMMUNICATION, place=1)
+                    self.builder.message(RECEIVE, source, size, tag, (), _COMMUNICATION, place=1)
                 sent += 1
 
     def _backward(self, k: int) -> None:

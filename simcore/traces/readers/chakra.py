@@ -15,11 +15,12 @@ from heapq import heappop, heappush
 from pathlib import Path
 
 from ..._core import ConfigError
+from ..._program import RECEIVE, SEND
 from ..builder import ProgramBuilder
-from ..files import rank_of
+from ..files import rank_files, rank_of
 from ..messages import ANY
 from ..reader import Reader, Trace, TraceOptions
-from ._chakra_files import is_group, looks_like_trace, rank_files, read_groups
+from ._chakra_files import is_group, looks_like_trace, read_groups
 from ._chakra_nodes import Node, collective_of, read_nodes
 
 _CPU, _GPU, _COMMUNICATION = 0, 1, 2
@@ -155,9 +156,9 @@ class _Player:
             raise ConfigError(f"{own} is {me}, but this is the trace of rank {rank}")
         tag = node.number("comm_tag") or 0
         tag = ANY if tag in (ANY, (1 << 32) - 1) and not send else tag
-        if send:  # as in ASTRA-sim, nodes that depend on a send do not wait for its receiver
-            return self.builder.send(peer, size, tag, after, _COMMUNICATION, place=node.at, blocking=False)
-        return self.builder.receive(peer, size, tag, after, _COMMUNICATION, place=node.at)
+        # As in ASTRA-sim, nodes that depend on a send do not wait for its receiver.
+        kind = SEND if send else RECEIVE
+        return self.builder.message(kind, peer, size, tag, after, _COMMUNICATION, place=node.at, blocking=not send)
 
     def _stream(self, node: Node) -> int:
         name = str(node.attributes.get("pg_name") or "")
@@ -279,13 +280,13 @@ def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
-    files, others = rank_files(path)
+    files = rank_files(path, looks_like_trace)
     if options.replicate and len(files) > 1:
         raise ConfigError(
             f"replicate is for the file of one rank, but the folder has files of {len(files)} ranks; leave replicate "
             "out, or name one file"
         )
-    player = _Player(files, options, read_groups(others))
+    player = _Player(files, options, read_groups(path, files))
     own = player.own
     versions = set()
     for at, file in enumerate(files):

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..._core import ConfigError
+from ..._program import RECEIVE, SEND
 from ..builder import ProgramBuilder
 from ..expansion import Template, exchange
+from ..files import rank_files
 from ..messages import ANY
 from ..reader import Reader, Trace, TraceOptions
-from ._mpi_calls import Call, Communicator, looks_like_trace, rank_files, read_calls
+from ._mpi_calls import Call, Communicator, looks_like_trace, read_calls
 from ._mpi_communicators import COLLECTIVES, MAKERS, POSITION, Communicators
 
 _SENDS = {"Send", "Ssend", "Bsend", "Rsend"}
@@ -125,7 +127,8 @@ class _Rank:
         if to < 0:
             return None  # MPI_PROC_NULL
         ranks = self._ranks(call)
-        return self.builder.send(
+        return self.builder.message(
+            SEND,
             self._world(call, to, ranks),
             call.bytes(first + 1, first + 2),
             call.integer(peer + 1),
@@ -139,7 +142,8 @@ class _Rank:
         if source < 0 and source in self.player.null:
             return None
         ranks = self._ranks(call)
-        return self.builder.receive(
+        return self.builder.message(
+            RECEIVE,
             ANY if source < 0 else self._world(call, source, ranks),
             call.bytes(first + 1, first + 2),
             ANY if tag < 0 else tag,
@@ -307,7 +311,7 @@ class _Player:
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
-    player = _Player(rank_files(path), options)
+    player = _Player(rank_files(path, looks_like_trace), options)
     player.scan()
     player.play()
     counts = {"ranks": len(player.files), "calls": dict(player.calls), **player.builder.counts()}
