@@ -36,33 +36,33 @@ def read_flows(path: str | os.PathLike[str], graph: _core.ChannelGraph) -> Flows
     """
     names = {name: t for t, name in enumerate(graph.terminal_names)}
     rows: list[tuple[int, int, float]] = []
-    lines = read_unpacked(path).decode("utf-8-sig", "replace").splitlines()
-    for number, words in enumerate(([word.strip() for word in row] for row in csv.reader(lines)), 1):
-        if number == 1:
-            if words not in (_HEADER, _HEADER[:2]):
-                raise ConfigError(f"{path}, line 1: '{','.join(words)}' is not the header source,destination[,weight]")
-            width = len(words)
-        elif words:
-            if len(words) != width:
-                raise ConfigError(f"{path}, line {number}: {len(words)} columns; the header has {width}")
-            ends = [names.get(word, whole_number(word)) for word in words[:2]]
-            for word, end in zip(words, ends, strict=False):
-                if not 0 <= end < graph.terminals:
-                    raise ConfigError(
-                        f"{path}, line {number}: there is no terminal '{word}'; terminals are numbered "
-                        f"0 to {graph.terminals - 1}, and the first is named '{graph.terminal_names[0]}'"
-                    )
-            try:
-                rate = float(words[2]) if width == 3 else 1.0
-            except ValueError:
-                raise ConfigError(f"{path}, line {number}: weight '{words[2]}' is not a number") from None
-            if not 0 <= rate < math.inf:
-                raise ConfigError(f"{path}, line {number}: weight {rate}; valid are finite numbers from 0")
-            rows.append((*ends, rate))  # type: ignore[arg-type]
+    lines = csv.reader(read_unpacked(path).decode("utf-8-sig", "replace").splitlines())
+    header = next(lines, [])
+    if header not in (_HEADER, _HEADER[:2]):
+        raise ConfigError(f"{path}, line 1: '{','.join(header)}' is not the header source,destination[,weight]")
+    for number, words in enumerate(([word.strip() for word in line] for line in lines), 2):
+        if not words:
+            continue
+        if len(words) != len(header):
+            raise ConfigError(f"{path}, line {number}: {len(words)} columns; the header has {len(header)}")
+        source, destination = (names.get(word, whole_number(word)) for word in words[:2])
+        for word, end in zip(words, (source, destination), strict=False):
+            if not 0 <= end < graph.terminals:
+                raise ConfigError(
+                    f"{path}, line {number}: there is no terminal '{word}'; terminals are numbered "
+                    f"0 to {graph.terminals - 1}, and the first is named '{graph.terminal_names[0]}'"
+                )
+        try:
+            rate = float(words[2]) if len(words) == 3 else 1.0
+        except ValueError:
+            rate = math.nan
+        if not 0 <= rate < math.inf:
+            raise ConfigError(f"{path}, line {number}: weight '{words[2]}'; valid are finite numbers from 0")
+        rows.append((source, destination, rate))
     if not rows:
         raise ConfigError(f"{path}: the file lists no flow")
-    source, destination, weight = zip(*rows, strict=True)
-    return np.array(source, np.uint32), np.array(destination, np.uint32), np.array(weight, np.float64)
+    sources, destinations, weights = zip(*rows, strict=True)
+    return np.array(sources, np.uint32), np.array(destinations, np.uint32), np.array(weights, np.float64)
 
 
 def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _core.Demand:

@@ -19,36 +19,21 @@ from ._core import ConfigError
 
 
 def open_plain(path: str | os.PathLike[str]) -> BufferedReader:
-    """Open a plain file for reading bytes.
-
-    Raises:
-        ConfigError: The path is a folder, a device or a pipe, which may never end.
-        OSError: The file cannot be read.
-    """
+    """Open a plain file for reading bytes."""
     if Path(path).exists() and not Path(path).is_file():
         raise ConfigError(f"{path}: not a plain file")
     return Path(path).open("rb")
 
 
 def read_plain(path: str | os.PathLike[str]) -> bytes:
-    """Read the bytes of a plain file.
-
-    Raises:
-        ConfigError: As `open_plain`.
-        OSError: The file cannot be read.
-    """
+    """Read the bytes of a plain file."""
     with open_plain(path) as file:
         return file.read()
 
 
 @contextmanager
 def open_unpacked(path: str | os.PathLike[str]) -> Iterator[BufferedIOBase]:
-    """Open a plain file for reading bytes, decompressed if it is gzipped.
-
-    Raises:
-        ConfigError: As `open_plain`, or the compressed data are cut short or damaged.
-        OSError: The file cannot be read.
-    """
+    """Open a plain file for reading bytes, decompressed if it is gzipped."""
     with open_plain(path) as file:
         try:
             yield gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == b"\x1f\x8b" else file
@@ -62,10 +47,6 @@ def read_unpacked(path: str | os.PathLike[str], most: int = -1) -> bytes:
     Args:
         path: Path of the file.
         most: Largest number of bytes to return. -1: all.
-
-    Raises:
-        ConfigError: As `open_unpacked`.
-        OSError: The file cannot be read.
     """
     with open_unpacked(path) as file:
         return file.read(most)
@@ -77,10 +58,6 @@ def read_arrays(path: str | os.PathLike[str], refusal: str) -> dict[str, NDArray
     Args:
         path: Path of the file.
         refusal: Start of the message if the file holds no arrays or is damaged.
-
-    Raises:
-        ConfigError: The file holds no arrays, or its checksums are wrong. The message is `refusal` and a reason.
-        OSError: The file cannot be opened.
     """
     with open_plain(path) as file:
         try:
@@ -105,9 +82,6 @@ def atomic_path(path: str | os.PathLike[str], keep: bool = True) -> Iterator[Pat
     Args:
         path: Path of the final file.
         keep: Whether to create the file; False only tests whether it could be written.
-
-    Raises:
-        OSError: The folder is not writable, the disk is full, or `path` is a folder. `path` is then unchanged.
     """
     path = Path(path)
     if path.is_dir():

@@ -164,26 +164,6 @@ def read_matrix_market(path: str | os.PathLike[str]) -> Any:
     return matrix
 
 
-def exchange_arrays(matrix: Any, iterations: int) -> dict[str, Any]:
-    """Arguments of `Program`: in each iteration every rank posts all receives and sends, and then waits for them."""
-    first, peer, size = rows_of(matrix)
-    ranks = len(first) - 1
-    sender = np.repeat(np.arange(ranks), np.diff(first))
-    kept = (sender != peer) & (size > 0)
-    sender, receiver, size = sender[kept], np.asarray(peer)[kept], np.rint(size[kept]).astype(np.int64)
-    by_receiver = np.lexsort((sender, receiver))
-    count = len(sender)
-    return {
-        "ranks": ranks,
-        # Receives come first, so that every message finds a posted receive.
-        "op_rank": np.concatenate([receiver[by_receiver], sender]),
-        "op_kind": np.concatenate([np.full(count, 2), np.full(count, 1)]),
-        "op_size": np.concatenate([size[by_receiver], size]),
-        "op_peer": np.concatenate([sender[by_receiver], receiver]),
-        "repeats": {(int(rank), 0): iterations for rank in np.union1d(sender, receiver)} if iterations > 1 else {},
-    }
-
-
 def scipy_sparse(what: str) -> Any:
     try:
         from scipy import sparse

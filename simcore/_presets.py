@@ -20,9 +20,6 @@ def with_presets(config: Any) -> Any:
     """Return the configuration with the values of each preset instead of its name.
 
     Other values in a section replace those of its preset. A missing section or seed is the default of the commands.
-
-    Raises:
-        ConfigError: A name is neither registered nor a preset, or only Hydra can read the preset.
     """
     if not isinstance(config, Mapping):
         return config

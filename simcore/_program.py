@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from ._core import ConfigError
-from ._mapping import exchange_arrays
+from ._mapping import rows_of
 
 CALC, SEND, RECEIVE = 0, 1, 2
 
@@ -146,7 +146,20 @@ class Program(_core.Program):
         """
         if iterations < 1:
             raise ConfigError(f"iterations: {iterations}; valid are numbers from 1")
-        return Program(**exchange_arrays(matrix, iterations))
+        first, peer, size = rows_of(matrix)
+        ranks = len(first) - 1
+        sender = np.repeat(np.arange(ranks), np.diff(first).astype(np.int64))
+        kept = (sender != peer) & (size > 0)
+        sender, receiver, size = sender[kept], np.asarray(peer)[kept], np.rint(size[kept]).astype(np.int64)
+        return Program(
+            ranks,
+            # Receives come first, so that every message finds a posted receive.
+            op_rank=np.concatenate([receiver, sender]),
+            op_kind=np.repeat([RECEIVE, SEND], len(size)),
+            op_size=np.concatenate([size, size]),
+            op_peer=np.concatenate([sender, receiver]),
+            repeats={(int(r), 0): iterations for r in np.union1d(sender, receiver)} if iterations > 1 else {},
+        )
 
     def __copy__(self) -> Program:
         return self  # it never changes

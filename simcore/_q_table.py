@@ -12,22 +12,13 @@ from ._files import atomic_path, read_arrays
 
 
 def write(path: str | os.PathLike[str], table: NDArray[np.float32], layout: str, topology: str) -> None:
-    """Write the file. A failed write leaves no partial file.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write the file. A failed write leaves no partial file."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, table=table, layout=np.array(layout), topology=np.array(topology))
 
 
 def read(path: str | os.PathLike[str], shape: tuple[int, ...], layout: str, topology: str) -> NDArray[np.float32]:
-    """Read the table of a file, which must have this shape, layout and topology.
-
-    Raises:
-        ConfigError: The file is not a Q-table, or is for another network or routing; the message names both.
-        OSError: The file cannot be read.
-    """
+    """Read the table of a file, which must have this shape, layout and topology."""
     where = f"load_q_table(): {path}"
     refusal = f"{where} is not a Q-table file, or is damaged"
     arrays = read_arrays(path, refusal)

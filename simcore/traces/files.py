@@ -18,9 +18,6 @@ def trace_files(path: str | os.PathLike[str]) -> list[Path]:
     """The files of a trace: the file itself, or all files below a folder in the order of their names.
 
     Hidden files are left out.
-
-    Raises:
-        OSError: There is no such file or folder.
     """
     place = Path(path)
     place.stat()
@@ -45,11 +42,7 @@ def rank_of(path: Path) -> int:
 
 
 def rank_files(path: Path, recognises: Callable[[bytes], bool]) -> list[Path]:
-    """The file itself, or the files of the ranks 0, 1, ... in a folder, which may hold other files, too.
-
-    Raises:
-        ConfigError: There is no such file, two files are for the same rank, or a rank has no file.
-    """
+    """The file itself, or the files of the ranks 0, 1, ... in a folder, which may hold other files, too."""
     if not path.is_dir():
         return [path]
     found: dict[int, Path] = {}
