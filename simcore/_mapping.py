@@ -20,11 +20,7 @@ _LARGEST_WEIGHT = 2**30  # sum over all edges; METIS adds weights in 32 bits
 
 
 def load(mapper: str) -> None:
-    """Import the library that a mapper of the core needs.
-
-    Raises:
-        ConfigError: The library is not installed.
-    """
+    """Import the library that a mapper of the core needs."""
     if mapper == "rcm":
         scipy_sparse("workload.mapping: rcm")
         importlib.import_module("scipy.sparse.csgraph")
@@ -85,9 +81,6 @@ def rows_of(matrix: Any) -> Graph:
 
     Args:
         matrix: A `Program`, a SciPy sparse matrix, or anything that NumPy converts to an array.
-
-    Raises:
-        ConfigError: The matrix is not a square of real numbers.
     """
     if hasattr(matrix, "communication"):
         communication: Graph = matrix.communication()

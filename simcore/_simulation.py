@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _core, _q_table
+from . import _core
 from ._core import ConfigError, CoreError, registered
+from ._demand import read_demand
+from ._files import atomic_path, read_arrays
 from ._mapping import rows_of
 from ._presets import with_presets
-from ._sections import in_routing, in_traffic
+from ._table import ChannelGraph, ForwardingTable
 
 NO_DECISION = np.uint64(2**64 - 1)
 """Value of `Simulation.transitions()["next_decision"]` where the packet made no further decision."""
@@ -77,8 +79,8 @@ class Simulation(_core.Simulation):
     _config: Any
 
     def __init__(self, config: Mapping[str, Any] | _core.Simulation) -> None:
-        own = config if isinstance(config, _core.Simulation) else _copied(in_traffic(with_presets(config)))
-        super().__init__(in_routing(own) if isinstance(own, Mapping) else own)
+        own = config if isinstance(config, _core.Simulation) else _copied(_with_objects(with_presets(config)))
+        super().__init__(own)
         self._config = own._config if isinstance(own, Simulation) else own
         if isinstance(own, dict) and self.mapping() is not None:
             # A pickle stores the computed mapping. Mapping again could give another result.
@@ -141,7 +143,9 @@ class Simulation(_core.Simulation):
         table, facts = self._table, self.facts()
         if table is None:
             raise ConfigError(f"save_q_table(): routing.{facts['routing']} has no Q-table")
-        _q_table.write(path, table, facts["table_layout"], facts["fingerprint"])
+        layout, topology = np.array(facts["table_layout"]), np.array(facts["fingerprint"])
+        with atomic_path(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, table=table, layout=layout, topology=topology)
 
     def load_q_table(self, path: str | os.PathLike[str]) -> None:
         """Replace the learned table by that of a file written by `save_q_table`.
@@ -155,7 +159,7 @@ class Simulation(_core.Simulation):
         if own is None:
             raise ConfigError(f"load_q_table(): routing.{facts['routing']} has no Q-table")
         try:
-            table = _q_table.read(path, own.shape, facts["table_layout"], facts["fingerprint"])
+            table = _read_q_table(path, own.shape, facts["table_layout"], facts["fingerprint"])
         except ConfigError as error:
             if not facts["routing_replaced"]:
                 raise
@@ -212,6 +216,50 @@ class Simulation(_core.Simulation):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _loaded, (self._config, *self._save())
+
+
+def _with_objects(config: Any) -> Any:
+    """Return the configuration with objects instead of the files and arrays of a table, a demand and a matrix."""
+    if not isinstance(config, Mapping):
+        return config
+    sections = {kind: dict(given) for kind in ("routing", "traffic") if isinstance(given := config.get(kind), Mapping)}
+    routing, traffic = (sections.get(kind, {}) for kind in ("routing", "traffic"))
+    if traffic.get("name") == "matrix" and (traffic.get("file") or traffic.get("matrix") is not None):
+        file, matrix = traffic.pop("file", None), traffic.pop("matrix", None)
+        if file and matrix is not None:
+            raise ConfigError("traffic.matrix: both a file and a matrix are given; give one of them")
+        traffic["matrix"] = read_demand(file or matrix, _graph(config), "traffic.file" if file else "traffic.matrix")
+    if routing.get("name") == "table":
+        if routing.get("file"):
+            if "table" in routing:
+                raise ConfigError("routing.table: both a file and a table are given; give one of them")
+            routing["table"] = ForwardingTable.load(routing.pop("file"), _graph(config))
+        demand = routing.get("demand")
+        if demand is not None and not (isinstance(demand, str) and not demand):
+            routing["demand"] = read_demand(demand, _graph(config))
+    return {**config, **sections}
+
+
+def _graph(config: Mapping[str, Any]) -> ChannelGraph:
+    # Links that fail later change no terminal, and a graph knows no time.
+    failures = {key: value for key, value in (config.get("failures") or {}).items() if key != "events"}
+    return ChannelGraph(config["topology"], failures or None, config.get("seed", 1))
+
+
+def _read_q_table(path: str | os.PathLike[str], shape: tuple[int, ...], layout: str, topology: str) -> Any:
+    where = f"load_q_table(): {path}"
+    refusal = f"{where} is not a Q-table file, or is damaged"
+    arrays = read_arrays(path, refusal)
+    if not {"table", "layout", "topology"} <= set(arrays):
+        raise ConfigError(f"{refusal}: it holds {', '.join(arrays)}")
+    table, own_layout, own_topology = arrays["table"], str(arrays["layout"]), str(arrays["topology"])
+    if own_layout != layout:
+        raise ConfigError(f"{where} holds '{own_layout}', but this routing needs '{layout}'")
+    if (own_topology, table.shape) != (topology, shape):
+        raise ConfigError(
+            f"{where} was learned on '{own_topology}' {table.shape}, but this network is '{topology}' {shape}"
+        )
+    return np.ascontiguousarray(table, np.float32)
 
 
 def _restore_integers(values: dict[str, Any], kind: str, name: str) -> None:

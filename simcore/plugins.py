@@ -178,11 +178,7 @@ def modules(folder: str) -> list[tuple[Plugin, str]]:
 
 
 def load(plugin: Plugin, module: str) -> ModuleType:
-    """Import a module of a plugin.
-
-    Raises:
-        ConfigError: it cannot be imported; names the plugin, the reason and a workaround.
-    """
+    """Import a module of a plugin."""
     try:
         return importlib.import_module(module)
     except Exception as error:
@@ -199,11 +195,7 @@ def _loaded(folder: str, _: tuple[Plugin, ...]) -> None:
 
 
 def load_all(folder: str) -> None:
-    """Import every module of plugins in a folder once, so that it registers its components.
-
-    Raises:
-        ConfigError: as `load`.
-    """
+    """Import every module of plugins in a folder once, so that it registers its components."""
     _loaded(folder, installed())
 
 
@@ -214,9 +206,6 @@ def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tup
         folder: Folder of a plugin's package.
         pattern: Pattern of an entry's file: `*.yaml`, or `*/config.yaml` in a folder.
         own: flitgym's entries, by name.
-
-    Raises:
-        ConfigError: a name is taken; names the owner.
     """
     found: dict[str, tuple[Plugin, Path]] = {}
     for plugin, path in files(folder, pattern):
@@ -228,20 +217,12 @@ def entries(folder: str, pattern: str, own: Mapping[str, Path]) -> dict[str, tup
 
 
 def refuse_taken(plugin: Plugin, what: str, by: object) -> None:
-    """Refuse a name that is taken.
-
-    Raises:
-        ConfigError: always.
-    """
+    """Refuse a name that is taken."""
     raise ConfigError(f"{plugin}: {what}: the name is taken by {by or 'flitgym'}; choose another one, or {WITHOUT}")
 
 
 def load_libraries(load_plugin: Callable[[str, str], Mapping[str, Sequence[str]]]) -> None:
-    """Load the libraries of all plugins into the core, which checks them. Called when `flitgym.simcore` is imported.
-
-    Raises:
-        ConfigError: a library is refused; none of its components is registered.
-    """
+    """Load the libraries of all plugins into the core, which checks them. Called when `flitgym.simcore` is imported."""
     for plugin in installed():
         for path in plugin.libraries:
             brought[plugin.name] = {**brought.get(plugin.name, {}), **load_plugin(plugin.name, str(path))}

@@ -54,9 +54,6 @@ class ProgramBuilder:
         place: Text of a place from a rank and the number that a method received as `place`.
         size_scale: Factor of the bytes of every message.
         alike: The ranks have equally many operations, so the memory is estimated after the first rank.
-
-    Raises:
-        ConfigError: The number of ranks is not valid, or no collective has this algorithm.
     """
 
     def __init__(
@@ -103,11 +100,7 @@ class ProgramBuilder:
         self._at_once.clear()
 
     def group(self, ranks: Sequence[int]) -> int:
-        """Return the number of a group of ranks, in the order of their positions.
-
-        Raises:
-            ConfigError: A rank does not exist, or occurs twice.
-        """
+        """Return the number of a group of ranks, in the order of their positions."""
         key = tuple(ranks)
         if key in self._groups:
             return self._groups[key]
@@ -192,9 +185,6 @@ class ProgramBuilder:
             stream: Collectives of one stream and group have the same order on all ranks.
             place: Number of the place for messages.
             own: Operations of this member, if they depend on more than its position.
-
-        Raises:
-            ConfigError: The rank is not a member, a value is out of range, or other members call another collective.
         """
         members, me = self._members[group], self._position[group].get(self._rank)
         if me is None:
@@ -222,11 +212,7 @@ class ProgramBuilder:
         return {"collectives": dict(calls), "bytes": dict(sizes), "sent_bytes": dict(self._sent)}
 
     def program(self) -> Program:
-        """Return the program.
-
-        Raises:
-            ConfigError: A message or a member of a collective has no partner. The text names its place.
-        """
+        """Return the program."""
         self.begin(self.ranks)
         self._check_members()
         operations, tags, sizes, used = self._messages.resolve()

@@ -100,9 +100,6 @@ def exchange(sends: Sequence[int], receives: Sequence[int], me: int) -> Template
     """Return a template that sends `sends[k]` bytes to member k and receives `receives[k]` bytes, all at once.
 
     Empty messages are left out.
-
-    Raises:
-        ConfigError: A message is too large.
     """
     if (largest := max(*sends, *receives)) > MOST_BYTES:
         raise ConfigError(f"a message of {largest} bytes; valid are 0 to {MOST_BYTES} bytes")
@@ -119,9 +116,6 @@ class Expansion:
 
     Args:
         algorithm: Name of an algorithm, or `auto`. A collective that lacks the named algorithm uses `auto`.
-
-    Raises:
-        ConfigError: No collective has this algorithm.
     """
 
     def __init__(self, algorithm: str) -> None:
