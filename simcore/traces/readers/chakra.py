@@ -136,17 +136,14 @@ class _Player:
     def _message(self, rank: int, node: Node, after: list[int], on_cpu: bool) -> int | None:
         send = node.type == "COMM_SEND_NODE"
         other, own = ("comm_dst", "comm_src") if send else ("comm_src", "comm_dst")
-        peer = node.number(other)
-        size = node.number("comm_size")
+        peer, size = node.number(other), node.number("comm_size")
         size = node.number("tensor_size") if size is None else size
         if peer is None and on_cpu:
             self.recorded["operator"] += 1
             return self._recorded(node, after, on_cpu)
-        for name, value in ((other, peer), ("comm_size", size)):
-            if value is None:
-                raise ConfigError(f"{node.type} has no attribute {name}, so the message is unknown; add it")
-        assert peer is not None
-        assert size is not None
+        if peer is None or size is None:
+            missing = other if peer is None else "comm_size"
+            raise ConfigError(f"{node.type} has no attribute {missing}, so the message is unknown; add it")
         me = node.number(own)
         if self.replicate:
             if me is not None:
@@ -181,7 +178,7 @@ class _Player:
             )
         ranks = self.groups.get(name) or list(range(self.ranks))
         if self.replicate and name in self.groups:
-            ranks = _shifted(ranks, self.own, rank, self.ranks, node)
+            ranks = _shifted(ranks, self.own, rank, self.ranks)
         key = (name, rank if self.replicate else -1)
         if key not in self._group_of:
             self._group_of[key] = self.builder.group(ranks)
@@ -201,7 +198,7 @@ class _Player:
                 self.groups.setdefault(str(each.get("pg_name")), each["ranks"])
 
 
-def _shifted(ranks: list[int], own: int, rank: int, total: int, node: Node) -> list[int]:
+def _shifted(ranks: list[int], own: int, rank: int, total: int) -> list[int]:
     """The group of `rank` in a symmetric job in which `ranks` is the group of `own`."""
     size, step = len(ranks), ranks[1] - ranks[0] if len(ranks) > 1 else 1
     if ranks == list(range(total)) or size == 1:

@@ -163,7 +163,7 @@ class _Rank:
         self._wait([op for op in (taken, sent) if op is not None])
 
     def _start(self, call: Call, name: str) -> None:
-        addresses = [call.integer(0)] if name == "Start" else self._array(call, 0, 1, self.persistent)
+        addresses = [call.integer(0)] if name == "Start" else self._array(call, self.persistent)
         for address in addresses:
             made = self.persistent.get(address)
             if made is None:
@@ -177,18 +177,16 @@ class _Rank:
         return [op for op in ended if op is not None]
 
     def _all(self, call: Call) -> list[int]:
-        addresses = self._array(call, 0, 1, self.pending)
+        addresses = self._array(call, self.pending)
         if call.count(0) and self.pending and not any(address in self.pending for address in addresses):
             self.player.unknown += 1  # Fortran prints values of requests, but the address of their array
             return self._done(list(self.pending))
         return self._done(addresses)
 
     @staticmethod
-    def _array(call: Call, count: int, begin: int, known: dict[int, Call] | dict[int, int | None]) -> list[int]:
+    def _array(call: Call, known: dict[int, Call] | dict[int, int | None]) -> list[int]:
         """Addresses of an array of requests: with the request size that hits the most known requests."""
-        number, first = call.count(count), call.integer(begin)
-        if number > 1 << 24:
-            raise call.error(f"{number} requests; valid are 0 to {1 << 24}")
+        number, first = call.count(0), call.integer(1)
         within = {
             size: [a for a in known if first <= a < first + number * size and (a - first) % size == 0]
             for size in _REQUEST_SIZES
@@ -257,7 +255,6 @@ class _Player:
 
     def scan(self) -> None:
         """Read all files once for the communicators and for the value of MPI_PROC_NULL."""
-        largest: Communicator | None = None
         for rank, file in enumerate(self.files):
             calls = list[Call]()
             for call in read_calls(file):
@@ -268,7 +265,6 @@ class _Player:
                 if name in POSITION:
                     comm = call.communicator(POSITION[name])
                     if comm.size > len(self.files):
-                        largest = comm if largest is None or comm.size > largest.size else largest
                         raise call.error(
                             f"a communicator of {comm.size} ranks, but the trace has {len(self.files)} files; name the "
                             "folder with the files of all ranks"
