@@ -15,7 +15,7 @@ from . import _core
 from ._core import ConfigError
 from ._files import read_arrays, read_unpacked
 from ._lft.text import whole_number
-from ._mapping import read_matrix_market, rows_of, scipy_sparse
+from ._mapping import Graph, read_matrix_market, rows_of, scipy_sparse
 from ._program import Program
 
 Flows = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
@@ -111,6 +111,8 @@ def _read(key: str, given: str | os.PathLike[str], graph: _core.ChannelGraph) ->
             return _flows(read_matrix_market(path), graph)
         case ".npz" | ".npy":
             arrays = read_arrays(path, f"{path}: the file holds no arrays, or is damaged")
+            if {"data", "indices", "indptr"} <= set(arrays) and arrays["format"].item() in (b"csr", "csr"):
+                return _entries((arrays["indptr"], arrays["indices"], arrays["data"]), graph)
             if {"data", "shape", "format"} <= set(arrays):
                 return _flows(scipy_sparse(str(path)).load_npz(path), graph)
             if len(arrays) == 1:
@@ -120,9 +122,14 @@ def _read(key: str, given: str | os.PathLike[str], graph: _core.ChannelGraph) ->
 
 
 def _flows(given: Any, graph: _core.ChannelGraph) -> Flows:
-    first, peer, weight = rows_of(given)
+    return _entries(rows_of(given), graph, fewer=hasattr(given, "communication"))
+
+
+def _entries(rows: Graph, graph: _core.ChannelGraph, fewer: bool = False) -> Flows:
+    """The entries above 0 of a matrix, which has as many rows as there are terminals, or `fewer`."""
+    first, peer, weight = rows
     ranks = len(first) - 1
-    if ranks > graph.terminals or (ranks < graph.terminals and not hasattr(given, "communication")):
+    if ranks > graph.terminals or (ranks < graph.terminals and not fewer):
         raise ConfigError(f"a matrix of {ranks} x {ranks} for {graph.terminals} terminals")
     source = np.repeat(np.arange(ranks), np.diff(first).astype(np.int64))
     wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
