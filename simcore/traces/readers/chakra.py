@@ -256,19 +256,13 @@ def _notes(player: _Player, versions: set[str], own: int) -> tuple[str, ...]:
         notes.append(f"All {player.ranks} ranks play the file of rank {own}, as in a symmetric job.")
     elif player.ranks == 1 and any(kind.startswith("COMM") for kind in player.nodes):
         notes.append("The trace has one rank, so its collectives send nothing; workload.replicate sets more ranks.")
-    if player.ignored_ctrl:
-        notes.append(
-            f"{player.ignored_ctrl} control dependencies are left out, because some name nodes that the file lacks."
-        )
-    if player.recorded["operator"]:
-        notes.append(
-            f"{player.recorded['operator']} communication nodes on the CPU without a message's attributes take their "
-            "recorded time: the framework's record of a call, whose kernel communicates."
-        )
-    if player.recorded["kernel"]:
-        notes.append(
-            f"{player.recorded['kernel']} collectives without comm_type take their recorded time and send no messages."
-        )
+    counted = (
+        (player.ignored_ctrl, "control dependencies are left out, because some name nodes that the file lacks."),
+        (player.recorded["operator"], "communication nodes on the CPU without a message's attributes take their "
+         "recorded time: the framework's record of a call, whose kernel communicates."),
+        (player.recorded["kernel"], "collectives without comm_type take their recorded time and send no messages."),
+    )  # fmt: skip
+    notes += [f"{count} {text}" for count, text in counted if count]
     if player.nodes["MEM_LOAD_NODE"] or player.nodes["MEM_STORE_NODE"]:
         notes.append("Memory nodes take their recorded time.")
     for version in sorted(versions - _VERSIONS):

@@ -290,20 +290,18 @@ class _Player:
 
     def notes(self) -> tuple[str, ...]:
         """Return the assumptions that the trace needed."""
-        notes = ["The time between two MPI calls is a computation, and the time inside a call is simulated."]
-        if self.tests:
-            notes.append(
-                f"{self.tests} calls such as MPI_Test or MPI_Waitany wait for nothing, as the trace does not name the "
-                "requests that ended."
-            )
-        if self.unknown:
-            notes.append(
-                f"{self.unknown} calls of MPI_Waitall wait for all pending requests, because the trace does not name "
-                "theirs."
-            )
-        if self.overlaps:
-            notes.append(f"{self.overlaps} calls start before the previous call ends; no computation is between them.")
-        return (*notes, *self.builder.expansion.notes())
+        counted = (
+            (self.tests, "calls such as MPI_Test or MPI_Waitany wait for nothing, as the trace does not name the "
+             "requests that ended."),
+            (self.unknown, "calls of MPI_Waitall wait for all pending requests, because the trace does not name "
+             "theirs."),
+            (self.overlaps, "calls start before the previous call ends; no computation is between them."),
+        )  # fmt: skip
+        return (
+            "The time between two MPI calls is a computation, and the time inside a call is simulated.",
+            *(f"{count} {text}" for count, text in counted if count),
+            *self.builder.expansion.notes(),
+        )
 
 
 def _read(path: Path, options: TraceOptions) -> Trace:
