@@ -15,7 +15,7 @@ from ._core import ConfigError
 from ._demand import read_demand
 from ._files import atomic_path, read_arrays
 from ._lft.dumps import write as write_dump
-from ._lft.lists import write_levels
+from ._lft.text import LEVELS
 from ._presets import section
 from ._quality import Bisection, Quality
 
@@ -270,7 +270,15 @@ class ForwardingTable(_core.ForwardingTable):
             ConfigError: The table has more than 16 layers.
             OSError: The file cannot be written. No partial file is left.
         """
-        write_levels(path, self.service_levels, self.graph)
+        level, graph = self.service_levels, self.graph
+        if level.max(initial=0) >= LEVELS:
+            raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {LEVELS} service levels")
+        addresses = level.shape[1] // max(graph.terminals, 1)
+        with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+            file.write("host,service_level_per_destination_host\n")
+            for t, name in enumerate(graph.terminal_names):
+                row = "".join("-" if d // addresses == t else f"{int(x):x}" for d, x in enumerate(level[t]))
+                file.write(f"{name},{row}\n")
 
     @staticmethod
     def load(path: str | os.PathLike[str], graph: ChannelGraph) -> ForwardingTable:

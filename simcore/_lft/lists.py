@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._core import ConfigError
-from .._files import atomic_path, read_unpacked
+from .._files import read_unpacked
 from .text import LEVELS, NO_PORT, NO_WAY, like, some, whole_number
 
 _LANES = r"[0-9a-f]{16}"
@@ -152,21 +151,3 @@ def _lanes_used(
         if not source.size:
             break
     return used
-
-
-def write_levels(path: str | os.PathLike[str], level: NDArray[Any], graph: _core.ChannelGraph) -> None:
-    """Write layers as service levels, `NAME.sl.csv`.
-
-    Args:
-        path: Path of the file.
-        level: [terminals, destinations] level by source and destination.
-        graph: The network.
-    """
-    if level.max(initial=0) >= LEVELS:
-        raise ConfigError(f"{int(level.max()) + 1} layers; InfiniBand has {LEVELS} service levels")
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        file.write("host,service_level_per_destination_host\n")
-        addresses = level.shape[1] // max(graph.terminals, 1)
-        for t, name in enumerate(graph.terminal_names):
-            row = "".join("-" if d // addresses == t else f"{int(x):x}" for d, x in enumerate(level[t]))
-            file.write(f"{name},{row}\n")
