@@ -47,31 +47,22 @@ class Messages:
             return op, tag, size, 0
         sends = send.astype(bool)
         source, destination = np.where(sends, rank, peer), np.where(sends, peer, rank)
-        self._merge_full_wildcards(sends, source, destination, context, tag)
-        loose = {
-            (int(d), int(c))
-            for d, c in zip(destination[~sends & (source == ANY)], context[~sends & (source == ANY)], strict=True)
-        }
+        ends, any_source = np.stack([destination, context], 1), ~sends & (source == ANY)
+        # A receive from any source with any tag must not take a message of a collective, so all messages of its rank
+        # and communicator get one tag.
+        for d, c in np.unique(ends[any_source & (tag == ANY)], axis=0):
+            tag[(destination == d) & (context == c)] = 0
+        loose = set(map(tuple, ends[any_source].tolist()))
         order = np.lexsort((np.arange(len(op)), context, destination, source))
         keys = np.stack([source, destination, context], 1)[order]
         cuts = np.flatnonzero((np.diff(keys, axis=0) != 0).any(1)) + 1
         for mine in np.split(order, cuts):
-            if source[mine[0]] == ANY or (int(destination[mine[0]]), int(context[mine[0]])) in loose:
+            if source[mine[0]] == ANY or tuple(ends[mine[0]].tolist()) in loose:
                 continue  # the core compares the totals of these messages
             self._match(mine, sends, tag, size, place, rank)
         _, number = np.unique(np.stack([context, tag], 1), axis=0, return_inverse=True)
         number = number.reshape(-1)
         return op, np.where(tag == ANY, ANY, number), size, int(number.max()) + 1
-
-    @staticmethod
-    def _merge_full_wildcards(sends: Any, source: Any, destination: Any, context: Any, tag: Any) -> None:
-        """Give all messages of a rank in a communicator one tag, if it has receives from any source with any tag.
-
-        Otherwise such a receive could take a message of a collective.
-        """
-        full = ~sends & (source == ANY) & (tag == ANY)
-        for d, c in {(int(d), int(c)) for d, c in zip(destination[full], context[full], strict=True)}:
-            tag[(destination == d) & (context == c)] = 0
 
     def _match(self, mine: Any, sends: Any, tag: Any, size: Any, place: Any, rank: Any) -> None:
         """Match the messages of one source, destination and communicator."""
