@@ -38,7 +38,6 @@ PROVENANCE = ("trained_by", "training_hash", "version")
 _DAMAGED = (ValueError, RecursionError, KeyError, TypeError, AttributeError)  # errors of a damaged header
 
 Pairs = Sequence[tuple[ArrayLike, ArrayLike]]
-Tensors = dict[str, NDArray[np.float32]]
 
 
 def save_policy(
@@ -91,9 +90,9 @@ def save_policy(
         "decisions": decisions,
         "flowlet_gap_ns": str(float(flowlet_gap_ns)),
     }
-    _check(metadata, "save_policy()")
+    _check(metadata)
     arrays = [tuple(np.ascontiguousarray(x, dtype=np.float32) for x in layer) for layer in layers]
-    _check_layers(arrays, "save_policy()")
+    _check_layers(arrays)
     tensors = {f"layers.{k}.weight": weight for k, (weight, _) in enumerate(arrays)}
     tensors |= {f"layers.{k}.bias": bias for k, (_, bias) in enumerate(arrays)}
     if unknown := set(provenance or {}) - set(PROVENANCE):
@@ -111,18 +110,18 @@ def load_policy(path: str | os.PathLike[str]) -> tuple[list[tuple[NDArray[Any], 
         ConfigError: the file cannot be read, is not a policy, is cut short, or holds weights that are not finite.
     """
     try:
-        tensors, metadata = _read(read_plain(path))
-    except OSError as error:
-        raise ConfigError(f"policy file {path}: {error}") from error
-    except _DAMAGED as error:
-        why = str(error).strip().splitlines()[0] if isinstance(error, ValueError) else "its header is damaged"
+        header, numbers = _split(read_plain(path))
+        metadata = header.pop("__metadata__")
+        _check(metadata)
+        tensors = {name: _tensor(name, entry, numbers) for name, entry in header.items()}
+        names = [(f"layers.{k}.weight", f"layers.{k}.bias") for k in range(len(tensors) // 2)]
+        if not names or set(tensors) != {name for pair in names for name in pair}:
+            raise ConfigError(f"its tensors are {', '.join(tensors) or 'none'}")
+        layers = [(tensors[weight], tensors[bias]) for weight, bias in names]
+        _check_layers(layers)
+    except (OSError, *_DAMAGED) as error:
+        why = error if isinstance(error, OSError | ValueError) else "its header is damaged"
         raise ConfigError(f"policy file {path}: {why}") from error
-    _check(metadata, f"policy file {path}")
-    names = [(f"layers.{k}.weight", f"layers.{k}.bias") for k in range(len(tensors) // 2)]
-    if not names or set(tensors) != {name for pair in names for name in pair}:
-        raise ConfigError(f"policy file {path}: its tensors are {', '.join(tensors) or 'none'}")
-    layers = [(tensors[weight], tensors[bias]) for weight, bias in names]
-    _check_layers(layers, f"policy file {path}")
     return layers, metadata
 
 
@@ -147,30 +146,22 @@ def without_provenance(data: bytes) -> bytes:
     return data if len(kept) == len(metadata) else _joined({**header, "__metadata__": kept}, numbers)
 
 
-def _check(metadata: Mapping[str, str], where: str) -> None:
+def _check(metadata: Mapping[str, str]) -> None:
     for key, valid in KEYS.items():
-        if key not in metadata:
-            raise ConfigError(f"{where}: its metadata lacks '{key}'")
+        if not isinstance(metadata.get(key), str):
+            raise ConfigError(f"its metadata lacks '{key}'")
         if valid and metadata[key] not in valid:
-            raise ConfigError(f"{where}: {key} is '{metadata[key]}'; valid: {', '.join(valid)}")
+            raise ConfigError(f"{key} is '{metadata[key]}'; valid: {', '.join(valid)}")
 
 
-def _check_layers(layers: Sequence[tuple[NDArray[Any], ...]], where: str) -> None:
+def _check_layers(layers: Sequence[tuple[NDArray[Any], ...]]) -> None:
     inputs = None
     for k, (weight, bias) in enumerate(layers):
         if weight.ndim != 2 or bias.shape != weight.shape[:1] or inputs not in (None, weight.shape[1]):
-            raise ConfigError(f"{where}: layer {k} of shapes {weight.shape} and {bias.shape} does not fit")
+            raise ConfigError(f"layer {k} of shapes {weight.shape} and {bias.shape} does not fit")
         if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ConfigError(f"{where}: layer {k} holds a weight that is not finite; the training diverged")
+            raise ConfigError(f"layer {k} holds a weight that is not finite; the training diverged")
         inputs = len(weight)
-
-
-def _read(data: bytes) -> tuple[Tensors, dict[str, str]]:
-    header, numbers = _split(data)
-    metadata = header.pop("__metadata__", {})
-    if not all(isinstance(word, str) for word in metadata.values()):
-        raise ValueError("its metadata are not text")
-    return {name: _tensor(name, entry, numbers) for name, entry in header.items()}, metadata
 
 
 def _split(data: bytes) -> tuple[dict[str, Any], bytes]:
