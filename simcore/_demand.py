@@ -69,9 +69,9 @@ def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _
     """Read the matrix, [terminals, terminals] from row to column, that an engine balances for or that traffic follows.
 
     Args:
-        given: A file, a motif or an object. Files are lists of flows (`.csv`), arrays or SciPy sparse matrices (`.npz`,
-            `.npy`), Matrix Market (`.mtx`, needs SciPy) and GOAL schedules (`.goal`). `motif:NAME` or
-            `motif:NAME:RANKS` is a motif with its default parameters and this number of ranks (default: as many as the
+        given: A file, a motif or an object. Files are lists of flows (`.csv`), arrays (`.npz`, `.npy`), SciPy sparse
+            matrices (`.npz`; other formats than CSR need SciPy), Matrix Market (`.mtx`, needs SciPy) and GOAL schedules
+            (`.goal`). `motif:NAME` or `motif:NAME:RANKS` is a motif with its default parameters and this number of ranks (default: as many as the
             network has terminals for). Objects are a `Program`, a SciPy sparse matrix, or anything that NumPy converts
             to an array. Rank k of a program runs on terminal k, and its entries are the bytes that ranks send.
         graph: The network.
