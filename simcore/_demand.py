@@ -71,9 +71,10 @@ def read_demand(given: Any, graph: _core.ChannelGraph, key: str = "demand") -> _
     Args:
         given: A file, a motif or an object. Files are lists of flows (`.csv`), arrays (`.npz`, `.npy`), SciPy sparse
             matrices (`.npz`; other formats than CSR need SciPy), Matrix Market (`.mtx`, needs SciPy) and GOAL schedules
-            (`.goal`). `motif:NAME` or `motif:NAME:RANKS` is a motif with its default parameters and this number of ranks (default: as many as the
-            network has terminals for). Objects are a `Program`, a SciPy sparse matrix, or anything that NumPy converts
-            to an array. Rank k of a program runs on terminal k, and its entries are the bytes that ranks send.
+            (`.goal`). `motif:NAME` or `motif:NAME:RANKS` is a motif with its default parameters and this number of
+            ranks (default: as many as the network has terminals for). Objects are a `Program`, a SciPy sparse matrix,
+            or anything that NumPy converts to an array. Rank k of a program runs on terminal k, and its entries are the
+            bytes that ranks send.
         graph: The network.
         key: Key of the configuration that messages name.
 
