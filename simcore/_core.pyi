@@ -191,7 +191,6 @@ class MarginalCost:
         slots: int,
         threads: int,
         forks: int,
-        check_cycles: int,
         seed: int,
         reroute: bool,
     ) -> None: ...

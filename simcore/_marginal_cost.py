@@ -31,24 +31,17 @@ class MarginalCost(_core.MarginalCost):
     react to its queues. A network is then chaotic: a detour moves queues, which changes other decisions, and after a
     few round trips the difference between two runs is mostly noise. The mean of the difference may still be small.
 
-    A fork normally holds and runs only the routers at which it differs from the run. This needs the following:
-    single-flit packets, `reroute=False`, one partition, no failures to come, no oracle (`ugal_global`), and decisions
-    that do not count each other (not `allocation=sequential`). Otherwise each fork is a copy of the whole network, and
-    some two to three times as slow. Both give the same costs.
-
     Any routing of the core works that picks among several candidates. The tried candidates are the routing's own list
     if it has one (`ugal_l`, `par`, `dim_war`, ...), the relation of the same name (`q_adaptive`, `q_routing`), or the
     slots of `policy`, `random` and `biased`. The traffic is a pattern, and `routing.record` is 0.
 
     Args:
         simulation: The simulation whose decisions are tried. `label` advances it as `run` would.
-        horizon_ns: Longest simulated time of a fork, in ns. The cost omits later effects. A fork that has become equal
-            to the run (`settled`) has the same cost for any longer horizon.
+        horizon_ns: Simulated time of a fork, in ns. The cost omits later effects.
         slots: Candidates per decision (2 to 64): the minimal one, the one taken, and random others. A routing that
             decides by slots (`policy`, ...) has its own number instead.
         threads: Threads that run forks, at most one per core. 0: one per core.
         forks: Largest number of forks held at the same time. Each takes up to `facts()["memory_bytes"]`.
-        check_cycles: Cycles between two checks whether a whole fork has become equal to the run. 0: no checks.
         seed: Seed of the sample. The labels do not depend on `threads` and `forks`.
         reroute: Whether the routing routes all packets of a fork again.
 
@@ -65,21 +58,20 @@ class MarginalCost(_core.MarginalCost):
         slots: int = 8,
         threads: int = 0,
         forks: int = 128,
-        check_cycles: int = 64,
         seed: int = 0,
         reroute: bool = False,
     ) -> None:
         if not 0 < horizon_ns < 1e9:
             raise ConfigError(f"horizon_ns: {horizon_ns:g} is not between 0 and 1e9")
         horizon = max(1, simulation.cycles(horizon_ns))
-        numbers = {"slots": slots, "threads": threads, "forks": forks, "check_cycles": check_cycles, "seed": seed}
+        numbers = {"slots": slots, "threads": threads, "forks": forks, "seed": seed}
         for key, number in numbers.items():
             most = _MOST_THREADS if key == "threads" else 2**32 - 1
             if not 0 <= number <= most:
                 raise ConfigError(f"{key}: {number} is not in [0, {most}]")
         # More threads than cores would wait, and each takes memory.
         cores = min(threads or _MOST_THREADS, CORES)
-        super().__init__(simulation, horizon, slots, cores, forks, check_cycles, seed, reroute)
+        super().__init__(simulation, horizon, slots, cores, forks, seed, reroute)
         self._simulation = simulation
 
     def label(self, decisions: int, part: float = 0.05, max_ns: float | None = None) -> dict[str, NDArray[Any]]:
@@ -108,8 +100,6 @@ class MarginalCost(_core.MarginalCost):
                 vc_class     uint16  [n, slots]  VC class
                 cost_ns      float64 [n, slots]  delay of all packets, in packet-ns, minus that of the taken slot;
                                                  0 for the taken slot, NaN without a candidate
-                settled      bool    [n, slots]  the fork became equal to the run; True for the taken slot
-                cycles       uint32  [n, slots]  cycles that the fork has run
                 mask         bool    [n, slots]  slots in use
                 observation  float32 [n, width]  for routings that decide by slots; otherwise width is 0
 
@@ -137,5 +127,4 @@ class MarginalCost(_core.MarginalCost):
         rows = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
         rows["mask"] = np.arange(rows["cost"].shape[1]) < rows["tried"][:, None]
         rows["cost_ns"] = np.where(rows["mask"], rows.pop("cost") * simulation.cycle_ns, np.nan)
-        rows["settled"] = rows["settled"].astype(bool)
         return rows

@@ -206,7 +206,6 @@ def columns_of(labels: Columns) -> Columns:
         `chance_ns`: mean cost of all candidates minus that of the cheapest.
         `change_ns`: mean cost of the other candidates minus that of the one taken.
         `minimal_ns`: cost of the minimal candidate minus that of the one taken.
-        `settled`: 1 if all forks of the decision became equal to the run.
         `taken_minimal`: 1 if the minimal candidate was taken.
     """
     cost, mask, taken = labels["cost_ns"], labels["mask"], labels["taken"]
@@ -219,7 +218,6 @@ def columns_of(labels: Columns) -> Columns:
         "chance_ns": total / tried - best,
         "change_ns": total / (tried - 1),
         "minimal_ns": cost[:, 0],
-        "settled": np.where(mask, labels["settled"], True).all(axis=1).astype(np.uint8),
         "taken_minimal": (taken == 0).astype(np.uint8),
     }
 
@@ -232,5 +230,4 @@ def means_of(columns: Columns) -> dict[str, float]:
         "change_mean_ns": float(columns["change_ns"].mean()),
         "best_taken_fraction": float((columns["regret_ns"] <= 0).mean()),
         "minimal_fraction": float(columns["taken_minimal"].mean()),
-        "settled_fraction": float(columns["settled"].mean()),
     }

@@ -46,8 +46,6 @@ py::dict arrays(const learning::LabelledDecisions& d) {
   out["port"] = table(d.port, d.count, d.slots);
   out["vc_class"] = table(d.vc_class, d.count, d.slots);
   out["cost"] = table(d.cost, d.count, d.slots);
-  out["settled"] = table(d.settled, d.count, d.slots);
-  out["cycles"] = table(d.cycles, d.count, d.slots);
   out["observation"] = table(d.observation, d.count, d.width);
   return out;
 }
@@ -72,19 +70,19 @@ py::dict label(PyMarginalCost& own, u32 decisions, double part, u64 most_cycles)
 
 void bind_marginal_cost(py::module_& m) {
   py::class_<PyMarginalCost>(m, "MarginalCost")
-      .def(py::init([](const py::object& simulation, u32 horizon, u32 slots, u32 threads, u32 forks, u32 check,
-                       u64 seed, bool reroute) {
+      .def(py::init([](const py::object& simulation, u32 horizon, u32 slots, u32 threads, u32 forks, u64 seed,
+                       bool reroute) {
              const Simulation& sim = built<Simulation>(simulation, "MarginalCost()");
              const Exclusive held(const_cast<Simulation&>(sim));
              auto own = std::make_unique<PyMarginalCost>();
              own->simulation = simulation;
              own->costs = std::make_unique<learning::MarginalCost>(
-                 sim, learning::MarginalCostRule{horizon, slots, threads, forks, check, seed,
+                 sim, learning::MarginalCostRule{horizon, slots, threads, forks, seed,
                                                  reroute ? learning::Ahead::kRouted : learning::Ahead::kKnown});
              return own;
            }),
            py::arg("simulation"), py::arg("horizon_cycles"), py::arg("slots"), py::arg("threads"), py::arg("forks"),
-           py::arg("check_cycles"), py::arg("seed"), py::arg("reroute"))
+           py::arg("seed"), py::arg("reroute"))
       .def(
           "_label",
           [](Live<PyMarginalCost> own, u32 decisions, double part, u64 most_cycles) {

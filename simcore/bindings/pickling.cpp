@@ -29,7 +29,7 @@ py::tuple save(Simulation& sim) {
 }
 
 void load(Simulation& sim, const py::bytes& snapshot, const std::optional<std::vector<u32>>& asking) {
-  sim.restore(snapshot, asking ? &*asking : nullptr);
+  sim.restore(snapshot);
   if (asking) sim.resume(*asking);
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 #include <sstream>
 
 #include "failures.hpp"
@@ -54,13 +53,6 @@ Values without_defaults_of_others(const RoutingSpec& spec, const Values& given, 
   return own;
 }
 
-// Parameters that are newer than files with fingerprints of networks. The default is left out of the fingerprint, so
-// these files still match.
-const std::set<std::string> kCameLater = {"dragonfly.rails", "dragonfly.minimal_paths"};
-bool implied(const std::string& topology, const ParamSpec& p, const std::string& value) {
-  return kCameLater.contains(topology + '.' + p.key) && value == to_string(p.fallback);
-}
-
 // Returns the links that fail during the run.
 std::vector<Outage> wire(const Config& config, Network& net) {
   check_name<TopologySpec>("topology", config.topology.name);
@@ -96,8 +88,7 @@ std::vector<Outage> wire(const Config& config, Network& net) {
           p.needs.empty() || to_string(params.value(p.needs.substr(0, equals))) == p.needs.substr(equals + 1);
       chosen = static_cast<i64>(drawn ? config.seed : 1);
     }
-    const std::string value = to_string(chosen);
-    if (!implied(spec.name, p, value)) fingerprint << ' ' << p.key << '=' << value;
+    fingerprint << ' ' << p.key << '=' << to_string(chosen);
   }
   // Links that fail later are no part of it, so a Q-table of the intact network fits.
   bool drawn = false;

@@ -10,7 +10,6 @@
 #include "simcore/learning.hpp"
 #include "stage/route_computation.hpp"
 #include "stage/stage.hpp"
-#include "verify/verify.hpp"
 #include "workload/engine.hpp"
 
 namespace flitgym {

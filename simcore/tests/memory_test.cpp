@@ -3,7 +3,6 @@
 #include "simcore/registry.hpp"
 #include "support/seam.hpp"
 #include "topology/graph.hpp"
-#include "verify/verify.hpp"
 
 namespace memory_test {
 
@@ -185,9 +184,6 @@ TEST(tables_of_many_columns) {
   const Network& net = sim.network();
   const LearnedTable t = learned_table(net);
   CHECK_EQ(t.columns, 75u);
-  const auto used = used_entries(net, net.table);
-  CHECK_EQ(used.size(), std::size_t{16} * 16 * 2);
-  CHECK(used[0] == ~u64{0} && used[1] == (u64{1} << 11) - 1);
   sim.expose_table(net.table);
   sim.run(200);
   for (const u32 column : {3u, 63u, 64u, 74u}) {

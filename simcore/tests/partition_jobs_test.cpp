@@ -247,26 +247,4 @@ TEST(some_workloads_keep_the_network_whole) {
            1u);  // hosts need no time here, so a rank that sends to itself could keep a window from ending
 }
 
-TEST(hosts_stay_in_their_partition) {
-  const Config c = cut(cases()[0].config, 3);
-  Simulation sim(c);
-  sim.run(2500);
-  const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
-    Simulation forged(sim);
-    change(forged.state());
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
-  };
-  CHECK(sim.state().part.totals.now > 0 && totals(sim.state()).packets_in_network > 0);
-  refused([](State& s) { std::swap(s.hosts[0].events, s.hosts[1].events); }, "");
-  refused([](State& s) { std::swap(s.hosts[0].pairs, s.hosts[1].pairs); }, "");
-  refused([](State& s) { s.hosts[2].outstanding.push_back({0, 1, 0, 0}); }, "on the way");
-  refused([](State& s) { std::swap(s.hosts[0].messages, s.hosts[1].messages); }, "");
-  refused(
-      [](State& s) {
-        for (PacketPayload& load : s.payloads) load.number++;
-      },
-      "");
-  refused([](State& s) { s.hosts[1].totals.pairs++; }, "the table of sending and receiving ranks");
-}
-
 }  // namespace partition_jobs_test

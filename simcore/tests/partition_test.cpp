@@ -359,22 +359,6 @@ TEST(threads_follow_the_work) {
   }
 }
 
-TEST(a_partition_takes_no_snapshot_that_leads_out_of_it) {
-  Config c = config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.4}}});
-  c.partitions = 3;
-  Simulation sim(c);
-  sim.run(500);
-  const auto refused = [&](const std::function<void(State&)>& change, const std::string& part) {
-    Simulation forged(sim);
-    change(forged.state());
-    CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", part);
-  };
-  refused([](State& s) { std::swap(s.part.sources_due, s.further[0].sources_due); }, "clocks of the sources");
-  refused([](State& s) { std::swap(s.part.flit_lines, s.further[0].flit_lines); }, "delay line");
-  refused([](State& s) { s.further[1].totals.now++; }, "partitions");
-  refused([](State& s) { s.further[1].free_packets.push_back(s.part.free_packets.back()); }, "free packets");
-}
-
 // An exception of one piece of work does not come back with the next piece.
 TEST(a_team_forgets_exceptions) {
   Team team(3);

@@ -32,7 +32,6 @@ def labels() -> dict[str, Any]:
         "cost_ns": cost,
         "mask": mask,
         "taken": np.array([0, 2, 1], np.uint32),
-        "settled": np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1]], bool),
         "hops": np.array([0, 1, 1], np.uint32),
         **{key: np.zeros(3, np.uint32) for key in ("cycle", "router", "came_by")},
         "candidates": mask.sum(1).astype(np.uint32),
@@ -45,7 +44,6 @@ def test_columns_match_hand_computed_values() -> None:
     np.testing.assert_array_equal(columns["best"], [0, 1, 0])
     np.testing.assert_allclose(columns["chance_ns"], [20, 30, 10 + 10 / 3])  # mean cost less the least cost
     np.testing.assert_allclose(columns["change_ns"], [40, -45, 5])
-    np.testing.assert_array_equal(columns["settled"], [1, 0, 1])
     np.testing.assert_array_equal(columns["taken_minimal"], [1, 0, 0])
     means = means_of(columns)
     assert means["regret_mean_ns"] == pytest.approx(70 / 3)

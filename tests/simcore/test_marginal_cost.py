@@ -86,9 +86,8 @@ def test_labels_have_the_documented_shapes() -> None:
     seam = simulation.seam()
     n = len(labels["cycle"])
     assert n == 10
-    assert labels["cost_ns"].shape == labels["mask"].shape == labels["settled"].shape == (n, seam["slots"])
+    assert labels["cost_ns"].shape == labels["mask"].shape == (n, seam["slots"])
     assert labels["observation"].shape == (n, seam["width"])
     assert (np.isnan(labels["cost_ns"]) == ~labels["mask"]).all()
     taken = labels["taken"].astype(int)
     assert (labels["cost_ns"][np.arange(n), taken] == 0).all()
-    assert labels["settled"][np.arange(n), taken].all()

@@ -73,10 +73,9 @@ class Simulation {
 
   u64 hash() const;        // of all of State
   std::string snapshot();  // State as bytes
-  // Restores a snapshot from any source. Throws ConfigError and leaves the state unchanged if the snapshot does not fit
-  // the network or is inconsistent (src/verify). `asking` are the input VCs whose heads request a route, for a state
-  // between collect() and apply().
-  void restore(const std::string& bytes, const std::vector<u32>* asking = nullptr);
+  // Restores a snapshot from a trusted source. Throws ConfigError and leaves the state unchanged if the snapshot is
+  // damaged, of another version or of another network.
+  void restore(const std::string& bytes);
   // Between collect() and apply(), the complete state of a simulation is State and the input VCs whose heads request a
   // route. The batch can be computed from them.
   const std::vector<u32>& asking() const { return workspace_.routes; }
@@ -119,5 +118,8 @@ class Simulation {
 };
 
 u64 state_bytes(const State& state);  // memory of its arrays
+
+// Throws CoreError if the counts of flits, credits and buffer slots are inconsistent (src/conservation.cpp).
+void check_conservation(const Network& net, const State& s);
 
 }  // namespace flitgym

@@ -30,9 +30,10 @@ class TableGuard {
 
  private:
   struct Table {
-    std::shared_ptr<const std::vector<u64>> used;  // used_entries() of src/verify, computed at the first use
-    bool exposed = false, touched = false;         // touched: a view was given out since the last check
-    u64 checked_at = 0;                            // cycle
+    // [routers, rows, words of 64 columns] bits of the columns that packets use, computed at the first use
+    std::shared_ptr<const std::vector<u64>> used;
+    bool exposed = false, touched = false;  // touched: a view was given out since the last check
+    u64 checked_at = 0;                     // cycle
   };
   const std::vector<u64>& used(const Network& net, u32 memory);
   void check(const Network& net, const State& s, u32 memory);

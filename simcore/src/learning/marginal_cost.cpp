@@ -11,22 +11,21 @@
 
 namespace flitgym::learning {
 
-struct MarginalCost::Way {
+struct MarginalCost::Candidate {
   u16 port, vc_class;
-  bool operator==(const Way&) const = default;
+  bool operator==(const Candidate&) const = default;
 };
 
 // A request with a choice.
 struct MarginalCost::Found {
   u32 request, candidates;
-  std::vector<Way> ways;
+  std::vector<Candidate> list;
 };
 
 namespace {
 
-constexpr u32 kMostWays = 1 << 20;  // limit of recorded decisions, some 100 MB; then the sampled forks are tried
+constexpr u32 kMostSteps = 1 << 20;  // limit of recorded decisions, some 100 MB; then the sampled forks are tried
 constexpr u32 kMostForks = 1 << 16, kMostCycles = 1 << 24, kMostTried = 64;
-constexpr Cycle kLookAgain = 64;  // maximum number of cycles between the kept state and the first branch
 constexpr u64 kSampleSeed = 0x6d617267696e616cull;  // the sampling is independent of the simulation's streams
 
 // Copies a single request.
@@ -49,9 +48,9 @@ void copy_request(const Batch& from, u32 i, Batch& to) {
 
 // Selects the candidates that fill the slots of a request. The first one is minimal. The others follow in their order,
 // or a random subset of them if there are too many. Returns the slot of the candidate that was taken.
-u32 MarginalCost::slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits) {
+u32 MarginalCost::slots_of(std::vector<Candidate>& ways, Candidate took, u32 slots, u64 bits) {
   auto taken = std::find(ways.begin(), ways.end(), took);
-  const auto same_port = [&](const Way& w) { return w.port == took.port; };
+  const auto same_port = [&](const Candidate& w) { return w.port == took.port; };
   if (taken == ways.end()) taken = std::find_if(ways.begin(), ways.end(), same_port);
   if (taken == ways.end()) taken = ways.insert(ways.end(), took);
   auto k = static_cast<u32>(taken - ways.begin());
@@ -75,7 +74,6 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   within("slots", rule.slots, 2, kMostTried);
   within("threads", rule.threads, 1, 1024);
   within("forks", rule.forks, 1, kMostForks);
-  within("check_cycles", rule.check, 0, kMostCycles);
   if (net.decider != Decider::kRouting)
     throw ConfigError("marginal cost: routing." + net.routing_name +
                       " is decided outside the core, but forks run inside it; use routing=policy or another routing "
@@ -90,11 +88,8 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   copy_ = listing_network(net, "marginal cost");
   listing_ = copy_ ? copy_.get() : &net;
 
-  branching_ = rule.others == Ahead::kKnown && !rule.whole && branches_can_follow(net);
-  // A quarter is added because a full network has more packets than this state. Branches also need a trunk, which
-  // starts from a kept state.
-  const u64 each = std::max(state_bytes(simulation.state()), net.memory_bytes) * 5 / 4,
-            running = (branching_ ? 2 : 1) * rule.threads + 1;
+  // A quarter is added because a full network has more packets than this state.
+  const u64 each = std::max(state_bytes(simulation.state()), net.memory_bytes) * 5 / 4, running = rule.threads + 1;
   const u64 bytes = each * (rule.forks + running), free = available_memory();
   if (bytes > free) {
     const u64 fit = free / each;
@@ -110,9 +105,7 @@ MarginalCost::MarginalCost(const Simulation& simulation, const MarginalCostRule&
   for (u32 k = 0; k < rule.threads; k++) {
     workers_.push_back(std::make_unique<Worker>());
     prepare(net, workers_.back()->workspace);
-    if (branching_) workers_.back()->branches = std::make_unique<Branches>(net, ways_, rule.horizon);
   }
-  can_meet_ = rule.check > 0 && futures_can_meet(net, rule.others);
 }
 
 MarginalCost::~MarginalCost() = default;
@@ -139,18 +132,13 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
     used_ = 0;
     trials_.clear();
     run_.clear();
-    ways_.clear();
-    run_from_ = s.part.totals.now;
-    // Gives each thread an equal share of the branches.
-    const u64 left = u64{decisions - out.count} * (out.slots - 1);
-    const auto share = static_cast<u32>((std::min<u64>(left, rule_.forks) + rule_.threads - 1) / rule_.threads);
-    while (!full(share) && out.count < decisions && s.part.totals.now < end && ways_.noted() < kMostWays) {
+    routes_.clear();
+    while (used_ < rule_.forks && out.count < decisions && s.part.totals.now < end && routes_.noted() < kMostSteps) {
       if (used_ == 0) {  // cycles before the first moment are not needed
         run_.clear();
         run_from_ = s.part.totals.now;
       }
-      if (branching_) keep_share(s, share);
-      else note_run(s);
+      run_.push_back(packets_delivered(s));
       sample(simulation, decisions - out.count, part, out);
       worked(32 + totals(s).flits_in_network);
     }
@@ -159,32 +147,6 @@ LabelledDecisions MarginalCost::label(Simulation& simulation, u32 decisions, dou
     try_all(out);
   }
   return out;
-}
-
-bool MarginalCost::full(u32 share) const {
-  return branching_ ? trials_.size() >= std::size_t{share} * rule_.threads : used_ >= rule_.forks;
-}
-
-MarginalCost::Moment& MarginalCost::next_moment(const State& s) {
-  if (moments_.size() <= used_) moments_.push_back(std::make_unique<Moment>());
-  Moment& moment = *moments_[used_++];
-  moment.state = s;
-  moment.trials = static_cast<u32>(trials_.size());
-  return moment;
-}
-
-// Keeps the state from which forks start. A whole fork starts from its own state. The branches of a thread's share have
-// a common trunk, which starts from one state.
-void MarginalCost::keep_share(const State& s, u32 share) {
-  const auto trials = static_cast<u32>(trials_.size());
-  if (used_ > 0) {
-    const Moment& last = *moments_[used_ - 1];
-    const bool first = trials == last.trials;
-    if (first ? s.part.totals.now - last.state.part.totals.now < kLookAgain : trials - last.trials < share) return;
-    if (first) used_--;  // no decision was sampled since that state
-    if (trials == 0) ways_.clear();
-  }
-  next_moment(s);
 }
 
 // Simulates one cycle and samples its decisions.
@@ -207,27 +169,29 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
     }
   std::vector<Found> found;
   if (!drawn.empty()) {
-    list(s);
+    list_candidates_of(net, listing_, s, listed_);
     for (u32 k = 0; k < drawn.size() && found.size() < most; k++) {
       Found one{drawn[k], 0, {}};
       for (u32 at = listed_.offsets[k]; at < listed_.offsets[k + 1]; at++) {
-        const Way way{listed_.candidate_port[at], listed_.candidate_class[at]};
-        if (std::find(one.ways.begin(), one.ways.end(), way) == one.ways.end()) one.ways.push_back(way);
+        const Candidate candidate{listed_.candidate_port[at], listed_.candidate_class[at]};
+        if (std::find(one.list.begin(), one.list.end(), candidate) == one.list.end()) one.list.push_back(candidate);
       }
-      one.candidates = static_cast<u32>(one.ways.size());
+      one.candidates = static_cast<u32>(one.list.size());
       if (one.candidates > 1) found.push_back(std::move(one));
     }
   }
-  if (!found.empty() && !branching_) {
-    Moment& moment = next_moment(s);
+  if (!found.empty()) {
+    if (moments_.size() <= used_) moments_.push_back(std::make_unique<Moment>());
+    Moment& moment = *moments_[used_++];
+    moment.state = s;
     copy_requests(b, moment.batch);
     moment.delivered = packets_delivered(s);  // includes deliveries of this cycle
   }
   simulation.apply(nullptr, 0);
-  note_ways(s, b);
+  note_routes(s, b);
   for (Found& one : found) {
     const u32 i = one.request;
-    const Way took{b.out_port[i], b.out_class[i]};
+    const Candidate took{b.out_port[i], b.out_class[i]};
     u32 taken = kNone;
     const float* row = nullptr;
     if (net.seam) {
@@ -235,28 +199,22 @@ void MarginalCost::sample(Simulation& simulation, u32 most, double part, Labelle
       const auto j = static_cast<u32>(std::find(d.request.begin(), d.request.begin() + d.count, i) - d.request.begin());
       if (j == d.count)
         throw CoreError("marginal cost: a request with candidates was no decision of routing." + net.routing_name);
-      one.ways.clear();
+      one.list.clear();
       for (u32 k = j * out.slots; k < j * out.slots + d.slot_count[j]; k++)
-        one.ways.push_back({d.ports[k], d.classes[k]});
+        one.list.push_back({d.ports[k], d.classes[k]});
       taken = d.chosen[j];
       row = d.observation + std::size_t{j} * out.width;
     } else {
-      taken = slots_of(one.ways, took, out.slots, bits(i));
+      taken = slots_of(one.list, took, out.slots, bits(i));
     }
     note_decision(s, b, one, taken, row, out);
   }
 }
 
-// Lists the candidates of the requests. Changes that the listing makes to their packets are undone.
-void MarginalCost::list(State& s) {
-  const Network& net = own_->network();
-  list_candidates_of(net, listing_, s, listed_);
-}
-
 void MarginalCost::note_decision(const State& s, const Batch& b, const Found& one, u32 taken, const float* observation,
                                  LabelledDecisions& out) {
   const Network& net = own_->network();
-  const u32 i = one.request, tried = static_cast<u32>(one.ways.size());
+  const u32 i = one.request, tried = static_cast<u32>(one.list.size());
   const Packet& p = s.packets[b.packet[i]];
   out.cycle.push_back(b.now);
   out.router.push_back(b.router[i]);
@@ -269,13 +227,11 @@ void MarginalCost::note_decision(const State& s, const Batch& b, const Found& on
   out.tried.push_back(tried);
   out.taken.push_back(taken);
   for (u32 k = 0; k < out.slots; k++) {
-    const Way way = k < tried ? one.ways[k] : Way{0, 0};
-    out.port.push_back(way.port);
-    out.vc_class.push_back(way.vc_class);
+    const Candidate candidate = k < tried ? one.list[k] : Candidate{0, 0};
+    out.port.push_back(candidate.port);
+    out.vc_class.push_back(candidate.vc_class);
     out.cost.push_back(0);
-    out.settled.push_back(k == taken);
-    out.cycles.push_back(0);
-    if (k < tried && k != taken) trials_.push_back({out.count, k, used_ - 1, i, b.input_vc[i], b.now});
+    if (k < tried && k != taken) trials_.push_back({out.count, k, used_ - 1, i, b.now});
   }
   if (observation) out.observation.insert(out.observation.end(), observation, observation + out.width);
   out.count++;

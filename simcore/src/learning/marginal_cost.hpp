@@ -13,21 +13,15 @@
 // reactions of other packets. The network is chaotic: one deroute changes queues, and queues change later decisions.
 // After some round trips the difference is mostly noise.
 //
-// The run itself is the reference for all decisions, because it takes the chosen candidate of each decision. A fork
-// ends after `horizon` cycles. It ends earlier if its future equals that of the run, because later differences are 0.
-//
-// If the other packets keep their routes and the network allows it, forks hold only the routers that differ from the
-// run (learning/branches.hpp). Otherwise each fork is a whole state, which is compared with the run at intervals
-// (learning/future.hpp). Both give the same labels.
+// The run itself is the reference for all decisions, because it takes the chosen candidate of each decision. A fork is
+// a copy of the state, and ends after `horizon` cycles.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "learning/branches.hpp"
-#include "learning/future.hpp"
-#include "learning/ways.hpp"
+#include "learning/recorded_routes.hpp"
 #include "simcore/limits.hpp"
 #include "simcore/simulation.hpp"
 
@@ -37,15 +31,15 @@ class Team;
 
 namespace flitgym::learning {
 
+enum class Ahead : u8 { kKnown, kRouted };
+
 struct MarginalCostRule {
-  u32 horizon = 0;  // maximum number of cycles of a fork
+  u32 horizon = 0;  // cycles of a fork
   u32 slots = 8;    // candidates tried per decision: the minimal one, the one taken in the run, and random others
   u32 threads = 1;
   u32 forks = 128;               // sampled states that are kept and then tried together
-  u32 check = 64;                // cycles between comparisons of a whole fork with the run; 0: none
   u64 seed = 0;                  // of the sampling of decisions
   Ahead others = Ahead::kKnown;  // other packets keep their routes of the run, or are routed again
-  bool whole = false;            // use whole forks even if branches are possible
 };
 
 // Parallel arrays, one row per decision.
@@ -58,8 +52,6 @@ struct LabelledDecisions {
   std::vector<u32> tried, taken;    // number of slots in use; slot of the candidate that the routing took
   std::vector<u16> port, vc_class;  // [count, slots] router-local
   std::vector<double> cost;         // [count, slots] packet-cycles above the cost of the slot taken; 0 in unused slots
-  std::vector<u8> settled;  // [count, slots] the fork became equal to the run, so a longer horizon changes nothing
-  std::vector<u32> cycles;  // [count, slots] cycles that the fork has run
   std::vector<float> observation;  // [count, width] observation of the seam; without a seam width is 0
 };
 
@@ -82,45 +74,31 @@ class MarginalCost {
     State state;
     Batch batch;
     u64 delivered = 0;  // packets delivered before
-    u32 trials = 0;     // index of the first trial that begins here or later
   };
   struct Worker {
     State state;
     Workspace workspace;
-    std::unique_ptr<Branches> branches;
   };
-  struct Way;
+  struct Candidate;
   struct Found;
   struct Trial {
-    u32 row, slot, moment, request, input_vc;
+    u32 row, slot, moment, request;
     Cycle at;
   };
-  // The run at the beginning of a cycle: packets delivered, packets in the network, and in some cycles hashes.
-  struct RunPoint {
-    u64 delivered, in_network, loads, future;
-  };
 
-  static u32 slots_of(std::vector<Way>& ways, Way took, u32 slots, u64 bits);
-  bool looks_at(Cycle now) const { return can_meet_ && now % rule_.check == 0; }
-  bool full(u32 share) const;
-  void keep_share(const State& state, u32 share);
-  Moment& next_moment(const State& state);
+  static u32 slots_of(std::vector<Candidate>& candidates, Candidate took, u32 slots, u64 bits);
   void sample(Simulation& simulation, u32 most, double part, LabelledDecisions& out);
-  void list(State& state);
   void note_decision(const State& state, const Batch& decided, const Found& one, u32 taken, const float* observation,
                      LabelledDecisions& out);
-  void note_run(const State& state);
-  void note_ways(const State& state, const Batch& decided);
+  void note_routes(const State& state, const Batch& decided);
   void finish_run(const State& now);
   void try_all(LabelledDecisions& out);
   void try_one(Worker& worker, const Trial& trial, LabelledDecisions& out) const;
-  void try_branches(Worker& worker, u32 moment, LabelledDecisions& out) const;
 
   const MarginalCostRule rule_;
   std::unique_ptr<Simulation> own_;  // owns the network; its state continues the run
   std::unique_ptr<const Network> copy_;
   const Network* listing_;  // network whose candidates() lists the choices
-  bool can_meet_ = false, branching_ = false;
   Batch listed_;
   std::vector<std::unique_ptr<Moment>> moments_;  // buffers, of which the first used_ are in use
   u32 used_ = 0;
@@ -128,8 +106,8 @@ class MarginalCost {
   std::unique_ptr<Team> team_;
   std::vector<Trial> trials_;
   Cycle run_from_ = 0;
-  std::vector<RunPoint> run_;  // from cycle run_from_ on
-  Ways ways_;
+  std::vector<u64> run_;  // packets that the run has delivered before each cycle from run_from_ on
+  RecordedRoutes routes_;
 };
 
 void copy_requests(const Batch& from, Batch& to);

@@ -167,7 +167,7 @@ class Congestion {
     return ports_[k];
   }
   // A packet with a route to the port requests the switch, is parked at its output VC, or owns this VC and waits for
-  // flits (verify/network.cpp: waiting_lists(), requests()).
+  // flits.
   void count_routed(u32 k) const {
     const u32 port = net_.port(router_, k), first = net_.vc_id(net_.port(router_, 0), 0), words = net_.request_words;
     const bool alike = net_.most_packet_flits == 1 && !by_class_ && net_.request_mask != 0;

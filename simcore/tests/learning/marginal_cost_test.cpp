@@ -1,5 +1,4 @@
-// The cost of a choice for all packets. Labels do not change the run and do not depend on threads and forks, and a fork
-// that has become equal to the run is final. tests/simcore/test_marginal_cost.py compares them with replays by hand.
+// The cost of a choice for all packets. Labels do not change the run and do not depend on threads and forks. tests/simcore/test_marginal_cost.py compares them with replays by hand.
 #include "learning/marginal_cost.hpp"
 #include "simcore/learning.hpp"
 #include "support/scenes.hpp"
@@ -16,12 +15,11 @@ Config lively_hyperx(const std::string& routing, double load = 0.5) {
   return config(hyperx_section({4, 3}, 3), sc19(), {routing, {}}, {"uniform", {{"load", load}}}, 3);
 }
 
-learning::MarginalCostRule rule(learning::Ahead others, u32 check = 64) {
+learning::MarginalCostRule rule(learning::Ahead others) {
   learning::MarginalCostRule r;
   r.horizon = 500;
   r.threads = 2;
   r.forks = 16;
-  r.check = check;
   r.others = others;
   return r;
 }
@@ -77,83 +75,6 @@ TEST(marginal_costs_do_not_depend_on_threads_and_forks) {
       CHECK(other.cycle == all[0].cycle && other.port == all[0].port && other.taken == all[0].taken);
     }
   }
-}
-
-// A fork that stops because its future equals the run's has the same cost as a fork that continues.
-TEST(marginal_costs_of_settled_forks_are_final) {
-  u32 settled = 0;
-  const auto compare = [&](const std::string& name, const Config& made, learning::Ahead others) {
-    Simulation one(made), two(made);
-    one.run(2000);
-    two.run(2000);
-    learning::MarginalCostRule early = rule(others, 4), late = rule(others, 0);
-    early.horizon = late.horizon = 2000;
-    late.whole = true;
-    const learning::LabelledDecisions a = labels(one, early, 30, 1), b = labels(two, late, 30, 1);
-    CHECK_FOR(a.cost == b.cost, name);
-    for (u32 k = 0; k < a.count * a.slots; k++) settled += a.settled[k] && a.cycles[k] > 0;
-  };
-  const Values wormhole = small_wormhole();
-  const Values long_packets = {{"load", 0.05}, {"packet_flits_max", i64{8}}};
-  for (const learning::Ahead others : {learning::Ahead::kRouted, learning::Ahead::kKnown}) {
-    compare("hpdc21", lively("par", 0.03), others);
-    compare("input_queued", lively("par", 0.03, {}, input_queued()), others);
-    compare("sc19", lively_hyperx("omni_war", 0.03), others);
-    compare("wormhole", config(small_network(), wormhole, {"par", {}}, {"uniform", long_packets}, 3), others);
-    const Values trains = {{"load", 0.03}, {"packet_flits", i64{4}}};
-    compare("trains", config(small_network(), packet_crossbar(sc22()), {"par", {}}, {"uniform", trains}, 3), others);
-  }
-  CHECK(settled > 60);
-}
-
-// Forks that hold only the routers that differ agree with complete forks to the last bit.
-TEST(marginal_costs_of_branches_and_complete_forks_agree) {
-  u32 settled = 0, differing = 0;
-  const auto compare = [&](const std::string& name, const Config& made, double part = 0.1) {
-    Simulation one(made), two(made);
-    one.run(1500);
-    two.run(1500);
-    CHECK_FOR(learning::branches_can_follow(one.network()), name);
-    learning::MarginalCostRule branches = rule(learning::Ahead::kKnown), whole = branches;
-    branches.horizon = whole.horizon = 900;
-    branches.forks = whole.forks = 256;  // one stretch, so that both know the same of the run
-    whole.whole = true;
-    const learning::LabelledDecisions a = labels(one, branches, 12, part), b = labels(two, whole, 12, part);
-    CHECK_FOR(a.count > 0 && a.count == b.count, name);
-    CHECK_FOR(a.router == b.router && a.sequence == b.sequence && a.taken == b.taken && a.port == b.port, name);
-    CHECK_FOR(a.cost == b.cost, name);
-    CHECK_FOR(one.hash() == two.hash(), name);
-    for (u32 k = 0; k < a.count * a.slots; k++) {
-      // A branch checks once per block and waits for flits that are under way. Where packets carry feedback, it also
-      // waits until they carry the same feedback.
-      const u32 late = 128 + one.network().longest_delay;
-      if (b.settled[k] && !one.network().learns && b.cycles[k] + late < whole.horizon) {
-        CHECK_FOR(a.settled[k], name);
-        CHECK_FOR(a.cycles[k] <= b.cycles[k] + late, name);
-      }
-      settled += a.settled[k] && a.cycles[k] > 0;
-      differing += a.cost[k] != 0;
-    }
-  };
-  const auto greedy = [](double load) {
-    return config(hyperx_section({4, 3}, 3), sc19(), {"omni_war", {{"allocation", std::string("greedy")}}},
-                  {"uniform", {{"load", load}}}, 3);
-  };
-  for (const double load : {0.05, 0.4}) {
-    for (const std::string routing : {"ugal_group", "par", "q_adaptive", "random"})
-      compare("hpdc21 " + routing, lively(routing, load));
-    compare("input_queued par", lively("par", load, {}, input_queued()));
-    compare("policy with tables", lively("policy", load, {{"observation", "progress+queues+q_values"}}));
-    compare("hyperx q_adaptive", lively_hyperx("q_adaptive", load));
-    compare("hyperx omni_war", greedy(load));
-  }
-  Values by_age = hpdc21();
-  by_age["arbiter"] = std::string("age");
-  compare("by age", lively("par", 0.4, {}, by_age));
-  compare("saturated", lively("par", 0.9));
-  compare("saturated, input_queued", lively("par", 0.9, {}, input_queued()), 0.02);
-  CHECK(settled > 20);
-  CHECK(differing > 200);
 }
 
 // If the other packets keep their paths, only queues differ. If they are routed again, one detour leads to another.

@@ -2,7 +2,7 @@
 #include "support/scenes.hpp"
 #include "test.hpp"
 
-namespace verify_conservation_test {
+namespace conservation_test {
 
 using namespace scenes;
 
@@ -103,4 +103,4 @@ TEST(packets_longer_than_the_buffers_with_packet_credits) {
   }
 }
 
-}  // namespace verify_conservation_test
+}  // namespace conservation_test

@@ -1,8 +1,8 @@
 // Checks that the counts of flits, credits and buffer slots are consistent.
 #include "simcore/error.hpp"
+#include "simcore/simulation.hpp"
 #include "stage/credit_queue.hpp"
 #include "stage/follow.hpp"
-#include "verify/verify.hpp"
 
 namespace flitgym {
 
@@ -51,8 +51,8 @@ void check_conservation(const Network& net, const State& s) {
         flits[e.vc] += weight;
         on_channels += weight;
       }
-    each_item(partition(s, k).tails_due,
-              [&](const FlitEvent& e) { on_channels += s.packets[packet_of(e.flit)].flits; });
+    for (const auto& chunk : partition(s, k).tails_due.chunks)
+      for (u32 n = 0; n < chunk.count; n++) on_channels += s.packets[packet_of(chunk.items[n].flit)].flits;
     for (const auto& line : partition(s, k).credit_lines.lines)
       for (u32 n = line.first; n != line.end; n++) returning[line.at(n).vc] += line.at(n).flits;
   }

@@ -8,7 +8,7 @@
 
 namespace flitgym::learning {
 
-class Ways {
+class RecordedRoutes {
  public:
   // Identifies a packet after this number of hops. Never 0.
   static u64 key_of(const Packet& p) { return (u64{p.source} << 40 | u64{p.sequence} << 8 | p.hops) + 1; }

@@ -1,4 +1,4 @@
-#include "learning/ways.hpp"
+#include "learning/recorded_routes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,13 +8,13 @@
 
 namespace flitgym::learning {
 
-void Ways::clear() {
+void RecordedRoutes::clear() {
   steps_.assign(std::max<std::size_t>(steps_.size(), 1024), Step{});
   used_ = 0;
   kept_.clear();
 }
 
-void Ways::note(const Network& net, const State& s, const Batch& b) {
+void RecordedRoutes::note(const Network& net, const State& s, const Batch& b) {
   for (u32 i = 0; i < b.count; i++) {
     if (2 * ++used_ > steps_.size()) {
       std::vector<Step> fewer(2 * steps_.size());
@@ -42,45 +42,45 @@ void Ways::note(const Network& net, const State& s, const Batch& b) {
   }
 }
 
-Ways::Step& Ways::place_of(u64 key) {
+RecordedRoutes::Step& RecordedRoutes::place_of(u64 key) {
   const std::size_t mask = steps_.size() - 1;
   std::size_t at = mix64(key) & mask;
   while (steps_[at].key && steps_[at].key != key) at = (at + 1) & mask;
   return steps_[at];
 }
 
-const Ways::Step* Ways::find(u64 key) const {
+const RecordedRoutes::Step* RecordedRoutes::find(u64 key) const {
   const std::size_t mask = steps_.size() - 1;
   for (std::size_t at = mix64(key) & mask; steps_[at].key; at = (at + 1) & mask)
     if (steps_[at].key == key) return &steps_[at];
   return nullptr;
 }
 
-void Ways::follow(const Network& net, State& s, Batch& b, u64 but) const {
+void RecordedRoutes::follow(const Network& net, State& s, Batch& b, u64 but) const {
   constexpr u32 kAtOnce = 64;
   const Step* found[kAtOnce];
   const auto look_up = [&](u32 i) -> const Step* {
     const u64 key = key_of(s.packets[b.packet[i]]);
-    const Step* const way = key == but ? nullptr : find(key);
-    return way && way->router == b.router[i] ? way : nullptr;
+    const Step* const step = key == but ? nullptr : find(key);
+    return step && step->router == b.router[i] ? step : nullptr;
   };
   bool all = b.count <= kAtOnce;
   for (u32 i = 0; i < b.count && i < kAtOnce; i++) all &= (found[i] = look_up(i)) != nullptr;
   if (!all) decide(net, s, b);
   for (u32 i = 0; i < b.count; i++) {
-    const Step* const way = i < kAtOnce ? found[i] : look_up(i);
-    if (!way) continue;
+    const Step* const step = i < kAtOnce ? found[i] : look_up(i);
+    if (!step) continue;
     const u32 id = b.packet[i];
-    b.out_port[i] = way->port;
-    b.out_class[i] = way->vc_class;
-    s.packets[id].phase = static_cast<Phase>(way->phase);
-    s.packets[id].nonminimal = way->nonminimal;
+    b.out_port[i] = step->port;
+    b.out_class[i] = step->vc_class;
+    s.packets[id].phase = static_cast<Phase>(step->phase);
+    s.packets[id].nonminimal = step->nonminimal;
     if (net.learns) {
-      s.details[id].row = way->row;
-      s.details[id].value = way->value;
-      s.details[id].arrived = way->arrived;
+      s.details[id].row = step->row;
+      s.details[id].value = step->value;
+      s.details[id].arrived = step->arrived;
     }
-    const u8* from = kept_.data() + way->kept;
+    const u8* from = kept_.data() + step->kept;
     for (const u32 k : net.packet_memories) {
       const std::size_t size = net.memories[k].entry_bytes();
       std::memcpy(s.memory[k].data() + id * size, from, size);
