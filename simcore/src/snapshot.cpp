@@ -318,7 +318,11 @@ void Simulation::restore(const std::string& bytes) {
   }
   for (std::size_t k = 0; k < fresh.memory.size(); k++)
     if (network_->memories[k].per != Per::kPacket) same_size(fresh.memory[k], state_.memory[k]);
-  flitgym::check_conservation(*network_, fresh);
+  try {
+    flitgym::check_conservation(*network_, fresh);
+  } catch (const CoreError& error) {
+    throw ConfigError(std::string("restore(): the snapshot is inconsistent: ") + error.what());
+  }
   tables_.check_all(*network_, fresh);
   for (u32 k = 0; k < parts; k++) {
     forget_delivered(partition(fresh, k).flit_lines);

@@ -177,7 +177,7 @@ TEST(a_snapshot_of_another_network_or_with_broken_sums_is_refused) {
   forged.run(500);
   forged.state().part.totals.flits_in_network++;
   const u64 before = sim.hash();
-  CHECK_THROWS(CoreError, sim.restore(forged.snapshot()), "conservation");
+  CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "inconsistent", "conservation");
   forged.state().input_vcs.pop_back();
   CHECK_THROWS(ConfigError, sim.restore(forged.snapshot()), "an array of");
   CHECK_EQ(sim.hash(), before);
