@@ -29,7 +29,7 @@ CPP_SOURCES := $(shell find simcore -type f \( -name '*.cpp' -o -name '*.hpp' -o
 PACKAGES := $(shell find simcore env agents configs experiments -name __init__.py 2>/dev/null)
 CPP_FORMATTED := $(filter %.cpp %.hpp,$(CPP_SOURCES)) $(wildcard docs/extending/examples/*.cpp docs/extending/example_plugin/src/*.cpp)
 
-.PHONY: help venv dev wheel demo test test-deep lint types test-cpp test-sanitized one-definition test-docs test-python test-python-deep test-lowest coverage cluster-test fuzz bench bench-build bench-compare bench-instructions pictures docs reference format constraints clean
+.PHONY: help venv dev wheel demo test test-deep lint types test-cpp test-sanitized one-definition test-docs test-python test-python-deep test-lowest coverage cluster-test fuzz bench bench-build bench-compare pictures docs reference format constraints clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -205,18 +205,13 @@ bench-build: ## build the benchmark of the core for this machine
 		-DFLITGYM_WERROR=$(WERROR) > /dev/null
 	@cmake --build build/bench -j $(JOBS) > /dev/null
 
-# Without SCENES, also measures scaling, a model of more threads, the decisions of agents, forwarding tables and the
-# commands.
+# Without SCENES, also measures scaling, the decisions of agents, forwarding tables and the commands.
 bench: venv bench-build ## measure the core and compare it with its goals: SCENES="..." for some scenes, SAVE=NAME keeps the results
 	@$(BIN)/python simcore/bench/run.py $(or $(SCENES),--all --series) $(if $(SAVE),--save $(SAVE))
-	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/threads.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/decisions.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/environments.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/tables.py
 	@test -n "$(SCENES)" || $(BIN)/python simcore/bench/commands.py
-
-bench-instructions: venv ## count instructions per flit-hop and stage of the cycle (needs valgrind): SCENES="..."
-	@$(BIN)/python simcore/bench/run.py $(SCENES) --instructions $(if $(SAVE),--save $(SAVE))
 
 bench-compare: venv bench-build ## compare the speed of the core with BASE=<commit>: SCENES="...", PAIRS=5, FAIL_BELOW=0.97
 	@$(BIN)/python simcore/bench/compare.py "$(BASE)" $(SCENES) $(if $(PAIRS),--pairs $(PAIRS)) \

@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TextIO
 
 from programs import ROOT, BenchError, output_of, processor
@@ -85,27 +84,8 @@ def work_tree(commit: str, repository: Path, folder: Path) -> Iterator[Path]:
         output_of(["git", "-C", repository, "worktree", "add", "--detach", "--quiet", tree, commit])
         yield tree
     finally:
-        with undisturbed():
-            shutil.rmtree(place, ignore_errors=True)
-            output_of(["git", "-C", repository, "worktree", "prune"])
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Delay Ctrl-C to the end of the block."""
-    asked: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        asked.append(number)
-
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if asked:
-        raise KeyboardInterrupt
+        shutil.rmtree(place, ignore_errors=True)
+        output_of(["git", "-C", repository, "worktree", "prune"])
 
 
 def keep_policies(tree: Path, lists: Path, kept: Path) -> None:

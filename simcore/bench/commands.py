@@ -1,6 +1,6 @@
 """Overhead of commands: wall seconds of start, planning, workers, tables and pictures around a simulation.
 
-    python simcore/bench/commands.py [--repeats 3] [--save NAME]
+    python simcore/bench/commands.py [--repeats 3]
 
 Every run simulates 2 us of a network of 72 terminals, which takes 0.03 s. The result is the minimum of the repeats,
 because other work on the machine only adds time.
@@ -9,15 +9,12 @@ because other work on the machine only adds time.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 BIN = Path(sys.executable).parent
 TINY = ["topology=dragonfly_72", "run.warmup_ns=1000", "run.measure_ns=1000"]
 NINE = ["-m", *TINY, "routing=minimal,ugal_l,par", "traffic.load=0.1,0.3,0.5"]
@@ -40,12 +37,10 @@ def seconds(words: list[str], folder: Path) -> float:
 
 
 def main() -> None:
-    """Measure all cases, print them with their goals, and save them if `--save` is given."""
+    """Measure all cases, and print them with their goals."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--save", metavar="NAME", help="save the numbers in results/commands_NAME.json")
     options = parser.parse_args()
-    found: dict[str, float] = {}
     for name, words, empty, goal in CASES:
         with tempfile.TemporaryDirectory() as place:
             if not empty:
@@ -55,12 +50,8 @@ def main() -> None:
                 folder = Path(place) / str(k) if empty else Path(place)
                 folder.mkdir(exist_ok=True)
                 times.append(seconds(words, folder))
-        found[name] = min(times)
-        verdict = "met" if found[name] < goal else "missed"
-        print(f"{name:34} {found[name]:6.2f} s   goal {goal:g} s   {verdict}", flush=True)
-    if options.save:
-        about = {"cores": os.cpu_count(), "seconds": found}
-        (HERE / "results" / f"commands_{options.save}.json").write_text(json.dumps(about, indent=1) + "\n")
+        verdict = "met" if min(times) < goal else "missed"
+        print(f"{name:34} {min(times):6.2f} s   goal {goal:g} s   {verdict}", flush=True)
 
 
 if __name__ == "__main__":

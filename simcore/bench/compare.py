@@ -16,7 +16,7 @@ import argparse
 import signal
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -24,7 +24,7 @@ import builds
 import goals
 import noise
 from programs import ROOT, BenchError, Programs, Row, check_scenes, output_of, parse_row, version
-from terminal import Steps
+from terminal import steps
 
 # Results that both programs print. They agree if the change only affects the speed.
 RESULT = (
@@ -55,14 +55,13 @@ def difference(base: Row, new: Row) -> str:
 Pair = tuple[Row, Row]  # base, new
 
 
-def pairs(base: Path, new: Path, scene: str, scale: float, count: int, steps: Steps) -> list[Pair]:
+def pairs(base: Path, new: Path, scene: str, scale: float, count: int, begin: Callable[[str], None]) -> list[Pair]:
     """Run both programs in turns."""
     rows: list[Pair] = []
     for k in range(count):
         so_far = f", ratio {noise.compare(ratios(rows)).median:.3f} so far" if rows else ""
-        steps.about(f"{scene}: pair {k + 1} of {count}{so_far}")
+        begin(f"{scene}: pair {k + 1} of {count}{so_far}")
         rows.append((run(base, scene, scale), run(new, scene, scale)))
-        steps.advance()
     return rows
 
 
@@ -84,13 +83,12 @@ def compare_scenes(
     """Measure every scene and print its line, with speeds in M flit-hops/s."""
     print(f"{'scene':61s} {'base':>7s} {'new':>7s} {'ratio':>7s} {'interval':>17s} verdict", flush=True)
     results = {}
-    with Steps(len(scenes) * count) as steps:
+    with steps(len(scenes) * count) as begin:
         for scene in scenes:
-            rows = pairs(base, new, scene, scale, count, steps)
+            rows = pairs(base, new, scene, scale, count, begin)
             found = noise.compare(ratios(rows))
             if found.verdict == "SLOWER":
-                steps.add(count)
-                rows = pairs(base, new, scene, scale, count, steps)
+                rows = pairs(base, new, scene, scale, count, begin)
                 found = noise.compare(ratios(rows))
             results[scene] = found
             print(line(scene, found, rows), flush=True)

@@ -1,6 +1,6 @@
 """Cost of decisions by an agent: decisions per CPU second, a policy network in the core, and labelled decisions.
 
-    python simcore/bench/decisions.py [--repeats 5] [--save NAME]
+    python simcore/bench/decisions.py [--repeats 5]
 
 The two sides of a ratio run in turns, so that a drift of the machine's speed does not decide the result. Scene:
 1,056 terminals, router input_queued, uniform load 0.5, one network.
@@ -13,7 +13,6 @@ decision of fifty sampled. The rate is per second of wall time on the given numb
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from pathlib import Path
@@ -26,7 +25,6 @@ from flitgym.simcore import MarginalCost, Simulation, SimulationBatch
 
 _WARMUP, _CYCLES = 1000, 800
 _LABELLED = 400  # decisions per measurement
-RESULTS = Path(__file__).parent / "results"
 SHIPPED = Path(agents.__file__).parent / "policies" / "dqn.safetensors"
 
 _LABELS: dict[str, dict[str, Any]] = {
@@ -86,10 +84,9 @@ def labelled(routing: dict[str, Any], load: float, threads: int) -> tuple[float,
 
 
 def main() -> None:
-    """Measure, print, and save if `--save` is given."""
+    """Measure, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     options = parser.parse_args()
 
     rows: dict[str, list[float]] = {}
@@ -125,8 +122,6 @@ def main() -> None:
     medians = {key: statistics.median(values) for key, values in rows.items()}
     for key, value in medians.items():
         print(f"{key:62s} {value:14,.2f}" if value < 1000 else f"{key:62s} {value:14,.0f}")
-    if options.save:
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(medians, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,48 +1,31 @@
 """The speed goals of scenes.
 
-A goal is a factor times a reference. The reference is the yardstick (yardstick.cpp, run in the same minute), the scene
-itself at the commit of results/before.json, or another scene of the same run. All speeds are ratios to the yardstick,
-so that they are comparable between machines.
+A goal is a factor times a reference. The reference is the yardstick (yardstick.cpp, run in the same minute) or another
+scene of the same run. All speeds are ratios to the yardstick, so that they are comparable between machines.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from programs import RESULTS
-
-YARDSTICK = "yardstick"
-BEFORE = "before"
 
 
 @dataclass(frozen=True)
 class Goal:
-    """At least `times` the speed of `of`: YARDSTICK, BEFORE, or the name of a scene."""
+    """At least `times` the speed of the yardstick, or of the scene `of`."""
 
     times: float
-    of: str = YARDSTICK
+    of: str | None = None
 
-    def needs(self) -> str | None:
-        """The other scene that the goal refers to."""
-        return None if self.of in (YARDSTICK, BEFORE) else self.of
-
-    def ratio(self, scene: str, before: Mapping[str, float], now: Mapping[str, float]) -> float | None:
-        """The required ratio to the yardstick. None: the reference is not known.
+    def ratio(self, now: Mapping[str, float]) -> float | None:
+        """The required ratio to the yardstick. None: the scene `of` has not been measured.
 
         Args:
-            scene: The scene with this goal.
-            before: Ratios to the yardstick in results/before.json, by scene.
             now: Ratios to the yardstick in this run, by scene.
         """
-        if self.of == YARDSTICK:
+        if self.of is None:
             return self.times
-        known = before.get(scene) if self.of == BEFORE else now.get(self.of)
-        return None if known is None else self.times * known
-
-    def __str__(self) -> str:
-        return f"{self.times:g} x {self.of}"
+        return self.times * now[self.of] if self.of in now else None
 
 
 # On the largest network, the time of a flit-hop is at most this multiple of the time on 1,056 terminals.
@@ -54,7 +37,7 @@ GOALS = {
     "hpdc21_par_adversarial_0.4": Goal(0.8),
     "sc22_par_fft3d_and_halo3d": Goal(1.0),
     "hyperx_4096_sc19_omni_war_uniform_0.6": Goal(0.5),
-    "hyperx_4096_sc19_omni_war_bit_complement_0.45": Goal(3, BEFORE),
+    "hyperx_4096_sc19_omni_war_bit_complement_0.45": Goal(0.18),
     "hyperx_4096_sc19_dim_war_bit_complement_0.45_packets_1_to_16": Goal(0.8),
     "hyperx_4096_input_queued_dimension_order_uniform_0.6": Goal(1.2),
     # Learned policies take at most 2.5 times the time of UGAL.
@@ -80,23 +63,12 @@ THREADED = (
     "input_queued_minimal_uniform_0.3_100352_terminals",
 )
 
-# The scene of these that is a single partition by choice (results/README.md, "Decisions that stay").
-ONE_PARTITION = "hpdc21_q_adaptive_uniform_0.6"
-
-
-def before() -> dict[str, float]:
-    """The ratios to the yardstick in results/before.json, by scene."""
-    path = RESULTS / "before.json"
-    if not path.exists():
-        return {}
-    return {row["scene"]: row["ratio_to_yardstick"] for row in json.loads(path.read_text())["scenes"]}
-
 
 def with_needed(scenes: Sequence[str]) -> list[str]:
     """The scenes, each after the scene that its goal refers to."""
     order: list[str] = []
     for scene in scenes:
-        needed = GOALS[scene].needs() if scene in GOALS else None
+        needed = GOALS[scene].of if scene in GOALS else None
         order += [name for name in (needed, scene) if name and name not in order]
     return order
 

@@ -1,4 +1,4 @@
-"""The figure of the series: time per flit-hop over network size and over load, and speed over threads."""
+"""The figure of the series: time per flit-hop over network size and over load."""
 
 from __future__ import annotations
 
@@ -53,45 +53,17 @@ def draw_loads(ax: Axes, found: series.Series) -> None:
     ax.legend(fontsize=8, frameon=False)
 
 
-def draw_threads(ax: Axes, rows: list[Row]) -> None:
-    """Draw two bars per scene and number of threads: one run on the threads, and independent runs at the same time."""
-    counts = sorted({row["threads"] for row in rows})
-    names = [row["scene"] if len(counts) == 1 else f"{row['scene']}, {row['threads']} threads" for row in rows]
-    at = list(range(len(rows)))
-    bars = ((-0.2, "speedup", "one multi-threaded run"), (0.2, "side_by_side", "independent runs, one per thread"))
-    for offset, key, label in bars:
-        values = [row[key] for row in rows]
-        spread = [[row[key] - row[f"{key}_min"] for row in rows], [row[f"{key}_max"] - row[key] for row in rows]]
-        ax.barh([y + offset for y in at], values, height=0.36, xerr=spread, capsize=2, label=label)
-    for count in counts:
-        ax.axvline(count, color="grey", linestyle=":", linewidth=1)
-    ax.set_yticks(at, names, fontsize=7)
-    ax.invert_yaxis()
-    ax.set_xlabel("speed / speed of one thread (wall time)")
-    ax.set_title(f"over threads ({', '.join(map(str, counts))})", fontsize=10)
-    ax.legend(fontsize=8, frameon=False, loc="upper right", bbox_to_anchor=(1.02, -0.17), ncol=2)
-
-
 def save(path: Path) -> Path:
     """Draw the series of a file of results into a PNG file with the same name."""
     found: dict[str, Any] = json.loads(path.read_text())
     lines: series.Series = found["series"]
-    times = [key for key in ("size", "load") if any(group in lines for group in series.GROUPS[key])]
-    panels = times + ([series.THREADS] if lines.get(series.THREADS) else [])
-    widths = [1.7 if panel == series.THREADS else 1.0 for panel in panels]  # room for the names of scenes
-    size = (4.3 * sum(widths), 3.8)
-    figure, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
-    for ax, panel in zip(axes[0], panels, strict=True):
-        if panel == "size":
-            draw_sizes(ax, lines[series.SIZES])
-        elif panel == "load":
-            draw_loads(ax, lines)
-        else:
-            draw_threads(ax, lines[series.THREADS])
-        if panel in times:
-            ax.set_ylim(bottom=0)
-            ax.set_ylabel("ns per flit-hop (one core)")
-            ax.grid(alpha=0.3)
+    figure, (sizes, loads) = plt.subplots(1, 2, figsize=(8.6, 3.8), layout="constrained")
+    draw_sizes(sizes, lines.get(series.SIZES, []))
+    draw_loads(loads, lines)
+    for ax in (sizes, loads):
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("ns per flit-hop (one core)")
+        ax.grid(alpha=0.3)
     figure.suptitle(f"{found['machine']['processor']}, {found['machine']['cores']} cores", fontsize=9)
     out = path.with_suffix(".png")
     figure.savefig(out, dpi=130)

@@ -7,7 +7,7 @@ import os
 import platform
 import statistics
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,12 @@ class Programs:
         """Run the yardstick and return its flit-hops per CPU second."""
         row = parse_row(output_of([self.yardstick, "0.6", "10000"]), self.yardstick.name)
         return float(row["flit_hops_per_cpu_second"])
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Format a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def check_scenes(asked: Sequence[str], known: Sequence[str]) -> None:

@@ -1,11 +1,11 @@
-"""Speed of the core: fixed scenes relative to the yardstick, scaling, and instructions by stage.
+"""Speed of the core: fixed scenes relative to the yardstick, and scaling.
 
-    python simcore/bench/run.py [scene ...] [--all] [--series [size load threads]] [--instructions] [--save NAME]
+    python simcore/bench/run.py [scene ...] [--all] [--series [size load threads]] [--save NAME]
 
 A scene and the yardstick (yardstick.cpp, a naive struct-of-arrays prototype) run in turns. The result is the median of
 the ratios of pairs, so that a drift of the machine's speed does not decide it. Speeds are flit-hops (channel
 traversals, with ejection and without injection) per CPU second of the simulation loop on one core. Over threads they
-are per second of wall time. --series and --instructions measure only these, and --all adds the scenes. After Ctrl-C
+are per second of wall time. --series measures scaling only, and --all adds the scenes. After Ctrl-C
 the finished measurements are kept.
 """
 
@@ -13,45 +13,37 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import goals
-import instructions
 import saved
 import series
 from programs import ROOT, BenchError, Programs, Row, check_scenes, cores, medians
-from terminal import Steps
+from terminal import steps
 
 COLUMNS = (
     f"{'scene':61s} {'M flit-hops/s':>13s} {'ratio':>6s} {'(min .. max)':>14s} {'goal':>5s} {'verdict':16s} {'MB':>6s}"
 )
 
 
-def measure(programs: Programs, scene: str, repeats: int, steps: Steps) -> Row:
+def measure(programs: Programs, scene: str, repeats: int, begin: Callable[[str], None]) -> Row:
     """Medians over `repeats` pairs of (scene, yardstick)."""
     rows: list[Row] = []
     references: list[float] = []
     for k in range(repeats):
         so_far = f", ratio {medians(rows, references)['ratio_to_yardstick']:.2f} so far" if rows else ""
-        steps.about(f"{scene}: pair {k + 1} of {repeats}{so_far}")
+        begin(f"{scene}: pair {k + 1} of {repeats}{so_far}")
         rows.append(programs.run(scene))
         references.append(programs.reference())
-        steps.advance()
     return medians(rows, references)
-
-
-def wanted(scene: str, now: dict[str, Row]) -> float | None:
-    """The required ratio of a scene with a goal. None: not known."""
-    ratios = {name: row["ratio_to_yardstick"] for name, row in now.items()}
-    return goals.GOALS[scene].ratio(scene, goals.before(), ratios)
 
 
 def line(row: Row, now: dict[str, Row]) -> str:
     """Format the line of a scene."""
     goal = verdict = ""
     if row["scene"] in goals.GOALS:
-        ratio = wanted(row["scene"], now)
+        ratio = goals.GOALS[row["scene"]].ratio({name: one["ratio_to_yardstick"] for name, one in now.items()})
         goal = "?" if ratio is None else f"{ratio:.2f}"
         verdict = goals.verdict(row["ratio_to_yardstick"], ratio)
     span = f"({row['ratio_to_yardstick_min']:5.2f} .. {row['ratio_to_yardstick_max']:4.2f})"
@@ -67,9 +59,9 @@ def measure_scenes(programs: Programs, scenes: Sequence[str], repeats: int, meas
     if not left:
         return
     print(COLUMNS, flush=True)
-    with Steps(len(left) * repeats) as steps:
+    with steps(len(left) * repeats) as begin:
         for scene in left:
-            measured[scene] = measure(programs, scene, repeats, steps)
+            measured[scene] = measure(programs, scene, repeats, begin)
             print(line(measured[scene], measured), flush=True)
 
 
@@ -92,12 +84,9 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("scenes", nargs="*", help="measure only these scenes")
     out.add_argument("--build", type=Path, default=ROOT / "build" / "bench", help="folder with the built programs")
     out.add_argument("--repeats", type=int, default=5, help="pairs per scene")
-    out.add_argument("--all", action="store_true", help="measure scenes as well as series or instructions")
+    out.add_argument("--all", action="store_true", help="measure scenes as well as series")
     out.add_argument(
         "--series", nargs="*", choices=list(series.GROUPS), help="measure scaling; all three series by default"
-    )
-    out.add_argument(
-        "--instructions", action="store_true", help="count instructions per flit-hop and stage (needs valgrind)"
     )
     out.add_argument(
         "--save", metavar="NAME", help="save the results in results/NAME.json, and a figure of the series in NAME.png"
@@ -118,7 +107,7 @@ def measure_times(programs: Programs, arguments: argparse.Namespace, found: save
     kinds = [] if arguments.series is None else arguments.series or list(series.GROUPS)
     measured: dict[str, Row] = {}
     try:
-        if arguments.all or (arguments.series is None and not arguments.instructions):
+        if arguments.all or arguments.series is None:
             measure_scenes(programs, arguments.scenes or programs.scenes("scenes"), arguments.repeats, measured)
         for group in [group for kind in kinds for group in series.GROUPS[kind]]:
             names = wanted_of(arguments.scenes, programs.scenes(group))
@@ -132,28 +121,20 @@ def measure_times(programs: Programs, arguments: argparse.Namespace, found: save
         print("\nOver threads: this machine has one core.")
     elif series.THREADS in kinds:
         threaded = wanted_of(arguments.scenes, goals.THREADED)
-        with Steps(len(threaded) * (len(counts) - 1) * arguments.repeats) as steps:
-            found["series"][series.THREADS] = series.over_threads(programs, threaded, counts, arguments.repeats, steps)
+        with steps(len(threaded) * (len(counts) - 1) * arguments.repeats) as begin:
+            found["series"][series.THREADS] = series.over_threads(programs, threaded, counts, arguments.repeats, begin)
     print_series(found["series"])
-
-
-def go(arguments: argparse.Namespace, found: saved.Results) -> None:
-    """Measure as the command line asks."""
-    if arguments.repeats < 1:
-        raise BenchError(f"--repeats {arguments.repeats}: the number must be 1 or more")
-    if arguments.all or arguments.series is not None or not arguments.instructions:
-        measure_times(Programs(arguments.build), arguments, found)
-    if arguments.instructions:
-        found["instructions"] = instructions.measure(arguments.scenes)
 
 
 def main() -> int:
     """Measure, print, and save if `--save` is given."""
     arguments = parser().parse_intermixed_args()
-    found: saved.Results = {"scenes": [], "series": {}, "instructions": []}
+    found: saved.Results = {"scenes": [], "series": {}}
     status = 0
     try:
-        go(arguments, found)
+        if arguments.repeats < 1:
+            raise BenchError(f"--repeats {arguments.repeats}: the number must be 1 or more")
+        measure_times(Programs(arguments.build), arguments, found)
     except BenchError as error:
         print(error, file=sys.stderr)
         status = 2

@@ -11,43 +11,22 @@ from programs import RESULTS, BenchError, Row, machine, version
 Results = dict[str, Any]
 
 
-def merged(old: Results, new: Results) -> Results:
-    """Replace old results by new results, scene by scene and series by series.
-
-    Raises:
-        BenchError: The results are from different machines.
-    """
-    if old and old.get("machine") != new["machine"]:
-        raise BenchError(f"the saved results are of another machine, {old.get('machine')}; save under another name")
-    out = {**old, "machine": new["machine"]}
-    for part in ("scenes", "instructions"):
-        if part in new:
-            rows = {row["scene"]: row for row in old.get(part, [])}
-            out[part] = list({**rows, **{row["scene"]: row for row in new[part]}}.values())
-    if "series" in new:
-        out["series"] = {**old.get("series", {}), **new["series"]}
-    return out
-
-
 def save(name: str, measured: Results, folder: Path = RESULTS) -> Path:
-    """Write `folder/NAME.json`, merged with the file if it exists. Every row has the commit of its measurement.
+    """Write `folder/NAME.json`. New results replace old ones, scene by scene and series by series.
 
     Raises:
         BenchError: The file is of another machine.
     """
-    commit = version()
+    path, commit, here = folder / f"{name}.json", version(), machine()
+    folder.mkdir(exist_ok=True)
+    out: Results = json.loads(path.read_text()) if path.exists() else {"machine": here}
+    if out["machine"] != here:
+        raise BenchError(f"{path} is of another machine, {out['machine']}; save under another name")
 
     def stamped(rows: list[Row]) -> list[Row]:
         return [{**row, "version": commit} for row in rows]
 
-    new: Results = {"machine": machine()}
-    for part in ("scenes", "instructions"):
-        if measured.get(part):
-            new[part] = stamped(measured[part])
-    if measured.get("series"):
-        new["series"] = {key: stamped(rows) for key, rows in measured["series"].items()}
-    path = folder / f"{name}.json"
-    folder.mkdir(exist_ok=True)
-    old: Results = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps(merged(old, new), indent=1) + "\n")
+    out["scenes"] = list({row["scene"]: row for row in [*out.get("scenes", []), *stamped(measured["scenes"])]}.values())
+    out["series"] = {**out.get("series", {}), **{key: stamped(rows) for key, rows in measured["series"].items()}}
+    path.write_text(json.dumps(out, indent=1) + "\n")
     return path

@@ -4,68 +4,21 @@
 #include <cstdio>
 #include <utility>
 
+#include "presets.hpp"
 #include "simcore/error.hpp"
 
 namespace flitgym::bench {
 
 namespace {
 
-// configs/router/hpdc21.yaml
-Values hpdc21() {
-  return {{"cycle_ns", 1.6},
-          {"flit_bytes", 128.0},
-          {"link_bandwidth_gb_per_s_host", 4.0},
-          {"link_bandwidth_gb_per_s_local", 4.0},
-          {"link_bandwidth_gb_per_s_global", 4.0},
-          {"crossbar_bandwidth_gb_per_s", 40.0},
-          {"link_latency_ns_host", 10.0},
-          {"link_latency_ns_local", 30.0},
-          {"link_latency_ns_global", 300.0},
-          {"input_latency_ns", 10.0},
-          {"output_latency_ns", 10.0},
-          {"input_buffer_flits", i64{20}},
-          {"output_buffer_flits", i64{20}},
-          {"nic_buffer_flits", i64{20}},
-          {"arbiter", std::string("least_recently_served")},
-          {"credit_granularity", std::string("packet")},
-          {"output_wake_flits", i64{1}},
-          {"pipeline_ns", 1.6},
-          {"latency_from", std::string("nic")},
-          {"source_backlog", std::string("lost")}};
-}
-
-// configs/router/sc22.yaml
-Values sc22() {
-  Values values = hpdc21();
-  for (const char* link : {"host", "local", "global"}) values[std::string("link_bandwidth_gb_per_s_") + link] = 25.0;
-  values["cycle_ns"] = values["pipeline_ns"] = 1.28;
-  values["crossbar_bandwidth_gb_per_s"] = 100.0;
-  for (const char* buffer : {"input", "output", "nic"}) values[std::string(buffer) + "_buffer_flits"] = i64{120};
-  values["crossbar_sharing"] = std::string("packet");
-  return values;
-}
+Values hpdc21() { return router_preset("hpdc21"); }
+Values sc22() { return router_preset("sc22"); }
+Values sc19() { return router_preset("sc19"); }
 
 // Flits of several packets share the crossbar.
 Values flit_crossbar(Values values) {
   values["crossbar_sharing"] = std::string("flit");
   return values;
-}
-
-// configs/router/sc19.yaml
-Values sc19() {
-  return {{"link_latency_ns_host", 5.0},
-          {"link_latency_ns_local", 50.0},
-          {"link_latency_ns_global", 50.0},
-          {"output_latency_ns", 55.0},
-          {"input_buffer_flits", i64{160}},
-          {"output_buffer_flits", i64{64}},
-          {"nic_buffer_flits", i64{64}},
-          {"vcs", i64{8}},
-          {"injection_vcs", i64{0}},
-          {"arbiter", std::string("age")},
-          {"crossbar_ports", std::string("per_vc")},
-          {"credit_latency", std::string("link")},
-          {"link_sharing", std::string("packet")}};
 }
 
 // The router and the channel delays of the yardstick: 32 flits per VC, local 1 and global 10 cycles, and one cycle for

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import goals
-from programs import BenchError, Programs, Row
-from terminal import Steps
+from programs import BenchError, Programs, Row, table
 
 SIZES, LOADS, LOADS_LEARNED = "sizes", "loads", "loads_learned"  # groups of scenes
 THREADS = "threads"
@@ -75,7 +75,7 @@ def threads_row(scene: str, count: int, rounds: Sequence[tuple[float, float, flo
 
 
 def over_threads(
-    programs: Programs, scenes: Sequence[str], counts: Sequence[int], repeats: int, steps: Steps
+    programs: Programs, scenes: Sequence[str], counts: Sequence[int], repeats: int, begin: Callable[[str], None]
 ) -> list[Row]:
     """Measure runs on 2, 4, ... threads, and independent runs at the same time, by wall time.
 
@@ -87,7 +87,7 @@ def over_threads(
         for count in counts[1:]:
             rounds = []
             for k in range(repeats):
-                steps.about(f"{scene} on {count} threads, {k + 1} of {repeats}")
+                begin(f"{scene} on {count} threads, {k + 1} of {repeats}")
                 one, many = programs.run(scene), programs.run(scene, threads=count)
                 if many["state_hash"] != one["state_hash"]:
                     raise BenchError(
@@ -95,7 +95,6 @@ def over_threads(
                     )
                 together = programs.side_by_side(scene, count)
                 rounds.append((wall(one), wall(many), sum(map(wall, together))))
-                steps.advance()
             rows.append(threads_row(scene, count, rounds))
     return rows
 
@@ -107,41 +106,34 @@ def wall(row: Row) -> float:
 
 def size_table(points: Sequence[Row]) -> str:
     """Format the time per flit-hop over terminals."""
-    base = next((row["ns_per_flit_hop"] for row in points if row["terminals"] == 1056), None)
-    lines = [f"{'terminals':>9s} {'ns/flit-hop':>12s} {'(min .. max)':>16s} {'of 1,056':>9s} {'MB':>7s}"]
-    for row in points:
-        of = "" if base is None else f"{row['ns_per_flit_hop'] / base:.2f} x"
-        lines.append(f"{row['terminals']:9,d} {time_columns(row)} {of:>9s} {row['peak_rss_mb']:7.1f}")
-    return "\n".join(lines)
+    base = next((row["ns_per_flit_hop"] for row in points if row["terminals"] == 1056), math.nan)
+    return table(
+        ("terminals", "ns per flit-hop", "min .. max", "of 1,056", "MB"),
+        [(f"{row['terminals']:,d}", *times(row, base), f"{row['peak_rss_mb']:.1f}") for row in points],
+    )
 
 
 def load_table(points: Sequence[Row]) -> str:
     """Format the time per flit-hop over load."""
-    lines = [f"{'offered':>9s} {'ns/flit-hop':>12s} {'(min .. max)':>16s} {'accepted':>9s}"]
-    for row in points:
-        lines.append(f"{row['offered_load']:9.2f} {time_columns(row)} {row['accepted_load']:9.3f}")
-    return "\n".join(lines)
+    base = points[-1]["ns_per_flit_hop"]
+    return table(
+        ("offered load", "ns per flit-hop", "min .. max", "of the highest load", "accepted load"),
+        [(f"{row['offered_load']:g}", *times(row, base), f"{row['accepted_load']:.3f}") for row in points],
+    )
 
 
-def time_columns(row: Row) -> str:
-    """Format the time per flit-hop with its extremes."""
-    extremes = f"({row['ns_per_flit_hop_min']:.0f} .. {row['ns_per_flit_hop_max']:.0f})"
-    return f"{row['ns_per_flit_hop']:12.1f} {extremes:>16s}"
+def times(row: Row, base: float) -> tuple[str, str, str]:
+    """Format the time per flit-hop, its extremes, and its ratio to `base`."""
+    time = row["ns_per_flit_hop"]
+    return f"{time:.1f}", f"{row['ns_per_flit_hop_min']:.0f} .. {row['ns_per_flit_hop_max']:.0f}", f"{time / base:.2f}"
 
 
 def threads_table(rows: Sequence[Row]) -> str:
-    """Format the speed over threads."""
-    lines = [
-        f"{'scene':58s} {'threads':>7s} {'one run':>8s} {'(min .. max)':>14s} {'side by side':>12s} "
-        f"{'(min .. max)':>14s} two threads"
-    ]
-    for row in rows:
-        one = f"{row['speedup']:6.2f} x {span(row['speedup_min'], row['speedup_max'])}"
-        beside = f"{row['side_by_side']:10.2f} x {span(row['side_by_side_min'], row['side_by_side_max'])}"
-        lines.append(f"{row['scene']:58s} {row['threads']:7d} {one} {beside} {row['verdict']}".rstrip())
-    return "\n".join(lines)
-
-
-def span(least: float, most: float) -> str:
-    """Format the extremes of a ratio."""
-    return f"({least:5.2f} .. {most:4.2f})"
+    """Format the speed over threads and of independent runs."""
+    return table(
+        ("scene", "threads", "one run", "independent runs", "two threads"),
+        [
+            (row["scene"], str(row["threads"]), f"{row['speedup']:.2f}", f"{row['side_by_side']:.2f}", row["verdict"])
+            for row in rows
+        ],
+    )

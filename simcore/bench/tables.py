@@ -1,6 +1,6 @@
 """Cost of forwarding tables: CPU seconds on one core, memory, and the quality of the tables.
 
-    python simcore/bench/tables.py [--build build/bench] [--repeats 3] [--large] [--save NAME]
+    python simcore/bench/tables.py [--build build/bench] [--repeats 3] [--large]
                                    [FABRIC ENGINE key=value ...]
 
 Without a fabric, all cases below are measured. Seconds cover the engine and the check of its table, without building
@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-
-HERE = Path(__file__).resolve().parent
 
 # Fabric, engine with parameters, the timed part, the goal and the time of a real subnet manager in seconds.
 CASES: list[tuple[str, list[str], str, float | None, float | None]] = [
@@ -63,13 +60,12 @@ def measure(program: Path, fabric: str, arguments: list[str], repeats: int) -> d
 
 
 def main() -> int:
-    """Measure, print a table, and save it if `--save` is given."""
+    """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", nargs="*", help="fabric, engine and parameters of the engine; all cases by default")
     parser.add_argument("--build", type=Path, default=Path("build/bench"), help="folder with the built programs")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--large", action="store_true", help="also the cases of 1,000 and 10,000 switches (minutes)")
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     options = parser.parse_args()
 
     program = options.build / "simcore_tables"
@@ -81,10 +77,8 @@ def main() -> int:
         cases = [(options.case[0], options.case[1:], "route", None, None)]
     columns = ("fabric", "engine", "CPU s", "goal", "known", "MB", "layers", "EFI", "mean", "EFI/mean")
     print("{:22s} {:24s} {:>9s} {:>5s} {:>6s} {:>6s} {:>7s} {:>7s} {:>9s} {:>8s}".format(*columns))
-    results = []
     for fabric, arguments, timed, goal, known in cases:
         row = measure(program, fabric, arguments, 1 if "10000" in fabric else options.repeats)
-        results.append({**row, "goal_seconds": goal, "timed": timed})
         print(
             f"{fabric:22s} {' '.join(arguments):24s} {row[f'{timed}_cpu_seconds']:9.3f} "
             f"{'' if goal is None else goal:>5} {'' if known is None else known:>6} {row['peak_rss_mb']:6.0f} "
@@ -92,10 +86,6 @@ def main() -> int:
             f"{row['load_mean']:9.2f} {row['edge_forwarding_index'] / row['load_mean']:8.2f}",
             flush=True,
         )
-    if options.save:
-        machine = {"cores": os.cpu_count()}
-        text = json.dumps({"machine": machine, "cases": results}, indent=1) + "\n"
-        (HERE / "results" / f"{options.save}.json").write_text(text)
     return 0
 
 

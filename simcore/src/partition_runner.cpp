@@ -1,7 +1,6 @@
 #include "partition_runner.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 #include "idle.hpp"
@@ -33,23 +32,6 @@ void run_cycles(const Network& net, State& s, Workspace& workspace, const Thread
   }
 }
 
-// Appends the duration of its scope in ns. nullptr: does nothing.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::vector<float>* to) : to_(to) {
-    if (to_) began_ = std::chrono::steady_clock::now();
-  }
-  ~Stopwatch() {
-    if (to_) to_->push_back(std::chrono::duration<float, std::nano>(std::chrono::steady_clock::now() - began_).count());
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  std::vector<float>* const to_;
-  std::chrono::steady_clock::time_point began_;
-};
-
 }  // namespace
 
 u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspace, u32 wanted) {
@@ -80,8 +62,7 @@ const Threads* PartitionRunner::threads_of(const Network& net, const State& s, W
   return &threads_;
 }
 
-void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until,
-                          WindowTimes* times) {
+void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until) {
   if (net.together || !s.watched.empty()) {
     while (s.part.totals.now < until) {
       const Threads* const sharing = threads_of(net, s, workspace, threads);
@@ -91,31 +72,22 @@ void PartitionRunner::run(const Network& net, State& s, Workspace& workspace, u3
     }
     return;
   }
-  const u32 parts = net.partitions(), here = times ? 1 : gather_threads(net, workspace, std::min(threads, parts)),
-            workers = times ? times->threads : here;
-  const auto on_all_threads = [&](std::vector<float> WindowTimes::* durations, const std::function<void(u32)>& work) {
-    if (here > 1) return team_->run(work);
-    for (u32 i = 0; i < workers; i++) {
-      const Stopwatch watch(times ? &(times->*durations) : nullptr);
-      work(i);
-    }
+  const u32 here = gather_threads(net, workspace, std::min(threads, net.partitions()));
+  const auto on_all_threads = [&](const std::function<void(u32)>& work) {
+    if (here > 1) team_->run(work);
+    else work(0);
   };
   while (s.part.totals.now < until) {
     const Cycle from = s.part.totals.now, end = std::min(until, window_end(net, s, from));
     {
       const Uninterrupted whole;
-      {
-        const Stopwatch watch(times ? &times->rest : nullptr);
-        shares_.divide(net, s, workers);
-        begin_cycle(net, s, workspace);
-      }
-      on_all_threads(&WindowTimes::advance, [&](u32 i) {
+      shares_.divide(net, s, here);
+      begin_cycle(net, s, workspace);
+      on_all_threads([&](u32 i) {
         for (u32 k = shares_.first(i); k < shares_.first(i + 1); k++)
-          advance(net, s, i == 0 || times ? workspace : helpers_[i - 1], k, end);
+          advance(net, s, i == 0 ? workspace : helpers_[i - 1], k, end);
       });
-      on_all_threads(&WindowTimes::hand_over,
-                     [&](u32 i) { hand_over(net, s, from, end, shares_.first(i), shares_.first(i + 1)); });
-      const Stopwatch watch(times ? &times->rest : nullptr);
+      on_all_threads([&](u32 i) { hand_over(net, s, from, end, shares_.first(i), shares_.first(i + 1)); });
       forget_sent(net, s);
       workload::settle_outstanding(s);
       learning::settle_deliveries(s);

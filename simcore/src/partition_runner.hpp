@@ -11,20 +11,11 @@
 
 namespace flitgym {
 
-// Durations of the windows of a run on one thread that does the work of `threads` threads in turn. For a model of the
-// speed on more threads (bench/threads.cpp).
-struct WindowTimes {
-  u32 threads = 1;
-  std::vector<float> advance, hand_over;  // [windows, threads] ns
-  std::vector<float> rest;                // [windows, 2] ns before and after these
-};
-
 class PartitionRunner {
  public:
   // Advances all partitions to cycle `until`, on at most `threads` threads. The number of threads changes only the time
-  // that this takes. With `times` the run has one thread, and the durations of its windows are appended. Partitions
-  // that meet in every cycle have no windows.
-  void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until, WindowTimes* times = nullptr);
+  // that this takes.
+  void run(const Network& net, State& s, Workspace& workspace, u32 threads, Cycle until);
 
   // Threads that share a cycle, at most `wanted`; null if one thread does all the work. Valid until the next call.
   const Threads* threads_of(const Network& net, const State& s, Workspace& workspace, u32 wanted);

@@ -43,7 +43,8 @@ std::vector<u64> used_entries(const Network& net, u32 memory) {
 }
 
 // Throws ConfigError, naming the first invalid entry: one that is not finite or below the lowest value, or an unused
-// one with a finite value. Non-negative floats order like their bit patterns, so an integer comparison finds those below infinity.
+// one with a finite value. Non-negative floats order like their bit patterns, so an integer comparison finds those
+// below infinity.
 void verify_table(const Network& net, u32 memory, const AlignedBytes& table, const std::vector<u64>& used) {
   const MemoryShape& t = net.memories[memory];
   constexpr u32 kInfinity = 0x7f800000u;

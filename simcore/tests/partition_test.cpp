@@ -283,24 +283,6 @@ TEST(units_are_divided_only_if_the_window_stays_as_long) {
   CHECK(shorter < 101);
 }
 
-TEST(timed_windows_change_nothing) {
-  Config c = config(small_network(), input_queued(), {"minimal", {}}, {"uniform", {{"load", 0.4}}});
-  c.partitions = 5;
-  Simulation plain(c), timed(c);
-  plain.run(1000);
-  Workspace workspace;
-  prepare(timed.network(), workspace);
-  WindowTimes times;
-  times.threads = 3;
-  PartitionRunner().run(timed.network(), timed.state(), workspace, 1, 1000, &times);
-  CHECK_EQ(timed.hash(), plain.hash());
-  const std::size_t windows = (1000 + timed.network().lookahead - 1) / timed.network().lookahead;
-  CHECK_EQ(times.advance.size(), 3 * windows);
-  CHECK_EQ(times.hand_over.size(), 3 * windows);
-  CHECK_EQ(times.rest.size(), 2 * windows);
-  CHECK(std::ranges::min(times.advance) > 0);
-}
-
 // No other division gives the busiest thread less work.
 TEST(partitions_are_divided_by_work) {
   const std::function<u64(const std::vector<u64>&, u32, u32)> best = [&](const auto& work, u32 first, u32 threads) {

@@ -52,7 +52,7 @@ struct LabelledDecisions {
   std::vector<u32> tried, taken;    // number of slots in use; slot of the candidate that the routing took
   std::vector<u16> port, vc_class;  // [count, slots] router-local
   std::vector<double> cost;         // [count, slots] packet-cycles above the cost of the slot taken; 0 in unused slots
-  std::vector<float> observation;  // [count, width] observation of the seam; without a seam width is 0
+  std::vector<float> observation;   // [count, width] observation of the seam; without a seam width is 0
 };
 
 class MarginalCost {

@@ -1,4 +1,4 @@
-// Configurations that the tests share: small networks, and C++ copies of the router presets in configs/router.
+// Configurations that the tests share: small networks, and the router presets of configs/router.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../bench/presets.hpp"
 #include "simcore/error.hpp"
 #include "simcore/simulation.hpp"
 
@@ -39,69 +40,13 @@ inline Section hyperx_section(const std::vector<double>& widths, i64 terminals, 
   return {"hyperx", merge({{"widths", widths}, {"terminals_per_router", terminals}}, more)};
 }
 
-// configs/router/input_queued.yaml
-inline Values input_queued() {
-  return {{"cycle_ns", 1.0},
-          {"flit_bytes", 128.0},
-          {"link_bandwidth_gb_per_s_host", 128.0},
-          {"link_bandwidth_gb_per_s_local", 128.0},
-          {"link_bandwidth_gb_per_s_global", 128.0},
-          {"crossbar_bandwidth_gb_per_s", 128.0},
-          {"link_latency_ns_host", 1.0},
-          {"link_latency_ns_local", 10.0},
-          {"link_latency_ns_global", 100.0},
-          {"input_latency_ns", 0.0},
-          {"output_latency_ns", 1.0},
-          {"pipeline_ns", 0.0},
-          {"input_buffer_flits", i64{256}},
-          {"output_buffer_flits", i64{0}},
-          {"nic_buffer_flits", i64{32}},
-          {"flow_control", std::string("virtual_cut_through")},
-          {"arbiter", std::string("round_robin")},
-          {"credit_granularity", std::string("flit")},
-          {"output_wake_flits", i64{0}},
-          {"latency_from", std::string("generation")},
-          {"source_backlog", std::string("kept")}};
-}
-
-// configs/router/hpdc21.yaml
-inline Values hpdc21() {
-  return {{"cycle_ns", 1.6},
-          {"flit_bytes", 128.0},
-          {"link_bandwidth_gb_per_s_host", 4.0},
-          {"link_bandwidth_gb_per_s_local", 4.0},
-          {"link_bandwidth_gb_per_s_global", 4.0},
-          {"crossbar_bandwidth_gb_per_s", 40.0},
-          {"link_latency_ns_host", 10.0},
-          {"link_latency_ns_local", 30.0},
-          {"link_latency_ns_global", 300.0},
-          {"input_latency_ns", 10.0},
-          {"output_latency_ns", 10.0},
-          {"pipeline_ns", 1.6},
-          {"input_buffer_flits", i64{20}},
-          {"output_buffer_flits", i64{20}},
-          {"nic_buffer_flits", i64{20}},
-          {"flow_control", std::string("virtual_cut_through")},
-          {"arbiter", std::string("least_recently_served")},
-          {"credit_granularity", std::string("packet")},
-          {"output_wake_flits", i64{1}},
-          {"latency_from", std::string("nic")},
-          {"source_backlog", std::string("lost")}};
-}
+inline Values input_queued() { return bench::router_preset("input_queued"); }
+inline Values hpdc21() { return bench::router_preset("hpdc21"); }
+inline Values sc19() { return bench::router_preset("sc19"); }
 
 // The router of configs/router/sc22.yaml, but flits of several packets take turns at the crossbar. The preset itself is
 // packet_crossbar(sc22()).
-inline Values sc22() {
-  return merge(hpdc21(), {{"cycle_ns", 1.28},
-                          {"link_bandwidth_gb_per_s_host", 25.0},
-                          {"link_bandwidth_gb_per_s_local", 25.0},
-                          {"link_bandwidth_gb_per_s_global", 25.0},
-                          {"crossbar_bandwidth_gb_per_s", 100.0},
-                          {"pipeline_ns", 1.28},
-                          {"input_buffer_flits", i64{120}},
-                          {"output_buffer_flits", i64{120}},
-                          {"nic_buffer_flits", i64{120}}});
-}
+inline Values sc22() { return merge(bench::router_preset("sc22"), {{"crossbar_sharing", std::string("flit")}}); }
 
 // The same router with a crossbar that carries whole packets, so packets move as trains.
 inline Values packet_crossbar(const Values& router) {
@@ -128,37 +73,6 @@ inline Values booksim2(i64 speedup, i64 slots, const Values& more = {}) {
                                       {"credit_delay_ns", 1.0},
                                       {"terminal_buffers", std::string("input_buffer_flits")}},
                                      more));
-}
-
-// configs/router/sc19.yaml
-inline Values sc19() {
-  return {{"cycle_ns", 1.0},
-          {"flit_bytes", 128.0},
-          {"link_bandwidth_gb_per_s_host", 128.0},
-          {"link_bandwidth_gb_per_s_local", 128.0},
-          {"link_bandwidth_gb_per_s_global", 128.0},
-          {"crossbar_bandwidth_gb_per_s", 128.0},
-          {"link_latency_ns_host", 5.0},
-          {"link_latency_ns_local", 50.0},
-          {"link_latency_ns_global", 50.0},
-          {"input_latency_ns", 0.0},
-          {"output_latency_ns", 55.0},
-          {"pipeline_ns", 0.0},
-          {"input_buffer_flits", i64{160}},
-          {"output_buffer_flits", i64{64}},
-          {"nic_buffer_flits", i64{64}},
-          {"vcs", i64{8}},
-          {"injection_vcs", i64{0}},
-          {"flow_control", std::string("virtual_cut_through")},
-          {"arbiter", std::string("age")},
-          {"vc_allocation", std::string("with_switch")},
-          {"credit_granularity", std::string("flit")},
-          {"credit_latency", std::string("link")},
-          {"link_sharing", std::string("packet")},
-          {"crossbar_ports", std::string("per_vc")},
-          {"output_wake_flits", i64{0}},
-          {"latency_from", std::string("generation")},
-          {"source_backlog", std::string("kept")}};
 }
 
 // The router of input_queued() with buffers of a few flits, so that packets stretch over several buffers.
