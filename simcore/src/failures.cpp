@@ -301,7 +301,8 @@ std::vector<Outage> apply_failures(const Values& failures, u64 run_seed, Wiring&
   for (const u32 r : routers) gone[r] = 1;
   std::set<u32> terminals;
   for (const u32 t : reader.terminals()) terminals.insert(t);
-  const std::vector<Outage> events = reader.outages();  // before the wiring changes, which the names refer to
+  // before the wiring changes, because the names refer to the original wiring
+  const std::vector<Outage> events = reader.outages();
 
   for (const u32 k : links) cut(w, w.port(reader.cables()[k].a));
   for (const u32 r : routers)

@@ -16,7 +16,7 @@ namespace flitgym {
 
 namespace {
 
-// Gives every array with a known size that size.
+// Allocates every array whose size is known, or only counts its bytes.
 void shape(const Network& net, State& s, Shaper& make) {
   make(s.input_vcs, net.vc_id(net.router_ports, 0), InputVc{kNone, kNone, 0, 0, 0, kNoVc});
   make(s.output_vcs, net.vc_id(net.port_count, 0), OutputVc{kNone, kNone, 0, 0, 0, kNoVc});
@@ -42,8 +42,8 @@ void shape(const Network& net, State& s, Shaper& make) {
   }
   s.memory.resize(net.memories.size());
   for (std::size_t k = 0; k < net.memories.size(); k++) {
-    // declare_memory() has claimed the memories per network, router and port. Memories per packet grow with the pool of
-    // packets.
+    // declare_memory() has already counted the bytes of memories per network, router and port. Memories per packet grow
+    // with the pool of packets.
     const MemoryShape& shape = net.memories[k];
     if (!make.only_counts() || shape.per == Per::kJob) make(s.memory[k], memory_bytes(net, shape), u8{0});
   }
@@ -64,8 +64,8 @@ void shape(const Network& net, Batch& b, Shaper& make) {
   }
 }
 
-// Packets in the network without queueing: every path as long as the diameter, highest offered load (0.5 with a
-// workload), plus 4 per terminal.
+// Estimates the packets in the network without queueing, with paths as long as the diameter and the highest load (0.5
+// with a workload). It adds 4 packets per terminal.
 u64 packets_under_way(const Network& net) {
   u64 cycles = 0, channels = 0;
   for (const Channel& c : net.channels)
@@ -139,7 +139,7 @@ void prepare(const Network& net, Workspace& w) {
 
 namespace {
 
-// Stages before the hosts. Adds heads that request a route to the workspace's list.
+// Stages before the hosts. Workspace::routes receives every head that requests a route.
 void before_routes(Frame& f) {
   std::vector<u32>& asking = f.part.route_list;  // heads that came to the front of their VC in the previous cycle
   if (f.w.routes.empty()) f.w.routes.swap(asking);
@@ -199,7 +199,7 @@ void check(const Network& net, State& s, Workspace& own, Cycle now) {
   mark_nonminimal(net, s, own.batch);
 }
 
-// The part after them. `b` is in the order of the partitions.
+// Runs the part of a cycle after the decisions. `b` is in the order of the partitions.
 void obey(const Network& net, State& s, Workspace& own, const Batch& b, Cycle now, u32 first, u32 end) {
   const auto asked = b.router.begin();
   u32 next = static_cast<u32>(

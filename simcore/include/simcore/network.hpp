@@ -45,8 +45,7 @@ enum class Arbiter : u8 { kRoundRobin, kLeastRecentlyServed, kAge, kIslip };
 // The occupancy of an output that an adaptive routing senses: flits in its queue, used downstream slots, or their sum.
 enum class Occupancy : u8 { kBoth, kOutputQueue, kCredits, kNothing };
 
-// A cable. It has the latency and the bandwidth of its kind in the router model unless it has values given for this
-// cable.
+// A cable. A cable has the latency and the bandwidth of its kind in the router model, unless it has its own values.
 struct Link {
   PortKind kind = PortKind::kLocal;
   double latency_ns = -1, bandwidth_gb_per_s = -1;  // negative: the value of its kind
@@ -55,7 +54,7 @@ struct Link {
 // Base class for the constant data of a topology, a routing or a traffic pattern.
 struct ComponentData {
   virtual ~ComponentData() = default;
-  // Of a traffic pattern: terminals that receive more than the others, for the facts of a run.
+  // Returns the terminals that receive more traffic than others under a pattern, for the facts of a run.
   virtual std::vector<u32> hot_terminals() const { return {}; }
 };
 
@@ -121,13 +120,13 @@ struct RoutingFacts {
   bool reroutes = false;  // a head without room at its output is routed again in the next cycle
   bool minimal = false;   // all its paths are minimal
   bool marks = false;     // it sets Packet::nonminimal itself
-  bool escapes = false;   // packets that lose their path to a failure escape by themselves; else the core leads them
+  bool escapes = false;   // the routing itself reroutes packets that lose their path to a failure; false: the core does
   // Its decisions read queues or credits of other routers.
   bool remote = false;
   // It reads or changes packets or memories of other routers.
   bool spreads = false;
-  // After each change of the links, every head that has not begun to leave is routed again. Otherwise only heads that
-  // wait for a failed link are.
+  // After each change of the links, every head that has not begun to leave is routed again. If false, only heads that
+  // wait for a failed link are routed again.
   bool asks_again = false;
   // Bubble flow control: a packet enters a ring of channels only if another packet would still fit after it
   // (Network::ring_of_output).
@@ -200,10 +199,11 @@ struct RouterParams {
   bool parallel_vc_allocation;  // in addition, every head that has no output VC requests any free VC of its class
   bool charged_at_switch;       // a flit that wins the switch takes its credit; false: when it leaves on the link
   bool terminal_credits;        // terminals have input buffers with credits; false: they accept every flit
-  u32 edge_mask;  // flits start on links in cycles in which these low bits are set, and credits count a cycle later
+  // flits start on links in cycles whose low bits under this mask are all set; credits count one cycle later
+  u32 edge_mask;
   bool packet_credits;  // credits return per packet instead of per flit
   bool packet_links;    // flits of different packets do not interleave on a link
-  // Flits of different packets do not interleave in the crossbar, so packets keep together (src/stage/train.hpp).
+  // A packet holds the crossbar from head to tail, so its flits stay contiguous (src/stage/train.hpp).
   bool packet_crossbar;
   bool flit_by_flit;        // packets that keep together move flit by flit, for tests (src/stage/follow.hpp)
   u32 injection_vcs;        // a NIC uses the VCs below this number
@@ -229,7 +229,7 @@ struct Network {
   std::vector<u32> terminal_port;    // [terminals] router-local port
   // Terminals before any of them failed; empty if none failed.
   std::vector<u32> terminal_number;  // [terminals] number that the terminal had
-  std::vector<u32> router_before;    // [terminals that there were] router
+  std::vector<u32> router_before;    // [terminals before any failure] router of each terminal
   std::vector<u32> router_group;     // [routers] Dragonfly group, HyperX plane, ...
   std::vector<u16> first_link;       // [routers] lowest router-local port to another router
   u32 link_span = 0;                 // largest number of ports from a router's first link to its last
@@ -246,7 +246,8 @@ struct Network {
   u32 lookahead = 1;                   // least time of an event from one partition to another, cycles
   u32 partition_of(u32 r) const { return router_partition.empty() ? 0 : router_partition[r]; }
   u32 partitions() const { return static_cast<u32>(ranges.size()); }
-  // The partitions meet in every cycle, because an agent decides for all of them or decisions read other partitions.
+  // The partitions synchronise in every cycle, because an agent decides for all of them or decisions read other
+  // partitions.
   bool together = false;
 
   u32 vc_shift = 0, radix_shift = 0;  // see the ids above
@@ -270,7 +271,7 @@ struct Network {
   std::vector<std::string> failed_links;  // links that are missing from cycle 0 on
   bool replaced = false;                  // because of failures, the routing for graphs replaces that of the topology
   std::shared_ptr<const ComponentData> routing;
-  // Data for `candidates`: of the relation if the routing uses one, else of the routing.
+  // `candidates` reads these data: those of the relation if the routing uses one, otherwise those of the routing.
   std::shared_ptr<const ComponentData> relation;
   std::shared_ptr<const tables::ForwardingTable> given_table;  // from the configuration, for routing=table (src/tables)
   std::shared_ptr<const tables::Demand> given_demand;
@@ -333,7 +334,7 @@ struct Network {
   bool trial_at_change = false;         // the first cycle of a step has the last Bernoulli trial of the step before it
   std::shared_ptr<const OnOff> on_off;  // null: all sources change their load at the same cycles
   u32 load_entry(u32 step) const { return load_steps == kNone ? step % static_cast<u32>(load_values.size()) : step; }
-  // First cycle of a step that begins at a common time.
+  // Returns the first cycle of a step that begins at the same time for all sources.
   u64 load_start(u32 step) const {
     const auto loads = static_cast<u32>(load_from.size());
     return u64{step / loads} * load_period + load_from[step % loads];

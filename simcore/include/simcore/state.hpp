@@ -55,12 +55,13 @@ struct PacketDetail {  // 16 bytes that only learning routings touch
 };
 static_assert(sizeof(PacketDetail) == 16);
 
-// Values of 16-bit numbers of VCs.
+// Reserved values of 16-bit VC numbers.
 inline constexpr u16 kNoVc = 0xffff, kNotParked = 0xfffe;
 
-// A buffer is a queue of packets that counts flits. The flits of a packet pass through it in order, so single flits are
-// not stored. `next` links the packets. A packet may extend over several buffers. Other packets can queue behind it
-// only where its tail is, in the buffer farthest upstream. One link per packet is therefore enough.
+// A buffer stores a queue of packets and a count of flits. The flits of a packet pass through it in order, so single
+// flits are not stored. `next` links the packets. A packet may extend over several buffers. Other packets can queue
+// behind it only where its tail is, in the buffer farthest upstream. One entry of `next` per packet is therefore
+// enough.
 //
 // Four records of a VC fill a cache line. Data that few hops touch have arrays of their own (served, owners).
 struct InputVc {
@@ -197,8 +198,8 @@ struct OpenDecision {
 static_assert(sizeof(OpenDecision) == 48);
 
 // X(type, name) with the meaning of each array. Arrays of the FIXED lists keep their sizes from cycle 0 on, so NumPy
-// views of them stay valid. Arrays of the GROWING lists change their sizes during a run: pools and queues with the
-// packets in the network, time series with time.
+// views of them stay valid. Arrays of the GROWING lists change their sizes during a run. Pools and queues grow with the
+// packets in the network, and time series grow with time.
 
 // Data that routers share: sums, pools of ids and events in flight. Each partition has its own, so that threads do not
 // contend (src/partition.cpp). Time and flags (open, sources_stopped, frozen, epoch) are the same in all partitions.
@@ -404,7 +405,7 @@ struct Decisions {
   std::vector<u16> ports, classes;            // [count, slots]
   std::vector<u32> chosen;                    // [count]
   std::vector<float> log_probability;         // [count] of the choice; NaN: not known
-  std::vector<float> gathered, rows, scores;  // scratch memory of the network of weights
+  std::vector<float> gathered, rows, scores;  // scratch memory of the neural network
   std::vector<u32> lists;                     // the same
 };
 
@@ -487,7 +488,8 @@ struct Threads {
   std::span<Workspace> helpers;                                      // workspaces of all threads but the caller
 };
 
-// One cycle, as a whole or in two halves with the decisions between them. Null: one thread does all the work.
+// One cycle, as a whole or in two halves with the decisions between them. If `threads` is null, one thread does all the
+// work.
 void step(const Network& network, State& state, Workspace& workspace, const Threads* threads = nullptr);
 void collect(const Network& network, State& state, Workspace& workspace, const Threads* threads = nullptr);
 // Second part of collect(): turns Workspace::routes into the batch.

@@ -105,9 +105,9 @@ void best_slots(const Network& net, const State& s, const Packet& p, u32 router,
   const u32* const next_router = &net.seam->next_router[first_port];
   const Channel* const channels = &net.channels[first_port];
   const Port* const queues = &s.ports[first_port];
-  // The key of a candidate is its estimated time (path without queueing plus flits ahead on its link), then its
-  // position, rotated at random to break ties. The candidate with the lowest key is taken next. Times are not negative,
-  // so their bit patterns sort like the times. The loop has no conditional jumps.
+  // The key of a candidate is its estimated time (path without queueing plus flits ahead on its link). Its position,
+  // rotated at random, breaks ties. The candidate with the lowest key is taken next. Times are not negative, so their
+  // bit patterns sort like the times. The loop has no conditional jumps.
   constexpr u32 kBlock = 8;
   u64 keys[2][kMaxRadix * 2 + kBlock];
   u32 counts[2] = {0, 0};

@@ -182,10 +182,10 @@ void begin_rounds(Frame& f) {
   Terminal* const terminals = f.s.terminals.data();
   const std::vector<u32>& ids = f.w.ids;
   const bool one_load = f.net.load_steps == 1;
-  u64 gaps[kBlock];  // after the next round of some sources
+  u64 gaps[kBlock];  // gaps that follow the next rounds of up to kBlock sources
   for (std::size_t k = 0; k < ids.size(); k++) {
-    // The gap after a round depends only on the terminal and the number of the round. In a loop of its own, the
-    // processor overlaps the draws of several gaps.
+    // The gap after a round depends only on the terminal and the number of the round. A separate loop lets the
+    // processor overlap the draws of several gaps.
     if (one_load && k % kBlock == 0)
       for (std::size_t j = k; j < std::min(k + kBlock, ids.size()); j++)
         gaps[j - k] = gap(f.net, ids[j], terminals[ids[j]].round + 1, 0);

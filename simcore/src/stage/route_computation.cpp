@@ -32,7 +32,7 @@ u32 roomiest(const Network& net, const State& s, u32 output, u32 first, u32 step
   }
   return best;
 }
-// The same for routers whose occupancies State keeps (Network::sensed). No packet holds an output VC there.
+// The same for routers whose occupancies State keeps (Network::sensed). No packet holds an output VC in these routers.
 inline u32 emptiest(const Network& net, const u16* own, u32 first, u32 step) {
   u32 best = first, least = own[first << net.sensed.column_shift];
   for (u32 vc = first + step; vc < net.vcs; vc += step) {
@@ -49,7 +49,7 @@ void route_requests(Frame& f) {
   const Network& net = f.net;
   State& s = f.s;
   Batch& b = f.w.batch;
-  // The order of events differs between partitions, and between trains and packet_stepping=flit.
+  // The order of events depends on the partitions and on router.packet_stepping.
   if (net.routing_facts.sequential && !std::is_sorted(f.w.routes.begin(), f.w.routes.end()))
     std::sort(f.w.routes.begin(), f.w.routes.end());
   const std::size_t n = f.w.routes.size();
@@ -192,8 +192,9 @@ void verify_routes(const Frame& f) {
   }
 }
 
-// Each change of the links may lengthen a path, and a packet has a VC class per hop. So after the hops that the routing
-// needs on any one graph, a packet takes a minimal path of links that never fail. This path cannot become longer.
+// Each change of the links may lengthen a path, and a packet has a VC class per hop. So after as many hops as the
+// routing needs on an unchanged graph, a packet takes a minimal path of links that never fail. This path cannot become
+// longer.
 void keep_to_lasting_links(const Network& net, const State& s, Batch& b) {
   if (!net.lasting || net.routing_facts.escapes) return;
   const u32 most = net.routing_facts.max_hops - net.lasting->diameter;
@@ -221,9 +222,9 @@ void mark_nonminimal(const Network& net, State& s, const Batch& b) {
 
 namespace {
 
-// Whether a head that would be routed again (RoutingFacts::reroutes) need not request an output without room. Switch
-// allocation must look at every request in the same cycle, because other requests keep their choice for later cycles. A
-// watched packet and the accounts of jobs record every request.
+// Returns whether a head that is routed again every cycle (RoutingFacts::reroutes) may skip its request for an output
+// without room. This requires switch allocation to look at every request in the same cycle, because a request that it
+// skips keeps its output for later cycles. A watched packet and the accounts of jobs record every request.
 bool withholds(const Frame& f) {
   const RouterParams& router = f.net.router;
   return f.net.routing_facts.reroutes &&

@@ -24,7 +24,8 @@ struct Shape {
   u32 mask_words = 0;           // 64-bit words of the mask of input VCs; 0: read at run time
 };
 
-// A request as one number: bit of the input VC within its router, output port.
+// A request packed into one number: the upper bits number the input VC within its router, the lower bits the output
+// port.
 inline constexpr u32 kPortBits = std::bit_width(kMaxRadix - 1), kPortMask = kMaxRadix - 1;
 static_assert(kMaxRadix * kMaxVcs <= 1u << (32 - kPortBits));
 
@@ -60,7 +61,8 @@ struct Fabric {
   const u32 vc_shift, radix_shift, words, asked_words, depth, crossbar_cycles;
   const Cycle now;
   const bool by_age;
-  const u32 uncharged;  // a credit count | uncharged limits nothing unless the switch takes the credits
+  // this value, OR-ed to a credit count, removes the limit by credits unless the switch takes the credits
+  const u32 uncharged;
   const bool learns, multi_cycle;
   // Heads that request a route in the next cycle, written without branches; null if the router has a pipeline.
   u32* const again;
@@ -226,7 +228,8 @@ inline void allocate_vcs(const Router<kShape>& at) {
   });
 }
 
-// A packet that keeps together wins the switch, and all its flits are accounted for at once (train.hpp).
+// A packet that holds the crossbar from head to tail wins the switch. All its flits are accounted for at once
+// (train.hpp).
 template <Shape kShape>
 inline __attribute__((always_inline)) void grant_packet(const Router<kShape>& at, const Request& request) {
   const Fabric& x = at.x;
@@ -300,7 +303,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
   if (!kShape.plain && (flit & kWatched)) [[unlikely]]
     watch(x.f, flit, "wins the switch to", output, vc);
 
-  // The freed slot goes back upstream as a credit. Only the accounts of jobs read the credit's job.
+  // The freed slot goes back upstream as a credit. Only the accounts of jobs read the field `job` of a credit.
   const u16 job = kShape.plain ? u16{0} : x.packets[packet_of(flit)].job;
   if constexpr (kShape.queued_credits) {
     islip_port(net, net.islip.of(s), at.first_port | in_port).push_credit(in_vc, job);
@@ -317,7 +320,7 @@ inline __attribute__((always_inline)) void grant(const Router<kShape>& at, const
     if (!kShape.plain && net.accounted_jobs) workload::account_left(x.f, v, output, packet_of(flit));
     at.clear_request(out_port, bit);
     if (kShape.single_flit && kShape.plain && x.again) {
-      // Prefetching an address without memory takes as long as a search of the page tables.
+      // A prefetch of an unmapped address takes as long as a walk of the page tables.
       __builtin_prefetch(&s.packets[packet_of(in.front == kNone ? flit : in.front)], 1);
       x.again[x.again_count] = v;
       x.again_count += in.count > 0;

@@ -125,7 +125,8 @@ class Engine {
       ops[i].first_edge = end[i] = at;
       at += ops[i].edges;
     }
-    // Ends come ahead of starts, as in a binary schedule, so that both forms of a schedule give the same state.
+    // Edges from an end precede edges from a start, as in a binary schedule, so that text and binary schedules give the
+    // same state.
     bool starts = false;
     for (const Dependency& d : block.dependencies)
       if (d.on_start) starts = true;
@@ -192,7 +193,8 @@ class Engine {
     std::stable_sort(free_.begin(), free_.end(), by_rank);
     for (auto from = free_.begin(); from != free_.end();) {
       const auto to = std::upper_bound(from, free_.end(), *from, by_rank);
-      // Not stable, and the permutation of more than 16 equal elements decides about times. LogGOPSim has this call.
+      // This sort is not stable, and its permutation of more than 16 equal elements affects the times. LogGOPSim makes
+      // the same call.
       std::sort(from, to, [&](u32 a, u32 b) { return place(a) < place(b); });
       from = to;
     }
@@ -328,8 +330,8 @@ class Engine {
   static u16 early(u8 cpu_number) { return static_cast<u16>(cpu_number + 1); }
 
   // Releases the successors that wait for the end of the operation. LogGOPSim puts them in the queue of their processor
-  // when the operation begins. The same happens here to `the_early`, the successors on the processor of the operation.
-  // The other ones wait for its end.
+  // when the operation begins. With `the_early`, this function does the same for the successors on the operation's own
+  // processor. The other successors wait for the end of the operation.
   void release(u32 id, bool the_early) {
     const Rank& rank = s_.ranks[own_.ops[id].rank];
     const u32 first_op = rank.first_op, from = rank.first_edge + own_.ops[id].first_edge, n = own_.ops[id].edges;
@@ -341,7 +343,7 @@ class Engine {
     }
   }
 
-  // Without a network: a message has met its receive, so the end of an operation at one of its ends is known.
+  // Without a network: a message has met its receive, so the end time of the send or of the receive is known.
   void ends(u32 id, u64 when, u8 cpu_number) {
     own_.ops[id].early = early(cpu_number);
     push(when, HostAction::kDone, id);

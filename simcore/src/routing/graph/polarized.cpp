@@ -5,8 +5,8 @@
 // A packet from s to t at router c has the weight D(c, s) - D(c, t), with distances D in hops. The weight rises from
 // -D(s, t) to D(s, t). A hop must not lower the weight. If a hop leaves the weight unchanged, it must lead away from s
 // while c is closer to s than to t, and towards t otherwise. Minimal paths and many longer paths obey these rules. The
-// routing takes the candidate with the lowest cost. The cost is the queue plus `penalty_flits` for each unit by which
-// the weight rises by less than 2.
+// routing takes the candidate with the lowest cost. The cost is the queue plus `penalty_flits` times (2 - the rise of
+// the weight).
 //
 // Differences from the paper:
 // - A router where no hop obeys the rules (a corner) offers the minimal ports. The paper only admits topologies without

@@ -97,7 +97,8 @@ struct WeightRule : ComponentData {
     return (normalized ? 2 * h : hops) * (congestion + congestion_bias) + bias;
   }
 };
-// A product per candidate; a sum for one that leads no nearer, here taken for all; the least weight.
+// Counts a product and a sum per candidate, although only deroutes need the sum, and the comparisons for the least
+// weight.
 inline Operations weight_operations(const Network&, double candidates) {
   return {.multiplications = candidates, .additions = candidates, .comparisons = std::max(candidates - 1, 0.0)};
 }
@@ -250,8 +251,8 @@ void weighted_route(const Network& net, State& s, Batch& b) {
     congestion.promise(hop, p.flits);
     choose(b, i, hop);
   };
-  // Whether a packet is at its last router cannot be predicted. So a block of requests is sorted first: all of them get
-  // the port to the terminal, and the others are listed.
+  // The processor cannot predict the branch on whether a packet is at its last router. So a first loop gives every
+  // request of a block the port to the terminal, and lists the requests not at their last router.
   constexpr u32 kBlock = 64;
   u32 going_on[kBlock];
   for (u32 first = 0; first < b.count; first += kBlock) {

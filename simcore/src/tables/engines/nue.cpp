@@ -345,8 +345,7 @@ std::vector<std::vector<u32>> shares(const ChannelGraph& g, u32 layers) {
   return all;
 }
 
-// Destinations of a layer, switch by switch, or with in_turn one terminal of every switch, then the next one of every
-// switch, and so on.
+// Returns the destinations of a layer switch by switch, or with in_turn round-robin over the switches.
 std::vector<u32> order_of(const ChannelGraph& g, const std::vector<u32>& switches, bool in_turn) {
   std::vector<u32> order;
   u32 most = 0;
@@ -386,7 +385,8 @@ Attempt empty_attempt(const ChannelGraph& g, u32 layers) {
 // Computes every next hop of the table.
 void fill(const ChannelGraph& g, const Demand& demand, const std::vector<std::vector<u32>>& all, Layer& layer,
           bool in_turn, u32 rank, Attempt& made) {
-  // A hop costs more than any load. The search therefore takes a shortest free route and among these the least loaded.
+  // A hop costs more than any load. The search therefore takes the least loaded of the shortest routes that close no
+  // cycle.
   const double hop = 4.0 * g.terminals * g.terminals, scale = demand_scale(g, demand);
   ForwardingTable& table = made.table;
   std::vector<double> load(g.channels, 0), cost(g.channels, hop), flow;
