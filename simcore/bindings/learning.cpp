@@ -265,12 +265,12 @@ void bind_learning(py::class_<Simulation>& simulation) {
            py::arg("observation"))
       .def("feedback", alone([](Simulation& sim) {
              std::size_t n = 0;
-             for (u32 k = 0; k < sim.network().partitions(); k++) n += partition(sim.state(), k).heard.size();
+             for (u32 k = 0; k < sim.network().partitions(); k++) n += partition(sim.state(), k).feedback_received.size();
              py::array_t<u32> router(n), port(n), row(n);
              py::array_t<float> target(n);
              py::ssize_t at = 0;
              for (u32 k = 0; k < sim.network().partitions(); k++)
-               for (const FeedbackEvent& e : partition(sim.state(), k).heard) {
+               for (const FeedbackEvent& e : partition(sim.state(), k).feedback_received) {
                  router.mutable_at(at) = sim.network().router_of_port(e.port);
                  port.mutable_at(at) = sim.network().local_port(e.port);
                  row.mutable_at(at) = e.row;

@@ -300,4 +300,38 @@ Cycle window_end(const Network& net, const State& s, Cycle now) {
   return static_cast<Cycle>(std::min({end, change, u64{kEndOfTime}}));
 }
 
+Totals totals(const State& s) {
+  Totals t = s.part.totals;
+  for (const Partition& other : s.further) {
+    const Totals& o = other.totals;
+    t.moves += o.moves;
+    t.packets_in_network += o.packets_in_network;
+    t.flits_in_network += o.flits_in_network;
+    t.flits_accepted += o.flits_accepted;
+    t.flits_ejected += o.flits_ejected;
+    t.backlogged += o.backlogged;
+  }
+  return t;
+}
+
+u64 decisions_made(const State& s) {
+  u64 sum = s.part.learning.decisions;
+  for (const Partition& other : s.further) sum += other.learning.decisions;
+  return sum;
+}
+
+HostTotals host_totals(const State& s) {
+  HostTotals t;
+  for (const Hosts& hosts : s.hosts) {
+    const HostTotals& o = hosts.totals;
+    t.order += o.order;
+    t.now = std::max(t.now, o.now);
+    t.blocks_done += o.blocks_done;
+    t.ranks_done += o.ranks_done;
+    t.messages_open += o.messages_open;
+    t.pairs += o.pairs;
+  }
+  return t;
+}
+
 }  // namespace flitgym

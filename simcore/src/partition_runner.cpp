@@ -44,7 +44,7 @@ u32 PartitionRunner::gather_threads(const Network& net, const Workspace& workspa
       prepare(net, complete);
       helper = std::move(complete);
     }
-    helper.wary = workspace.wary;
+    helper.verify_choices = workspace.verify_choices;
   }
   return threads;
 }

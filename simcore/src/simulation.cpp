@@ -62,7 +62,7 @@ void Simulation::ready(u64 cycles) {
 
 void Simulation::expose_table(u32 memory) {
   tables_.expose(*network_, memory);
-  workspace_.wary = true;
+  workspace_.verify_choices = true;
 }
 
 void Simulation::set_table(u32 memory, const float* values) { tables_.set(*network_, state_, memory, values); }

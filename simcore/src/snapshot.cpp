@@ -337,7 +337,7 @@ void Simulation::restore(const std::string& bytes) {
   broken_.clear();
   workspace_.batch.count = workspace_.batch.decisions.count = 0;
   workspace_.routes.clear();
-  workspace_.wary = true;
+  workspace_.verify_choices = true;
   watchdog_.restart(state_);
   tables_.restart(state_.part.totals.now);
   show_progress();

@@ -111,7 +111,7 @@ void TableGuard::set(const Network& net, State& s, u32 memory, const float* valu
 }
 
 // A check every `period` cycles costs a run next to nothing, however often run() is called. The routes that come of a
-// table are verified in every cycle (Workspace::wary).
+// table are verified in every cycle (Workspace::verify_choices).
 void TableGuard::check_due(const Network& net, const State& s, u64 cycles) {
   const u64 now = s.part.totals.now;
   for (u32 k = 0; k < tables_.size(); k++) {

@@ -217,7 +217,7 @@ TEST(agents_decide_for_all_partitions) {
       std::vector<u32> choices(sim.collect());
       const Batch& b = sim.batch();
       for (u32 k = 0; k < parts; k++)
-        for (const FeedbackEvent& e : partition(sim.state(), k).heard) feedback += std::floor(e.target);
+        for (const FeedbackEvent& e : partition(sim.state(), k).feedback_received) feedback += std::floor(e.target);
       for (u32 j = 0; j < choices.size(); j++) {
         const u32 i = slots ? b.decisions.request[j] : j;
         const u32 count = slots ? b.decisions.slot_count[j] : b.offsets[i + 1] - b.offsets[i];

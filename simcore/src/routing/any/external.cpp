@@ -14,7 +14,7 @@ void route(const Network&, State&, Batch&) {
 
 // Keeps feedback for the agent outside the core: the values that a learning routing would learn from.
 void keep_feedback(const Network& net, State& s, u32 port, u32 row, float target) {
-  partition(s, net.partition_of(net.router_of_port(port))).heard.push_back({port, row, target});
+  partition(s, net.partition_of(net.router_of_port(port))).feedback_received.push_back({port, row, target});
 }
 
 RoutingFacts setup(const Params& params, Network& net, std::shared_ptr<const ComponentData>&) {
