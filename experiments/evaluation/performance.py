@@ -1,16 +1,12 @@
 """The measure of `flitgym evaluate`: latency and accepted load under traffic, communication times of jobs."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
 from .cells import Cell, Row, summarise
-from .plan import Policy, Scenario, Trial, plan
-from .study import Measure, Plan, Study, network_text
-from .tables import intervals_text
-
-if TYPE_CHECKING:  # Matplotlib takes long to import
-    from .figure import Panel
+from .plan import Scenario, Trial, plan
+from .study import Comparison, Results
+from .tables import Panel, intervals_text
 
 # Metrics of a pattern, and their columns in a row.
 PATTERN_METRICS = {
@@ -34,68 +30,54 @@ _OF_PACKETS = ("hops_mean", "nonminimal_fraction", "_latency_mean_ns", "_latency
 _COMM_TIME = ".comm_time_mean_ns"
 
 
-class Performance(Measure):
+class Performance(Comparison):
     """See the module."""
 
     name, title, picture = "evaluation", "Evaluation", "Every policy over the offered load"
+    # Jobs differ by orders of magnitude and policies by little, so two panels show ratios.
+    panels: ClassVar[Mapping[str, Sequence[Panel]]] = {
+        "pattern": (
+            Panel("accepted_load", "accepted load", "load"),
+            Panel("latency_mean_ns", "mean latency (ns)", "load"),
+            Panel("latency_p99_ns", "99th percentile of latency (ns)", "load"),
+        ),
+        "workload": (
+            Panel("comm_time_ns", "communication time (us)", "job", 1e-3),
+            Panel("comm_time_ns", "communication time / reference", "job", None, line=1),
+            Panel("finish_ns", "finish / reference", "job", None, line=1),
+        ),
+    }
 
-    def check(self, given: Mapping[str, Any]) -> None:
-        """See `Measure`."""
+    def planned(self) -> list[Trial]:
+        """See `Comparison`."""
+        given, study = self.given, self.study
+        return plan(self.policies, self.scenarios, study.common, given["loads"], given["seeds"], study.directory)
 
-    def trials(
-        self, given: Mapping[str, Any], study: Study, policies: Sequence[Policy], scenarios: Sequence[Scenario]
-    ) -> list[Trial]:
-        """See `Measure`."""
-        return plan(policies, scenarios, study.common, given["loads"], given["seeds"], study.directory)
+    def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
+        """See `Comparison`."""
+        given, names = self.given, [policy.name for policy in self.policies]
+        axes = (given["loads"], given["seeds"])
+        return cells_of(rows, names, self.scenarios, *axes, self.reference, given["confidence"])
 
-    def cells(
-        self, plan: Plan, rows: Sequence[Mapping[str, Any]], results: Mapping[Path, Mapping[str, Any]]
-    ) -> list[Cell]:
-        """See `Measure`."""
-        given = plan.given
-        names = [policy.name for policy in plan.policies]
-        return cells_of(
-            rows, names, plan.scenarios, given["loads"], given["seeds"], plan.reference, given["confidence"]
-        )
-
-    def network(self, plan: Plan, results: Mapping[Path, Mapping[str, Any]]) -> str:
-        """See `Measure`."""
+    def network(self, results: Results) -> str:
+        """See `Comparison`. All runs have histograms with the same bins."""
         result, measured = next(iter(results.values())), ""
         run = result["config"]["run"]
-        if any(scenario.kind == "pattern" for scenario in plan.scenarios):
+        if any(scenario.kind == "pattern" for scenario in self.scenarios):
             warmups = [one["config"]["run"]["warmup_ns"] for one in results.values()]
             after = " to ".join(f"{end:,.0f}" for end in sorted({min(warmups), max(warmups)}))
-            measured = f", {run['measure_ns']:,.0f} ns measured after {after} ns"
+            measured = f" {run['measure_ns']:,.0f} ns are measured after {after} ns."
             if run.get("precision"):
-                measured = f", measured until the intervals are within {100 * run['precision']:g} %"
-        # All runs have histograms with the same bins.
+                measured = f" Runs end when the intervals are within {100 * run['precision']:g} %."
         return (
-            f"{network_text(result)}{measured}; code {result['version']}. Percentiles come from a histogram and are "
-            f"exact within {100 * result['histogram_relative_error']:.2g} %."
+            f"{super().network(results)}{measured} Percentiles come from a histogram and are exact within "
+            f"{100 * result['histogram_relative_error']:.2g} %."
         )
 
-    def meaning(self, plan: Plan, cells: Sequence[Cell]) -> str:
-        """See `Measure`."""
-        intervals = intervals_text(cells, plan.given["confidence"])
-        return f"{intervals} Ratios compare a policy with {plan.reference} on the same seeds."
-
-    @property
-    def panels(self) -> "Mapping[str, Sequence[Panel]]":
-        """See `Measure`. Jobs differ by orders of magnitude and policies by little, so two panels show ratios."""
-        from .figure import Panel
-
-        return {
-            "pattern": (
-                Panel("accepted_load", "accepted load", "load"),
-                Panel("latency_mean_ns", "mean latency (ns)", "load"),
-                Panel("latency_p99_ns", "99th percentile of latency (ns)", "load"),
-            ),
-            "workload": (
-                Panel("comm_time_ns", "communication time (us)", "job", 1e-3),
-                Panel("comm_time_ns", "communication time / reference", "job", None, line=1),
-                Panel("finish_ns", "finish / reference", "job", None, line=1),
-            ),
-        }
+    def meaning(self, cells: Sequence[Cell]) -> str:
+        """See `Comparison`."""
+        intervals = intervals_text(cells, self.given["confidence"])
+        return f"{intervals} Ratios compare a policy with {self.reference} on the same seeds."
 
 
 def cells_of(

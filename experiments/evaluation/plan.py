@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,21 +46,30 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of the evaluation."""
+    """One run of a study.
+
+    Args:
+        policy: The policy.
+        scenario: The pattern or workload.
+        run: The run.
+        marks: Further labels of its row, such as the network of a search or the task of a benchmark.
+    """
 
     policy: Policy
     scenario: Scenario
     run: PlannedRun
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pair(self) -> str:
-        """The policy and the scenario, for messages."""
-        return f"{self.policy.name}, {self.scenario.kind} {self.scenario.name}"
+        """The policy and the scenario, and the network if a study has several, for messages."""
+        words = [self.policy.name, f"{self.scenario.kind} {self.scenario.name}"]
+        return ", ".join([self.marks["network"], *words] if "network" in self.marks else words)
 
     @property
     def labels(self) -> dict[str, str]:
         """The columns that identify the trial and are missing from its configuration."""
-        return {"policy": self.policy.name, "scenario": self.scenario.name}
+        return {**self.marks, "policy": self.policy.name, "scenario": self.scenario.name}
 
 
 def entries_of(key: str, text: str) -> list[Any]:
@@ -155,11 +164,9 @@ def plan(
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
             runs = expand(words, [block], directory, composers)
-        except (HydraException, OmegaConfBaseException, ConfigError) as error:
-            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
-        except OSError as error:  # of an input file
-            where = f"{error.strerror}: {error.filename}"
-            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {where}") from None
+        except (HydraException, OmegaConfBaseException, ConfigError, OSError) as error:
+            why = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else explain(error)
+            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {why}") from None
         trials += [Trial(policy, scenario, run) for run in runs]
     return trials
 

@@ -1,7 +1,5 @@
 """One run: warm up, sample decisions, try up to `slots` candidates of each decision in forks, write the costs."""
 
-import hashlib
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,20 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from ...configs import config_hash, run_id, unknown
-from ...simcore import ConfigError, MarginalCost, Simulation, __version__
-from ...simcore.plugins import versions
+from ...configs import unknown
+from ...simcore import ConfigError, MarginalCost, Simulation
+from ..evaluation.kinds import ExtendedKind, network_of
 from ..results.cautions import late_events
-from ..results.files import finished, require_writable, write_result, write_table
-from ..running.one_run import prepare
-from ..running.plan import SimulationKind, Survey
+from ..results.files import require_writable, write_table
+from ..running.plan import Survey
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
 CANDIDATES = ("own", "pair")
-KIND = "regret"  # of its result, and the section of its configuration
 _CHUNK = 64  # decisions between two reports of progress
 _WARMUP_CHUNK = 20_000  # cycles between two reports of progress
 _WARMUP_PART = 0.2  # of the progress bar
@@ -49,32 +45,25 @@ class Sampling:
         Raises:
             ConfigError: names the key.
         """
-        if self.decisions < 1:
-            raise ConfigError(f"regret.decisions: {self.decisions} is less than 1")
-        if not 0 < self.sample_fraction <= 1:
-            raise ConfigError(f"regret.sample_fraction: {self.sample_fraction:g} is not in (0, 1]")
-        if not 0 < self.horizon_ns < 1e9:
-            raise ConfigError(f"regret.horizon_ns: {self.horizon_ns:g} is not between 0 and 1e9")
-        if not 2 <= self.slots <= 64:
-            raise ConfigError(f"regret.slots: {self.slots} is not in [2, 64]")
-        if self.other_packets not in OTHERS:
-            raise ConfigError(unknown("regret.other_packets", self.other_packets, OTHERS, "value"))
-        if self.candidates not in CANDIDATES:
-            raise ConfigError(unknown("regret.candidates", self.candidates, CANDIDATES, "value"))
-        if self.threads < 0:
-            raise ConfigError(f"regret.threads: {self.threads} is less than 0")
+        for key, valid, rule in (
+            ("decisions", self.decisions >= 1, "less than 1"),
+            ("sample_fraction", 0 < self.sample_fraction <= 1, "not in (0, 1]"),
+            ("horizon_ns", 0 < self.horizon_ns < 1e9, "not between 0 and 1e9"),
+            ("slots", 2 <= self.slots <= 64, "not in [2, 64]"),
+            ("threads", self.threads >= 0, "less than 0"),
+        ):
+            if not valid:
+                raise ConfigError(f"regret.{key}: {getattr(self, key):g} is {rule}")
+        for key, words in (("other_packets", OTHERS), ("candidates", CANDIDATES)):
+            if getattr(self, key) not in words:
+                raise ConfigError(unknown(f"regret.{key}", getattr(self, key), words, "value"))
 
 
-class RegretKind(SimulationKind):
-    """A run with forks. Its configuration is that of a simulation, and a section `regret` with the sampling."""
+class RegretKind(ExtendedKind):
+    """A run with forks; the section `regret` has the sampling."""
 
-    def folder(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
-        return f"{run_id(_root_=plain).rpartition('_')[0]}_{_identity(plain)}"
-
-    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
-        return finished(directory, _identity(plain), __version__)
+    section = "regret"
+    no_identity = ("threads",)
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
@@ -82,28 +71,20 @@ class RegretKind(SimulationKind):
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         """See `Kind`. All runs sample equally many decisions."""
-        return float(plain[KIND]["decisions"])
+        return float(plain[self.section]["decisions"])
 
     def survey(self, plain: dict[str, Any]) -> Survey:
         """See `Kind`. A routing without choices is refused here."""
-        simulation = _forks(OmegaConf.create(plain), Sampling(**plain[KIND]))[0]
-        facts = simulation.facts()
+        facts = _forks(plain)[0].facts()
         return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
 
 
 REGRETS = RegretKind()
 
 
-def _identity(plain: Mapping[str, Any]) -> str:
-    """A hash that is equal for equal runs, 12 hexadecimal digits. The number of threads changes no number."""
-    sampling = {key: value for key, value in plain[KIND].items() if key != "threads"}
-    text = json.dumps([config_hash(plain), sampling], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _forks(config: DictConfig, sampling: Sampling) -> tuple[Simulation, MarginalCost]:
+def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost, DictConfig, Sampling]:
     """The network of a run, and the forks that try its candidates."""
-    simulation = prepare(config)
+    (simulation, config), sampling = network_of(plain), Sampling(**plain[REGRETS.section])
     costs = MarginalCost(
         simulation,
         horizon_ns=sampling.horizon_ns,
@@ -112,7 +93,7 @@ def _forks(config: DictConfig, sampling: Sampling) -> tuple[Simulation, Marginal
         seed=config.seed,
         reroute=sampling.other_packets == "routed",
     )
-    return simulation, costs
+    return simulation, costs, config, sampling
 
 
 def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
@@ -128,11 +109,7 @@ def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
         CoreError: the simulation stopped with an error.
         OSError: the folder cannot be written.
     """
-    config, sampling = OmegaConf.create(plain), Sampling(**plain[KIND])
-    simulation, costs = _forks(config, sampling)
-    if config.run.load_q_table is not None:
-        simulation.load_q_table(config.run.load_q_table)
-    simulation.q_frozen = config.run.freeze_q_table
+    simulation, costs, config, sampling = _forks(plain)
     require_writable(directory)
     warmup = simulation.cycles(config.run.warmup_ns)
     while simulation.now < warmup:
@@ -149,8 +126,7 @@ def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
     columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
     seconds = time.perf_counter() - began
     write_table(directory / "decisions.parquet", columns)
-    result = {
-        "kind": KIND,
+    numbers = {
         **means_of(columns),
         "decisions": found,
         "horizon_ns": sampling.horizon_ns,
@@ -159,17 +135,10 @@ def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
         "wall_seconds": seconds,
         "decisions_per_second": found / seconds,
         "simulated_ns": simulation.time_ns,
-        "jobs": {},
-        "version": __version__,
-        "plugins": versions(simulation.facts()["plugins"]),
         "files": {"decisions": "decisions.parquet"},
-        "facts": simulation.facts(),
-        "config_hash": _identity(plain),
-        "config": plain,
-        "core_config": simulation.configuration(),
         "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
     }
-    write_result(directory, result)
+    REGRETS.write(plain, directory, simulation, numbers)
 
 
 def pairs_of(labels: Columns, random: np.random.Generator) -> Columns:

@@ -1,6 +1,5 @@
 """The search for the highest load that is carried: one network, routing, pattern and seed."""
 
-import hashlib
 import json
 import math
 import sys
@@ -12,24 +11,20 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from ...configs import config_hash, run_id
 from ...simcore import ConfigError, __version__, results_version
 from ...simcore._files import read_plain
-from ...simcore.plugins import versions
-from ..evaluation.plan import Trial
-from ..results.files import DamagedError, finished, read_with_care, require_writable, write_json, write_result
+from ..evaluation.kinds import ExtendedKind, network_of
+from ..results.files import DamagedError, read_with_care, require_writable, write_json
 from ..running.one_run import prepare
-from ..running.plan import Composers, PlannedRun, SimulationKind, expand
+from ..running.plan import Composers, PlannedRun, expand
 from ..running.steady import measure_steady, shortest_ns
 from ..terminal.progress import Report
 from .bounds import bound_of
 
 KIND = "saturation"  # of its result, which has other fields than that of a simulation
 _PROBES = "probes.json"
-_SECTION = "saturation"  # of the configuration of a search
-_WARMUPS = (
-    2.0  # shortest warm-ups that a search may take in addition to `max_ns`, because `measure_steady` may repeat one
-)
+# Shortest warm-ups that a search may take in addition to `max_ns`, because `measure_steady` may repeat one.
+_WARMUPS = 2.0
 _LEAST_LOAD = 1e-3  # a network that does not carry this load has no saturation load
 
 
@@ -61,23 +56,6 @@ class Probe:
 
 
 _COLUMNS = tuple(field.name for field in fields(Probe))
-
-
-@dataclass(frozen=True)
-class Search(Trial):
-    """One search; its run is the PlannedRun of the whole search."""
-
-    network: str
-
-    @property
-    def pair(self) -> str:
-        """The network, the policy and the pattern, for messages."""
-        return f"{self.network}, {super().pair}"
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The columns that identify the search and are missing from its configuration."""
-        return {"network": self.network, **super().labels}
 
 
 def bisect(
@@ -116,17 +94,14 @@ def bisect(
     return low, high
 
 
-class SaturationKind(SimulationKind):
-    """A search. Its configuration is that of a simulation, and a section with the settings of the search."""
+class SaturationKind(ExtendedKind):
+    """A search; the section `saturation` has its settings `precision`, `confidence` and `max_ns`."""
+
+    section = KIND
 
     def folder(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
-        name = run_id(_root_=plain).rpartition("_")[0].replace(f"_load{plain['traffic']['load']:g}_", "_")
-        return f"{name}_{_identity(plain)}"
-
-    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
-        return finished(directory, _identity(plain), __version__, results_version)
+        """See `Kind`. The load is the result."""
+        return super().folder(plain).replace(f"_load{plain['traffic']['load']:g}_", "_")
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
@@ -135,34 +110,10 @@ class SaturationKind(SimulationKind):
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         """See `Kind`. All searches have about the same number of loads."""
-        return float(plain[_SECTION]["max_ns"])
+        return float(plain[self.section]["max_ns"])
 
 
 SATURATIONS = SaturationKind()
-
-
-def search_of(trial: Trial, network: str, settings: Mapping[str, float]) -> Search:
-    """The search in place of a planned simulation.
-
-    Args:
-        trial: A pattern at any load.
-        network: The name of the network.
-        settings: As in `planned`.
-    """
-    run = planned(trial.run.plain, trial.run.directory.parent, settings)
-    return Search(trial.policy, trial.scenario, run, network)
-
-
-def planned(plain: Mapping[str, Any], directory: Path, settings: Mapping[str, float]) -> PlannedRun:
-    """The search in place of a simulation.
-
-    Args:
-        plain: The configuration of the simulation at any load.
-        directory: The parent of the folder of the search.
-        settings: `precision`, `confidence` and `max_ns`.
-    """
-    plain = {**plain, _SECTION: dict(settings)}
-    return PlannedRun(plain, directory / SATURATIONS.folder(plain), SATURATIONS)
 
 
 def expand_with_searches(
@@ -179,22 +130,16 @@ def expand_with_searches(
     for block in blocks:
         runs = expand(common, [block], directory, composers)
         if block.get("command") == "saturate":
-            runs = [planned(run.plain, directory, block["search"]) for run in runs]
+            runs = [SATURATIONS.planned(run, block["search"]) for run in runs]
         found += runs
     return found
 
 
-def _identity(plain: Mapping[str, Any]) -> str:
-    """A hash that is equal for equal searches, 12 hexadecimal digits."""
-    text = json.dumps([config_hash(plain), plain[_SECTION]], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
-    settings, identity, began = plain[_SECTION], _identity(plain), time.process_time()
+    settings, began = plain[SATURATIONS.section], time.process_time()
     bound = bound_of(plain)
     high = 1.0 if bound is None else bound
-    search = f"{identity} {results_version or __version__}"  # loads of another core do not count
+    search = f"{SATURATIONS.identity(plain)} {results_version or __version__}"  # loads of another core do not count
     probes = _known(directory / _PROBES, search)
     expected = 1 + math.ceil(math.log2(1 / settings["precision"]))
 
@@ -210,29 +155,15 @@ def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
 
     bracket = bisect(lambda load: probe(load).carried, lambda load: probe(load).accepted, high, settings["precision"])
     low, high = (round(load, 6) for load in bracket)
-    simulation = prepare(OmegaConf.create(plain))
-    write_result(
-        directory,
-        {
-            "kind": KIND,
-            "saturation_load": low,
-            "refused_load": high,
-            "saturation_accepted": probes[low].accepted if low else None,
-            "bound": bound,
-            **{f"probe_{key}": [getattr(probe, key) for probe in probes.values()] for key in _COLUMNS},
-            "cpu_seconds": time.process_time() - began,
-            "jobs": {},
-            "version": __version__,
-            "results_version": results_version,
-            "plugins": versions(simulation.facts()["plugins"]),
-            "files": {},
-            "facts": simulation.facts(),
-            "config_hash": identity,
-            "config": plain,
-            "core_config": simulation.configuration(),
-            "warnings": {},
-        },
-    )
+    numbers = {
+        "saturation_load": low,
+        "refused_load": high,
+        "saturation_accepted": probes[low].accepted if low else None,
+        "bound": bound,
+        **{f"probe_{key}": [getattr(probe, key) for probe in probes.values()] for key in _COLUMNS},
+        "cpu_seconds": time.process_time() - began,
+    }
+    SATURATIONS.write(plain, directory, prepare(OmegaConf.create(plain)), numbers)
     (directory / _PROBES).unlink(missing_ok=True)
 
 
@@ -252,12 +183,8 @@ def _known(path: Path, search: str) -> dict[float, Probe]:
 
 def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
     """Simulate one load."""
-    settings, config = plain[_SECTION], OmegaConf.create(dict(plain))
-    config.traffic.load = load
-    simulation = prepare(config)
-    if config.run.load_q_table is not None:
-        simulation.load_q_table(config.run.load_q_table)
-    simulation.q_frozen = config.run.freeze_q_table
+    settings = plain[SATURATIONS.section]
+    simulation, config = network_of({**plain, "traffic": {**plain["traffic"], "load": load}})
     warmups = _WARMUPS * config.run.warmup_ns
     least = shortest_ns(simulation, config.run.warmup_ns, config.run.measure_ns) - warmups
     if settings["max_ns"] < least:

@@ -3,76 +3,74 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..evaluation.cells import Cell, summarise
-from ..evaluation.plan import Policy, Scenario, Trial, check_axis, plan
-from ..evaluation.study import Measure, Plan, Study, network_text
+from ..evaluation.cells import Cell, Row, summarise
+from ..evaluation.plan import Trial, plan
+from ..evaluation.study import Comparison, Results
+from ..evaluation.tables import Panel
 from ..metrics import Interval, mean_interval
 from ..results.copies import count_text, distinct
 from ..running.plan import Composers
 from ..terminal.commandline import CommandError
-from .search import search_of
-
-if TYPE_CHECKING:  # Matplotlib takes long to import
-    from ..evaluation.figure import Panel
+from .search import SATURATIONS
 
 _SETTINGS = ("precision", "confidence", "max_ns")
 _METRICS = {key: key for key in ("saturation_load", "saturation_accepted", "bound", "of_bound")}
 
 
-class Saturation(Measure):
+class Saturation(Comparison):
     """See the module."""
 
     name, title = "saturation", "Saturation"
     picture = "Highest carried load of every policy and pattern, with its interval and bound"
+    panels: ClassVar[Mapping[str, Sequence[Panel]]] = {
+        "network": (
+            Panel(
+                "saturation_load",
+                "highest carried load\n(flits per terminal per flit time)",
+                "pattern",
+                limit="bound",
+            ),
+        )
+    }
 
-    def check(self, given: Mapping[str, Any]) -> None:
-        """See `Measure`."""
-        check_axis("networks", given["networks"])
+    def planned(self) -> list[Trial]:
+        """See `Comparison`. Each network, policy, pattern and seed has its own search."""
+        given, study = self.given, self.study
         if not 0 < given["precision"] < 0.5:
             raise CommandError(f"precision: {given['precision']:g} is not between 0 and 0.5")
         if not 0 < given["max_ns"] < math.inf:
             raise CommandError(f"max_ns: {given['max_ns']:g} is not a time above 0")
-
-    def trials(
-        self, given: Mapping[str, Any], study: Study, policies: Sequence[Policy], scenarios: Sequence[Scenario]
-    ) -> list[Trial]:
-        """See `Measure`. Each network, policy, pattern and seed has its own search."""
-        settings, composers = {key: given[key] for key in _SETTINGS}, Composers()
         searches: list[Trial] = []
+        composers = Composers()
         for network in given["networks"]:
             common = [f"topology={network}", *study.common]
-            trials = plan(policies, scenarios, common, [1.0], given["seeds"], study.directory, composers)
-            searches += [search_of(trial, network, settings) for trial in trials]
+            axes = ([1.0], given["seeds"], study.directory, composers)
+            trials = plan(self.policies, self.scenarios, common, *axes)
+            searches += [search_of(trial, network, {key: given[key] for key in _SETTINGS}) for trial in trials]
         return searches
 
-    def cells(
-        self, plan: Plan, rows: Sequence[Mapping[str, Any]], results: Mapping[Path, Mapping[str, Any]]
-    ) -> list[Cell]:
-        """See `Measure`."""
-        return cells_of(rows, plan.given["seeds"], plan.reference, plan.given["confidence"])
+    def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
+        """See `Comparison`."""
+        return cells_of(rows, self.given["seeds"], self.reference, self.given["confidence"])
 
-    def network(self, plan: Plan, results: Mapping[Path, Mapping[str, Any]]) -> str:
-        """See `Measure`."""
-        found = {t.labels["network"]: results[at] for t in plan.trials if (at := t.run.directory) in results}
-        version = next(iter(results.values()))["version"]
-        return f"{'; '.join(f'{name}: {network_text(one)}' for name, one in found.items())}. Code {version}."
+    def meaning(self, cells: Sequence[Cell]) -> str:
+        """See `Comparison`."""
+        return meaning(cells, self.given["precision"], self.given["confidence"])
 
-    def meaning(self, plan: Plan, cells: Sequence[Cell]) -> str:
-        """See `Measure`."""
-        return meaning(cells, plan.given["precision"], plan.given["confidence"])
 
-    @property
-    def panels(self) -> "Mapping[str, Sequence[Panel]]":
-        """See `Measure`."""
-        from ..evaluation.figure import Panel
+def search_of(trial: Trial, network: str, settings: Mapping[str, float]) -> Trial:
+    """The search in place of a planned simulation of a pattern at any load.
 
-        title = "highest carried load\n(flits per terminal per flit time)"
-        return {"network": (Panel("saturation_load", title, "pattern", limit="bound"),)}
+    Args:
+        trial: The simulation.
+        network: The name of the network.
+        settings: `precision`, `confidence` and `max_ns`.
+    """
+    return replace(trial, run=SATURATIONS.planned(trial.run, settings), marks={"network": network})
 
 
 def cells_of(rows: Sequence[Mapping[str, Any]], seeds: Sequence[int], reference: str, confidence: float) -> list[Cell]:
