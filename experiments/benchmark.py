@@ -6,15 +6,13 @@
 """
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
 from ..configs import CONFIG_DIR
 from .benchmarks.study import Benchmark
-from .benchmarks.suite import available, load_suite, split_version
+from .benchmarks.suite import available, load_suite, name_of
 from .evaluation.study import conduct_app, run_verb
 
 COMMAND = "flitgym benchmark"
@@ -22,11 +20,7 @@ COMMAND = "flitgym benchmark"
 LISTS = {"routing": "routings", "tasks": "tasks"}
 
 
-def _folder(suite: str | None) -> str:
-    return f"benchmark_{split_version(Path(str(suite)).stem)[0]}"
-
-
-OmegaConf.register_new_resolver("benchmark_folder", _folder, replace=True)
+OmegaConf.register_new_resolver("benchmark_folder", lambda suite: f"benchmark_{name_of(str(suite))}", replace=True)
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="benchmark", version_base="1.3")
@@ -43,8 +37,4 @@ def main() -> None:
         for suite in map(load_suite, available()):
             print(f"  {suite.id}: {len(suite.tasks)} tasks, {len(suite.seeds)} seeds. {suite.about}")
         print()
-    run_verb("benchmark", app, LISTS, _accept, "a benchmark")
-
-
-def _accept(words: Sequence[str]) -> None:
-    """All words are checked by Hydra and by the measure."""
+    run_verb("benchmark", app, LISTS, "a benchmark")

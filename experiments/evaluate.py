@@ -61,4 +61,4 @@ def refuse(words: Sequence[str]) -> None:
 
 def main() -> None:
     """Entry point of the command."""
-    run_verb("evaluate", app, LISTS, refuse, "an evaluation")
+    run_verb("evaluate", app, LISTS, "an evaluation", refuse)

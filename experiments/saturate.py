@@ -38,4 +38,4 @@ def refuse(words: Sequence[str]) -> None:
 
 def main() -> None:
     """Entry point of the command."""
-    run_verb("saturate", app, LISTS, refuse, "this study")
+    run_verb("saturate", app, LISTS, "this study", refuse)

@@ -131,8 +131,8 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
             there = np.isfinite(reference)
             ahead = {name: advantage(_values(of, suite, measure), reference, more) for name, of in baselines.items()}
             # The best known policy has the highest mean among those with a value for every seed of the reference.
-            means = {name: float(np.mean(a[there])) for name, a in ahead.items() if np.isfinite(a[there]).all()}
-            means = means if there.any() else {}
+            full = {name: own[there] for name, own in ahead.items() if there.any() and np.isfinite(own[there]).all()}
+            means = {name: float(np.mean(own)) for name, own in full.items()}
             for name in (name for name in policies if name in runs):
                 values = {key: _values(runs[name], suite, key) for key in dict.fromkeys((measure, *NAMES))}
                 values = {key: v for key, v in values.items() if key == measure or np.isfinite(v).any()}

@@ -42,7 +42,7 @@ class Benchmark(Measure):
         check_numbers(given["confidence"], resamples=given["resamples"])
         self.given, self.whole = given, load_suite(given["suite"])
         self.suite, self.runs_baselines = chosen(self.whole, given["tasks"]), given["baselines"] == "run"
-        policies = policies_of(given["routings"])
+        self.label, policies = self.suite.id, policies_of(given["routings"])
         for policy in policies:
             _refuse_other(policy, self.whole)
         self.asked = [policy.name for policy in policies]
@@ -54,13 +54,7 @@ class Benchmark(Measure):
             read_records(Path(given["record"]))  # an existing file must hold records
         self.notes, self.kept = ([], []) if self.runs_baselines else self._fitting(recorded, planned)
         if not self.trials and not self.kept:
-            why = "; ".join(self.notes) or f"nothing is recorded for {self.suite.id}"
-            raise CommandError(f"{why}; give routing=..., or baselines=run to measure the baselines")
-
-    @property
-    def label(self) -> str:
-        """See `Measure`."""
-        return self.suite.id
+            raise CommandError(f"{'; '.join(self.notes)}, or give routing=...")
 
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
         """See `Measure`. Results of this call replace recorded ones in the tables."""
@@ -122,7 +116,7 @@ class Benchmark(Measure):
             f"{len(others)} recorded results are of another suite than {suite.id} and left out": others,
             f"{len(stale)} recorded results are stale, because the configurations of these tasks of {suite.id} have "
             "changed, and are left out": [f"{record.policy} in {record.task}" for record in stale],
-            "no results are recorded for some baselines": [f"{t.policy.name} in {t.marks['task']}" for t in absent],
+            f"no results are recorded for some baselines of {suite.id}": [f"{t.policy.name} in {t.marks['task']}" for t in absent],
             f"recorded results are of another core than this one ({__version__}), so the numbers may differ": cores,
         }
         return [f"{note} ({_some(items)}); {_AGAIN}" for note, items in notes.items() if items], kept

@@ -13,10 +13,9 @@ import yaml
 from ...configs import unknown
 from ...simcore import ConfigError
 from ...simcore.plugins import entries
-from ..evaluation.plan import Policy, Scenario, policies_of
+from ..evaluation.plan import Policy, Scenario, check_axis, policies_of, refuse_twice
 
 SUITES = Path(__file__).parent / "suites"
-RESULTS_SUFFIX = ".csv"  # of the recorded results, next to the suite
 
 Kind = Literal["below", "above", "jobs", "cold_start", "recovery", "changing"]
 Set = Literal["train", "held_out"]
@@ -31,7 +30,6 @@ _TASK_KEYS = (
     *("network", "set", "pattern", "workload", "name", "params", "version", "overrides", "reference", "baselines"),
     *_LOADS,
 )
-_VERSION = re.compile(r"(?P<name>.+)-v(?P<version>\d+)")
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ class Suite:
     @property
     def results(self) -> Path:
         """The file of the recorded results, which need not exist."""
-        return self.path.with_suffix(RESULTS_SUFFIX)
+        return self.path.with_suffix(".csv")
 
 
 def available() -> dict[str, Path]:
@@ -128,20 +126,18 @@ def load_suite(word: str) -> Suite:
         if not path.is_file():
             raise ConfigError(f"suite: {word}: no such file")
         return _read(path)
-    name, version = split_version(word)
-    known = available()
+    name, known = name_of(word), available()
     if name not in known:
         raise ConfigError(unknown("suite", name, known, "suite"))
     suite = _read(known[name])
-    if version not in (None, suite.version):
+    if word not in (name, suite.id):
         raise ConfigError(f"suite: unknown version '{word}'; this flitgym has {suite.id}")
     return suite
 
 
-def split_version(word: str) -> tuple[str, int | None]:
-    """The name and the version in `<name>-v<version>`; a name without a version has None."""
-    found = _VERSION.fullmatch(word)
-    return (found["name"], int(found["version"])) if found else (word, None)
+def name_of(word: str) -> str:
+    """The name in `<name>-v<version>` or in the path of a file."""
+    return re.sub(r"-v\d+$", "", Path(word).stem)
 
 
 def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
@@ -152,52 +148,39 @@ def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
         words: Names of tasks, with or without a version; `*` and `?` match any characters. None: all tasks.
 
     Raises:
-        ConfigError: no task matches a word, or the task has another version.
+        ConfigError: no task matches a word.
     """
     if words is None:
         return suite
     if not words:
         raise ConfigError("tasks: give at least one, or null for all")
-    kept = {task.id for word in words for task in _fitting(suite, str(word))}
-    places = []
-    for place in suite.places:
-        tasks = {load: task for load, task in place.tasks.items() if task.id in kept}
-        if tasks:
-            places.append(replace(place, tasks=tasks))
-    return replace(suite, places=tuple(places))
-
-
-def _fitting(suite: Suite, word: str) -> list[Task]:
-    name, version = split_version(word)
-    fitting = [task for task in suite.tasks if fnmatchcase(task.name, name)]
-    if not fitting:
-        raise ConfigError(unknown("tasks", name, [task.name for task in suite.tasks], "task"))
-    of_version = [task for task in fitting if version in (None, task.version)]
-    if not of_version:
-        has = ", ".join(task.id for task in fitting)
-        raise ConfigError(f"tasks: unknown version '{word}'; {suite.id} has {has}")
-    return of_version
+    kept: set[str] = set()
+    for word in map(str, words):
+        fitting = {task.id for task in suite.tasks if fnmatchcase(task.name, word) or fnmatchcase(task.id, word)}
+        if not fitting:
+            valid = [task.id if "-v" in word else task.name for task in suite.tasks]
+            raise ConfigError(unknown("tasks", word, valid, "task"))
+        kept |= fitting
+    places = (
+        replace(place, tasks={load: task for load, task in place.tasks.items() if task.id in kept})
+        for place in suite.places
+    )
+    return replace(suite, places=tuple(place for place in places if place.tasks))
 
 
 def _read(path: Path) -> Suite:
-    try:
-        with path.open(encoding="utf-8") as file:  # YAML's errors name the file
-            data = yaml.safe_load(file)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
+    with path.open(encoding="utf-8") as file:  # YAML's errors name the file
+        data = yaml.safe_load(file)
     if isinstance(data, dict) and "drawn" in data:
         data |= _of_table(path, data["drawn"])
     _check(str(path), data, _SUITE_KEYS, needed=4)
     seeds, networks, common = data["seeds"], data["networks"], data.get("overrides", [])
-    if len(set(seeds)) < len(seeds):
-        raise ConfigError(f"{path}: seeds: {seeds} has a value twice; write each seed once")
+    check_axis(f"{path}: seeds", seeds)
     for name, network in networks.items():
         _check(f"{path}: networks.{name}", network, _NETWORK_KEYS, needed=2)
     places = [_place(f"{path}: tasks[{k}]", entry, networks, common) for k, entry in enumerate(data["tasks"])]
     suite = Suite(path.stem, data["version"], data.get("about", "").strip(), tuple(seeds), tuple(places), path)
-    names = [task.name for task in suite.tasks]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ConfigError(f"{path}: tasks: '{twice}' occurs twice; give one of them another name: {{name: ..., ...}}")
+    refuse_twice(f"{path}: tasks", [task.name for task in suite.tasks])
     return suite
 
 

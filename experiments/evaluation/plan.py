@@ -99,7 +99,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
         routing, settings = routing_of("routing", word)
         settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
         policies.append(Policy(name or _policy_name(word, params), routing, settings))
-    _refuse_twice("routing", [policy.name for policy in policies])
+    refuse_twice("routing", [policy.name for policy in policies])
     return policies
 
 
@@ -123,7 +123,7 @@ def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) 
             raise ConfigError(f"traffic.load: the loads are an axis of the evaluation; write {_AXES['load']}")
         settings = {f"{group}.{key}": value for key, value in together.items()}
         scenarios.append(Scenario(name or _with_params(option, params), kind, option, settings))
-    _refuse_twice(f"{kind}s", [scenario.name for scenario in scenarios])
+    refuse_twice(f"{kind}s", [scenario.name for scenario in scenarios])
     return scenarios
 
 
@@ -164,9 +164,11 @@ def plan(
         block = {"overrides": [], "sweep": sweep, "together": [[{**policy.settings, **scenario.settings}]]}
         try:
             runs = expand(words, [block], directory, composers)
-        except (HydraException, OmegaConfBaseException, ConfigError, OSError) as error:
-            why = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else explain(error)
-            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {why}") from None
+        except (HydraException, OmegaConfBaseException, ConfigError) as error:
+            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {explain(error)}") from None
+        except OSError as error:  # of an input file
+            where = f"{error.strerror}: {error.filename}"
+            raise ConfigError(f"{policy.name}, {scenario.kind} {scenario.name}: {where}") from None
         trials += [Trial(policy, scenario, run) for run in runs]
     return trials
 
@@ -197,7 +199,7 @@ def check_axis(name: str, values: Sequence[Any]) -> None:
     """
     if not values:
         raise ConfigError(f"{name}: give at least one")
-    _refuse_twice(name, list(map(str, values)), "")
+    refuse_twice(name, list(map(str, values)), "")
 
 
 def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str, Any]]:
@@ -235,9 +237,9 @@ def _with_params(name: str, params: Mapping[str, Any]) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in params.items())])
 
 
-def _refuse_twice(
+def refuse_twice(
     where: str, names: Sequence[str], hint: str = "; give one of them another name: {name: ..., ...}"
 ) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    """Refuse a name that occurs twice."""
+    if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigError(f"{where}: '{twice}' occurs twice{hint}")

@@ -40,7 +40,6 @@ _COMMON = (*_OPTIONS, "failures")  # sections that every run takes from the stud
 _WIDTH_OF_FILES = 150  # columns of tables that do not go to a terminal
 
 Results = Mapping[Path, Mapping[str, Any]]
-Refuse = Callable[[Sequence[str]], None]
 
 
 @dataclass(frozen=True)
@@ -102,14 +101,10 @@ class Measure(ABC):
     silent: ClassVar[Sequence[str]] = ()  # kinds of warnings that are expected
     trials: Sequence[Trial]  # every run
     notes: Sequence[str] = ()  # warnings about the plan
+    label: str = ""  # of the progress bar; empty: the name
 
     @abstractmethod
     def __init__(self, given: Mapping[str, Any], study: Study) -> None: ...
-
-    @property
-    def label(self) -> str:
-        """The label of the progress bar."""
-        return self.name
 
     @abstractmethod
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
@@ -194,15 +189,21 @@ class Comparison(Measure):
         )
 
 
-def run_verb(verb: str, app: Callable[..., object], lists: Mapping[str, str], refuse: Refuse, noun: str) -> None:
+def run_verb(
+    verb: str,
+    app: Callable[..., object],
+    lists: Mapping[str, str],
+    noun: str,
+    refuse: Callable[[Sequence[str]], None] = lambda words: None,
+) -> None:
     """The entry point of a command that conducts a study.
 
     Args:
         verb: The verb, and the name of its primary configuration.
         app: Its Hydra application.
         lists: The list that replaces each key of a single run.
+        noun: The result of the command, with an article.
         refuse: Raises an error for wrong words of the command line.
-        noun: What the command makes, with an article.
     """
     sys.argv[1:] = [as_list(word, lists) for word in sys.argv[1:]]
 
@@ -268,7 +269,9 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
     failures: list[str] = []
     try:
         if trials:
-            results, failures = play(trials, command, planned.label, given["workers"], launcher, planned.silent)
+            results, failures = play(
+                trials, command, planned.label or planned.name, given["workers"], launcher, planned.silent
+            )
             if not results:
                 raise CommandError("no run finished:\n" + "\n".join(failures))
     except KeyboardInterrupt:

@@ -2,10 +2,8 @@
 
 import json
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from omegaconf import OmegaConf
 from ...simcore import ConfigError, __version__, results_version
 from ...simcore._files import read_plain
 from ..evaluation.kinds import ExtendedKind, network_of
-from ..results.files import DamagedError, read_with_care, require_writable, write_json
+from ..results.files import require_writable, write_json
 from ..running.one_run import prepare
 from ..running.plan import Composers, PlannedRun, expand
 from ..running.steady import measure_steady, shortest_ns
@@ -27,35 +25,7 @@ _PROBES = "probes.json"
 _WARMUPS = 2.0
 _LEAST_LOAD = 1e-3  # a network that does not carry this load has no saturation load
 
-
-@dataclass(frozen=True)
-class Probe:
-    """One simulated load.
-
-    Args:
-        load: Offered, flits per terminal per flit time.
-        carried: Whether the source queues are stable, and the accepted load equals the offered one.
-        accepted: Accepted load.
-        accepted_low: Lower end of its interval.
-        accepted_high: Upper end.
-        steady: Whether the intervals are narrow enough.
-        reason: A sentence that explains `steady`.
-        simulated_ns: Simulated time.
-        latency_ns: Mean packet latency in the window.
-    """
-
-    load: float
-    carried: bool
-    accepted: float
-    accepted_low: float | None
-    accepted_high: float | None
-    steady: bool
-    reason: str
-    simulated_ns: float
-    latency_ns: float
-
-
-_COLUMNS = tuple(field.name for field in fields(Probe))
+Probe = dict[str, Any]  # the result of one load, see `_probe`
 
 
 def bisect(
@@ -110,7 +80,7 @@ class SaturationKind(ExtendedKind):
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         """See `Kind`. All searches have about the same number of loads."""
-        return float(plain[self.section]["max_ns"])
+        return float(plain[KIND]["max_ns"])
 
 
 SATURATIONS = SaturationKind()
@@ -126,81 +96,70 @@ def expand_with_searches(
         blocks: As in `expand`. A block of searches has their settings in `search`.
         directory: The parent of the folders of the runs.
     """
-    composers, found = Composers(), []
-    for block in blocks:
-        runs = expand(common, [block], directory, composers)
-        if block.get("command") == "saturate":
-            runs = [SATURATIONS.planned(run, block["search"]) for run in runs]
-        found += runs
-    return found
+    composers = Composers()
+    return [
+        SATURATIONS.planned(run, block["search"]) if block.get("command") == "saturate" else run
+        for block in blocks
+        for run in expand(common, [block], directory, composers)
+    ]
 
 
 def _search(plain: dict[str, Any], directory: Path, report: Report) -> None:
-    settings, began = plain[SATURATIONS.section], time.process_time()
+    settings, began = plain[KIND], time.process_time()
     bound = bound_of(plain)
     high = 1.0 if bound is None else bound
-    search = f"{SATURATIONS.identity(plain)} {results_version or __version__}"  # loads of another core do not count
-    probes = _known(directory / _PROBES, search)
     expected = 1 + math.ceil(math.log2(1 / settings["precision"]))
+    # An interrupted search has left its loads. Those of another core do not count.
+    file, search = directory / _PROBES, f"{SATURATIONS.identity(plain)} {results_version or __version__}"
+    known = json.loads(read_plain(file)) if file.is_file() else {}
+    probes: dict[float, Probe] = {}
+    if known.get("search") == search:
+        probes = {probe["load"]: probe for probe in known["probes"]}
 
     def probe(load: float) -> Probe:
-        load = round(load, 6)
-        done = len(probes)
+        load, done = round(load, 6), len(probes)
         if load not in probes:
             probes[load] = _probe(
                 plain, load, lambda phase, part: report(phase, min(1.0, (done + part) / (expected + 1)))
             )
-            write_json(directory / _PROBES, {"search": search, "probes": [asdict(p) for p in probes.values()]})
+            write_json(file, {"search": search, "probes": list(probes.values())})
         return probes[load]
 
-    bracket = bisect(lambda load: probe(load).carried, lambda load: probe(load).accepted, high, settings["precision"])
+    bracket = bisect(lambda at: probe(at)["carried"], lambda at: probe(at)["accepted"], high, settings["precision"])
     low, high = (round(load, 6) for load in bracket)
     numbers = {
         "saturation_load": low,
         "refused_load": high,
-        "saturation_accepted": probes[low].accepted if low else None,
+        "saturation_accepted": probes[low]["accepted"] if low else None,
         "bound": bound,
-        **{f"probe_{key}": [getattr(probe, key) for probe in probes.values()] for key in _COLUMNS},
+        **{f"probe_{key}": [one[key] for one in probes.values()] for key in next(iter(probes.values()))},
         "cpu_seconds": time.process_time() - began,
     }
     SATURATIONS.write(plain, directory, prepare(OmegaConf.create(plain)), numbers)
-    (directory / _PROBES).unlink(missing_ok=True)
-
-
-def _known(path: Path, search: str) -> dict[float, Probe]:
-    """The loads that an interrupted search has simulated, from its file."""
-    if not path.is_file():
-        return {}
-    try:
-        with read_with_care(path):
-            known = json.loads(read_plain(path))
-            probes = [Probe(**probe) for probe in known["probes"]] if known["search"] == search else []
-    except DamagedError as error:
-        print(f"{error}; the search starts again", file=sys.stderr, flush=True)
-        return {}
-    return {probe.load: probe for probe in probes}
+    file.unlink()
 
 
 def _probe(plain: Mapping[str, Any], load: float, report: Report) -> Probe:
-    """Simulate one load."""
-    settings = plain[SATURATIONS.section]
-    simulation, config = network_of({**plain, "traffic": {**plain["traffic"], "load": load}})
+    """Simulate one load: whether it is `carried`, and the means with the reason why the measurement ended."""
+    settings, (simulation, config) = plain[KIND], network_of({**plain, "traffic": {**plain["traffic"], "load": load}})
+    windows = {"warmup_ns": config.run.warmup_ns, "window_ns": config.run.measure_ns}
     warmups = _WARMUPS * config.run.warmup_ns
-    least = shortest_ns(simulation, config.run.warmup_ns, config.run.measure_ns) - warmups
+    least = shortest_ns(simulation, **windows) - warmups
     if settings["max_ns"] < least:
         raise ConfigError(f"max_ns: {settings['max_ns']:g} ns is too short for one load; use at least {least:g}")
-    found = measure_steady(
-        simulation,
-        settings["precision"],
-        settings["confidence"],
-        settings["max_ns"] + warmups,
-        warmup_ns=config.run.warmup_ns,
-        window_ns=config.run.measure_ns,
-        report=report,
-    )
+    limits = (settings["precision"], settings["confidence"], settings["max_ns"] + warmups)
+    found = measure_steady(simulation, *limits, **windows, report=report)
     numbers = simulation.statistics()
-    accepted = numbers["accepted_load"]
-    low, high = found.accepted_interval or (None, None)
-    carried = not found.saturated and accepted >= (1 - settings["precision"]) * numbers["offered_load"]
-    latency = numbers["packet_latency_mean_ns"]
-    return Probe(load, carried, accepted, low, high, found.steady, found.reason, simulation.time_ns, latency)
+    accepted, interval = numbers["accepted_load"], found.accepted_interval or (None, None)
+    return {
+        "load": load,
+        # The source queues are stable, and the accepted load equals the offered one.
+        "carried": not found.saturated and accepted >= (1 - settings["precision"]) * numbers["offered_load"],
+        "accepted": accepted,
+        "accepted_low": interval[0],
+        "accepted_high": interval[1],
+        "steady": found.steady,
+        "reason": found.reason,
+        "simulated_ns": simulation.time_ns,
+        "latency_ns": numbers["packet_latency_mean_ns"],
+    }
