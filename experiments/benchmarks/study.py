@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...configs import config_hash, unknown
 from ...simcore import ConfigError, __version__
@@ -17,9 +17,6 @@ from .records import Record, merged, read_records, sources_of, write_records
 from .scoring import played_of, summarise
 from .suite import Suite, available, chosen, load_suite
 from .text import caption, footnotes, numbers, score_tables, task_tables
-
-if TYPE_CHECKING:  # Matplotlib takes long to import
-    from matplotlib.figure import Figure
 
 _BASELINES = ("recorded", "run")
 _AGAIN = "baselines=run measures them again"
@@ -58,6 +55,8 @@ class Benchmark(Measure):
 
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
         """See `Measure`. Results of this call replace recorded ones in the tables."""
+        from .figure import draw
+
         given, suite, confidence = self.given, self.suite, self.given["confidence"]
         new = [
             Record(
@@ -75,12 +74,6 @@ class Benchmark(Measure):
         if given["record"]:
             written = [Path(given["record"])]
             write_records(written[0], _ordered(merged(read_records(written[0]), new), self.whole))
-
-        def draw() -> "Figure":
-            from .figure import draw
-
-            return draw(played, summaries, confidence)
-
         text = caption(suite, len(self.whole.tasks), played, confidence)
         marks, scores = footnotes(summaries), score_tables(summaries)
         return Conclusions(
@@ -91,7 +84,7 @@ class Benchmark(Measure):
             scores,
             [*marks, text],
             numbers(played, summaries, confidence),
-            draw,
+            draw(played, summaries, confidence),
             "Scores and performance profiles",
             written,
         )
@@ -116,7 +109,9 @@ class Benchmark(Measure):
             f"{len(others)} recorded results are of another suite than {suite.id} and left out": others,
             f"{len(stale)} recorded results are stale, because the configurations of these tasks of {suite.id} have "
             "changed, and are left out": [f"{record.policy} in {record.task}" for record in stale],
-            f"no results are recorded for some baselines of {suite.id}": [f"{t.policy.name} in {t.marks['task']}" for t in absent],
+            f"no results are recorded for some baselines of {suite.id}": [
+                f"{t.policy.name} in {t.marks['task']}" for t in absent
+            ],
             f"recorded results are of another core than this one ({__version__}), so the numbers may differ": cores,
         }
         return [f"{note} ({_some(items)}); {_AGAIN}" for note, items in notes.items() if items], kept

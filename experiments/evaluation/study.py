@@ -69,8 +69,8 @@ class Conclusions:
         printed: The tables on the terminal.
         sentences: About the printed tables.
         numbers: The rows of the CSV file.
-        draw: Draws the figure.
-        picture: A description of the figure.
+        figure: The figure.
+        picture: Its description.
         written: Files that are written already.
     """
 
@@ -81,7 +81,7 @@ class Conclusions:
     printed: Sequence[Table]
     sentences: Sequence[str]
     numbers: Sequence[Mapping[str, Any]]
-    draw: "Callable[[], Figure]"
+    figure: "Figure"
     picture: str
     written: Sequence[Path] = ()
 
@@ -164,17 +164,13 @@ class Comparison(Measure):
 
     def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
         """See `Measure`."""
+        from ..plotting.drawing import distinct_styles
+        from .figure import draw
+
         cells = self.cells(rows, results)
         meaning, marks, copies = self.meaning(cells), footnote(cells), copies_text(list(results.values()))
         notes = [self.network(results), *([f"{copies}."] if copies else [])]
-
-        def draw() -> "Figure":
-            from ..plotting.drawing import distinct_styles
-            from .figure import draw
-
-            styles = distinct_styles({policy.name: policy.routing for policy in self.policies})
-            return draw(cells, self.panels, styles, self.given["confidence"])
-
+        styles = distinct_styles({policy.name: policy.routing for policy in self.policies})
         return Conclusions(
             self.title,
             [*notes, f"{meaning} Bold: the interval of the ratio excludes 1."],
@@ -184,7 +180,7 @@ class Comparison(Measure):
             tables_of([cell for cell in cells if cell.point.get("hop") is None], self.reference, ends=False),
             [marks, f"{meaning} ± is half the width of an interval."],
             tidy(cells),
-            draw,
+            draw(cells, self.panels, styles, self.given["confidence"]),
             self.picture,
         )
 
@@ -303,7 +299,7 @@ def _write(planned: Measure, study: Study, results: Results, failures: Sequence[
     if rows:
         write_rows(study.directory / ROWS_FILE, rows, "labelled")
     write_csv(table, found.numbers)
-    images = save_figure(found.draw(), study.directory / planned.name, salt=planned.name)
+    images = save_figure(found.figure, study.directory / planned.name, salt=planned.name)
     before = text.read_text().splitlines()[2:3] if text.is_file() else []
     if before and before[0].strip() != study.command:
         print(f"{text} and its tables were those of: {before[0].strip()}; another folder keeps both", file=sys.stderr)

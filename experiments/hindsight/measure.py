@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig
+from omegaconf import OmegaConf
 
 from ...configs import unknown
 from ...simcore import ConfigError, MarginalCost, Simulation
@@ -27,36 +26,24 @@ _WARMUP_PART = 0.2  # of the progress bar
 Columns = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """How decisions are sampled and tried. Keys and units are those of the section `regret` of `evaluate.yaml`."""
+def check(given: Mapping[str, Any]) -> None:
+    """Check the section `regret`, which `evaluate.yaml` explains.
 
-    decisions: int
-    sample_fraction: float
-    horizon_ns: float
-    slots: int
-    other_packets: str
-    candidates: str = "own"
-    threads: int = 1
-
-    def check(self) -> None:
-        """Check the values.
-
-        Raises:
-            ConfigError: names the key.
-        """
-        for key, valid, rule in (
-            ("decisions", self.decisions >= 1, "less than 1"),
-            ("sample_fraction", 0 < self.sample_fraction <= 1, "not in (0, 1]"),
-            ("horizon_ns", 0 < self.horizon_ns < 1e9, "not between 0 and 1e9"),
-            ("slots", 2 <= self.slots <= 64, "not in [2, 64]"),
-            ("threads", self.threads >= 0, "less than 0"),
-        ):
-            if not valid:
-                raise ConfigError(f"regret.{key}: {getattr(self, key):g} is {rule}")
-        for key, words in (("other_packets", OTHERS), ("candidates", CANDIDATES)):
-            if getattr(self, key) not in words:
-                raise ConfigError(unknown(f"regret.{key}", getattr(self, key), words, "value"))
+    Raises:
+        ConfigError: names the key.
+    """
+    for key, valid, rule in (
+        ("decisions", given["decisions"] >= 1, "less than 1"),
+        ("sample_fraction", 0 < given["sample_fraction"] <= 1, "not in (0, 1]"),
+        ("horizon_ns", 0 < given["horizon_ns"] < 1e9, "not between 0 and 1e9"),
+        ("slots", 2 <= given["slots"] <= 64, "not in [2, 64]"),
+        ("threads", given["threads"] >= 0, "less than 0"),
+    ):
+        if not valid:
+            raise ConfigError(f"regret.{key}: {given[key]:g} is {rule}")
+    for key, words in (("other_packets", OTHERS), ("candidates", CANDIDATES)):
+        if given[key] not in words:
+            raise ConfigError(unknown(f"regret.{key}", given[key], words, "value"))
 
 
 class RegretKind(ExtendedKind):
@@ -82,18 +69,12 @@ class RegretKind(ExtendedKind):
 REGRETS = RegretKind()
 
 
-def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost, DictConfig, Sampling]:
+def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost]:
     """The network of a run, and the forks that try its candidates."""
-    (simulation, config), sampling = network_of(plain), Sampling(**plain[REGRETS.section])
-    costs = MarginalCost(
-        simulation,
-        horizon_ns=sampling.horizon_ns,
-        slots=sampling.slots,
-        threads=sampling.threads,
-        seed=config.seed,
-        reroute=sampling.other_packets == "routed",
-    )
-    return simulation, costs, config, sampling
+    (simulation, _), given = network_of(plain), plain[REGRETS.section]
+    settings = {key: given[key] for key in ("horizon_ns", "slots", "threads")}
+    reroute = given["other_packets"] == "routed"
+    return simulation, MarginalCost(simulation, **settings, seed=plain["seed"], reroute=reroute)
 
 
 def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
@@ -109,34 +90,35 @@ def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
         CoreError: the simulation stopped with an error.
         OSError: the folder cannot be written.
     """
-    simulation, costs, config, sampling = _forks(plain)
+    (simulation, costs), given = _forks(plain), plain[REGRETS.section]
     require_writable(directory)
-    warmup = simulation.cycles(config.run.warmup_ns)
+    warmup = simulation.cycles(plain["run"]["warmup_ns"])
     while simulation.now < warmup:
         report("warm-up", _WARMUP_PART * simulation.now / warmup)
         simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
 
     began, pieces, found = time.perf_counter(), [], 0
-    random = np.random.default_rng(config.seed)
-    while found < sampling.decisions:
-        labels = costs.label(min(_CHUNK, sampling.decisions - found), sampling.sample_fraction)
-        pieces.append(columns_of(pairs_of(labels, random) if sampling.candidates == "pair" else labels))
+    random = np.random.default_rng(plain["seed"])
+    while found < given["decisions"]:
+        labels = costs.label(min(_CHUNK, given["decisions"] - found), given["sample_fraction"])
+        pieces.append(columns_of(pairs_of(labels, random) if given["candidates"] == "pair" else labels))
         found += len(pieces[-1]["regret_ns"])
-        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / sampling.decisions)
+        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / given["decisions"])
     columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
     seconds = time.perf_counter() - began
     write_table(directory / "decisions.parquet", columns)
+    late = late_events(OmegaConf.create(plain), simulation.time_ns)
     numbers = {
         **means_of(columns),
         "decisions": found,
-        "horizon_ns": sampling.horizon_ns,
-        "others": sampling.other_packets,
-        "candidates": sampling.candidates,
+        "horizon_ns": given["horizon_ns"],
+        "others": given["other_packets"],
+        "candidates": given["candidates"],
         "wall_seconds": seconds,
         "decisions_per_second": found / seconds,
         "simulated_ns": simulation.time_ns,
         "files": {"decisions": "decisions.parquet"},
-        "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
+        "warnings": {} if late is None else {"late_events": late},
     }
     REGRETS.write(plain, directory, simulation, numbers)
 

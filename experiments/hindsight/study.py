@@ -19,7 +19,7 @@ from ..evaluation.tables import Panel
 from ..metrics import Interval, mean_interval, ratio_interval
 from ..results.files import read_columns
 from ..terminal.commandline import CommandError
-from .measure import REGRETS, Sampling
+from .measure import REGRETS, check
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -54,8 +54,7 @@ class Regret(Comparison):
         given, study = self.given, self.study
         if given["workloads"]:
             raise CommandError("workload: the regret is measured under traffic; leave the workload out")
-        self.sampling = Sampling(**given["regret"])
-        self.sampling.check()
+        check(given["regret"])
         trials = plan(self.policies, self.scenarios, study.common, given["loads"], given["seeds"], study.directory)
         return [replace(trial, run=REGRETS.planned(trial.run, given["regret"])) for trial in trials]
 
@@ -79,10 +78,11 @@ class Regret(Comparison):
 
     def meaning(self, cells: Sequence[Cell]) -> str:
         """See `Comparison`."""
-        compared = _PAIR if self.sampling.candidates == "pair" else _UNEVEN if is_uneven(cells) else ""
+        sampling = self.given["regret"]
+        compared = _PAIR if sampling["candidates"] == "pair" else _UNEVEN if is_uneven(cells) else ""
         return (
             "Each candidate of a sampled decision was tried in a fork, which ran "
-            f"{self.sampling.horizon_ns:,.0f} ns with the same packets; {_OTHERS[self.sampling.other_packets]}. The "
+            f"{sampling['horizon_ns']:,.0f} ns with the same packets; {_OTHERS[sampling['other_packets']]}. The "
             "cost of a candidate is the sum of the delays of all packets. regret: the cost of the candidate taken "
             "minus the cost of the best one, mean per decision. No routing reaches 0, because it cannot know the "
             "future. relative: regret divided by the regret of a random choice (1: as good as chance). change: the "
