@@ -210,12 +210,10 @@ def leaderboard() -> str:
 def _hardware(policy: str) -> list[str]:
     """Multiplications and table values that a decision needs, bytes that a router keeps, and the network of both."""
     played = {record.task for record in _records("standard") if record.policy == policy}
-    networks = {
-        task.network: place for place in _suite("standard").places for task in place.tasks.values() if task.id in played
-    }
+    networks = {task.network: task for task in _suite("standard").tasks if task.id in played}
     network = next((name for name in _MEASURED_ON if name in networks), next(iter(networks)))
-    place = networks[network]
-    overrides = [word for word in place.overrides if not word.startswith("workload.")]  # of the job, not the network
+    task = networks[network]
+    overrides = [word for word in task.overrides if not word.startswith("workload.")]  # of the job, not the network
     simulation = Simulation(core_sections(compose([f"routing={policy}", *overrides])))
     products = weights = 0
     if policy in _shipped():

@@ -62,13 +62,11 @@ def read_carried(suite: Suite) -> list[Carried]:
 def searches(suite: Suite, directory: Path) -> list[tuple[Task, Trial]]:
     """The searches of every task above saturation; tasks that differ only in their load share them."""
     composers, found = Composers(), []
-    for place in suite.places:
-        above = [task for task in place.tasks.values() if task.kind == "above"]
-        common = ["run=auto", *(word for word in place.overrides if not word.startswith("run."))]
-        axes = ([1.0], suite.seeds[:1], directory, composers)
-        for trial in plan(place.baselines, [place.scenario], common, *axes) if above else ():
+    for task in (task for task in suite.tasks if task.kind == "above"):
+        common = ["run=auto", *(word for word in task.overrides if not word.startswith("run."))]
+        for trial in plan(task.baselines, [task.scenario], common, [1.0], suite.seeds[:1], directory, composers):
             if trial.run.plain["routing"]["name"] != "policy" and not learns(trial.run.plain):
-                found += [(task, search_of(trial, task.network, SETTINGS)) for task in above]
+                found.append((task, search_of(trial, task.network, SETTINGS)))
     return found
 
 

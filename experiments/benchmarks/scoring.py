@@ -123,29 +123,28 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
     """
     own, scale = _by_policy(shown), _by_policy(known)
     found = []
-    for place in suite.places:
-        for task in place.tasks.values():
-            measure, more = SCORED[task.kind]
-            runs, baselines = own.get(task.id, {}), scale.get(task.id, {})
-            reference = _values(baselines.get(place.reference, {}), suite, measure)
-            there = np.isfinite(reference)
-            ahead = {name: advantage(_values(of, suite, measure), reference, more) for name, of in baselines.items()}
-            # The best known policy has the highest mean among those with a value for every seed of the reference.
-            full = {name: own[there] for name, own in ahead.items() if there.any() and np.isfinite(own[there]).all()}
-            means = {name: float(np.mean(own)) for name, own in full.items()}
-            for name in (name for name in policies if name in runs):
-                values = {key: _values(runs[name], suite, key) for key in dict.fromkeys((measure, *NAMES))}
-                values = {key: v for key, v in values.items() if key == measure or np.isfinite(v).any()}
-                mine = advantage(values[measure], reference, more)
-                copied = np.isfinite(mine)
-                copied[once(*(_states(runs.get(one, {}), suite) for one in (name, place.reference)))] = False
-                others = [mean for other, mean in means.items() if other != name]
-                found.append(
-                    Played(
-                        *(task, name, values, np.where(copied, np.nan, mine)),
-                        *(max(means.values(), default=np.nan), max(others, default=np.nan), int(copied.sum())),
-                    )
+    for task in suite.tasks:
+        measure, more = SCORED[task.kind]
+        runs, baselines = own.get(task.id, {}), scale.get(task.id, {})
+        reference = _values(baselines.get(task.reference, {}), suite, measure)
+        there = np.isfinite(reference)
+        ahead = {name: advantage(_values(of, suite, measure), reference, more) for name, of in baselines.items()}
+        # The best known policy has the highest mean among those with a value for every seed of the reference.
+        full = {name: own[there] for name, own in ahead.items() if there.any() and np.isfinite(own[there]).all()}
+        means = {name: float(np.mean(own)) for name, own in full.items()}
+        for name in (name for name in policies if name in runs):
+            values = {key: _values(runs[name], suite, key) for key in dict.fromkeys((measure, *NAMES))}
+            values = {key: v for key, v in values.items() if key == measure or np.isfinite(v).any()}
+            mine = advantage(values[measure], reference, more)
+            copied = np.isfinite(mine)
+            copied[once(*(_states(runs.get(one, {}), suite) for one in (name, task.reference)))] = False
+            others = [mean for other, mean in means.items() if other != name]
+            found.append(
+                Played(
+                    *(task, name, values, np.where(copied, np.nan, mine)),
+                    *(max(means.values(), default=np.nan), max(others, default=np.nan), int(copied.sum())),
                 )
+            )
     return found
 
 

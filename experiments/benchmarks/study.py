@@ -43,7 +43,7 @@ class Benchmark(Measure):
         for policy in policies:
             _refuse_other(policy, self.whole)
         self.asked = [policy.name for policy in policies]
-        self.baselines = {policy.name for place in self.suite.places for policy in place.baselines}
+        self.baselines = {policy.name for task in self.suite.tasks for policy in task.baselines}
         planned = _plan(self.suite, policies, study.directory)
         self.trials = [trial for trial in planned if self.runs_baselines or trial.policy in policies]
         recorded = read_records(self.whole.results)
@@ -119,22 +119,20 @@ class Benchmark(Measure):
 
 def _refuse_other(policy: Policy, suite: Suite) -> None:
     """Refuse the name of a baseline for another policy: the scale uses the recorded results of this name."""
-    for place in suite.places:
-        if any(baseline.name == policy.name and baseline != policy for baseline in place.baselines):
-            raise CommandError(
-                f"routing: '{policy.name}' is a baseline of {suite.id} with other parameters; give your policy another "
-                f"name: {{name: ..., routing: {policy.routing}, ...}}"
-            )
+    if any(one.name == policy.name and one != policy for task in suite.tasks for one in task.baselines):
+        raise CommandError(
+            f"routing: '{policy.name}' is a baseline of {suite.id} with other parameters; give your policy another "
+            f"name: {{name: ..., routing: {policy.routing}, ...}}"
+        )
 
 
 def _plan(suite: Suite, policies: Sequence[Policy], directory: Path) -> list[Trial]:
     """Every run of the policies and of the baselines. A baseline that is also a requested policy runs once."""
     trials, composers = [], Composers()
-    for place in suite.places:
-        every = [*policies, *(baseline for baseline in place.baselines if baseline not in policies)]
-        axes = (place.loads, suite.seeds, directory, composers)
-        for trial in plan(every, [place.scenario], place.overrides, *axes):
-            task = place.task_of(trial.run.plain)
+    for task in suite.tasks:
+        every = [*policies, *(baseline for baseline in task.baselines if baseline not in policies)]
+        axes = (task.loads, suite.seeds, directory, composers)
+        for trial in plan(every, [task.scenario], task.overrides, *axes):
             try:
                 check_windows(task.kind, trial.run.plain)
             except ConfigError as error:

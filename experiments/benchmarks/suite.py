@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -34,36 +34,34 @@ _TASK_KEYS = (
 
 @dataclass(frozen=True)
 class Task:
-    """A network with its traffic or jobs, and the kind of measurement."""
+    """A network with its traffic or jobs, and the kind of measurement.
 
-    name: str  # <network>/<traffic>/<load>, <network>/<jobs>, with /cold_start, /recovery or /changing
+    Args:
+        name: `<network>/<traffic>/<load>` or `<network>/<jobs>`, with `/cold_start`, `/recovery` or `/changing`.
+        version: Of the task.
+        kind: The kind of measurement.
+        set: Whether agents may train on it.
+        network: The name of the network.
+        load: The offered load; None for jobs.
+        scenario: The pattern or the workload.
+        overrides: Hydra overrides of all its runs.
+        baselines: The policies whose results are recorded, the reference first.
+    """
+
+    name: str
     version: int
     kind: Kind
     set: Set
     network: str
-    load: float | None  # offered load; None for jobs
+    load: float | None
+    scenario: Scenario = field(compare=False)
+    overrides: tuple[str, ...] = field(compare=False)
+    baselines: tuple[Policy, ...] = field(compare=False)
 
     @property
     def id(self) -> str:
         """The name with the version, as in the recorded results."""
         return f"{self.name}-v{self.version}"
-
-
-@dataclass(frozen=True)
-class Place:
-    """An entry of the suite's `tasks`: tasks that differ only in the load, and their baselines.
-
-    Args:
-        scenario: The pattern or the workload.
-        overrides: Hydra overrides of all its runs.
-        tasks: Tasks by load. A task of jobs has the key None.
-        baselines: The policies whose results are recorded, the reference first.
-    """
-
-    scenario: Scenario
-    overrides: tuple[str, ...]
-    tasks: Mapping[float | None, Task]
-    baselines: tuple[Policy, ...]
 
     @property
     def reference(self) -> str:
@@ -72,12 +70,8 @@ class Place:
 
     @property
     def loads(self) -> list[float]:
-        """The loads of its tasks; empty for jobs."""
-        return [load for load in self.tasks if load is not None]
-
-    def task_of(self, plain: Mapping[str, Any]) -> Task:
-        """The task of a run with this resolved configuration."""
-        return self.tasks[None if self.scenario.kind == "workload" else plain["traffic"]["load"]]
+        """The offered load as a list; empty for jobs."""
+        return [] if self.load is None else [self.load]
 
 
 @dataclass(frozen=True)
@@ -88,18 +82,13 @@ class Suite:
     version: int
     about: str
     seeds: tuple[int, ...]
-    places: tuple[Place, ...]
+    tasks: tuple[Task, ...]
     path: Path
 
     @property
     def id(self) -> str:
         """The name with the version."""
         return f"{self.name}-v{self.version}"
-
-    @property
-    def tasks(self) -> list[Task]:
-        """All tasks, in the order of the file."""
-        return [task for place in self.places for task in place.tasks.values()]
 
     @property
     def results(self) -> Path:
@@ -161,11 +150,7 @@ def chosen(suite: Suite, words: Sequence[str] | None) -> Suite:
             valid = [task.id if "-v" in word else task.name for task in suite.tasks]
             raise ConfigError(unknown("tasks", word, valid, "task"))
         kept |= fitting
-    places = (
-        replace(place, tasks={load: task for load, task in place.tasks.items() if task.id in kept})
-        for place in suite.places
-    )
-    return replace(suite, places=tuple(place for place in places if place.tasks))
+    return replace(suite, tasks=tuple(task for task in suite.tasks if task.id in kept))
 
 
 def _read(path: Path) -> Suite:
@@ -178,10 +163,10 @@ def _read(path: Path) -> Suite:
     check_axis(f"{path}: seeds", seeds)
     for name, network in networks.items():
         _check(f"{path}: networks.{name}", network, _NETWORK_KEYS, needed=2)
-    places = [_place(f"{path}: tasks[{k}]", entry, networks, common) for k, entry in enumerate(data["tasks"])]
-    suite = Suite(path.stem, data["version"], data.get("about", "").strip(), tuple(seeds), tuple(places), path)
-    refuse_twice(f"{path}: tasks", [task.name for task in suite.tasks])
-    return suite
+    entries = ((f"{path}: tasks[{k}]", entry) for k, entry in enumerate(data["tasks"]))
+    tasks = tuple(task for where, entry in entries for task in _tasks(where, entry, networks, common))
+    refuse_twice(f"{path}: tasks", [task.name for task in tasks])
+    return Suite(path.stem, data["version"], data.get("about", "").strip(), tuple(seeds), tasks, path)
 
 
 def _of_table(path: Path, drawn: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,53 +183,46 @@ def _of_table(path: Path, drawn: Mapping[str, Any]) -> dict[str, Any]:
     return {"networks": networks, "tasks": tasks}
 
 
-def _place(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence[str]) -> Place:
+def _tasks(where: str, entry: Any, networks: Mapping[str, Any], common: Sequence[str]) -> list[Task]:
+    """The tasks of an entry, which differ only in the load."""
     _check(where, entry, _TASK_KEYS, needed=2)
     for key, valid in (("network", networks), ("set", SETS)):
         if entry[key] not in valid:
             raise ConfigError(unknown(f"{where}.{key}", str(entry[key]), valid, key))
     if ("pattern" in entry) == ("workload" in entry):
         raise ConfigError(f"{where}: give either pattern or workload")
-    network = networks[entry["network"]]
-    kind: Literal["pattern", "workload"] = "pattern" if "pattern" in entry else "workload"
-    group = "traffic" if kind == "pattern" else "workload"
-    name = entry.get("name", entry[kind])
-    tasks = _tasks(where, entry, name)
-    windows = next((f" ({task.kind})" for task in tasks.values() if task.kind in _OWN_WINDOWS), "")
+    kinds: list[Kind] = [kind for kind in _LOADS if kind in entry]
+    if "workload" in entry and kinds:
+        raise ConfigError(f"{where}.{kinds[0]}: jobs have no load")
+    if "pattern" in entry and not kinds:
+        raise ConfigError(f"{where}: give loads in one of {', '.join(_LOADS)}")
+    if len(kinds) > 1 and _OWN_WINDOWS & set(kinds):
+        raise ConfigError(f"{where}: {' and '.join(kinds)} need different windows; write an entry for each")
+    for kind in kinds:
+        if not isinstance(entry[kind], list) or not all(0 < load <= 1 for load in entry[kind]):
+            raise ConfigError(f"{where}.{kind}: {entry[kind]!r} is not a list of loads between 0 and 1")
+
+    carried: Literal["pattern", "workload"] = "pattern" if kinds else "workload"
+    name, group = entry.get("name", entry[carried]), "traffic" if kinds else "workload"
     settings = {f"{group}.{key}": value for key, value in entry.get("params", {}).items()}
-    # Messages show this name, so it contains the network.
-    scenario = Scenario(f"{name}{windows} on {entry['network']}", kind, entry[kind], settings)
-    own = {**network, **entry}
+    own = {**networks[entry["network"]], **entry}
     try:
         baselines = tuple(policies_of([own["reference"], *own.get("baselines", [])]))
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    return Place(scenario, (*common, *network["overrides"], *entry.get("overrides", [])), tasks, baselines)
+    overrides = (*common, *networks[entry["network"]]["overrides"], *entry.get("overrides", []))
 
+    def task(kind: Kind, load: float | None = None) -> Task:
+        words = [entry["network"], name, *([] if load is None else [f"{load:g}"])]
+        windows = kind in _OWN_WINDOWS
+        # Messages show the name of the scenario, so it contains the network.
+        shown = f"{name}{f' ({kind})' if windows else ''} on {entry['network']}"
+        scenario = Scenario(shown, carried, entry[carried], settings)
+        of_run = (scenario, overrides, baselines)
+        full = "/".join([*words, *([kind] if windows else [])])
+        return Task(full, entry.get("version", 1), kind, entry["set"], entry["network"], load, *of_run)
 
-def _tasks(where: str, entry: Mapping[str, Any], name: str) -> dict[float | None, Task]:
-    version, kinds = entry.get("version", 1), [kind for kind in _LOADS if kind in entry]
-    stem, of_all = f"{entry['network']}/{name}", (entry["set"], entry["network"])
-    if "workload" in entry:
-        if kinds:
-            raise ConfigError(f"{where}.{kinds[0]}: jobs have no load")
-        return {None: Task(stem, version, "jobs", *of_all, None)}
-    if not kinds:
-        raise ConfigError(f"{where}: give loads in one of {', '.join(_LOADS)}")
-    if len(kinds) > 1 and _OWN_WINDOWS & set(kinds):
-        raise ConfigError(f"{where}: {' and '.join(kinds)} need different windows; write an entry for each")
-    tasks: dict[float | None, Task] = {}
-    for kind in kinds:
-        if not isinstance(entry[kind], list):
-            raise ConfigError(f"{where}.{kind}: {entry[kind]!r} is not a list of loads")
-        for load in map(float, entry[kind]):
-            if not 0 < load <= 1:
-                raise ConfigError(f"{where}.{kind}: {load:g} is not a load between 0 and 1")
-            if load in tasks:
-                raise ConfigError(f"{where}.{kind}: {load:g} occurs twice")
-            full = f"{stem}/{load:g}" + (f"/{kind}" if kind in _OWN_WINDOWS else "")
-            tasks[load] = Task(full, version, kind, *of_all, load)
-    return tasks
+    return [task(kind, float(load)) for kind in kinds for load in entry[kind]] or [task("jobs")]
 
 
 def _check(where: str, data: Any, valid: Sequence[str], needed: int) -> None:

@@ -59,8 +59,8 @@ def test_a_suite_is_read_from_a_file(tiny: Path) -> None:
         *("small/uniform/0.2/recovery-v2", "small/lu-v1"),
     ]
     assert [t.kind for t in suite.tasks] == ["below", "above", "cold_start", "recovery", "jobs"]
-    assert [place.reference for place in suite.places] == ["ugal_l", "ugal_l", "ugal", "ugal_l"]
-    assert suite.places[0].overrides[0] == "router=input_queued"
+    assert [t.reference for t in suite.tasks] == ["ugal_l", "ugal_l", "ugal_l", "ugal", "ugal_l"]
+    assert suite.tasks[0].overrides[0] == "router=input_queued"
     some = chosen(suite, ["small/uniform/*"])
     assert [t.name for t in some.tasks] == [t.name for t in suite.tasks if "uniform" in t.name]
     assert chosen(suite, None) == suite
@@ -126,20 +126,17 @@ def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
     composers = Composers()
     valid: set[tuple[str, str]] = set()
     stale = []
-    for place in suite.places:
-        loads = [load for load in place.tasks if load is not None]
-        tasks = {task.id for task in place.tasks.values()}
-        own = {policy for task, policy in records if task in tasks} - {baseline.name for baseline in place.baselines}
-        policies = [*place.baselines, *policies_of(sorted(own))]
-        trials = plan(policies, [place.scenario], place.overrides, loads, suite.seeds[:1], tmp_path, composers)
+    for one in suite.tasks:
+        own = {policy for task, policy in records if task == one.id} - {baseline.name for baseline in one.baselines}
+        policies = [*one.baselines, *policies_of(sorted(own))]
+        trials = plan(policies, [one.scenario], one.overrides, one.loads, suite.seeds[:1], tmp_path, composers)
         # Records are valid only for these configurations. A changed task needs new records.
         for trial in trials:
-            load = None if place.scenario.kind == "workload" else trial.run.config.traffic.load
-            check_windows(place.tasks[load].kind, trial.run.plain)
-            key = place.tasks[load].id, trial.policy.name
+            check_windows(one.kind, trial.run.plain)
+            key = one.id, trial.policy.name
             valid.add(key)
             hashes = {seed: config_hash({**trial.run.plain, "seed": seed}) for seed in suite.seeds}
-            stale += [(*key, one.seed) for one in records.get(key, []) if one.config_hash != hashes[one.seed]]
+            stale += [(*key, own.seed) for own in records.get(key, []) if own.config_hash != hashes[own.seed]]
     assert set(records) <= valid
     assert stale == []
 
@@ -147,9 +144,8 @@ def test_every_shipped_suite_can_be_planned(name: str, tmp_path: Path) -> None:
 def test_every_baseline_of_quick_runs_its_tasks(tmp_path: Path) -> None:
     composers = Composers()
     trials = []
-    for place in load_suite("quick").places:
-        loads = [load for load in place.tasks if load is not None][:1]
-        trials += plan(place.baselines, [place.scenario], place.overrides, loads, [1], tmp_path, composers)
+    for one in load_suite("quick").tasks:
+        trials += plan(one.baselines, [one.scenario], one.overrides, one.loads, [1], tmp_path, composers)
     assert refused(trials) == {}
 
 
@@ -158,12 +154,12 @@ def test_a_baseline_is_recorded_for_all_tasks_or_none(name: str) -> None:
     suite = load_suite(name)
     there = {(r.task, r.policy, r.seed) for r in read_records(suite.results)}
     wanted: dict[str, set[tuple[str, str, int]]] = {}
-    for place in suite.places:
-        for policy, only, seed in itertools.product(place.baselines, place.tasks.values(), suite.seeds):
-            wanted.setdefault(policy.name, set()).add((only.id, policy.name, seed))
+    for one in suite.tasks:
+        for policy, seed in itertools.product(one.baselines, suite.seeds):
+            wanted.setdefault(policy.name, set()).add((one.id, policy.name, seed))
     # A new baseline may lack records. The references must have records, because scores need them.
     recorded = {policy for _, policy, _ in there}
-    for policy_name in recorded & set(wanted) | ({place.reference for place in suite.places} if there else set()):
+    for policy_name in recorded & set(wanted) | ({one.reference for one in suite.tasks} if there else set()):
         assert wanted[policy_name] <= there, policy_name
 
 
@@ -183,14 +179,13 @@ def test_recorded_loads_lie_below_or_above_saturation(name: str) -> None:
     for record in read_records(suite.results):
         if "accepted_load" in record.measures:
             accepted.setdefault((record.task, record.policy), []).append(record.measures["accepted_load"])
-    for place in suite.places:
-        for only in place.tasks.values():
-            sending = 0.5 if "/random_bisection/" in only.id else 1.0  # half of the terminals send
-            parts = [np.mean(own) / (only.load or 1) / sending for (of, _), own in accepted.items() if of == only.id]
-            if only.kind == "below" and parts:
-                assert max(parts) >= 0.97, only.id
-            if only.kind == "above" and (only.id, place.reference) in accepted:
-                assert np.mean(accepted[only.id, place.reference]) < 0.97 * (only.load or 1), only.id
+    for only in suite.tasks:
+        sending = 0.5 if "/random_bisection/" in only.id else 1.0  # half of the terminals send
+        parts = [np.mean(own) / (only.load or 1) / sending for (of, _), own in accepted.items() if of == only.id]
+        if only.kind == "below" and parts:
+            assert max(parts) >= 0.97, only.id
+        if only.kind == "above" and (only.id, only.reference) in accepted:
+            assert np.mean(accepted[only.id, only.reference]) < 0.97 * (only.load or 1), only.id
 
 
 @pytest.mark.parametrize(
@@ -200,10 +195,9 @@ def test_recorded_loads_lie_below_or_above_saturation(name: str) -> None:
 def test_the_core_reproduces_recorded_results(tmp_path: Path, name: str, policy: str) -> None:
     """Short runs of `quick` equal their records bit for bit. A change of the core's numbers needs new records."""
     suite = load_suite("quick")
-    (place,) = chosen(suite, [name]).places
-    (only,) = place.tasks.values()
-    chosen_policy = [baseline for baseline in place.baselines if baseline.name == policy]
-    (trial,) = plan(chosen_policy, [place.scenario], place.overrides, [only.load], suite.seeds[:1], tmp_path)
+    (only,) = chosen(suite, [name]).tasks
+    chosen_policy = [baseline for baseline in only.baselines if baseline.name == policy]
+    (trial,) = plan(chosen_policy, [only.scenario], only.overrides, only.loads, suite.seeds[:1], tmp_path)
     result = execute(trial.run.config, tmp_path / "run", lambda *_: None)
     (record,) = (
         r for r in read_records(suite.results) if (r.task, r.policy, r.seed) == (only.id, policy, suite.seeds[0])

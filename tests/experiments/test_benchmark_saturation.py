@@ -39,15 +39,14 @@ def tiny(tmp_path: Path) -> Suite:
 def test_a_task_above_saturation_is_above_that_of_its_reference(name: str) -> None:
     suite = load_suite(name)
     records = {(one.task, one.policy): one for one in read_carried(suite)}
-    for place in suite.places:
-        for task in (task for task in place.tasks.values() if task.kind == "above"):
-            own = {policy: one for (of, policy), one in records.items() if of == task.id}
-            assert task.load is not None
-            assert all(0 < one.saturation_load <= one.refused_load for one in own.values())
-            assert own[place.reference].refused_load <= task.load
-            carrying = {policy for policy, one in own.items() if one.saturation_load >= task.load}
-            assert carrying == CARRIED.get(task.name, set()), task.name
-            assert set(own) <= {baseline.name for baseline in place.baselines}
+    for task in (task for task in suite.tasks if task.kind == "above"):
+        own = {policy: one for (of, policy), one in records.items() if of == task.id}
+        assert task.load is not None
+        assert all(0 < one.saturation_load <= one.refused_load for one in own.values())
+        assert own[task.reference].refused_load <= task.load
+        carrying = {policy for policy, one in own.items() if one.saturation_load >= task.load}
+        assert carrying == CARRIED.get(task.name, set()), task.name
+        assert set(own) <= {baseline.name for baseline in task.baselines}
     assert {of for of, _ in records} <= {task.id for task in suite.tasks if task.kind == "above"}
 
 

@@ -19,7 +19,7 @@ from flitgym.experiments.benchmarks.scoring import (
     profile,
     summarise,
 )
-from flitgym.experiments.benchmarks.suite import Place, Suite, Task
+from flitgym.experiments.benchmarks.suite import Suite, Task
 from flitgym.experiments.benchmarks.text import footnotes, overview
 from flitgym.experiments.evaluation.plan import Policy, Scenario
 
@@ -28,7 +28,8 @@ Values = Mapping[tuple[str, str], Sequence[float]]  # by task and policy; NaN ma
 
 
 def task(name: str = "a", kind: str = "below", which: str = "held_out", network: str = "n") -> Task:
-    return Task(f"{network}/{name}", 1, kind, which, network, 0.3)  # type: ignore[arg-type]
+    of_run = (Scenario("", "pattern", "", {}), (), (Policy("reference", "minimal", {}),))
+    return Task(f"{network}/{name}", 1, kind, which, network, 0.3, *of_run)  # type: ignore[arg-type]
 
 
 def records(values: Values, measure: str = "latency_mean_ns") -> list[Record]:
@@ -42,9 +43,7 @@ def records(values: Values, measure: str = "latency_mean_ns") -> list[Record]:
 
 def played(shown: Sequence[Record], known: Sequence[str], tasks: Sequence[Task]) -> list[Played]:
     """The numbers of all policies on a scale of the baselines `known`, with the policy `reference`."""
-    baselines = (Policy("reference", "minimal", {}),)
-    places = tuple(Place(Scenario("", "pattern", "", {}), (), {0.3: one}, baselines) for one in tasks)
-    suite = Suite("s", 1, "", SEEDS, places, Path())
+    suite = Suite("s", 1, "", SEEDS, tuple(tasks), Path())
     names = list(dict.fromkeys(record.policy for record in shown))
     return played_of(suite, names, shown, [record for record in shown if record.policy in known])
 
