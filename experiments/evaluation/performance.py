@@ -1,30 +1,22 @@
 """The measure of `flitgym evaluate`: latency and accepted load under traffic, communication times of jobs."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .cells import Cell, Row, summarise
 from .plan import Scenario, Trial, plan
 from .study import Comparison, Results
 from .tables import Panel, intervals_text
 
-# Metrics of a pattern, and their columns in a row.
-PATTERN_METRICS = {
-    "accepted_load": "accepted_load",
+# Metrics, and their columns in a row. Those of a job are below `jobs.<name>.`.
+_OF_ALL = {
     "latency_mean_ns": "packet_latency_mean_ns",
     "latency_p99_ns": "packet_latency_p99_ns",
     "hops": "hops_mean",
     "nonminimal_fraction": "nonminimal_fraction",
 }
-# Metrics of a job, and their columns below `jobs.<name>.`.
-JOB_METRICS = {
-    "comm_time_ns": "comm_time_mean_ns",
-    "finish_ns": "finish_ns",
-    "latency_mean_ns": "packet_latency_mean_ns",
-    "latency_p99_ns": "packet_latency_p99_ns",
-    "hops": "hops_mean",
-    "nonminimal_fraction": "nonminimal_fraction",
-}
+PATTERN_METRICS = {"accepted_load": "accepted_load", **_OF_ALL}
+JOB_METRICS = {"comm_time_ns": "comm_time_mean_ns", "finish_ns": "finish_ns", **_OF_ALL}
 # Columns that are undefined if no packet arrived.
 _OF_PACKETS = ("hops_mean", "nonminimal_fraction", "_latency_mean_ns", "_latency_p99_ns")
 _COMM_TIME = ".comm_time_mean_ns"
@@ -100,16 +92,12 @@ def cells_of(
         reference: The policy that ratios and differences refer to.
         confidence: The confidence of the intervals.
     """
-    found = {
-        (
-            row["scenario"],
-            row["policy"],
-            None if row["workload.name"] != "none" else row["traffic.load"],
-            row["seed"],
-        ): row
-        for row in rows
-    }
-    cells = []
+
+    def key(row: Row) -> tuple[Any, ...]:
+        load = row["traffic.load"] if row["workload.name"] == "none" else None
+        return row["scenario"], row["policy"], load, row["seed"]
+
+    found, cells = {key(row): row for row in rows}, []
     for scenario in scenarios:
         for load, job in _points(rows, scenario, loads):
             at = {
@@ -117,10 +105,9 @@ def cells_of(
                 for policy in policies
             }
             point = {scenario.kind: scenario.name, **({"load": load} if job is None else {"job": job})}
-            prefix = "" if job is None else f"jobs.{job}."
-            columns = {
-                metric: prefix + column for metric, column in (PATTERN_METRICS if job is None else JOB_METRICS).items()
-            }
+            columns = PATTERN_METRICS
+            if job is not None:
+                columns = {metric: f"jobs.{job}.{column}" for metric, column in JOB_METRICS.items()}
             cells += summarise(point, at, columns, reference, confidence)
     return cells
 

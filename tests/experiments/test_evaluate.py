@@ -23,7 +23,6 @@ from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.tables import study_page
-from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
 SEEDS = (1, 2, 3, 4)
@@ -337,50 +336,3 @@ def test_failed_runs_are_named_and_the_others_run(command: Command, tmp_path: Pa
     numbers = {(line["policy"], line["load"]) for line in lines if line["mean"]}
     assert numbers == {("minimal", "0.1")}
     assert "dim_war, pattern uniform" in (tmp_path / "results" / "evaluation" / "evaluation.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["routngs=[par]"], ["did you mean 'routing'?"]),
-        (["measure=latency"], ["measure", "valid measures: performance, regret"]),
-        (["-m"], ["-m", "leave it out"]),
-        (["topology.groups=99"], ["groups", "99"]),
-    ],
-)
-def test_a_typo_stops_before_anything_runs(
-    command: Command, tmp_path: Path, arguments: list[str], parts: list[str]
-) -> None:
-    done = command("evaluate", *arguments)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    for part in parts:
-        assert part in done.stderr
-    assert not list(tmp_path.glob("results/*"))
-
-
-@pytest.mark.parametrize(
-    ("argument", "parts"),
-    [
-        ("routings=[minimall]", ["routing", "did you mean 'minimal'?"]),
-        ("routings=[minimal,minimal]", ["routing", "'minimal' occurs twice", "name"]),
-        ("routings=['']", ["routing: '' is not a routing"]),
-        ("routings=[gone/policy.safetensors]", ["gone/policy.safetensors", "no such file"]),
-        ("routings=[{name: x}]", ["routing", "lacks 'routing'"]),
-        ("routings=[{routing: par, params: {treshold: 1}}]", ["par", "did you mean 'threshold'?"]),
-        ("routings=[{routing: q_adaptive, params: {load_q_table: gone.npz}}]", ["gone.npz"]),
-        ("routings=[{routing: par, params: {seed: 1}}]", ["seed=1,2"]),
-        ("patterns=[]", ["traffic=uniform", "workload=pair"]),
-        ("traffic.load=0.1", ["write traffic.load=0.1,0.3"]),
-        ("seeds=[1,2,1]", ["seeds", "'1' occurs twice"]),
-        ("reference=par", ["reference", "'par'", "ugal_l"]),
-        ("confidence=95", ["confidence", "95"]),
-    ],
-)
-def test_a_bad_argument_is_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
-    config = compose_root("evaluate", [argument])
-    with pytest.raises((ConfigError, CommandError, OSError)) as failure:
-        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
-    for part in parts:
-        assert part in str(failure.value)
-    assert not list(tmp_path.iterdir())

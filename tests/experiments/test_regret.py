@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Command
-from flitgym.configs.composition import compose_root
-from flitgym.experiments.evaluate import measure_of
 from flitgym.experiments.evaluation.cells import Cell, tidy
-from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.hindsight.measure import columns_of, means_of, pairs_of
 from flitgym.experiments.hindsight.study import cells_of, is_uneven
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.simcore import ConfigError
 
 NAN = np.nan
 # Runs of milliseconds.
@@ -124,23 +119,3 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     assert "4 runs, 2 finished before" in again.stderr
     other = command("evaluate", "routing=par", *words, "loads=[0.2]", "regret.other_packets=routed")
     assert "1 runs, 0 finished before" in other.stderr
-
-
-@pytest.mark.parametrize(
-    ("argument", "parts"),
-    [
-        ("regret.horizon_ns=0", ["horizon_ns: 0"]),
-        ("regret.decisions=0", ["decisions: 0"]),
-        ("regret.sample_fraction=0", ["sample_fraction: 0"]),
-        ("regret.slots=1", ["slots: 1"]),
-        ("regret.candidates=pairs", ["candidates", "did you mean 'pair'?"]),
-        ("workloads=[pair]", ["workload", "leave the workload out"]),
-    ],
-)
-def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
-    config = compose_root("evaluate", ["measure=regret", argument])
-    with pytest.raises((ConfigError, CommandError)) as failure:
-        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
-    for part in parts:
-        assert part in str(failure.value)
-    assert not list(tmp_path.iterdir())

@@ -1,7 +1,6 @@
 """`flitgym saturate`: its bounds, its search against closed forms, the command, and its errors."""
 
 import csv
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,10 @@ from flitgym.experiments.evaluation.tables import in_markdown, tables_of
 from flitgym.experiments.plotting.drawing import distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import prepare
-from flitgym.experiments.saturate import main
 from flitgym.experiments.saturation import search
 from flitgym.experiments.saturation.bounds import bound_of
 from flitgym.experiments.saturation.search import bisect
 from flitgym.experiments.saturation.study import Saturation, cells_of, meaning
-from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
@@ -299,44 +296,3 @@ def test_the_text_counts_different_searches() -> None:
     assert "Intervals: from the carried to the refused load of one search. accepted" in meaning(cells, 0.01, 0.95)
     several = [row("b", 0.4, 0.41), row("b", 0.42, 0.43, seed=2)]
     assert "mean over 1 to 2 seeds" in meaning([*cells, *cells_of(several, [1, 2], "b", 0.95)], 0.01, 0.95)
-
-
-@pytest.mark.parametrize(
-    ("words", "which"),
-    [
-        (["traffic.load=0.2"], "traffic.load=0.2: the command searches for the load"),
-        (["routing=prr"], "prr"),
-        (["-m", "routing=par"], "-m: this study takes lists"),
-        (["run.precision=0.01"], "run.precision=0.01: has no effect here"),
-    ],
-)
-def test_wrong_words_give_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], which: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["flitgym saturate", *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("flitgym saturate: ")
-    assert which in line
-    assert not list(tmp_path.glob("results/*"))
-
-
-@pytest.mark.parametrize(
-    ("argument", "parts"),
-    [
-        ("networks=[hyperx_64,hyperx_64]", ["networks: 'hyperx_64' occurs twice"]),
-        ("precision=0", ["precision: 0"]),
-        ("max_ns=0", ["max_ns"]),
-        ("workers=0", ["workers: 0"]),
-    ],
-)
-def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, parts: Sequence[str]) -> None:
-    config = compose_root("saturate", [argument])
-    with pytest.raises((ConfigError, CommandError)) as failure:
-        conduct(Saturation, config, Study(tmp_path, ["router=hpdc21"], "flitgym saturate"))
-    for part in parts:
-        assert part in str(failure.value)
-    assert not list(tmp_path.iterdir())
