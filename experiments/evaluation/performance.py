@@ -1,10 +1,10 @@
 """The measure of `flitgym evaluate`: latency and accepted load under traffic, communication times of jobs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
 
-from .cells import Cell, Row, summarise
-from .plan import Scenario, Trial, plan
+from .cells import Cell, Measured, Row
+from .plan import Trial, plan
 from .study import Comparison, Results
 from .tables import Panel, intervals_text
 
@@ -47,9 +47,7 @@ class Performance(Comparison):
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """See `Comparison`."""
-        given, names = self.given, [policy.name for policy in self.policies]
-        axes = (given["loads"], given["seeds"])
-        return cells_of(rows, names, self.scenarios, *axes, self.reference, given["confidence"])
+        return self.compared(rows, points_of)
 
     def network(self, results: Results) -> str:
         """See `Comparison`. All runs have histograms with the same bins."""
@@ -72,62 +70,19 @@ class Performance(Comparison):
         return f"{intervals} Ratios compare a policy with {self.reference} on the same seeds."
 
 
-def cells_of(
-    rows: Sequence[Row],
-    policies: Sequence[str],
-    scenarios: Sequence[Scenario],
-    loads: Sequence[float],
-    seeds: Sequence[int],
-    reference: str,
-    confidence: float,
-) -> list[Cell]:
-    """All cells, ordered by scenario, point, policy and metric. A run without a row counts as missing.
-
-    Args:
-        rows: The rows of the finished runs, with the labels `policy` and `scenario`.
-        policies: The names of all policies.
-        scenarios: All scenarios.
-        loads: The loads of the patterns.
-        seeds: The seeds of every policy and scenario.
-        reference: The policy that ratios and differences refer to.
-        confidence: The confidence of the intervals.
-    """
-
-    def key(row: Row) -> tuple[Any, ...]:
-        load = row["traffic.load"] if row["workload.name"] == "none" else None
-        return row["scenario"], row["policy"], load, row["seed"]
-
-    found, cells = {key(row): row for row in rows}, []
-    for scenario in scenarios:
-        for load, job in _points(rows, scenario, loads):
-            at = {
-                policy: [_defined(found.get((scenario.name, policy, load, seed)), job) for seed in seeds]
-                for policy in policies
-            }
-            point = {scenario.kind: scenario.name, **({"load": load} if job is None else {"job": job})}
-            columns = PATTERN_METRICS
-            if job is not None:
-                columns = {metric: f"jobs.{job}.{column}" for metric, column in JOB_METRICS.items()}
-            cells += summarise(point, at, columns, reference, confidence)
-    return cells
+def points_of(row: Row) -> Iterator[Measured]:
+    """The load of a pattern, or the jobs of a workload."""
+    if row["workload.name"] == "none":
+        point = {"pattern": row["scenario"], "load": row["traffic.load"]}
+        yield point, _defined(row, "packets_delivered"), PATTERN_METRICS
+        return
+    for key in row:
+        if key.startswith("jobs.") and key.endswith(_COMM_TIME):
+            job = key.removeprefix("jobs.").removesuffix(_COMM_TIME)
+            columns = {metric: f"jobs.{job}.{column}" for metric, column in JOB_METRICS.items()}
+            yield {"workload": row["scenario"], "job": job}, _defined(row, f"jobs.{job}.packets"), columns
 
 
-def _defined(row: Row | None, job: str | None) -> Row | None:
+def _defined(row: Row, packets: str) -> Row:
     """The row without the numbers that are undefined because no packet arrived: the row may hold 0 hops."""
-    if row is None or row.get("packets_delivered" if job is None else f"jobs.{job}.packets"):
-        return row
-    return {key: value for key, value in row.items() if not key.endswith(_OF_PACKETS)}
-
-
-def _points(rows: Sequence[Row], scenario: Scenario, loads: Sequence[float]) -> list[tuple[float | None, str | None]]:
-    """The loads of a pattern, or the jobs of a workload in their order."""
-    if scenario.kind == "pattern":
-        return [(load, None) for load in loads]
-    names = (
-        key.removeprefix("jobs.").removesuffix(_COMM_TIME)
-        for row in rows
-        if row["scenario"] == scenario.name
-        for key in row
-        if key.startswith("jobs.") and key.endswith(_COMM_TIME)
-    )
-    return [(None, job) for job in dict.fromkeys(names)]
+    return row if row.get(packets) else {key: value for key, value in row.items() if not key.endswith(_OF_PACKETS)}

@@ -6,7 +6,7 @@ A measure plans the runs and draws the conclusions; all other steps are the same
 import shlex
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from ..running.launcher import HERE, Launcher, launcher_of_app
 from ..running.sweep import collect
 from ..terminal.commandline import CommandError, by_hydra, past_hydra, run_command
 from ..terminal.tables import console, study_page, write_csv
-from .cells import Cell, Row, tidy
+from .cells import Cell, Measured, Row, cells_of, tidy
 from .plan import Trial, check_axis, policies_of, scenarios_of
 from .play import play
 from .tables import Panel, Table, footnote, in_markdown, print_tables, tables_of
@@ -151,6 +151,12 @@ class Comparison(Measure):
     @abstractmethod
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """The numbers of the tables; arguments as for `conclude`."""
+
+    def compared(self, rows: Sequence[Row], points: Callable[[Row], Iterable[Measured]]) -> list[Cell]:
+        """The cells of all points; arguments as for `cells_of`."""
+        given, names = self.given, [policy.name for policy in self.policies]
+        order = [*given.get("networks", ()), *(one.name for one in self.scenarios), *given.get("loads", ())]
+        return cells_of(rows, points, names, given["seeds"], self.reference, given["confidence"], order)
 
     @abstractmethod
     def meaning(self, cells: Sequence[Cell]) -> str:
@@ -302,7 +308,10 @@ def _write(planned: Measure, study: Study, results: Results, failures: Sequence[
     images = save_figure(found.figure, study.directory / planned.name, salt=planned.name)
     before = text.read_text().splitlines()[2:3] if text.is_file() else []
     if before and before[0].strip() != study.command:
-        print(f"{text} and its tables were those of: {before[0].strip()}; another folder keeps both", file=sys.stderr)
+        print(
+            f"{relative(text)} and its tables were those of: {before[0].strip()}; another folder keeps both",
+            file=sys.stderr,
+        )
     image = f"![{found.picture}]({images[0].name})"
     tables = {table.title: in_markdown(table) for table in found.tables}
     with atomic_path(text) as temporary:

@@ -1,13 +1,13 @@
 """The measure of `flitgym saturate`: the highest load that a network carries, by network, pattern and policy."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ..evaluation.cells import Cell, Row, summarise
+from ..evaluation.cells import Cell, Measured, Row
 from ..evaluation.plan import Trial, plan
 from ..evaluation.study import Comparison, Results
 from ..evaluation.tables import Panel
@@ -55,7 +55,7 @@ class Saturation(Comparison):
 
     def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
         """See `Comparison`."""
-        return cells_of(rows, self.given["seeds"], self.reference, self.given["confidence"])
+        return with_brackets(self.compared(rows, points_of), rows, self.given["confidence"])
 
     def meaning(self, cells: Sequence[Cell]) -> str:
         """See `Comparison`."""
@@ -73,40 +73,35 @@ def search_of(trial: Trial, network: str, settings: Mapping[str, float]) -> Tria
     return replace(trial, run=SATURATIONS.planned(trial.run, settings), marks={"network": network})
 
 
-def cells_of(rows: Sequence[Mapping[str, Any]], seeds: Sequence[int], reference: str, confidence: float) -> list[Cell]:
-    """The cells of every network, pattern and policy, in the order of their first rows.
+def points_of(row: Row) -> Iterator[Measured]:
+    """The network and the pattern of a search."""
+    of_bound = row["saturation_load"] / row["bound"] if row["bound"] else None
+    yield {"network": row["network"], "pattern": row["scenario"]}, {**row, "of_bound": of_bound}, _METRICS
 
-    The interval of a carried load begins at the lower end of the interval of the carried loads, and ends at the upper
-    end of that of the refused loads.
 
-    Args:
-        rows: One per search, with its labels.
-        seeds: The seeds of every search.
-        reference: The policy that ratios and differences refer to.
-        confidence: The confidence of the intervals.
+def with_brackets(cells: Sequence[Cell], rows: Sequence[Row], confidence: float) -> list[Cell]:
+    """The cells with the intervals of carried loads.
+
+    An interval begins at the lower end of the interval of the carried loads, and ends at the upper end of that of the
+    refused loads. Without an interval over seeds, the bracket of a search takes its place.
     """
-    points: dict[tuple[str, str], dict[str, dict[int, Mapping[str, Any]]]] = {}
-    for row in rows:
-        policies = points.setdefault((row["network"], row["scenario"]), {})
-        policies.setdefault(row["policy"], {})[row["seed"]] = {**row, "of_bound": _of_bound(row)}
-    networks = list(dict.fromkeys(network for network, _ in points))
-    cells = []
-    for (network, pattern), found in sorted(points.items(), key=lambda item: networks.index(item[0][0])):
-        at = {policy: [own.get(seed) for seed in seeds] for policy, own in found.items()}
-        # A reference without any search has no values, so there are no ratios.
-        known = {reference: [None] * len(seeds)} | at
-        for cell in summarise({"network": network, "pattern": pattern}, known, _METRICS, reference, confidence):
-            if cell.policy not in at:
-                continue
-            if cell.metric == "saturation_load":
-                cell = replace(cell, mean=_bracket(list(found[cell.policy].values()), confidence))
-            cells.append(cell)
-    return cells
+    bracketed = []
+    for cell in cells:
+        keys = (*cell.point.values(), cell.policy)
+        own = distinct(row for row in rows if (row["network"], row["scenario"], row["policy"]) == keys)
+        if own and cell.metric == "saturation_load":
+            carried, refused = ([float(row[key]) for row in own] for key in ("saturation_load", "refused_load"))
+            below, above = (mean_interval(loads, confidence) for loads in (carried, refused))
+            low = carried[0] if np.isnan(below.low) else below.low
+            mean = Interval(below.value, low, refused[0] if np.isnan(above.high) else above.high)
+            cell = replace(cell, mean=mean)
+        bracketed.append(cell)
+    return bracketed
 
 
 def meaning(cells: Sequence[Cell], precision: float, confidence: float) -> str:
     """The meaning of the numbers, in sentences."""
-    counts = [cell.seeds for cell in cells if cell.metric == "saturation_load"]
+    counts = [cell.seeds for cell in cells if cell.metric == "saturation_load" and cell.seeds]
     mean = f", mean over {count_text(counts)}" if max(counts) > 1 else ""
     one = "from the carried to the refused load of one search"
     brackets = (
@@ -121,16 +116,3 @@ def meaning(cells: Sequence[Cell], precision: float, confidence: float) -> str:
         "accepted: the accepted load at the carried load. bound: the highest load that the links can carry, if all "
         "their bandwidth is used."
     )
-
-
-def _bracket(rows: Sequence[Mapping[str, Any]], confidence: float) -> Interval:
-    """The carried load with its interval. Without an interval over seeds, the bracket of a search takes its place."""
-    different = distinct(rows)
-    carried, refused = ([float(row[name]) for row in different] for name in ("saturation_load", "refused_load"))
-    below, above = (mean_interval(loads, confidence) for loads in (carried, refused))
-    low = carried[0] if np.isnan(below.low) else below.low
-    return Interval(below.value, low, refused[0] if np.isnan(above.high) else above.high)
-
-
-def _of_bound(row: Mapping[str, Any]) -> float | None:
-    return row["saturation_load"] / row["bound"] if row["bound"] else None

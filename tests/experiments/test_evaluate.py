@@ -12,10 +12,9 @@ from conftest import Command
 from flitgym.configs import compose, config_hash
 from flitgym.configs.composition import compose_root
 from flitgym.experiments.evaluate import measure_of
-from flitgym.experiments.evaluation.cells import Cell
+from flitgym.experiments.evaluation.cells import Cell, cells_of
 from flitgym.experiments.evaluation.figure import draw
-from flitgym.experiments.evaluation.performance import Performance
-from flitgym.experiments.evaluation.performance import cells_of as cells_of_performance
+from flitgym.experiments.evaluation.performance import Performance, points_of
 from flitgym.experiments.evaluation.plan import Scenario, Trial, plan, policies_of, refused, routing_of, scenarios_of
 from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.evaluation.tables import footnote, in_markdown, intervals_text, tables_of
@@ -56,8 +55,8 @@ def job_row(policy: str, seed: int, times: dict[str, float | None]) -> dict[str,
     return row
 
 
-def cells_of(rows: Sequence[dict[str, Any]], scenario: Scenario, reference: str = "a") -> list[Cell]:
-    return cells_of_performance(rows, ["a", "b"], [scenario], [0.2], SEEDS, reference, 0.95)
+def cells(rows: Sequence[dict[str, Any]], reference: str = "a") -> list[Cell]:
+    return cells_of(rows, points_of, ["a", "b"], SEEDS, reference, 0.95)
 
 
 def only(cells: Sequence[Cell], policy: str, metric: str, job: str | None = None) -> Cell:
@@ -152,14 +151,14 @@ def test_a_policy_that_does_not_fit_is_refused_before_any_run(small: Sequence[st
 def test_ratio_and_difference_pair_equal_seeds() -> None:
     # The effect of the seed is many times the difference between the policies.
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    cell = only(cells_of(rows, UNIFORM), "b", "latency_mean_ns")
+    cell = only(cells(rows), "b", "latency_mean_ns")
     assert cell.mean.value == pytest.approx(290)
     assert cell.mean.high - cell.mean.low > 100
     assert cell.difference.value == pytest.approx(-10)
     assert cell.ratio.value == pytest.approx(290 / 300)
     assert cell.ratio.low < cell.ratio.value < cell.ratio.high < 1
     assert (cell.seeds, cell.missing) == (4, 0)
-    own = only(cells_of(rows, UNIFORM), "a", "latency_mean_ns")
+    own = only(cells(rows), "a", "latency_mean_ns")
     assert own.ratio.value == 1
 
 
@@ -168,21 +167,21 @@ def test_copies_count_once() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS]
     rows += [pattern_row("b", 1, 40) | {"seed": seed} for seed in SEEDS]
     rows = [row | {"state_hash": f"{row['policy']} {row['packet_latency_mean_ns']}"} for row in rows]
-    cell = only(cells_of(rows, UNIFORM), "b", "latency_mean_ns")
+    cell = only(cells(rows), "b", "latency_mean_ns")
     assert (cell.mean.value, cell.seeds, cell.missing) == (140, 1, 0)
     assert np.isnan(cell.mean.low)
     assert cell.ratio.value == pytest.approx(140 / 300)
     assert cell.ratio.low < cell.ratio.value < cell.ratio.high
-    own = only(cells_of(rows, UNIFORM, "b"), "b", "latency_mean_ns")
+    own = only(cells(rows, "b"), "b", "latency_mean_ns")
     assert np.isnan(own.difference.low)
-    text = intervals_text(cells_of(rows, UNIFORM, "b"), 0.95)
+    text = intervals_text(cells(rows, "b"), 0.95)
     assert text == "Intervals: 95 % of the mean over 4 seeds (Student's t). A single run has no interval."
 
 
 def test_a_failed_run_is_left_out_of_its_pair_and_counted() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    cells = cells_of(rows[1:], UNIFORM)
-    reference, other = (only(cells, policy, "latency_mean_ns") for policy in "ab")
+    found = cells(rows[1:])
+    reference, other = (only(found, policy, "latency_mean_ns") for policy in "ab")
     assert (reference.seeds, reference.missing) == (3, 1)
     assert (other.seeds, other.missing) == (4, 0)
     # Both policies have seeds 2, 3 and 4.
@@ -192,10 +191,10 @@ def test_a_failed_run_is_left_out_of_its_pair_and_counted() -> None:
 
 def test_without_deliveries_only_the_accepted_load_has_a_value() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [pattern_row("b", seed, None, 0) for seed in SEEDS]
-    cells = cells_of(rows, UNIFORM)
-    assert only(cells, "b", "accepted_load").mean.value == 0
+    found = cells(rows)
+    assert only(found, "b", "accepted_load").mean.value == 0
     for metric in ("latency_mean_ns", "latency_p99_ns", "hops", "nonminimal_fraction"):
-        cell = only(cells, "b", metric)
+        cell = only(found, "b", metric)
         assert np.isnan(cell.mean).all()
         assert np.isnan(cell.ratio).all()
         assert (cell.seeds, cell.missing) == (0, 4)
@@ -204,17 +203,17 @@ def test_without_deliveries_only_the_accepted_load_has_a_value() -> None:
 def test_jobs_of_a_workload() -> None:
     rows = [job_row("a", seed, {"lu": 100.0 * seed, "ur": None}) for seed in SEEDS]
     rows += [job_row("b", seed, {"lu": 50.0 * seed, "ur": None}) for seed in SEEDS]
-    cells = cells_of(rows, PAIR)
-    assert only(cells, "b", "comm_time_ns", "lu").mean.value == 125
+    found = cells(rows)
+    assert only(found, "b", "comm_time_ns", "lu").mean.value == 125
     # The policies differ by the same factor for every seed.
-    assert only(cells, "b", "finish_ns", "lu").ratio.value == 0.5
-    assert only(cells, "b", "comm_time_ns", "ur").missing == 4
+    assert only(found, "b", "finish_ns", "lu").ratio.value == 0.5
+    assert only(found, "b", "comm_time_ns", "ur").missing == 4
 
 
 def test_the_figure_draws_every_policy_with_values() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [job_row("a", seed, {"lu": 100.0}) for seed in SEEDS]
-    cells = [*cells_of(rows, UNIFORM), *cells_of(rows, PAIR)]
-    figure = draw(cells, Performance.panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
+    found = cells(rows)
+    figure = draw(found, Performance.panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     assert len(figure.axes) == 6
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "95 % interval, 4 seeds"]
     drawn = [line for line in figure.axes[1].lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
@@ -234,15 +233,15 @@ def test_styles_in_one_figure_differ() -> None:
 
 def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    cells = cells_of(rows, UNIFORM)
-    (table,) = tables_of(cells, "a")
+    found = cells(rows)
+    (table,) = tables_of(found, "a")
     assert (table.title, list(table.heads)[:2], "ratio" in table.heads) == ("uniform", ["load", "policy"], True)
     text = in_markdown(table)
     assert "| 0.2 | b |" in text
     assert "**0.967 [" in text
     assert "†" not in text
-    assert footnote(cells) == ""
-    fewer = cells_of(rows[1:], UNIFORM)
+    assert footnote(found) == ""
+    fewer = cells(rows[1:])
     assert "†" in in_markdown(tables_of(fewer, "a")[0])
     assert "†" in footnote(fewer)
 

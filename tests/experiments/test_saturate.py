@@ -9,7 +9,7 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose
 from flitgym.configs.composition import compose_root
-from flitgym.experiments.evaluation.cells import Cell, tidy
+from flitgym.experiments.evaluation.cells import Cell, cells_of, tidy
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.evaluation.tables import in_markdown, tables_of
@@ -19,7 +19,7 @@ from flitgym.experiments.running.one_run import prepare
 from flitgym.experiments.saturation import search
 from flitgym.experiments.saturation.bounds import bound_of
 from flitgym.experiments.saturation.search import bisect
-from flitgym.experiments.saturation.study import Saturation, cells_of, meaning
+from flitgym.experiments.saturation.study import Saturation, meaning, points_of, with_brackets
 from flitgym.simcore import ConfigError
 from omegaconf import OmegaConf
 
@@ -236,8 +236,9 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     with (folder / "saturation.csv").open(newline="") as file:
         lines = [line for line in csv.DictReader(file) if line["metric"] == "saturation_load"]
     keys = [(line["network"], line["policy"], line["seeds"]) for line in lines]
-    assert keys == [("hyperx_64", "minimal", "2"), ("hyperx_64", "dim_war", "2"), ("dragonfly_72", "minimal", "2")]
-    for line in lines:
+    played = [("hyperx_64", "minimal", "2"), ("hyperx_64", "dim_war", "2"), ("dragonfly_72", "minimal", "2")]
+    assert keys == [*played, ("dragonfly_72", "dim_war", "0")]
+    for line in lines[:3]:
         own = [row for row in rows if (row["network"], row["policy"]) == (line["network"], line["policy"])]
         assert float(line["mean"]) == pytest.approx(sum(row["saturation_load"] for row in own) / 2)
 
@@ -262,9 +263,13 @@ def row(policy: str, carried: float, refused: float, bound: float | None = 0.5, 
     return {**keys, **numbers, "bound": bound}
 
 
+def cells(rows: Sequence[dict[str, Any]]) -> list[Cell]:
+    policies, seeds = (list(dict.fromkeys(one[key] for one in rows)) for key in ("policy", "seed"))
+    return with_brackets(cells_of(rows, points_of, policies, seeds, policies[0], 0.95), rows, 0.95)
+
+
 def loads(rows: Sequence[dict[str, Any]]) -> list[Cell]:
-    seeds = sorted({one["seed"] for one in rows})
-    return [cell for cell in cells_of(rows, seeds, "a", 0.95) if cell.metric == "saturation_load"]
+    return [cell for cell in cells(rows) if cell.metric == "saturation_load"]
 
 
 def test_cells_and_figure() -> None:
@@ -278,12 +283,12 @@ def test_cells_and_figure() -> None:
     copies = [row("a", 0.4, 0.41, seed=k) | {"probe_latency_ns": [900.5, x]} for k, x in enumerate((30.1, 30.1, 31.2))]
     (alike,) = loads(copies)
     assert (alike.seeds, alike.mean) == (2, (0.4, 0.4, 0.41))  # two searches are copies, and the third has this bracket
-    cells = cells_of(rows, [1, 2], "a", 0.95)
-    assert [line["mean"] for line in tidy(cells) if line["metric"] == "saturation_accepted"] == [
+    found = cells(rows)
+    assert [line["mean"] for line in tidy(found) if line["metric"] == "saturation_accepted"] == [
         pytest.approx(0.41),
         None,
     ]
-    figure = draw(cells, Saturation.panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
+    figure = draw(found, Saturation.panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["a", "b", "95 % interval, 1 to 2 seeds", "analytic bound"]
 
@@ -291,8 +296,8 @@ def test_cells_and_figure() -> None:
 def test_the_text_counts_different_searches() -> None:
     """Three copies are one search, whose bracket is no interval over seeds."""
     copies = [row("a", 0.333, 0.334, seed=k) | {"probe_latency_ns": [900.5, 30.1]} for k in (1, 2, 3)]
-    cells = cells_of(copies, [1, 2, 3], "a", 0.95)
-    assert "0.333 [0.333, 0.334]" in in_markdown(tables_of(cells, "a")[0])
-    assert "Intervals: from the carried to the refused load of one search. accepted" in meaning(cells, 0.01, 0.95)
+    found = cells(copies)
+    assert "0.333 [0.333, 0.334]" in in_markdown(tables_of(found, "a")[0])
+    assert "Intervals: from the carried to the refused load of one search. accepted" in meaning(found, 0.01, 0.95)
     several = [row("b", 0.4, 0.41), row("b", 0.42, 0.43, seed=2)]
-    assert "mean over 1 to 2 seeds" in meaning([*cells, *cells_of(several, [1, 2], "b", 0.95)], 0.01, 0.95)
+    assert "mean over 1 to 2 seeds" in meaning([*found, *cells(several)], 0.01, 0.95)
