@@ -10,13 +10,14 @@ from ...simcore import ConfigError, __version__
 from ..evaluation.cells import Row
 from ..evaluation.plan import Policy, Trial, plan, policies_of
 from ..evaluation.study import Conclusions, Measure, Results, Study, check_numbers
+from ..evaluation.tables import footnote, tables_of
 from ..running.plan import Composers
 from ..terminal.commandline import CommandError
 from .measures import check_windows, measures
 from .records import Record, merged, read_records, sources_of, write_records
 from .scoring import played_of, summarise
 from .suite import Suite, available, chosen, load_suite
-from .text import caption, footnotes, numbers, score_tables, task_tables
+from .text import caption, footnotes, numbers, score_tables, task_cells
 
 _BASELINES = ("recorded", "run")
 _AGAIN = "baselines=run measures them again"
@@ -75,12 +76,12 @@ class Benchmark(Measure):
             written = [Path(given["record"])]
             write_records(written[0], _ordered(merged(read_records(written[0]), new), self.whole))
         text = caption(suite, len(self.whole.tasks), played, confidence)
-        marks, scores = footnotes(summaries), score_tables(summaries)
+        marks, scores, cells = footnotes(summaries), score_tables(summaries), task_cells(played, confidence)
         return Conclusions(
             f"Benchmark {suite.id}",
             [suite.about, f"Code {__version__}.", *self.notes, text],
-            [*scores, *task_tables(played, confidence)],
-            "\n\n".join(marks),
+            [*scores, *tables_of(cells)],
+            "\n\n".join(filter(None, [*marks, footnote(cells)])),
             scores,
             [*marks, text],
             numbers(played, summaries, confidence),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.cells import Cell
-from ..evaluation.tables import Table, tables_of
+from ..evaluation.tables import Table
 from ..metrics import Interval, mean_interval
 from ..terminal.tables import MISSING, interval_columns, interval_text
 from .measures import SCORED
@@ -91,17 +91,18 @@ def split(summaries: Sequence[Summary], key: str) -> Table:
     return Table(title, ["policy", *(TITLES.get(value, value) for value in values)], lines)
 
 
-def task_tables(played: Sequence[Played], confidence: float) -> list[Table]:
-    """A table of tasks per network and kind."""
+def task_cells(played: Sequence[Played], confidence: float) -> list[Cell]:
+    """The cells of the tables of tasks, one table per network and kind."""
     found: dict[str, list[Cell]] = {}
     for one in played:
         task, values = one.task, {"score": one.scores, **one.measures}
-        own = found.setdefault(f"{task.network}, {TITLES[task.kind]}", [])
-        point = {"network": f"{task.network}, {TITLES[task.kind]}", "task": task.id, "set": TITLES[task.set]}
+        title = f"{task.network}, {TITLES[task.kind]}"
+        point = {"network": title, "task": task.id, "set": TITLES[task.set]}
         for name in _SHOWN[task.kind]:
-            mean = mean_interval(values.get(name, one.ahead * np.nan), confidence)
-            own.append(Cell(one.policy, point, name, mean, missing=_gaps(one, name)))
-    return [table for cells in found.values() for table in tables_of(cells)]
+            mean, gaps = mean_interval(values.get(name, one.ahead * np.nan), confidence), _gaps(one, name)
+            cell = Cell(one.policy, point, name, mean, seeds=one.ahead.size - gaps, missing=gaps)
+            found.setdefault(title, []).append(cell)
+    return [cell for cells in found.values() for cell in cells]
 
 
 def numbers(played: Sequence[Played], summaries: Sequence[Summary], confidence: float) -> list[dict[str, Any]]:

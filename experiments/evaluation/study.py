@@ -271,20 +271,19 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
     failures: list[str] = []
     try:
         if trials:
-            results, failures = play(
-                trials, command, planned.label or planned.name, given["workers"], launcher, planned.silent
-            )
+            label = planned.label or planned.name
+            results, failures = play(trials, command, label, given["workers"], launcher, planned.silent)
             if not results:
                 raise CommandError("no run finished:\n" + "\n".join(failures))
     except KeyboardInterrupt:
-        results = collect({trial.run.directory: trial.run for trial in trials}.values())
+        runs = {trial.run.directory: trial.run for trial in trials}
+        results = collect(runs.values())
         if not results:
             raise
-        runs = len({trial.run.directory for trial in trials})
-        interrupted = f"the study was interrupted after {len(results)} of {runs} runs"
-        folder = relative(_write(planned, study, results, [interrupted])[0].parent)
+        _write(planned, study, results, [f"the study was interrupted after {len(results)} of {len(runs)} runs"])
         raise KeyboardInterrupt(
-            f"{folder} has the tables of the {len(results)} finished runs of {runs}, start again to continue"
+            f"{relative(study.directory)} has the tables of the {len(results)} finished runs of {len(runs)}, start "
+            "again to continue"
         ) from None
     for path in _write(planned, study, results, failures):
         print(relative(path))
@@ -294,8 +293,7 @@ def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: 
 
 def _write(planned: Measure, study: Study, results: Results, failures: Sequence[str]) -> list[Path]:
     """Print the tables, and write rows, tables and figure; returns the files."""
-    trials = [trial for trial in planned.trials if trial.run.directory in results]
-    rows = [row(results[at], at) | trial.labels for trial in trials for at in [trial.run.directory]]
+    rows = [row(results[at], at) | trial.labels for trial in planned.trials if (at := trial.run.directory) in results]
     found = planned.conclude(rows, results)
     print_tables(console(_WIDTH_OF_FILES), found.printed, found.sentences)
 
