@@ -141,8 +141,13 @@ def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], kn
             others = [mean for other, mean in means.items() if other != name]
             found.append(
                 Played(
-                    *(task, name, values, np.where(copied, np.nan, mine)),
-                    *(max(means.values(), default=np.nan), max(others, default=np.nan), int(copied.sum())),
+                    task,
+                    name,
+                    values,
+                    ahead=np.where(copied, np.nan, mine),
+                    best=max(means.values(), default=np.nan),
+                    best_other=max(others, default=np.nan),
+                    copies=int(copied.sum()),
                 )
             )
     return found

@@ -59,10 +59,13 @@ class Benchmark(Measure):
         from .figure import draw
 
         given, suite, confidence = self.given, self.suite, self.given["confidence"]
+        keys = ("task", "policy", "seed", "config_hash", "version")
         new = [
             Record(
-                *(suite.id, row["task"], row["policy"], row["seed"], row["config_hash"], row["version"]),
-                *(str(row["state_hash"]), measures(row["task_kind"], row)),
+                suite=suite.id,
+                **{key: row[key] for key in keys},
+                state_hash=str(row["state_hash"]),
+                measures=measures(row["task_kind"], row),
             )
             for row in rows
         ]
@@ -78,16 +81,16 @@ class Benchmark(Measure):
         text = caption(suite, len(self.whole.tasks), played, confidence)
         marks, scores, cells = footnotes(summaries), score_tables(summaries), task_cells(played, confidence)
         return Conclusions(
-            f"Benchmark {suite.id}",
-            [suite.about, f"Code {__version__}.", *self.notes, text],
-            [*scores, *tables_of(cells)],
-            "\n\n".join(filter(None, [*marks, footnote(cells)])),
-            scores,
-            [*marks, text],
-            numbers(played, summaries, confidence),
-            draw(played, summaries, confidence),
-            "Scores and performance profiles",
-            written,
+            title=f"Benchmark {suite.id}",
+            notes=[suite.about, f"Code {__version__}.", *self.notes, text],
+            tables=[*scores, *tables_of(cells)],
+            footnote="\n\n".join(filter(None, [*marks, footnote(cells)])),
+            printed=scores,
+            sentences=[*marks, text],
+            numbers=numbers(played, summaries, confidence),
+            figure=draw(played, summaries, confidence),
+            picture="Scores and performance profiles",
+            written=written,
         )
 
     def _fitting(self, recorded: Sequence[Record], planned: Sequence[Trial]) -> tuple[list[str], list[Record]]:

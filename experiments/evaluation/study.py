@@ -177,17 +177,18 @@ class Comparison(Measure):
         meaning, marks, copies = self.meaning(cells), footnote(cells), copies_text(list(results.values()))
         notes = [self.network(results), *([f"{copies}."] if copies else [])]
         styles = distinct_styles({policy.name: policy.routing for policy in self.policies})
+        # Single hops are only in the files.
+        shown = [cell for cell in cells if cell.point.get("hop") is None]
         return Conclusions(
-            self.title,
-            [*notes, f"{meaning} Bold: the interval of the ratio excludes 1."],
-            tables_of(cells, self.reference),
-            marks,
-            # Single hops are only in the files.
-            tables_of([cell for cell in cells if cell.point.get("hop") is None], self.reference, ends=False),
-            [marks, f"{meaning} ± is half the width of an interval."],
-            tidy(cells),
-            draw(cells, self.panels, styles, self.given["confidence"]),
-            self.picture,
+            title=self.title,
+            notes=[*notes, f"{meaning} Bold: the interval of the ratio excludes 1."],
+            tables=tables_of(cells, self.reference),
+            footnote=marks,
+            printed=tables_of(shown, self.reference, ends=False),
+            sentences=[marks, f"{meaning} ± is half the width of an interval."],
+            numbers=tidy(cells),
+            figure=draw(cells, self.panels, styles, self.given["confidence"]),
+            picture=self.picture,
         )
 
 
