@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
 from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, latency_axis, legend_of, polish
@@ -18,7 +19,8 @@ from .tables import Panel, by_table
 _SATURATED = 0.95
 _TIMES = ("latency", "comm_time", "finish")  # beginnings of the metrics that may have a logarithmic axis
 _LOG_FROM = 3.0  # ratio of the largest to the smallest value from which the axis is logarithmic
-_COMMAS_FROM = 10
+_DECADE = 10
+_TICKS_OF_A_DECADE = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # if the axis spans less than a decade
 _WIDTH, _HEIGHT = 4.0, 2.9  # of a panel, inches
 _LEAST_WIDTH = 7.0
 _BOUND: dict[str, Any] = {"color": "#FF2D2D", "linewidth": 2.0, "solid_capstyle": "butt"}
@@ -123,9 +125,11 @@ def _scale(ax: Axes, cells: Sequence[Cell], panel: Panel) -> None:
     values = values[np.isfinite(values)]
     if panel.metric.startswith(_TIMES) and values.size and values.max() > _LOG_FROM * values.min() > 0:
         latency_axis(ax)
+        if values.max() < _DECADE * values.min():
+            ax.yaxis.set_major_locator(LogLocator(subs=_TICKS_OF_A_DECADE))
     elif values.size:
         ax.set_ylim(bottom=min(0.0, values.min()))
-        if values.max() > _COMMAS_FROM:
+        if values.max() > _DECADE:
             ax.yaxis.set_major_formatter("{x:,.0f}")
 
 
