@@ -36,8 +36,9 @@ def help_text(command: str, root: str, words: Sequence[str], sweeps: bool = True
     lists = {TYPED.get(key, key): group for key, group in _LISTS.items() if _is_list(config, key)}
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     lines = [f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]", ""]
-    lines += ["Choose an option of each group (`flitgym list <group>` has them):"]
-    lines += [_options(group, group) for group in groups]
+    if groups:
+        lines += ["Choose an option of each group (`flitgym list <group>` has them):"]
+        lines += [_options(group, group) for group in groups]
     if lists:
         lines += ["", "Lists, with commas between the entries:"]
         lines += [_options(key, group) for key, group in lists.items()]

@@ -201,6 +201,21 @@ class Saturation:
     run: Run = field(default_factory=Run)
 
 
+@dataclass
+class Scoring:
+    """The root of `benchmark.yaml`, which explains the keys."""
+
+    suite: str | None = MISSING
+    routings: list[Any] = MISSING
+    tasks: list[str] | None = MISSING
+    baselines: str = MISSING
+    record: str | None = MISSING
+    results: str = MISSING
+    confidence: float = MISSING
+    resamples: int = MISSING
+    workers: int | None = MISSING
+
+
 def component_schema(kind: str, name: str) -> type:
     """The structured config of one registered component.
 
@@ -254,6 +269,7 @@ def register_schema() -> None:
     OmegaConf.register_new_resolver("shipped_policy", shipped_policy, replace=True)
     offer("experiment", Experiment)
     offer("evaluation", lambda: _open(Evaluation, "traffic", "workload"))
+    offer("scoring", Scoring)
     offer("saturation", lambda: _open(Saturation, "topology", "traffic"))
     for kind in KINDS:
         for name in registered(kind):

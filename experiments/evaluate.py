@@ -5,7 +5,6 @@
 `configs/evaluate.yaml` explains every key.
 """
 
-import sys
 from collections.abc import Sequence
 
 import hydra
@@ -14,9 +13,9 @@ from omegaconf import DictConfig
 from ..configs import CONFIG_DIR, unknown
 from ..simcore import ConfigError
 from .evaluation.performance import Performance
-from .evaluation.study import Measure, as_list, conduct_app
+from .evaluation.study import Comparison, conduct_app, run_verb
 from .hindsight.study import Regret
-from .terminal.commandline import CommandError, by_hydra, run_command
+from .terminal.commandline import CommandError
 
 COMMAND = "flitgym evaluate"
 # Keys of a single run, and the lists that replace them here.
@@ -27,7 +26,7 @@ LISTS = {
     "workload": "workloads",
     "seed": "seeds",
 }
-_MEASURES: dict[str, type[Measure]] = {"performance": Performance, "regret": Regret}
+_MEASURES: dict[str, type[Comparison]] = {"performance": Performance, "regret": Regret}
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="evaluate", version_base="1.3")
@@ -36,7 +35,7 @@ def app(config: DictConfig) -> None:
     conduct_app(measure_of, COMMAND, config)
 
 
-def measure_of(config: DictConfig) -> Measure:
+def measure_of(config: DictConfig) -> type[Comparison]:
     """The measure that a configuration names.
 
     Raises:
@@ -44,7 +43,7 @@ def measure_of(config: DictConfig) -> Measure:
     """
     if config.measure not in _MEASURES:
         raise CommandError(unknown("measure", config.measure, _MEASURES, "measure"))
-    return _MEASURES[config.measure]()
+    return _MEASURES[config.measure]
 
 
 def refuse(words: Sequence[str]) -> None:
@@ -62,10 +61,4 @@ def refuse(words: Sequence[str]) -> None:
 
 def main() -> None:
     """Entry point of the command."""
-    sys.argv[1:] = [as_list(word, LISTS) for word in sys.argv[1:]]
-
-    def command() -> None:
-        refuse(sys.argv[1:])
-        by_hydra(app, COMMAND, "evaluate", "an evaluation")
-
-    sys.exit(run_command(COMMAND, command))
+    run_verb("evaluate", app, LISTS, "an evaluation", refuse)

@@ -5,7 +5,6 @@
 `configs/saturate.yaml` explains every key.
 """
 
-import sys
 from collections.abc import Sequence
 
 import hydra
@@ -13,9 +12,8 @@ from omegaconf import DictConfig
 
 from ..configs import CONFIG_DIR
 from ..simcore import ConfigError
-from .evaluation.study import as_list, conduct_app
+from .evaluation.study import conduct_app, run_verb
 from .saturation.study import Saturation
-from .terminal.commandline import by_hydra, run_command
 
 COMMAND = "flitgym saturate"
 # Keys of a single run, and the lists that replace them here.
@@ -25,7 +23,7 @@ LISTS = {"topology": "networks", "routing": "routings", "traffic": "patterns", "
 @hydra.main(config_path=str(CONFIG_DIR), config_name="saturate", version_base="1.3")
 def app(config: DictConfig) -> None:
     """Search in Hydra's run directory."""
-    conduct_app(lambda _: Saturation(), COMMAND, config)
+    conduct_app(lambda _: Saturation, COMMAND, config)
 
 
 def refuse(words: Sequence[str]) -> None:
@@ -40,10 +38,4 @@ def refuse(words: Sequence[str]) -> None:
 
 def main() -> None:
     """Entry point of the command."""
-    sys.argv[1:] = [as_list(word, LISTS) for word in sys.argv[1:]]
-
-    def command() -> None:
-        refuse(sys.argv[1:])
-        by_hydra(app, COMMAND, "saturate", "this study")
-
-    sys.exit(run_command(COMMAND, command))
+    run_verb("saturate", app, LISTS, "this study", refuse)

@@ -13,6 +13,7 @@ ROOTS = {
     "train": "flitgym train",
     "evaluate": "flitgym evaluate",
     "saturate": "flitgym saturate",
+    "benchmark": "flitgym benchmark",
     "route": "flitgym route",
 }
 # Pages that list the options of a group.

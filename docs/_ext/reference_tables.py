@@ -369,14 +369,13 @@ def commands() -> str:
         "# Commands\n\nThis page lists the keys of the commands with their defaults. An override is a word "
         "`key=value`. Some keys choose an option of a group. The keys of the option start with the name of the group "
         "(`topology=dragonfly topology.groups=9`), and the page of the group lists them. `--help` lists the keys of "
-        "`flitgym benchmark`, `flitgym reproduce`, `flitgym export`, `flitgym plot`, `flitgym compare` and "
-        "`flitgym report`.\n"
+        "`flitgym reproduce`, `flitgym export`, `flitgym plot`, `flitgym compare` and `flitgym report`.\n"
     )
     for root, command in ROOTS.items():
         path = Path(CONFIG_DIR) / f"{root}.yaml"
         text += f"\n## `{command}`\n\n[configs/{path.name}](../../configs/{path.name})\n\n"
         options = [(f"`{key.name}`", f"`{key.default}`", _option(key)) for key in options_of(path)]
-        text += table(("group", "option", ""), options) + "\n"
+        text += table(("group", "option", ""), options) + "\n" if options else ""
         text += table(("key", "default", "meaning"), map(_key, keys_of(path)))
     path = Path(CONFIG_DIR) / "run" / "standard.yaml"
     text += "\n## Of a run\n\nThese keys of simulations start with `run.`. Times are simulated times.\n\n"

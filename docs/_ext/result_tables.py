@@ -17,19 +17,19 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 from flitgym.agents.policy.file import load_policy
 from flitgym.configs import compose, core_sections
 from flitgym.configs.policies import shipped_policy
-from flitgym.experiments.benchmark import standing_of
 from flitgym.experiments.benchmarks.measures import SCORED
 from flitgym.experiments.benchmarks.records import Record, read_records
-from flitgym.experiments.benchmarks.scoring import Bootstrap, Summary
+from flitgym.experiments.benchmarks.scoring import Summary, standing_of
 from flitgym.experiments.benchmarks.suite import Suite, Task, load_suite
-from flitgym.experiments.benchmarks.text import by_kind, overview
+from flitgym.experiments.benchmarks.text import overview, split
+from flitgym.experiments.evaluation.tables import Table
 from flitgym.experiments.hardware.measure import rows_of
 from flitgym.simcore import Simulation
 
@@ -72,7 +72,7 @@ def _suite(name: str) -> Suite:
 
 @cache
 def _summaries(suite: str) -> list[Summary]:
-    return standing_of(_suite(suite), Bootstrap(0.95, 2000))
+    return standing_of(_suite(suite))
 
 
 @cache
@@ -116,7 +116,7 @@ def suites() -> str:
 
 
 def _rows_of(
-    make: Callable[[Sequence[Summary]], tuple[list[str], Rows]], suite: str | None, policies: str | None
+    make: Callable[[Sequence[Summary]], Table], suite: str | None, policies: str | None
 ) -> tuple[list[str], Rows]:
     """Headings and rows of a benchmark table: of one suite, or of all suites with a column for the suite."""
     heads: list[str] = []
@@ -125,8 +125,9 @@ def _rows_of(
         summaries = [s for s in _summaries(name) if policies is None or s.policy in policies.split(",")]
         if not summaries:
             continue
-        heads, lines = make(summaries)
-        rows += lines if suite else [[name, *line] for line in lines]
+        table = make(summaries)
+        heads = list(table.heads)
+        rows += [[*([] if suite else [name]), *map(str, line)] for line in table.lines]
     return (heads if suite else ["suite", *heads]), rows
 
 
@@ -145,7 +146,7 @@ def scores(suite: str | None = None, policies: str | None = None) -> str:
 
 def kinds(suite: str | None = None, policies: str | None = None) -> str:
     """Scores by kind of task."""
-    return markdown(*_rows_of(by_kind, suite, policies))
+    return markdown(*_rows_of(partial(split, key="kind"), suite, policies))
 
 
 def scoreboard(policies: str) -> str:
@@ -155,7 +156,7 @@ def scoreboard(policies: str) -> str:
         of = {name: {s.policy: s for s in _summaries(name)}.get(policy) for name in SUITES}
         cells = [f"`{policy}`"]
         for summary in of.values():
-            value = np.nan if summary is None else summary.by_set["held_out"].value
+            value = np.nan if summary is None else summary.by["set"]["held_out"].value
             cells.append("-" if np.isnan(value) else f"{value:.2f}")
         last = of["standard"]
         ratio = np.nan if last is None else last.latency_to_best
@@ -199,7 +200,7 @@ def leaderboard() -> str:
         cells = [f"`{policy}`" + ("" if summary.complete else "†")]
         for suite in ALL_SUITES:
             known = of[suite].get(policy)
-            value = np.nan if known is None else known.by_set["held_out"].value
+            value = np.nan if known is None else known.by["set"]["held_out"].value
             cells.append("-" if np.isnan(value) else f"{value:.2f}")
         rows.append([*cells, *_hardware(policy)])
     heads = ["policy", *(f"`{suite}`" for suite in ALL_SUITES), "multiplications", "table values"]
@@ -209,12 +210,10 @@ def leaderboard() -> str:
 def _hardware(policy: str) -> list[str]:
     """Multiplications and table values that a decision needs, bytes that a router keeps, and the network of both."""
     played = {record.task for record in _records("standard") if record.policy == policy}
-    networks = {
-        task.network: place for place in _suite("standard").places for task in place.tasks.values() if task.id in played
-    }
+    networks = {task.network: task for task in _suite("standard").tasks if task.id in played}
     network = next((name for name in _MEASURED_ON if name in networks), next(iter(networks)))
-    place = networks[network]
-    overrides = [word for word in place.overrides if not word.startswith("workload.")]  # of the job, not the network
+    task = networks[network]
+    overrides = [word for word in task.overrides if not word.startswith("workload.")]  # of the job, not the network
     simulation = Simulation(core_sections(compose([f"routing={policy}", *overrides])))
     products = weights = 0
     if policy in _shipped():

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...simcore._files import atomic_path
 from ..results.files import DamagedError, read_with_care
-from .measures import NAMES, Measures
+from ..terminal.tables import write_csv
+from .measures import NAMES
 
 _ABOUT = ("suite", "task", "policy", "seed", "config_hash", "version", "state_hash")
 
@@ -49,7 +49,7 @@ def read_records(path: Path) -> list[Record]:
     """The records of a file; an empty list if the file does not exist.
 
     Raises:
-        DamagedError: the file has other columns, or a line cannot be read. The message names the line.
+        DamagedError: the file has other columns, or a line cannot be read.
     """
     if not path.exists():
         return []
@@ -57,34 +57,24 @@ def read_records(path: Path) -> list[Record]:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != (*_ABOUT, *NAMES):
             raise DamagedError(path, f"its columns are not {','.join((*_ABOUT, *NAMES))}")
-        records = []
-        for line in reader:
-            try:
-                if None in line or None in line.values():
-                    raise ValueError("it has too many or too few fields")
-                numbers: Measures = {name: float(line[name]) for name in NAMES if line[name]}
-                suite, task, policy, seed, *rest = (line[key] for key in _ABOUT)
-                config, version, state = rest
-                records.append(Record(suite, task, policy, int(seed), config, version, state, numbers))
-            except ValueError as error:
-                raise DamagedError(path, f"line {reader.line_num}: {error}") from None
-    return records
+        return [
+            Record(
+                **{key: line[key] for key in _ABOUT} | {"seed": int(line["seed"])},  # type: ignore[arg-type]
+                measures={name: float(line[name]) for name in NAMES if line[name]},
+            )
+            for line in reader
+        ]
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:
     """Write records in one step, in the given order."""
-    with atomic_path(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*_ABOUT, *NAMES])
-        for record in records:
-            numbers = (repr(record.measures[name]) if name in record.measures else "" for name in NAMES)
-            writer.writerow([*(getattr(record, key) for key in _ABOUT), *numbers])
+    lines = [{key: getattr(record, key) for key in _ABOUT} | dict(record.measures) for record in records]
+    write_csv(path, lines, (*_ABOUT, *NAMES))
 
 
 def merged(old: Sequence[Record], new: Sequence[Record]) -> list[Record]:
     """Old and new records. A new record replaces the old one with the same key."""
-    found = {record.key: record for record in [*old, *new]}
-    return list(found.values())
+    return list({record.key: record for record in [*old, *new]}.values())
 
 
 def sources_of(version: str) -> str:

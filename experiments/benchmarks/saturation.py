@@ -16,11 +16,11 @@ from pathlib import Path
 
 from ...configs.warmup import learns
 from ...simcore import __version__
-from ..evaluation.plan import plan
+from ..evaluation.plan import Trial, plan
 from ..evaluation.play import play
 from ..results.files import read_with_care
 from ..running.plan import Composers
-from ..saturation.search import Search, search_of
+from ..saturation.study import search_of
 from ..terminal.commandline import CommandError, run_command
 from ..terminal.tables import write_csv
 from .suite import Suite, Task, chosen, load_suite
@@ -31,26 +31,14 @@ SETTINGS: Mapping[str, float] = {"precision": 0.02, "confidence": 0.95, "max_ns"
 
 @dataclass(frozen=True)
 class Carried:
-    """The result of a search.
+    """The result of a search: the highest carried load of a baseline in a task, and the lowest refused one."""
 
-    Args:
-        task: Id of the task with its version.
-        policy: The name of the baseline.
-        seed: The seed of the search.
-        saturation_load: The highest carried load.
-        refused_load: The lowest refused load.
-        version: The version of the core.
-    """
-
-    task: str
+    task: str  # id with the version
     policy: str
     seed: int
     saturation_load: float
     refused_load: float
-    version: str
-
-
-_COLUMNS = tuple(field.name for field in fields(Carried))
+    version: str  # of the core
 
 
 def file_of(suite: Suite) -> Path:
@@ -64,32 +52,21 @@ def read_carried(suite: Suite) -> list[Carried]:
     Raises:
         DamagedError: the file cannot be read.
     """
-    path = file_of(suite)
+    path, types = file_of(suite), {"seed": int, "saturation_load": float, "refused_load": float}
     if not path.exists():
         return []
     with read_with_care(path), path.open(newline="", encoding="utf-8") as file:
-        return [
-            Carried(
-                *(row["task"], row["policy"], int(row["seed"])),
-                *(float(row["saturation_load"]), float(row["refused_load"])),
-                row["version"],
-            )
-            for row in csv.DictReader(file)
-        ]
+        return [Carried(**{key: types.get(key, str)(line[key]) for key in line}) for line in csv.DictReader(file)]
 
 
-def searches(suite: Suite, directory: Path) -> list[tuple[Task, Search]]:
+def searches(suite: Suite, directory: Path) -> list[tuple[Task, Trial]]:
     """The searches of every task above saturation; tasks that differ only in their load share them."""
     composers, found = Composers(), []
-    for place in suite.places:
-        above = [task for task in place.tasks.values() if task.kind == "above"]
-        if not above:
-            continue
-        words = [word for word in place.overrides if not word.startswith("run.")]
-        common = ["run=auto", *words]
-        for trial in plan(place.baselines, [place.scenario], common, [1.0], suite.seeds[:1], directory, composers):
+    for task in (task for task in suite.tasks if task.kind == "above"):
+        common = ["run=auto", *(word for word in task.overrides if not word.startswith("run."))]
+        for trial in plan(task.baselines, [task.scenario], common, [1.0], suite.seeds[:1], directory, composers):
             if trial.run.plain["routing"]["name"] != "policy" and not learns(trial.run.plain):
-                found += [(task, search_of(trial, task.network, SETTINGS)) for task in above]
+                found.append((task, search_of(trial, task.network, SETTINGS)))
     return found
 
 
@@ -108,15 +85,14 @@ def record(suite: Suite, words: Sequence[str] | None, directory: Path) -> Path:
     results, failures = play([search for _, search in planned], COMMAND, suite.id, None)
     if failures:
         raise CommandError("\n".join(failures))
-    new = {}
+    kept = {(one.task, one.policy): one for one in read_carried(suite)}
     for task, search in planned:
         result, policy = results[search.run.directory], search.policy.name
         loads = (result["saturation_load"], result["refused_load"])
-        new[task.id, policy] = Carried(task.id, policy, suite.seeds[0], *loads, __version__)
-    kept = {(one.task, one.policy): one for one in read_carried(suite)} | new
+        kept[task.id, policy] = Carried(task.id, policy, suite.seeds[0], *loads, __version__)
     order = [task.id for task in suite.tasks]
     rows = sorted((one for one in kept.values() if one.task in order), key=lambda one: order.index(one.task))
-    write_csv(file_of(suite), [asdict(one) for one in rows], _COLUMNS)
+    write_csv(file_of(suite), [asdict(one) for one in rows], [field.name for field in fields(Carried)])
     return file_of(suite)
 
 
@@ -127,8 +103,7 @@ def main() -> None:
     def command() -> None:
         if not words:
             raise CommandError("name a suite, and tasks if only some are wanted")
-        suite = load_suite(words[0])
-        print(record(suite, words[1:] or None, Path("results") / "saturation_of_suites"))
+        print(record(load_suite(words[0]), words[1:] or None, Path("results") / "saturation_of_suites"))
 
     sys.exit(run_command(COMMAND, command))
 

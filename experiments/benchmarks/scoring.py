@@ -1,7 +1,11 @@
-"""Scores from measures: 0 is the reference of a task, 1 the best known policy; aggregates are interquartile means."""
+"""Scores from recorded measures: 0 is the reference of a task, 1 the best known policy.
 
-from collections.abc import Mapping, Sequence
+Aggregates are interquartile means over tasks and seeds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +13,8 @@ from numpy.typing import NDArray
 from ..metrics import Interval, bootstrap_stratified, interquartile_mean
 from ..results.copies import once
 from .measures import NAMES, SCORED
-from .suite import SETS, Kind, Set, Task
+from .records import Record, read_records
+from .suite import SETS, Suite, Task
 
 Values = NDArray[np.float64]
 
@@ -22,37 +27,32 @@ MOST_AHEAD = 1_000.0
 
 
 @dataclass(frozen=True)
-class Bootstrap:
-    """Settings of the bootstrap that gives the intervals."""
-
-    confidence: float
-    resamples: int
-
-
-@dataclass(frozen=True)
-class Cell:
+class Played:
     """The numbers of a policy in a task. All arrays are [seeds], with NaN for a missing run.
 
     Args:
         task: The task.
         policy: The name of the policy.
         measures: The measures of the task, by name.
-        scores: 0 is the reference, 1 the best known policy.
-        behind: Natural logarithm of the factor by which the scored measure is worse than that of the best known policy;
-            negative if better.
-        ahead: Natural logarithm of the factor by which it is better than that of the reference.
-        behind_others: As `behind`, for the best known policy among all others; NaN if there is none.
+        ahead: Natural logarithm of the factor by which the scored measure is better than that of the reference.
+        best: Mean `ahead` of the best known policy.
+        best_other: The same for the best known policy among all others; NaN if there is none.
         copies: Number of runs that repeat another seed bit by bit, like the reference. They have no score.
     """
 
     task: Task
     policy: str
     measures: Mapping[str, Values]
-    scores: Values
-    behind: Values
     ahead: Values
-    behind_others: Values
+    best: float
+    best_other: float
     copies: int = 0
+
+    @property
+    def scores(self) -> Values:
+        """0 is the reference, 1 the best known policy."""
+        scores: Values = self.ahead / max(self.best, np.log1p(LEAST_AHEAD))
+        return scores
 
     @property
     def missing(self) -> int:
@@ -62,8 +62,7 @@ class Cell:
     @property
     def unscored(self) -> int:
         """Number of runs with a value but no score, because the reference has no value for their seeds."""
-        valued = np.isfinite(self.measures[SCORED[self.task.kind][0]])
-        return int((valued & np.isnan(self.scores)).sum()) - self.copies
+        return int(np.isnan(self.ahead).sum()) - self.missing - self.copies
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,10 @@ class Summary:
 
     Args:
         policy: The name of the policy.
-        recorded: Whether its numbers come from recorded results.
         played: Number of tasks in which every run has a value.
         of: Number of all tasks.
         unscored: Number of tasks with runs that have no score, because the reference has no value for their seeds.
-        by_set: Interquartile mean of the scores, by set.
-        by_network: The same by network.
-        by_kind: The same by kind of task.
+        by: Interquartile means of the scores, by `set`, `network` and `kind` of the tasks, and by their values.
         worst: The task with the lowest mean score, and that score.
         latency_to_reference: Ratio of the policy's mean latency to the reference's; geometric mean over the tasks below
             saturation and with changes.
@@ -88,13 +84,10 @@ class Summary:
     """
 
     policy: str
-    recorded: bool
     played: int
     of: int
     unscored: int
-    by_set: Mapping[Set, Interval]
-    by_network: Mapping[str, Interval]
-    by_kind: Mapping[Kind, Interval]
+    by: Mapping[str, Mapping[Any, Interval]]
     worst: tuple[Task, float] | None
     latency_to_reference: float
     latency_to_best: float
@@ -118,153 +111,129 @@ def advantage(values: Values, reference: Values, more_is_better: bool) -> Values
     return logarithm if more_is_better else -logarithm
 
 
-def score(
-    values: Mapping[str, Values], baselines: Sequence[str], reference: str, more_is_better: bool
-) -> dict[str, tuple[Values, Values, Values]]:
-    """Scores of every policy in one task.
+def played_of(suite: Suite, policies: Sequence[str], shown: Iterable[Record], known: Iterable[Record]) -> list[Played]:
+    """The numbers of all policies, by task and then by policy. A policy without any run in a task has none.
 
     Args:
-        values: The scored measure by policy, [seeds].
-        baselines: The policies, including the reference, of which the best is the best known policy.
-        reference: The policy whose score is 0.
-        more_is_better: Whether a larger measure is better.
-
-    Returns:
-        By policy the scores, and `Cell.behind` and `Cell.ahead`; each [seeds]. Seeds without a value of the reference
-        have NaN, and are ignored in the choice of the best known policy.
+        suite: The suite with the tasks.
+        policies: The names of the policies that are shown, in the order of the tables.
+        shown: Their records.
+        known: Records of the reference and of the other baselines, which define the scale. A policy may have the name
+            of a recorded one.
     """
-    there = np.isfinite(values[reference]) if reference in values else np.zeros(0, dtype=bool)
-    if not there.any():
-        nothing = {name: np.full(own.shape, np.nan) for name, own in values.items()}
-        return {name: (own, own, own) for name, own in nothing.items()}
-    ahead = {name: advantage(own, values[reference], more_is_better) for name, own in values.items()}
-    best = _best([ahead[name] for name in baselines if name in ahead], there)
-    unit = max(best, np.log1p(LEAST_AHEAD))
-    return {name: (own / unit, best - own, own) for name, own in ahead.items()}
-
-
-def cells_of(
-    tasks: Sequence[Task],
-    found: Mapping[tuple[str, str, int], Mapping[str, float]],
-    policies: Sequence[str],
-    references: Mapping[str, str],
-    known: Mapping[tuple[str, str, int], Mapping[str, float]],
-    seeds: Sequence[int],
-    states: Mapping[tuple[str, str, int], str],
-) -> list[Cell]:
-    """All cells, by task and then by policy. A policy without any run in a task has no cell.
-
-    Args:
-        tasks: The tasks of the suite.
-        found: Measures of the policies that are shown, by task id, policy and seed.
-        policies: Their names, in the order of the tables.
-        references: The name of the reference by task id.
-        known: Measures of the reference and of the other baselines, which define the scale.
-        seeds: The seeds of the suite.
-        states: Hashes of the final states, by task id, policy and seed. Runs that repeat another seed count once.
-    """
-    cells = []
-    for task in tasks:
+    own, scale = _by_policy(shown), _by_policy(known)
+    found = []
+    for task in suite.tasks:
         measure, more = SCORED[task.kind]
-        shown = {name: _arrays(found, task.id, name, seeds) for name in policies}
-        shown = {name: arrays for name, arrays in shown.items() if arrays}
-        names = dict.fromkeys(name for of, name, _ in known if of == task.id)
-        scales = {name: arrays for name in names if measure in (arrays := _arrays(known, task.id, name, seeds))}
-        # A policy may have the name of a recorded one. The scale uses the recorded numbers.
-        values = {f"known {name}": arrays[measure] for name, arrays in scales.items()}
-        nothing = np.full(len(seeds), np.nan)
-        values |= {name: arrays.get(measure, nothing) for name, arrays in shown.items()}
-        baselines = [f"known {name}" for name in scales]
-        scored = score(values, baselines, f"known {references[task.id]}", more)
-        of_known = {name: scored[f"known {name}"][2] for name in scales}
-        reference = of_known.get(references[task.id], nothing)
-        for name, arrays in shown.items():
-            best = _best([own for other, own in of_known.items() if other != name], np.isfinite(reference))
-            pair = ([{"state_hash": states.get((task.id, n, s))} for s in seeds] for n in (name, references[task.id]))
-            scores, behind, ahead = scored[name]
-            copied = np.isfinite(scores)
-            copied[once(*pair)] = False
-            own = [np.where(copied, np.nan, one) for one in (scores, behind, ahead, best - ahead)]
-            cells.append(
-                Cell(task, name, {measure: nothing, **arrays}, own[0], own[1], own[2], own[3], int(copied.sum()))
+        runs, baselines = own.get(task.id, {}), scale.get(task.id, {})
+        reference = _values(baselines.get(task.reference, {}), suite, measure)
+        there = np.isfinite(reference)
+        ahead = {name: advantage(_values(of, suite, measure), reference, more) for name, of in baselines.items()}
+        # The best known policy has the highest mean among those with a value for every seed of the reference.
+        full = {name: own[there] for name, own in ahead.items() if there.any() and np.isfinite(own[there]).all()}
+        means = {name: float(np.mean(own)) for name, own in full.items()}
+        for name in (name for name in policies if name in runs):
+            values = {key: _values(runs[name], suite, key) for key in dict.fromkeys((measure, *NAMES))}
+            values = {key: v for key, v in values.items() if key == measure or np.isfinite(v).any()}
+            mine = advantage(values[measure], reference, more)
+            copied = np.isfinite(mine)
+            copied[once(*(_states(runs.get(one, {}), suite) for one in (name, task.reference)))] = False
+            others = [mean for other, mean in means.items() if other != name]
+            found.append(
+                Played(
+                    task,
+                    name,
+                    values,
+                    ahead=np.where(copied, np.nan, mine),
+                    best=max(means.values(), default=np.nan),
+                    best_other=max(others, default=np.nan),
+                    copies=int(copied.sum()),
+                )
             )
-    return cells
+    return found
 
 
 def summarise(
-    cells: Sequence[Cell], tasks: Sequence[Task], policies: Mapping[str, bool], bootstrap: Bootstrap
+    played: Sequence[Played],
+    tasks: Sequence[Task],
+    policies: Sequence[str],
+    confidence: float = 0.95,
+    resamples: int = 2000,
 ) -> list[Summary]:
     """A summary per policy. Policies that played all tasks come first; both parts are ordered by score.
 
     Args:
-        cells: All cells.
+        played: The numbers of all policies.
         tasks: The tasks of the suite.
-        policies: For each name, whether the policy's numbers are recorded results.
-        bootstrap: Settings of the intervals.
+        policies: The names of the policies.
+        confidence: The confidence of the intervals.
+        resamples: Number of resamples of the bootstrap that gives the intervals.
     """
+    groups = {key: list(dict.fromkeys(getattr(task, key) for task in tasks)) for key in ("network", "kind")}
+    groups = {"set": list(SETS), **groups}
     summaries = []
-    for name, recorded in policies.items():
-        own = [cell for cell in cells if cell.policy == name]
-        scored = [cell for cell in own if np.isfinite(cell.scores).any()]
-        below = [cell for cell in scored if cell.task.kind in ("below", "changing")]
-        worst = min(scored, key=lambda cell: float(np.nanmean(cell.scores)), default=None)
-        furthest = max(below, key=lambda cell: float(np.nanmean(cell.behind)), default=None)
-        networks, kinds = (dict.fromkeys(getattr(task, key) for task in tasks) for key in ("network", "kind"))
+    for name in policies:
+        own = [one for one in played if one.policy == name]
+        scored = [one for one in own if np.isfinite(one.ahead).any()]
+        below = [one for one in scored if one.task.kind in ("below", "changing")]
+
+        def score(key: str, value: str, scored: Sequence[Played] = scored) -> Interval:
+            strata = [one.scores for one in scored if getattr(one.task, key) == value]
+            return bootstrap_stratified(strata, interquartile_mean, confidence, resamples)
+
+        def ratio(behind: Sequence[Values]) -> float:
+            return float(np.exp(np.mean([np.nanmean(one) for one in behind]))) if behind else np.nan
+
+        worst = min(scored, key=lambda one: float(np.nanmean(one.scores)), default=None)
+        furthest = max(below, key=lambda one: float(np.nanmean(one.best - one.ahead)), default=None)
         summaries.append(
             Summary(
                 name,
-                recorded,
-                sum(not cell.missing for cell in own),
+                sum(not one.missing for one in own),
                 len(tasks),
-                sum(cell.unscored > 0 for cell in own),
-                {which: _aggregate([c for c in scored if c.task.set == which], bootstrap) for which in SETS},
-                {which: _aggregate([c for c in scored if c.task.network == which], bootstrap) for which in networks},
-                {which: _aggregate([c for c in scored if c.task.kind == which], bootstrap) for which in kinds},
+                sum(one.unscored > 0 for one in own),
+                {key: {value: score(key, value) for value in values} for key, values in groups.items()},
                 None if worst is None else (worst.task, float(np.nanmean(worst.scores))),
-                _ratio([-cell.ahead for cell in below]),
-                _ratio([cell.behind for cell in below]),
-                None if furthest is None else (furthest.task, float(np.exp(np.nanmean(furthest.behind)))),
-                _ratio([cell.behind_others for cell in below if np.isfinite(cell.behind_others).any()]),
+                ratio([-one.ahead for one in below]),
+                ratio([one.best - one.ahead for one in below]),
+                None if furthest is None else (furthest.task, ratio([furthest.best - furthest.ahead])),
+                ratio([one.best_other - one.ahead for one in below if np.isfinite(one.best_other)]),
             )
         )
     return sorted(summaries, key=_rank)
 
 
-def profile(cells: Sequence[Cell], at: Values) -> Values:
+def standing_of(suite: Suite) -> list[Summary]:
+    """The summaries of a suite's recorded results, without a run: the tables of `docs/benchmarks`."""
+    records = [record for record in read_records(suite.results) if record.suite == suite.id]
+    names = list(dict.fromkeys(record.policy for record in records))
+    return summarise(played_of(suite, names, records, records), suite.tasks, names)
+
+
+def profile(played: Sequence[Played], at: Values) -> Values:
     """The fraction of all runs whose score exceeds each value (a performance profile), [values]."""
-    scores = np.concatenate([cell.scores for cell in cells])
+    scores = np.concatenate([one.scores for one in played])
     scores = scores[np.isfinite(scores)]
     return np.array([np.mean(scores > value) for value in at])
 
 
-def _best(ahead: Sequence[Values], there: NDArray[np.bool_]) -> float:
-    """The highest mean among the policies that have a value for every seed of the reference."""
-    known = [own[there] for own in ahead if there.any() and np.isfinite(own[there]).all()]
-    return max((float(np.mean(own)) for own in known), default=np.nan)
-
-
 def _rank(summary: Summary) -> tuple[bool, bool, float]:
-    held_out, train = (summary.by_set[which].value for which in ("held_out", "train"))
+    held_out, train = (summary.by["set"][which].value for which in ("held_out", "train"))
     value = held_out if np.isfinite(held_out) else train
     return not summary.complete, bool(np.isnan(value)), -value
 
 
-def _aggregate(cells: Sequence[Cell], bootstrap: Bootstrap) -> Interval:
-    return bootstrap_stratified(
-        [cell.scores for cell in cells], interquartile_mean, bootstrap.confidence, bootstrap.resamples
-    )
+def _by_policy(records: Iterable[Record]) -> dict[str, dict[str, dict[int, Record]]]:
+    """The records by task, policy and seed."""
+    found: dict[str, dict[str, dict[int, Record]]] = {}
+    for record in records:
+        found.setdefault(record.task, {}).setdefault(record.policy, {})[record.seed] = record
+    return found
 
 
-def _ratio(logarithms: Sequence[Values]) -> float:
-    return float(np.exp(np.mean([np.nanmean(own) for own in logarithms]))) if logarithms else np.nan
+def _values(runs: Mapping[int, Record], suite: Suite, measure: str) -> Values:
+    return np.array([runs[seed].measures.get(measure, np.nan) if seed in runs else np.nan for seed in suite.seeds])
 
 
-def _arrays(
-    found: Mapping[tuple[str, str, int], Mapping[str, float]], task: str, policy: str, seeds: Sequence[int]
-) -> dict[str, Values]:
-    """The measures of a policy in a task over the seeds; empty if there is no run."""
-    runs = [found.get((task, policy, seed)) for seed in seeds]
-    if all(run is None for run in runs):
-        return {}
-    arrays = {name: np.array([np.nan if run is None else run.get(name, np.nan) for run in runs]) for name in NAMES}
-    return {name: own for name, own in arrays.items() if np.isfinite(own).any()}
+def _states(runs: Mapping[int, Record], suite: Suite) -> list[dict[str, Any] | None]:
+    return [{"state_hash": runs[seed].state_hash or None} if seed in runs else None for seed in suite.seeds]

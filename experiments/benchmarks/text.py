@@ -1,239 +1,152 @@
-"""The tables of a benchmark: on the terminal, in `benchmark.md`, in `docs/benchmarks` and in `benchmark.csv`."""
+"""The tables of a benchmark: its scores, its tasks, and the rows of `benchmark.csv`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..evaluation.cells import Cell
+from ..evaluation.tables import Table
 from ..metrics import Interval, mean_interval
-from ..terminal.tables import (
-    MISSING,
-    failed,
-    interval_columns,
-    interval_text,
-    markdown_table,
-    terminal_table,
-    write_csv,
-)
+from ..terminal.tables import MISSING, interval_columns, interval_text
 from .measures import SCORED
-from .scoring import LEAST_AHEAD, Cell, Summary, Values
-from .suite import Task
+from .scoring import LEAST_AHEAD, Played, Summary
+from .suite import Suite, Task
 
 _INCOMPLETE = "†"
 _UNSCORED = "‡"
-_KINDS = {
-    "below": "below saturation",
-    "above": "above saturation",
-    "jobs": "jobs",
-    "cold_start": "cold start",
-    "recovery": "failed link",
-    "changing": "changes",
+TITLES = {
+    **{"below": "below saturation", "above": "above saturation", "jobs": "jobs", "cold_start": "cold start"},
+    **{"recovery": "failed link", "changing": "changes", "held_out": "held out", "train": "train"},
 }
-_SETS = {"held_out": "held out", "train": "train"}
-# By measure: title, factor from its unit, format.
-_COLUMNS = {
-    "latency_mean_ns": ("latency, ns", 1.0, "{:,.0f}"),
-    "latency_p99_ns": ("p99, ns", 1.0, "{:,.0f}"),
-    "accepted_load": ("accepted", 1.0, "{:.3f}"),
-    "comm_time_ns": ("comm., us", 1e-3, "{:,.1f}"),
-    "finish_ns": ("finish, us", 1e-3, "{:,.1f}"),
-    "latency_first_ns": ("first 10 us, ns", 1.0, "{:,.0f}"),
-    "recovery_ns": ("back within, us", 1e-3, "{:.1f}"),
-}
-# By kind of task: the measures that the tables of tasks show.
+_UNDER_TRAFFIC = ("latency_mean_ns", "latency_p99_ns", "accepted_load")
+# By kind of task: the numbers that the tables of tasks show.
 _SHOWN = {
-    "below": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
-    "above": ("latency_mean_ns", "latency_p99_ns", "accepted_load"),
-    "jobs": ("comm_time_ns", "finish_ns", "latency_mean_ns", "latency_p99_ns"),
-    "cold_start": ("latency_first_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
-    "recovery": ("recovery_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
-    "changing": ("recovery_ns", "latency_mean_ns", "latency_p99_ns", "accepted_load"),
+    "below": ("score", *_UNDER_TRAFFIC),
+    "above": ("score", *_UNDER_TRAFFIC),
+    "jobs": ("score", "comm_time_ns", "finish_ns", "latency_mean_ns", "latency_p99_ns"),
+    "cold_start": ("score", "latency_first_ns", *_UNDER_TRAFFIC),
+    "recovery": ("score", "recovery_ns", *_UNDER_TRAFFIC),
+    "changing": ("score", "recovery_ns", *_UNDER_TRAFFIC),
 }
-
-Lines = list[list[str]]
-
-
-@dataclass(frozen=True)
-class About:
-    """The facts that the text around the tables mentions."""
-
-    suite: str  # with its version
-    about: str
-    command: str
-    version: str  # of the core
-    tasks: int
-    all_tasks: int
-    seeds: int
-    confidence: float
-    notes: Sequence[str]  # about the recorded results
-    copies: int = 0  # runs that count as one with another seed
-
-    @property
-    def caption(self) -> str:
-        """An explanation of the tables."""
-        part = "" if self.tasks == self.all_tasks else f", {self.tasks} of its {self.all_tasks} tasks"
-        text = (
-            f"{self.suite}{part}, {self.seeds} seed{'s' * (self.seeds > 1)}. The scale of the scores is logarithmic: 0 "
-            f"is the reference of a task. 1 is the best known policy, or {LEAST_AHEAD:.0%} better than the reference "
-            f"if no policy is that good. Scores are interquartile means over tasks and seeds."
-        )
-        if self.seeds == 1:
-            return f"{text} One seed gives no intervals."
-        text += (
-            f" Brackets hold the {100 * self.confidence:.12g} % interval over seeds (bootstrap, stratified by task)."
-        )
-        if self.copies:
-            text += (
-                f" {self.copies} runs repeat a run with another seed bit by bit, like the reference's. They count once."
-            )
-        return text
+_COLUMNS = ("policy", "task", "set", "network", "kind", "load", "metric", "scored", "value", "low", "high", "runs",
+            "missing")  # fmt: skip
 
 
-def overview(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
-    """Headings and lines of the first table, with a line per policy."""
-    heads = [
-        *("policy", *_SETS.values(), "tasks", "lowest score"),
-        *("latency / reference", "/ best known", "worst / best known", "/ best recorded other"),
-    ]
-    lines = []
-    for summary in summaries:
-        lines.append(
-            [
-                _name(summary),
-                *(interval_text(summary.by_set[which], "{:.2f}") for which in ("held_out", "train")),
-                f"{summary.played} of {summary.of}" + (f", {summary.unscored}{_UNSCORED}" if summary.unscored else ""),
-                _at(summary.worst),
-                _number(summary.latency_to_reference, "{:.3f}"),
-                _number(summary.latency_to_best, "{:.3f}"),
-                _at(summary.worst_to_best),
-                _number(summary.latency_to_others, "{:.3f}"),
-            ]
-        )
-    return heads, lines
-
-
-def by_network(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
-    """Scores per network."""
-    return _split(summaries, lambda summary: summary.by_network, str)
-
-
-def by_kind(summaries: Sequence[Summary]) -> tuple[list[str], Lines]:
-    """Scores per kind of task."""
-    return _split(summaries, lambda summary: summary.by_kind, lambda kind: _KINDS[kind])
-
-
-def of_tasks(cells: Sequence[Cell], confidence: float) -> Iterable[tuple[str, list[str], Lines]]:
-    """Title, headings and lines of the tables of tasks, one per network and kind."""
-    for network, kind in dict.fromkeys((cell.task.network, cell.task.kind) for cell in cells):
-        own = [cell for cell in cells if (cell.task.network, cell.task.kind) == (network, kind)]
-        shown = _SHOWN[kind]
-        heads = ["task", "set", "policy", "score", *(_COLUMNS[name][0] for name in shown)]
-        lines = []
-        for cell in own:
-            numbers = []
-            for name in shown:
-                _, factor, form = _COLUMNS[name]
-                values = cell.measures.get(name)
-                numbers.append(MISSING if values is None else _number(_mean(values) * factor, form))
-            mean = mean_interval(cell.scores, confidence)
-            fewer = _INCOMPLETE if cell.missing else ""
-            scored = interval_text(mean, "{:.2f}") + (_UNSCORED if cell.unscored else "")
-            lines.append([cell.task.id, _SETS[cell.task.set], cell.policy + fewer, scored, *numbers])
-        yield f"{network}, {_KINDS[kind]}", heads, lines
-
-
-def print_tables(console: Any, summaries: Sequence[Summary], about: About) -> None:
-    """Print the overview, and the scores per network and kind.
+def caption(suite: Suite, tasks: int, played: Sequence[Played], confidence: float) -> str:
+    """An explanation of the tables.
 
     Args:
-        console: A console of Rich.
-        summaries: All summaries.
-        about: The facts for the caption.
+        suite: The suite with the tasks that are played.
+        tasks: Number of all tasks of the suite.
+        played: All numbers.
+        confidence: The confidence of the intervals.
     """
-    tables = {"scores": overview, "by network": by_network, "by kind of task": by_kind}
-    for title, make in tables.items():
-        heads, lines = make(summaries)
-        table = terminal_table(heads, left=heads[:1], title=title)
-        for line in lines:
-            table.add_row(*line)
-        console.print(table)
-    for note in _footnotes(summaries):
-        console.print(note)
-    console.print(about.caption)
+    part = "" if len(suite.tasks) == tasks else f", {len(suite.tasks)} of its {tasks} tasks"
+    seeds, copies = len(suite.seeds), sum(one.copies for one in played)
+    text = (
+        f"{suite.id}{part}, {seeds} seed{'s' * (seeds > 1)}. The scale of the scores is logarithmic: 0 is the "
+        f"reference of a task. 1 is the best known policy, or {LEAST_AHEAD:.0%} better than the reference if no policy "
+        "is that good. Scores are interquartile means over tasks and seeds."
+    )
+    if seeds == 1:
+        return f"{text} One seed gives no intervals."
+    text += f" Brackets hold the {100 * confidence:.12g} % interval over seeds (bootstrap, stratified by task)."
+    if copies:
+        text += f" {copies} runs repeat a run with another seed bit by bit, like the reference's. They count once."
+    return text
 
 
-def standing(summaries: Sequence[Summary]) -> str:
-    """The three tables of scores as Markdown, for `benchmark.md`."""
-    parts = [_markdown(*overview(summaries))]
-    parts += [note + "\n" for note in _footnotes(summaries)]
-    parts += [f"By network:\n\n{_markdown(*by_network(summaries))}"]
-    parts += [f"By kind of task:\n\n{_markdown(*by_kind(summaries))}"]
-    return "\n".join(parts)
+def score_tables(summaries: Sequence[Summary]) -> list[Table]:
+    """The overview, and the scores by network and by kind of task."""
+    return [overview(summaries), split(summaries, "network"), split(summaries, "kind")]
 
 
-def markdown(
-    cells: Sequence[Cell],
-    summaries: Sequence[Summary],
-    about: About,
-    figure: str,
-    failures: Sequence[str],
-) -> str:
-    """The page `benchmark.md`: the command, notes, failures, the figure and every table."""
-    parts = [f"# Benchmark {about.suite}\n\n    {about.command}\n", f"{about.about}\n\nCode {about.version}.\n"]
-    if about.notes:
-        parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in about.notes) + "\n")
-    parts += [
-        *failed(failures),
-        f"## Scores\n\n{about.caption}\n",
-        standing(summaries),
-        f"![Scores and performance profiles]({figure})\n",
+def overview(summaries: Sequence[Summary]) -> Table:
+    """The first table, with a line per policy."""
+    heads = [
+        *("policy", "held out", "train", "tasks", "lowest score"),
+        *("latency / reference", "/ best known", "worst / best known", "/ best recorded other"),
     ]
-    for title, heads, lines in of_tasks(cells, about.confidence):
-        parts.append(f"## {title}\n\n{_markdown(heads, lines)}")
-    return "\n".join(parts)
+    lines = [
+        [
+            _name(one),
+            *(interval_text(one.by["set"][which], "{:.2f}") for which in ("held_out", "train")),
+            f"{one.played} of {one.of}" + (f", {one.unscored}{_UNSCORED}" if one.unscored else ""),
+            _at(one.worst),
+            *map(_ratio, (one.latency_to_reference, one.latency_to_best)),
+            _at(one.worst_to_best),
+            _ratio(one.latency_to_others),
+        ]
+        for one in summaries
+    ]
+    return Table("scores", heads, lines)
 
 
-def write_numbers(path: Path, cells: Sequence[Cell], summaries: Sequence[Summary], confidence: float) -> None:
-    """Write the CSV: a line per measure and score of a task, and per aggregate. A missing number is an empty field."""
-    lines = []
-    for cell in cells:
-        of_cell = {"policy": cell.policy, **_columns_of(cell.task)}
-        for name, values in {"score": cell.scores, **cell.measures}.items():
-            interval = mean_interval(values, confidence)
-            found = int(np.isfinite(values).sum())
-            scored = name == SCORED[cell.task.kind][0]
-            lines.append(
-                {**of_cell, "metric": name, "scored": scored, **_ends(interval), "runs": found,
-                 "missing": values.size - found - (cell.copies if name == "score" else 0)}
-            )  # fmt: skip
+def split(summaries: Sequence[Summary], key: str) -> Table:
+    """The scores by `network` or by `kind` of task."""
+    values = list(summaries[0].by[key])
+    lines = [[_name(one), *(interval_text(one.by[key][value], "{:.2f}") for value in values)] for one in summaries]
+    title = "by network" if key == "network" else "by kind of task"
+    return Table(title, ["policy", *(TITLES.get(value, value) for value in values)], lines)
+
+
+def task_cells(played: Sequence[Played], confidence: float) -> list[Cell]:
+    """The cells of the tables of tasks, one table per network and kind."""
+    found: dict[str, list[Cell]] = {}
+    for one in played:
+        task, values = one.task, {"score": one.scores, **one.measures}
+        title = f"{task.network}, {TITLES[task.kind]}"
+        point = {"network": title, "task": task.id, "set": TITLES[task.set]}
+        for name in _SHOWN[task.kind]:
+            mean, gaps = mean_interval(values.get(name, one.ahead * np.nan), confidence), _gaps(one, name)
+            cell = Cell(one.policy, point, name, mean, seeds=one.ahead.size - gaps, missing=gaps)
+            found.setdefault(title, []).append(cell)
+    return [cell for cells in found.values() for cell in cells]
+
+
+def numbers(played: Sequence[Played], summaries: Sequence[Summary], confidence: float) -> list[dict[str, Any]]:
+    """The rows of the CSV: one per measure and score of a task, and per aggregate."""
+    lines: list[dict[str, Any]] = []
+    for one in played:
+        task = {"task": one.task.id, **{key: getattr(one.task, key) for key in ("set", "network", "kind", "load")}}
+        for name, values in {"score": one.scores, **one.measures}.items():
+            counts = {"runs": int(np.isfinite(values).sum()), "missing": _gaps(one, name)}
+            ends = _ends(mean_interval(values, confidence))
+            scored = name == SCORED[one.task.kind][0]
+            lines.append({"policy": one.policy, **task, "metric": name, "scored": scored, **ends, **counts})
     for summary in summaries:
-        split: dict[str, Mapping[Any, Interval]] = {
-            "set": summary.by_set, "network": summary.by_network, "kind": summary.by_kind
-        }  # fmt: skip
-        for key, intervals in split.items():
-            for which, interval in intervals.items():
-                lines.append({"policy": summary.policy, key: which, "metric": "score_iqm", **_ends(interval)})
+        of = {"policy": summary.policy}
+        for key, intervals in summary.by.items():
+            lines += [{**of, key: which, "metric": "score_iqm", **_ends(own)} for which, own in intervals.items()]
         for name in ("latency_to_reference", "latency_to_best", "latency_to_others"):
-            value = getattr(summary, name)
-            lines.append({"policy": summary.policy, "metric": name, "value": None if np.isnan(value) else value})
-        lines.append({"policy": summary.policy, "metric": "tasks_played", "value": summary.played})
-        lines.append({"policy": summary.policy, "metric": "tasks_unscored", "value": summary.unscored})
-    columns = ("policy", "task", "set", "network", "kind", "load", "metric", "scored", "value", "low", "high")
-    write_csv(path, lines, (*columns, "runs", "missing"))
+            lines.append({**of, "metric": name, **_ends(Interval(getattr(summary, name), np.nan, np.nan))})
+        lines.append({**of, "metric": "tasks_played", "value": summary.played})
+        lines.append({**of, "metric": "tasks_unscored", "value": summary.unscored})
+    return [dict.fromkeys(_COLUMNS) | line for line in lines]
 
 
-def _columns_of(task: Task) -> dict[str, Any]:
-    return {"task": task.id, "set": task.set, "network": task.network, "kind": task.kind, "load": task.load}
+def footnotes(summaries: Sequence[Summary]) -> list[str]:
+    """Explanations of the marks in the tables of scores."""
+    notes = []
+    if any(not one.complete for one in summaries):
+        notes.append(
+            f"{_INCOMPLETE} has not played every task. Its scores cover the tasks that it played. It is listed after "
+            "the policies that played all."
+        )
+    if any(one.unscored for one in summaries):
+        notes.append(
+            f"{_UNSCORED} tasks in which runs have no score, since the reference has no value with their seeds: scores "
+            "are of the other runs."
+        )
+    return notes
 
 
-def _split(
-    summaries: Sequence[Summary], of: Callable[[Summary], Mapping[Any, Interval]], title: Callable[[Any], str]
-) -> tuple[list[str], Lines]:
-    keys = list(of(summaries[0]))
-    lines = [[_name(s), *(interval_text(of(s)[key], "{:.2f}") for key in keys)] for s in summaries]
-    return ["policy", *map(title, keys)], lines
+def _gaps(one: Played, name: str) -> int:
+    """The number of seeds without a value, in which copies have no score."""
+    if name == "score":
+        return int(np.isnan(one.ahead).sum()) - one.copies
+    return int(np.isnan(one.measures[name]).sum()) if name in one.measures else one.ahead.size
 
 
 def _name(summary: Summary) -> str:
@@ -244,32 +157,9 @@ def _at(of: tuple[Task, float] | None) -> str:
     return MISSING if of is None else f"{of[1]:.2f} in {of[0].name}"
 
 
-def _mean(values: Values) -> float:
-    return float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
+def _ratio(value: float) -> str:
+    return MISSING if np.isnan(value) else f"{value:.3f}"
 
 
-def _number(value: float, form: str) -> str:
-    return MISSING if np.isnan(value) else form.format(value)
-
-
-def _ends(interval: Interval) -> dict[str, float | None]:
+def _ends(interval: Interval) -> Mapping[str, float | None]:
     return interval_columns(interval, "value", "low", "high")
-
-
-def _markdown(heads: Sequence[str], lines: Lines) -> str:
-    return markdown_table(heads, lines, left=("policy", "task", "set"))
-
-
-def _footnotes(summaries: Sequence[Summary]) -> list[str]:
-    notes = []
-    if any(not summary.complete for summary in summaries):
-        notes.append(
-            f"{_INCOMPLETE} has not played every task. Its scores cover the tasks that it played. It is listed after "
-            "the policies that played all."
-        )
-    if any(summary.unscored for summary in summaries):
-        notes.append(
-            f"{_UNSCORED} tasks in which runs have no score, since the reference has no value with their seeds: scores "
-            "are of the other runs."
-        )
-    return notes

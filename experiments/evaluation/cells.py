@@ -1,6 +1,6 @@
 """The numbers of a study: every quantity of every policy at every point, alone and relative to the reference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from ..results.copies import once
 from ..terminal.tables import interval_columns
 
 Row = Mapping[str, Any]
+# A point, the numbers of a row there, and the column of each metric.
+Measured = tuple[Mapping[str, Any], Row, Mapping[str, str]]
 
 NONE = Interval(np.nan, np.nan, np.nan)
 
@@ -47,32 +49,45 @@ class Cell:
         return next(iter(self.point.items()))
 
 
-def summarise(
-    point: Mapping[str, Any],
-    rows: Mapping[str, Sequence[Row | None]],
-    metrics: Mapping[str, str],
+def cells_of(
+    rows: Iterable[Row],
+    points: Callable[[Row], Iterable[Measured]],
+    policies: Sequence[str],
+    seeds: Sequence[int],
     reference: str,
     confidence: float,
+    order: Sequence[Any] = (),
 ) -> list[Cell]:
-    """The cells of a point, by policy and then by metric.
+    """The cells by point, by policy and then by metric. A run without a row counts as missing.
 
     Args:
-        point: See `Cell`.
-        rows: A row per seed, by policy; None for a run that has not finished.
-        metrics: The column of each metric.
+        rows: The rows of the finished runs, with the label `policy`.
+        points: The points of a row.
+        policies: The names of all policies.
+        seeds: The seeds of every policy.
         reference: The policy that ratios and differences refer to.
         confidence: The confidence of the intervals.
+        order: Values of the keys of points, in the order of the tables. Other values follow in the order of the rows.
     """
-    cells = []
-    for policy, mine in rows.items():
-        others = rows[reference]
-        alone, pairs = once(mine), once(mine, others)
-        for metric, column in metrics.items():
-            own, other = _vector(mine, column), _vector(others, column)
-            pair = (own[pairs], other[pairs], confidence)
-            measured = np.isfinite(own)
-            intervals = (mean_interval(own[alone], confidence), ratio_interval(*pair), difference_interval(*pair))
-            cells.append(Cell(policy, point, metric, *intervals, int(measured[alone].sum()), int((~measured).sum())))
+    found: dict[tuple[Any, ...], tuple[dict[str, dict[int, Row]], Mapping[str, str]]] = {}
+    for row in rows:
+        for point, numbers, metrics in points(row):
+            by_policy, _ = found.setdefault(tuple(point.items()), ({}, metrics))
+            by_policy.setdefault(row["policy"], {})[row["seed"]] = numbers
+    rank, cells = {value: k for k, value in enumerate(order)}, []
+    for key in sorted(found, key=lambda key: [rank.get(value, len(rank)) for _, value in key]):
+        by_policy, metrics = found[key]
+        at = {policy: [by_policy.get(policy, {}).get(seed) for seed in seeds] for policy in policies}
+        others, point = at[reference], dict(key)
+        for policy, mine in at.items():
+            alone, pairs = once(mine), once(mine, others)
+            for metric, column in metrics.items():
+                own, other = _vector(mine, column), _vector(others, column)
+                pair = (own[pairs], other[pairs], confidence)
+                measured = np.isfinite(own)
+                intervals = (mean_interval(own[alone], confidence), ratio_interval(*pair), difference_interval(*pair))
+                counts = (int(measured[alone].sum()), int((~measured).sum()))
+                cells.append(Cell(policy, point, metric, *intervals, *counts))
     return cells
 
 

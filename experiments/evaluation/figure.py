@@ -1,7 +1,7 @@
 """The figure of a study: a row of panels per network, pattern or workload, with curves over the load or points."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,29 +13,7 @@ from numpy.typing import NDArray
 from ..plotting.drawing import Style, draw_intervals, interval_key, key_line, latency_axis, legend_of, polish
 from ..results.copies import count_text
 from .cells import Cell
-from .tables import by_table
-
-
-class Panel(NamedTuple):
-    """One panel.
-
-    Args:
-        metric: The quantity.
-        title: The label of the vertical axis.
-        x: The key of the points along the horizontal axis. `load` gives curves. With another key the panel shows the
-            points at the highest load, if the points have loads.
-        factor: From the metric's unit; None: the ratio to the reference.
-        limit: A metric that is drawn as a bar at each point, such as the bound of a load.
-        line: A horizontal line.
-    """
-
-    metric: str
-    title: str
-    x: str
-    factor: float | None = 1.0
-    limit: str = ""
-    line: float | None = None
-
+from .tables import Panel, by_table
 
 # A network that accepts less than this part of the offered load is saturated: its latency grows with the window.
 _SATURATED = 0.95

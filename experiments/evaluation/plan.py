@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,21 +46,30 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of the evaluation."""
+    """One run of a study.
+
+    Args:
+        policy: The policy.
+        scenario: The pattern or workload.
+        run: The run.
+        marks: Further labels of its row, such as the network of a search or the task of a benchmark.
+    """
 
     policy: Policy
     scenario: Scenario
     run: PlannedRun
+    marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pair(self) -> str:
-        """The policy and the scenario, for messages."""
-        return f"{self.policy.name}, {self.scenario.kind} {self.scenario.name}"
+        """The policy and the scenario, and the network if a study has several, for messages."""
+        words = [self.policy.name, f"{self.scenario.kind} {self.scenario.name}"]
+        return ", ".join([self.marks["network"], *words] if "network" in self.marks else words)
 
     @property
     def labels(self) -> dict[str, str]:
         """The columns that identify the trial and are missing from its configuration."""
-        return {"policy": self.policy.name, "scenario": self.scenario.name}
+        return {**self.marks, "policy": self.policy.name, "scenario": self.scenario.name}
 
 
 def entries_of(key: str, text: str) -> list[Any]:
@@ -90,7 +99,7 @@ def policies_of(entries: Sequence[Any]) -> list[Policy]:
         routing, settings = routing_of("routing", word)
         settings |= {f"{'run' if key in _RUN_PARAMETERS else 'routing'}.{key}": params[key] for key in params}
         policies.append(Policy(name or _policy_name(word, params), routing, settings))
-    _refuse_twice("routing", [policy.name for policy in policies])
+    refuse_twice("routing", [policy.name for policy in policies])
     return policies
 
 
@@ -114,7 +123,7 @@ def scenarios_of(kind: Kind, entries: Sequence[Any], common: Mapping[str, Any]) 
             raise ConfigError(f"traffic.load: the loads are an axis of the evaluation; write {_AXES['load']}")
         settings = {f"{group}.{key}": value for key, value in together.items()}
         scenarios.append(Scenario(name or _with_params(option, params), kind, option, settings))
-    _refuse_twice(f"{kind}s", [scenario.name for scenario in scenarios])
+    refuse_twice(f"{kind}s", [scenario.name for scenario in scenarios])
     return scenarios
 
 
@@ -190,7 +199,7 @@ def check_axis(name: str, values: Sequence[Any]) -> None:
     """
     if not values:
         raise ConfigError(f"{name}: give at least one")
-    _refuse_twice(name, list(map(str, values)), "")
+    refuse_twice(name, list(map(str, values)), "")
 
 
 def _read(where: str, kind: str, entry: Any) -> tuple[str, str | None, dict[str, Any]]:
@@ -228,9 +237,9 @@ def _with_params(name: str, params: Mapping[str, Any]) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in params.items())])
 
 
-def _refuse_twice(
+def refuse_twice(
     where: str, names: Sequence[str], hint: str = "; give one of them another name: {name: ..., ...}"
 ) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    """Refuse a name that occurs twice."""
+    if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigError(f"{where}: '{twice}' occurs twice{hint}")

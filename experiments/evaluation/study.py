@@ -1,12 +1,12 @@
-"""A study: every policy in every scenario with the same seeds, as rows, tables and a figure.
+"""A study: a plan of runs, their rows, and the conclusions from them as tables, a page and a figure.
 
-A measure plans the runs and draws the cells of the tables from them; all other steps are the same for every measure.
+A measure plans the runs and draws the conclusions; all other steps are the same for every measure.
 """
 
 import shlex
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,24 +25,26 @@ from ..results.files import remove_if_unused, require_writable
 from ..results.rows import ROWS_FILE, is_labelled, row, write_rows
 from ..running.launcher import HERE, Launcher, launcher_of_app
 from ..running.sweep import collect
-from ..terminal.commandline import CommandError, past_hydra
-from ..terminal.tables import console, write_csv
-from .cells import Cell, tidy
-from .plan import Policy, Scenario, Trial, check_axis, policies_of, scenarios_of
+from ..terminal.commandline import CommandError, by_hydra, past_hydra, run_command
+from ..terminal.tables import console, study_page, write_csv
+from .cells import Cell, Measured, Row, cells_of, tidy
+from .plan import Trial, check_axis, policies_of, scenarios_of
 from .play import play
-from .tables import About, markdown, print_tables
+from .tables import Panel, Table, footnote, in_markdown, print_tables, tables_of
 
 if TYPE_CHECKING:  # Matplotlib takes long to import
-    from .figure import Panel
+    from matplotlib.figure import Figure
 
 _OPTIONS = ("topology", "router", "run")  # sections of every run that are Hydra groups
 _COMMON = (*_OPTIONS, "failures")  # sections that every run takes from the study
-_WIDTH_OF_FILES = 120  # columns of tables that do not go to a terminal
+_WIDTH_OF_FILES = 150  # columns of tables that do not go to a terminal
+
+Results = Mapping[Path, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Study:
-    """One call of a command that runs policies over scenarios.
+    """One call of a command that plays policies.
 
     Args:
         directory: The folder of its files and runs.
@@ -56,72 +58,166 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The plan of a study.
+class Conclusions:
+    """The content of the files of a study.
 
     Args:
-        given: The keys of the command.
-        policies: All policies.
-        scenarios: All patterns and workloads.
-        reference: The name of the policy that ratios refer to.
-        trials: Every run.
+        title: The title of the page.
+        notes: Paragraphs of the page, before its tables.
+        tables: The tables of the page.
+        footnote: Below the tables.
+        printed: The tables on the terminal.
+        sentences: About the printed tables.
+        numbers: The rows of the CSV file.
+        figure: The figure.
+        picture: Its description.
+        written: Files that are written already.
     """
 
-    given: Mapping[str, Any]
-    policies: Sequence[Policy]
-    scenarios: Sequence[Scenario]
-    reference: str
-    trials: Sequence[Trial]
+    title: str
+    notes: Sequence[str]
+    tables: Sequence[Table]
+    footnote: str
+    printed: Sequence[Table]
+    sentences: Sequence[str]
+    numbers: Sequence[Mapping[str, Any]]
+    figure: "Figure"
+    picture: str
+    written: Sequence[Path] = ()
 
 
 class Measure(ABC):
-    """The measured quantities of a study: its runs, its numbers, and the words about them."""
+    """What a study measures: it checks the keys of the command, plans the runs, and draws conclusions from them.
+
+    Args:
+        given: The keys of the command.
+        study: The folder, the overrides of every run and the command line.
+
+    Raises:
+        ConfigError, CommandError: a key names something that does not exist.
+    """
 
     name: ClassVar[str]  # of the files
-    title: ClassVar[str]  # of the page
-    picture: ClassVar[str]  # a description of the figure
+    silent: ClassVar[Sequence[str]] = ()  # kinds of warnings that are expected
+    trials: Sequence[Trial]  # every run
+    notes: Sequence[str] = ()  # warnings about the plan
+    label: str = ""  # of the progress bar; empty: the name
 
     @abstractmethod
-    def check(self, given: Mapping[str, Any]) -> None:
-        """Check the keys of this measure.
-
-        Raises:
-            ConfigError, CommandError: names the key.
-        """
+    def __init__(self, given: Mapping[str, Any], study: Study) -> None: ...
 
     @abstractmethod
-    def trials(
-        self, given: Mapping[str, Any], study: Study, policies: Sequence[Policy], scenarios: Sequence[Scenario]
-    ) -> list[Trial]:
-        """Every run."""
-
-    @abstractmethod
-    def cells(
-        self, plan: Plan, rows: Sequence[Mapping[str, Any]], results: Mapping[Path, Mapping[str, Any]]
-    ) -> list[Cell]:
-        """The numbers of the tables.
+    def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
+        """The conclusions.
 
         Args:
-            plan: The plan of the study.
             rows: The rows of the finished runs with their labels.
             results: Their results by folder.
         """
 
-    @abstractmethod
-    def network(self, plan: Plan, results: Mapping[Path, Mapping[str, Any]]) -> str:
-        """The networks of the runs, in words."""
+
+class Comparison(Measure):
+    """A measure of policies in scenarios, relative to one of them: numbers with intervals over seeds."""
+
+    title: ClassVar[str]  # of the page
+    picture: ClassVar[str]  # a description of the figure
+    panels: ClassVar[Mapping[str, Sequence[Panel]]]  # of a table, by the first key of its points
+
+    def __init__(self, given: Mapping[str, Any], study: Study) -> None:
+        self.given, self.study = given, study
+        self.policies = policies_of(given["routings"])
+        workloads = scenarios_of("workload", given.get("workloads") or [], given.get("workload") or {})
+        entries = given["patterns"]
+        if entries is None:
+            entries = [] if workloads else ("uniform", "adversarial")
+        self.scenarios = [*scenarios_of("pattern", entries, given["traffic"]), *workloads]
+        if not self.policies:
+            raise CommandError("routing: give at least one, routing=minimal")
+        if not self.scenarios:
+            raise CommandError("give at least one pattern, traffic=uniform, or workload, workload=pair")
+        for axis in ("seeds", "networks", *(["loads"] if entries else [])):
+            if axis in given:
+                check_axis(axis, given[axis])
+        names = [policy.name for policy in self.policies]
+        self.reference = names[0] if given["reference"] is None else given["reference"]
+        if self.reference not in names:
+            raise CommandError(unknown("reference", self.reference, names, "policy"))
+        self.trials = self.planned()
 
     @abstractmethod
-    def meaning(self, plan: Plan, cells: Sequence[Cell]) -> str:
+    def planned(self) -> list[Trial]:
+        """Check the keys of this measure, and plan every run."""
+
+    @abstractmethod
+    def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
+        """The numbers of the tables; arguments as for `conclude`."""
+
+    def compared(self, rows: Sequence[Row], points: Callable[[Row], Iterable[Measured]]) -> list[Cell]:
+        """The cells of all points; arguments as for `cells_of`."""
+        given, names = self.given, [policy.name for policy in self.policies]
+        order = [*given.get("networks", ()), *(one.name for one in self.scenarios), *given.get("loads", ())]
+        return cells_of(rows, points, names, given["seeds"], self.reference, given["confidence"], order)
+
+    @abstractmethod
+    def meaning(self, cells: Sequence[Cell]) -> str:
         """The meaning of the numbers, in sentences."""
 
-    @property
-    @abstractmethod
-    def panels(self) -> "Mapping[str, Sequence[Panel]]":
-        """The panels of a table, by the first key of its points."""
+    def network(self, results: Results) -> str:
+        """The networks of the runs, in words."""
+        found = {t.marks.get("network", ""): results[at] for t in self.trials if (at := t.run.directory) in results}
+        texts = [f"{name}: {network_text(one)}" if name else network_text(one) for name, one in found.items()]
+        return f"{'; '.join(texts)}; code {next(iter(results.values()))['version']}."
+
+    def conclude(self, rows: Sequence[Row], results: Results) -> Conclusions:
+        """See `Measure`."""
+        from ..plotting.drawing import distinct_styles
+        from .figure import draw
+
+        cells = self.cells(rows, results)
+        meaning, marks, copies = self.meaning(cells), footnote(cells), copies_text(list(results.values()))
+        notes = [self.network(results), *([f"{copies}."] if copies else [])]
+        styles = distinct_styles({policy.name: policy.routing for policy in self.policies})
+        # Single hops are only in the files.
+        shown = [cell for cell in cells if cell.point.get("hop") is None]
+        return Conclusions(
+            title=self.title,
+            notes=[*notes, f"{meaning} Bold: the interval of the ratio excludes 1."],
+            tables=tables_of(cells, self.reference),
+            footnote=marks,
+            printed=tables_of(shown, self.reference, ends=False),
+            sentences=[marks, f"{meaning} ± is half the width of an interval."],
+            numbers=tidy(cells),
+            figure=draw(cells, self.panels, styles, self.given["confidence"]),
+            picture=self.picture,
+        )
 
 
-def conduct_app(measure: Callable[[DictConfig], Measure], command: str, config: DictConfig) -> None:
+def run_verb(
+    verb: str,
+    app: Callable[..., object],
+    lists: Mapping[str, str],
+    noun: str,
+    refuse: Callable[[Sequence[str]], None] = lambda words: None,
+) -> None:
+    """The entry point of a command that conducts a study.
+
+    Args:
+        verb: The verb, and the name of its primary configuration.
+        app: Its Hydra application.
+        lists: The list that replaces each key of a single run.
+        noun: The result of the command, with an article.
+        refuse: Raises an error for wrong words of the command line.
+    """
+    sys.argv[1:] = [as_list(word, lists) for word in sys.argv[1:]]
+
+    def command() -> None:
+        refuse(sys.argv[1:])
+        by_hydra(app, f"flitgym {verb}", verb, noun)
+
+    sys.exit(run_command(f"flitgym {verb}", command))
+
+
+def conduct_app(measure: Callable[[DictConfig], type[Measure]], command: str, config: DictConfig) -> None:
     """`conduct` as the work of a Hydra application, in Hydra's run directory.
 
     Args:
@@ -141,12 +237,12 @@ def conduct_app(measure: Callable[[DictConfig], Measure], command: str, config: 
         conduct(measure(config), config, study, launcher_of_app())
 
 
-def conduct(measure: Measure, config: DictConfig, study: Study, launcher: Launcher = HERE) -> None:
+def conduct(measure: type[Measure], config: DictConfig, study: Study, launcher: Launcher = HERE) -> None:
     """Run what is missing, print the tables, and write rows, tables and figure.
 
     Args:
         measure: The measure.
-        config: Composed from `evaluate.yaml` or `saturate.yaml`.
+        config: Composed from `evaluate.yaml`, `saturate.yaml` or `benchmark.yaml`.
         study: The folder, the overrides of every run and the command line.
         launcher: Runs the simulations.
 
@@ -154,9 +250,14 @@ def conduct(measure: Measure, config: DictConfig, study: Study, launcher: Launch
         ConfigError, CommandError: the configuration names something that does not exist, and nothing ran; or every
             run was refused or failed.
         CoreError: some runs failed. The files hold the others.
+        DamagedError: a file of recorded results is damaged.
         OSError: a file cannot be read or written.
     """
-    plan = _planned(measure, config, study)
+    # Without `run`: the length of a warm-up depends on the routing of each run.
+    own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("router", "run")])
+    given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
+    check_numbers(given["confidence"], workers=given["workers"])
+    planned = measure(given, study)
     require_writable(study.directory)
     rows_file = study.directory / ROWS_FILE
     if is_labelled(rows_file) and not list(study.directory.glob(f"{measure.name}.*")):
@@ -164,76 +265,59 @@ def conduct(measure: Measure, config: DictConfig, study: Study, launcher: Launch
             f"{relative(rows_file)} has the rows of another measure or command; give this study another name, such as "
             f"study={measure.name}"
         )
-    command = " ".join(study.command.split()[:2])
+    trials, command = planned.trials, " ".join(study.command.split()[:2])
+    for note in planned.notes:
+        print(f"{command}: {note}", file=sys.stderr, flush=True)
+    results: dict[Path, dict[str, Any]] = {}
+    failures: list[str] = []
     try:
-        results, failures = play(plan.trials, command, measure.name, plan.given["workers"], launcher)
+        if trials:
+            label = planned.label or planned.name
+            results, failures = play(trials, command, label, given["workers"], launcher, planned.silent)
+            if not results:
+                raise CommandError("no run finished:\n" + "\n".join(failures))
     except KeyboardInterrupt:
-        results = collect({trial.run.directory: trial.run for trial in plan.trials}.values())
+        runs = {trial.run.directory: trial.run for trial in trials}
+        results = collect(runs.values())
         if not results:
             raise
-        runs = len({trial.run.directory for trial in plan.trials})
-        interrupted = f"the study was interrupted after {len(results)} of {runs} runs"
-        folder = relative(_write(measure, plan, study, results, [interrupted])[0].parent)
+        _write(planned, study, results, [f"the study was interrupted after {len(results)} of {len(runs)} runs"])
         raise KeyboardInterrupt(
-            f"{folder} has the tables of the {len(results)} finished runs of {runs}, start again to continue"
+            f"{relative(study.directory)} has the tables of the {len(results)} finished runs of {len(runs)}, start "
+            "again to continue"
         ) from None
-    require_results(results, failures)
-    conclude(_write(measure, plan, study, results, failures), failures)
+    for path in _write(planned, study, results, failures):
+        print(relative(path))
+    if failures:
+        raise CoreError("some runs failed; the tables have the others:\n" + "\n".join(failures))
 
 
-def _planned(measure: Measure, config: DictConfig, study: Study) -> Plan:
-    # Without `run`: the length of a warm-up depends on the routing of each run.
-    own = OmegaConf.masked_copy(config, [str(key) for key in config if key not in ("router", "run")])
-    given: Any = OmegaConf.to_container(own, resolve=True, throw_on_missing=True)
-    policies = policies_of(given["routings"])
-    workloads = scenarios_of("workload", given.get("workloads") or [], given.get("workload") or {})
-    entries = given["patterns"] if given["patterns"] is not None else [] if workloads else ("uniform", "adversarial")
-    patterns = scenarios_of("pattern", entries, given["traffic"])
-    if not policies:
-        raise CommandError("routing: give at least one, routing=minimal")
-    if not patterns and not workloads:
-        raise CommandError("give at least one pattern, traffic=uniform, or workload, workload=pair")
-    check_axis("seeds", given["seeds"])
-    if patterns and "loads" in given:
-        check_axis("loads", given["loads"])
-    names = [policy.name for policy in policies]
-    reference = names[0] if given["reference"] is None else given["reference"]
-    if reference not in names:
-        raise CommandError(unknown("reference", reference, names, "policy"))
-    check_numbers(given["confidence"], workers=given["workers"])
-    measure.check(given)
-    scenarios = [*patterns, *workloads]
-    return Plan(given, policies, scenarios, reference, measure.trials(given, study, policies, scenarios))
-
-
-def _write(
-    measure: Measure, plan: Plan, study: Study, results: Mapping[Path, Mapping[str, Any]], failures: Sequence[str]
-) -> list[Path]:
+def _write(planned: Measure, study: Study, results: Results, failures: Sequence[str]) -> list[Path]:
     """Print the tables, and write rows, tables and figure; returns the files."""
-    rows = [row(results[at], at) | trial.labels for trial in plan.trials if (at := trial.run.directory) in results]
-    cells = measure.cells(plan, rows, results)
-    copies = copies_text(list(results.values()))
-    notes = [measure.network(plan, results), *([f"{copies}."] if copies else [])]
-    about = About(measure.title, study.command, notes, plan.reference, measure.meaning(plan, cells), measure.picture)
-    print_tables(console(_WIDTH_OF_FILES), cells, about)
+    rows = [row(results[at], at) | trial.labels for trial in planned.trials if (at := trial.run.directory) in results]
+    found = planned.conclude(rows, results)
+    print_tables(console(_WIDTH_OF_FILES), found.printed, found.sentences)
 
-    from ..plotting.drawing import distinct_styles, save_figure
-    from .figure import draw
+    from ..plotting.drawing import save_figure
 
-    table, text = (study.directory / f"{measure.name}.{suffix}" for suffix in ("csv", "md"))
-    write_rows(study.directory / ROWS_FILE, rows, "labelled")
-    write_csv(table, tidy(cells))
-    styles = distinct_styles({policy.name: policy.routing for policy in plan.policies})
-    figure = draw(cells, measure.panels, styles, plan.given["confidence"])
-    images = save_figure(figure, study.directory / measure.name, salt=measure.name)
+    table, text = (study.directory / f"{planned.name}.{suffix}" for suffix in ("csv", "md"))
+    if rows:
+        write_rows(study.directory / ROWS_FILE, rows, "labelled")
+    write_csv(table, found.numbers)
+    images = save_figure(found.figure, study.directory / planned.name, salt=planned.name)
     before = text.read_text().splitlines()[2:3] if text.is_file() else []
     if before and before[0].strip() != study.command:
         print(
-            f"{text} and its tables were those of: {before[0].strip()}; another study=... keeps both", file=sys.stderr
+            f"{relative(text)} and its tables were those of: {before[0].strip()}; another folder keeps both",
+            file=sys.stderr,
         )
+    image = f"![{found.picture}]({images[0].name})"
+    tables = {table.title: in_markdown(table) for table in found.tables}
     with atomic_path(text) as temporary:
-        temporary.write_text(markdown(cells, about, images[0].name, failures))
-    return [study.directory / ROWS_FILE, table, text, *images]
+        temporary.write_text(
+            study_page(found.title, study.command, found.notes, failures, image, tables, found.footnote)
+        )
+    return [*([study.directory / ROWS_FILE] if rows else []), table, text, *images, *found.written]
 
 
 def section_of(word: str) -> str:
@@ -272,16 +356,6 @@ def check_numbers(confidence: float, **counts: int | None) -> None:
             raise CommandError(f"{key}: {count} is less than 1")
 
 
-def require_results(results: Mapping[Path, Any], failures: Sequence[str]) -> None:
-    """Refuse to continue without any result.
-
-    Raises:
-        CommandError: lists the failures.
-    """
-    if not results:
-        raise CommandError("no run finished:\n" + "\n".join(failures))
-
-
 def network_text(result: Mapping[str, Any]) -> str:
     """The network of a run: topology, size and failures."""
     config = result["config"]
@@ -292,15 +366,3 @@ def network_text(result: Mapping[str, Any]) -> str:
 def relative(path: Path) -> Path:
     """The path from the working directory if it lies below, for messages."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def conclude(written: Sequence[Path], failures: Sequence[str]) -> None:
-    """Print the files that were written.
-
-    Raises:
-        CoreError: some runs failed.
-    """
-    for path in written:
-        print(relative(path))
-    if failures:
-        raise CoreError("some runs failed; the tables have the others:\n" + "\n".join(failures))

@@ -1,7 +1,9 @@
-"""The tables of a study: on the terminal with colours, on a page in Markdown with both ends of every interval."""
+"""The tables of a study: on the terminal with colours, on a page in Markdown with both ends of every interval.
+
+`Column` and `Panel` describe how tables and figures show a quantity.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -11,12 +13,12 @@ from rich.text import Text
 
 from ..metrics import Interval
 from ..results.copies import count_text
-from ..terminal.tables import MISSING, interval_text, markdown_table, study_page, terminal_table
+from ..terminal.tables import MISSING, interval_text, markdown_table, terminal_table
 from .cells import Cell
 
 _FEWER = "†"
 _BETTER, _WORSE = "green", "red"
-_LEFT = ("policy", "pattern")  # columns that are aligned to the left
+_LEFT = ("policy", "pattern", "task", "set")  # columns that are aligned to the left
 
 
 class Column(NamedTuple):
@@ -28,7 +30,29 @@ class Column(NamedTuple):
     interval: bool = True
 
 
+class Panel(NamedTuple):
+    """One panel of a figure.
+
+    Args:
+        metric: The quantity.
+        title: The label of the vertical axis.
+        x: The key of the points along the horizontal axis. `load` gives curves. With another key the panel shows the
+            points at the highest load, if the points have loads.
+        factor: From the metric's unit; None: the ratio to the reference.
+        limit: A metric that is drawn as a bar at each point, such as the bound of a load.
+        line: A horizontal line.
+    """
+
+    metric: str
+    title: str
+    x: str
+    factor: float | None = 1.0
+    limit: str = ""
+    line: float | None = None
+
+
 COLUMNS = {
+    "score": Column("score", 1.0, "{:.2f}"),
     "accepted_load": Column("accepted", 1.0, "{:.3f}"),
     "comm_time_ns": Column("comm., us", 1e-3, "{:,.1f}"),
     "finish_ns": Column("finish, us", 1e-3, "{:,.1f}"),
@@ -53,33 +77,12 @@ COLUMNS = {
 _COMPARED = {"comm_time_ns": 1, "latency_mean_ns": 1, "saturation_load": -1}
 
 
-@dataclass(frozen=True)
-class About:
-    """The facts that the text around the tables mentions.
-
-    Args:
-        title: The title of the page.
-        command: The command line.
-        notes: Paragraphs about the network.
-        reference: The policy that ratios refer to.
-        meaning: The meaning of the numbers in sentences.
-        picture: The description of the figure.
-    """
+class Table(NamedTuple):
+    """A table: its title, its headings, and its rows of texts. A style marks a ratio that differs from 1."""
 
     title: str
-    command: str
-    notes: Sequence[str]
-    reference: str
-    meaning: str
-    picture: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a table: texts, and -1 if the policy is better, 1 if worse, 0 if the interval of its ratio holds 1."""
-
-    texts: list[str]
-    verdict: int
+    heads: Sequence[str]
+    lines: Sequence[Sequence[str | Text]]
 
 
 def intervals_text(cells: Sequence[Cell], confidence: float, of: str = "Student's t") -> str:
@@ -92,34 +95,36 @@ def intervals_text(cells: Sequence[Cell], confidence: float, of: str = "Student'
     return " ".join(sentences + (["A single run has no interval."] if 1 in counts else []))
 
 
-def print_tables(console: Console, cells: Sequence[Cell], about: About) -> None:
-    """Print a table per network, pattern or workload. Single hops are only in the files."""
-    shown = [cell for cell in cells if cell.point.get("hop") is None]
-    for title, own in by_table(shown):
-        heads = heads_of(own)
-        table = terminal_table(heads, left=_LEFT, title=title)
-        for _, points in groupby(_lines(own, about.reference, ends=False), key=lambda line: line.texts[0]):
-            for line in points:
-                color = {-1: _BETTER, 0: "", 1: _WORSE}[line.verdict]
-                table.add_row(*(Text(t, color if h == "ratio" else "") for h, t in zip(heads, line.texts, strict=True)))
-            table.add_section()
-        console.print(table)
-    for text in filter(None, (_footnote(cells), f"{about.meaning} ± is half the width of an interval.")):
-        console.print(text)
+def tables_of(cells: Sequence[Cell], reference: str = "", ends: bool = True) -> list[Table]:
+    """A table per network, pattern or workload, with a row per point and policy.
+
+    Args:
+        cells: All cells.
+        reference: The policy that gets no ratio.
+        ends: Whether to show both ends of an interval, or half its width.
+    """
+    return [_table(title, own, reference, ends) for title, own in by_table(cells)]
 
 
-def markdown(cells: Sequence[Cell], about: About, figure: str, failures: Sequence[str]) -> str:
-    """The page of a study: the command, the failures, the figure and every table."""
-    tables = {}
-    for title, own in by_table(cells):
-        heads, rows = heads_of(own), []
-        for line in _lines(own, about.reference, ends=True):
-            bold = line.verdict and "ratio" in heads
-            rows.append([f"**{t}**" if bold and h == "ratio" else t for h, t in zip(heads, line.texts, strict=True)])
-        tables[title] = markdown_table(heads, rows, left=_LEFT)
-    notes = [*about.notes, f"{about.meaning} Bold: the interval of the ratio excludes 1."]
-    image = f"![{about.picture}]({figure})"
-    return study_page(about.title, about.command, notes, failures, image, tables, _footnote(cells))
+def print_tables(console: Console, tables: Sequence[Table], texts: Sequence[str]) -> None:
+    """Print tables, and sentences about them. A line separates the points of a table."""
+    for table in tables:
+        shown = terminal_table(table.heads, left=_LEFT, title=table.title)
+        sections = len({str(line[0]) for line in table.lines}) < len(table.lines)
+        for _, lines in groupby(table.lines, key=lambda line: line[0]):
+            for line in lines:
+                shown.add_row(*(Text(text) if isinstance(text, str) else text for text in line))
+            if sections:
+                shown.add_section()
+        console.print(shown)
+    for sentence in filter(None, texts):
+        console.print(sentence)
+
+
+def in_markdown(table: Table) -> str:
+    """A table in Markdown. Ratios that differ from 1 are bold."""
+    bold = ([f"**{text}**" if isinstance(text, Text) else text for text in line] for line in table.lines)
+    return markdown_table(table.heads, bold, left=_LEFT)
 
 
 def by_table(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
@@ -128,25 +133,15 @@ def by_table(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
         yield title, list(own)
 
 
-def heads_of(cells: Sequence[Cell]) -> list[str]:
-    """The headings of a table."""
-    heads = [*_keys(cells), "policy"]
+def _table(title: str, cells: Sequence[Cell], reference: str, ends: bool) -> Table:
+    _, *keys = (key for key, value in cells[0].point.items() if any(cell.point[key] is not None for cell in cells))
+    compared = next((m for m in _COMPARED if any(c.metric == m and np.isfinite(c.ratio.value) for c in cells)), None)
+    heads = [*keys, "policy"]
     for metric in dict.fromkeys(cell.metric for cell in cells):
-        heads += [COLUMNS[metric].head, *(["ratio"] if metric == _compared(cells) else [])]
-    return heads
-
-
-def _lines(cells: Sequence[Cell], reference: str, ends: bool) -> Iterator[Line]:
-    """The lines of a table, one per point and policy.
-
-    Args:
-        cells: The cells of the table.
-        reference: The policy that gets no ratio.
-        ends: Whether to show both ends of an interval, or half its width.
-    """
-    keys, compared = _keys(cells), _compared(cells)
+        heads += [COLUMNS[metric].head, *(["ratio"] if metric == compared else [])]
+    lines = []
     for (point, policy), own in groupby(cells, key=lambda cell: (cell.point, cell.policy)):
-        texts, verdict = [], 0
+        texts: list[str | Text] = []
         for cell in own:
             column = COLUMNS[cell.metric]
             scaled = Interval(*(end * column.factor for end in cell.mean))
@@ -155,28 +150,24 @@ def _lines(cells: Sequence[Cell], reference: str, ends: bool) -> Iterator[Line]:
             fewer = _FEWER if cell.missing and cell.seeds else ""
             texts.append(interval_text(scaled, column.form, ends) + fewer)
             if cell.metric == compared:
-                texts.append(MISSING if policy == reference else interval_text(cell.ratio, "{:.3f}", ends))
-                side = 0 if policy == reference else int(cell.ratio.low > 1) - int(cell.ratio.high < 1)
-                verdict = side * _COMPARED[compared]
-        yield Line([*(_text(point[key]) for key in keys), policy, *texts], verdict)
+                texts.append(MISSING if policy == reference else _ratio(cell, ends))
+        lines.append([*(_text(point[key]) for key in keys), policy, *texts])
+    return Table(title, heads, lines)
+
+
+def _ratio(cell: Cell, ends: bool) -> str | Text:
+    text, worse = interval_text(cell.ratio, "{:.3f}", ends), _COMPARED[cell.metric]
+    if cell.ratio.low <= 1 <= cell.ratio.high or np.isnan(cell.ratio.low):
+        return text
+    return Text(text, _WORSE if worse * (cell.ratio.value - 1) > 0 else _BETTER)
 
 
 def _text(value: object) -> str:
     return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _keys(cells: Sequence[Cell]) -> list[str]:
-    """The keys of the points that head columns."""
-    _, *keys = cells[0].point
-    return [key for key in keys if any(cell.point[key] is not None for cell in cells)]
-
-
-def _compared(cells: Sequence[Cell]) -> str | None:
-    present = {cell.metric for cell in cells}
-    return next((metric for metric in _COMPARED if metric in present), None)
-
-
-def _footnote(cells: Sequence[Cell]) -> str:
+def footnote(cells: Sequence[Cell]) -> str:
+    """An explanation of the marks in the tables."""
     if not any(cell.missing for cell in cells):
         return ""
     return (

@@ -1,29 +1,24 @@
 """One run: warm up, sample decisions, try up to `slots` candidates of each decision in forks, write the costs."""
 
-import hashlib
-import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
-from ...configs import config_hash, run_id, unknown
-from ...simcore import ConfigError, MarginalCost, Simulation, __version__
-from ...simcore.plugins import versions
+from ...configs import unknown
+from ...simcore import ConfigError, MarginalCost, Simulation
+from ..evaluation.kinds import ExtendedKind, network_of
 from ..results.cautions import late_events
-from ..results.files import finished, require_writable, write_result, write_table
-from ..running.one_run import prepare
-from ..running.plan import SimulationKind, Survey
+from ..results.files import require_writable, write_table
+from ..running.plan import Survey
 from ..terminal.progress import Report
 
 OTHERS = ("kept", "routed")
 CANDIDATES = ("own", "pair")
-KIND = "regret"  # of its result, and the section of its configuration
 _CHUNK = 64  # decisions between two reports of progress
 _WARMUP_CHUNK = 20_000  # cycles between two reports of progress
 _WARMUP_PART = 0.2  # of the progress bar
@@ -31,50 +26,31 @@ _WARMUP_PART = 0.2  # of the progress bar
 Columns = dict[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """How decisions are sampled and tried. Keys and units are those of the section `regret` of `evaluate.yaml`."""
+def check(given: Mapping[str, Any]) -> None:
+    """Check the section `regret`, which `evaluate.yaml` explains.
 
-    decisions: int
-    sample_fraction: float
-    horizon_ns: float
-    slots: int
-    other_packets: str
-    candidates: str = "own"
-    threads: int = 1
-
-    def check(self) -> None:
-        """Check the values.
-
-        Raises:
-            ConfigError: names the key.
-        """
-        if self.decisions < 1:
-            raise ConfigError(f"regret.decisions: {self.decisions} is less than 1")
-        if not 0 < self.sample_fraction <= 1:
-            raise ConfigError(f"regret.sample_fraction: {self.sample_fraction:g} is not in (0, 1]")
-        if not 0 < self.horizon_ns < 1e9:
-            raise ConfigError(f"regret.horizon_ns: {self.horizon_ns:g} is not between 0 and 1e9")
-        if not 2 <= self.slots <= 64:
-            raise ConfigError(f"regret.slots: {self.slots} is not in [2, 64]")
-        if self.other_packets not in OTHERS:
-            raise ConfigError(unknown("regret.other_packets", self.other_packets, OTHERS, "value"))
-        if self.candidates not in CANDIDATES:
-            raise ConfigError(unknown("regret.candidates", self.candidates, CANDIDATES, "value"))
-        if self.threads < 0:
-            raise ConfigError(f"regret.threads: {self.threads} is less than 0")
+    Raises:
+        ConfigError: names the key.
+    """
+    for key, valid, rule in (
+        ("decisions", given["decisions"] >= 1, "less than 1"),
+        ("sample_fraction", 0 < given["sample_fraction"] <= 1, "not in (0, 1]"),
+        ("horizon_ns", 0 < given["horizon_ns"] < 1e9, "not between 0 and 1e9"),
+        ("slots", 2 <= given["slots"] <= 64, "not in [2, 64]"),
+        ("threads", given["threads"] >= 0, "less than 0"),
+    ):
+        if not valid:
+            raise ConfigError(f"regret.{key}: {given[key]:g} is {rule}")
+    for key, words in (("other_packets", OTHERS), ("candidates", CANDIDATES)):
+        if given[key] not in words:
+            raise ConfigError(unknown(f"regret.{key}", given[key], words, "value"))
 
 
-class RegretKind(SimulationKind):
-    """A run with forks. Its configuration is that of a simulation, and a section `regret` with the sampling."""
+class RegretKind(ExtendedKind):
+    """A run with forks; the section `regret` has the sampling."""
 
-    def folder(self, plain: Mapping[str, Any]) -> str:
-        """See `Kind`."""
-        return f"{run_id(_root_=plain).rpartition('_')[0]}_{_identity(plain)}"
-
-    def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
-        """See `Kind`."""
-        return finished(directory, _identity(plain), __version__)
+    section = "regret"
+    no_identity = ("threads",)
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
@@ -82,37 +58,23 @@ class RegretKind(SimulationKind):
 
     def cost(self, plain: Mapping[str, Any]) -> float:
         """See `Kind`. All runs sample equally many decisions."""
-        return float(plain[KIND]["decisions"])
+        return float(plain[self.section]["decisions"])
 
     def survey(self, plain: dict[str, Any]) -> Survey:
         """See `Kind`. A routing without choices is refused here."""
-        simulation = _forks(OmegaConf.create(plain), Sampling(**plain[KIND]))[0]
-        facts = simulation.facts()
+        facts = _forks(plain)[0].facts()
         return Survey(int(facts["memory_estimate_bytes"]), int(facts["terminals"]))
 
 
 REGRETS = RegretKind()
 
 
-def _identity(plain: Mapping[str, Any]) -> str:
-    """A hash that is equal for equal runs, 12 hexadecimal digits. The number of threads changes no number."""
-    sampling = {key: value for key, value in plain[KIND].items() if key != "threads"}
-    text = json.dumps([config_hash(plain), sampling], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _forks(config: DictConfig, sampling: Sampling) -> tuple[Simulation, MarginalCost]:
+def _forks(plain: Mapping[str, Any]) -> tuple[Simulation, MarginalCost]:
     """The network of a run, and the forks that try its candidates."""
-    simulation = prepare(config)
-    costs = MarginalCost(
-        simulation,
-        horizon_ns=sampling.horizon_ns,
-        slots=sampling.slots,
-        threads=sampling.threads,
-        seed=config.seed,
-        reroute=sampling.other_packets == "routed",
-    )
-    return simulation, costs
+    (simulation, _), given = network_of(plain), plain[REGRETS.section]
+    settings = {key: given[key] for key in ("horizon_ns", "slots", "threads")}
+    reroute = given["other_packets"] == "routed"
+    return simulation, MarginalCost(simulation, **settings, seed=plain["seed"], reroute=reroute)
 
 
 def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
@@ -128,48 +90,37 @@ def measure(plain: dict[str, Any], directory: Path, report: Report) -> None:
         CoreError: the simulation stopped with an error.
         OSError: the folder cannot be written.
     """
-    config, sampling = OmegaConf.create(plain), Sampling(**plain[KIND])
-    simulation, costs = _forks(config, sampling)
-    if config.run.load_q_table is not None:
-        simulation.load_q_table(config.run.load_q_table)
-    simulation.q_frozen = config.run.freeze_q_table
+    (simulation, costs), given = _forks(plain), plain[REGRETS.section]
     require_writable(directory)
-    warmup = simulation.cycles(config.run.warmup_ns)
+    warmup = simulation.cycles(plain["run"]["warmup_ns"])
     while simulation.now < warmup:
         report("warm-up", _WARMUP_PART * simulation.now / warmup)
         simulation.run(min(_WARMUP_CHUNK, warmup - simulation.now))
 
     began, pieces, found = time.perf_counter(), [], 0
-    random = np.random.default_rng(config.seed)
-    while found < sampling.decisions:
-        labels = costs.label(min(_CHUNK, sampling.decisions - found), sampling.sample_fraction)
-        pieces.append(columns_of(pairs_of(labels, random) if sampling.candidates == "pair" else labels))
+    random = np.random.default_rng(plain["seed"])
+    while found < given["decisions"]:
+        labels = costs.label(min(_CHUNK, given["decisions"] - found), given["sample_fraction"])
+        pieces.append(columns_of(pairs_of(labels, random) if given["candidates"] == "pair" else labels))
         found += len(pieces[-1]["regret_ns"])
-        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / sampling.decisions)
+        report("forks", _WARMUP_PART + (1 - _WARMUP_PART) * found / given["decisions"])
     columns = {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
     seconds = time.perf_counter() - began
     write_table(directory / "decisions.parquet", columns)
-    result = {
-        "kind": KIND,
+    late = late_events(OmegaConf.create(plain), simulation.time_ns)
+    numbers = {
         **means_of(columns),
         "decisions": found,
-        "horizon_ns": sampling.horizon_ns,
-        "others": sampling.other_packets,
-        "candidates": sampling.candidates,
+        "horizon_ns": given["horizon_ns"],
+        "others": given["other_packets"],
+        "candidates": given["candidates"],
         "wall_seconds": seconds,
         "decisions_per_second": found / seconds,
         "simulated_ns": simulation.time_ns,
-        "jobs": {},
-        "version": __version__,
-        "plugins": versions(simulation.facts()["plugins"]),
         "files": {"decisions": "decisions.parquet"},
-        "facts": simulation.facts(),
-        "config_hash": _identity(plain),
-        "config": plain,
-        "core_config": simulation.configuration(),
-        "warnings": {} if (late := late_events(config, simulation.time_ns)) is None else {"late_events": late},
+        "warnings": {} if late is None else {"late_events": late},
     }
-    write_result(directory, result)
+    REGRETS.write(plain, directory, simulation, numbers)
 
 
 def pairs_of(labels: Columns, random: np.random.Generator) -> Columns:

@@ -5,24 +5,21 @@ Decisions are sampled. Every candidate is tried in a fork of the network, and th
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...simcore import CoreError
-from ..evaluation.cells import Cell
-from ..evaluation.plan import Policy, Scenario, Trial, plan
-from ..evaluation.study import Measure, Plan, Study, network_text
+from ..evaluation.cells import Cell, Row
+from ..evaluation.plan import Trial, plan
+from ..evaluation.study import Comparison, Results
+from ..evaluation.tables import Panel
 from ..metrics import Interval, mean_interval, ratio_interval
 from ..results.files import read_columns
-from ..running.plan import PlannedRun
 from ..terminal.commandline import CommandError
-from .measure import KIND, REGRETS, Sampling
-
-if TYPE_CHECKING:  # Matplotlib takes long to import
-    from ..evaluation.figure import Panel
+from .measure import REGRETS, check
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -40,31 +37,32 @@ _OTHERS = {
 }
 
 
-class Regret(Measure):
+class Regret(Comparison):
     """See the module."""
 
     name, title, picture = "regret", "Regret", "Regret of every policy over the offered load and by hop"
+    panels: ClassVar[Mapping[str, Sequence[Panel]]] = {
+        "pattern": (
+            Panel("regret_ns", "regret per decision (ns)", "load"),
+            Panel("relative", "regret / regret of a random choice", "load", line=1),
+            Panel("regret_ns", "regret per decision (ns)", "hop"),
+        )
+    }
 
-    def check(self, given: Mapping[str, Any]) -> None:
-        """See `Measure`."""
+    def planned(self) -> list[Trial]:
+        """See `Comparison`."""
+        given, study = self.given, self.study
         if given["workloads"]:
             raise CommandError("workload: the regret is measured under traffic; leave the workload out")
-        Sampling(**given[KIND]).check()
+        check(given["regret"])
+        trials = plan(self.policies, self.scenarios, study.common, given["loads"], given["seeds"], study.directory)
+        return [replace(trial, run=REGRETS.planned(trial.run, given["regret"])) for trial in trials]
 
-    def trials(
-        self, given: Mapping[str, Any], study: Study, policies: Sequence[Policy], scenarios: Sequence[Scenario]
-    ) -> list[Trial]:
-        """See `Measure`."""
-        trials = plan(policies, scenarios, study.common, given["loads"], given["seeds"], study.directory)
-        return [Trial(trial.policy, trial.scenario, _with_forks(trial.run, given[KIND])) for trial in trials]
-
-    def cells(
-        self, plan: Plan, rows: Sequence[Mapping[str, Any]], results: Mapping[Path, Mapping[str, Any]]
-    ) -> list[Cell]:
-        """See `Measure`."""
+    def cells(self, rows: Sequence[Row], results: Results) -> list[Cell]:
+        """See `Comparison`."""
         groups: dict[tuple[str, float, str], list[Columns]] = {}
-        patterns = [scenario.name for scenario in plan.scenarios]
-        ordered = sorted(plan.trials, key=lambda t: (patterns.index(t.scenario.name), t.run.plain["traffic"]["load"]))
+        patterns = [scenario.name for scenario in self.scenarios]
+        ordered = sorted(self.trials, key=lambda t: (patterns.index(t.scenario.name), t.run.plain["traffic"]["load"]))
         for trial in ordered:
             if (result := results.get(trial.run.directory)) is None:
                 continue
@@ -73,42 +71,24 @@ class Regret(Measure):
                 raise CoreError(f"{trial.run.directory}: decisions.parquet is missing; add run.overwrite=true")
             key = (trial.scenario.name, float(trial.run.plain["traffic"]["load"]), trial.policy.name)
             groups.setdefault(key, []).append(columns)
-        cells = cells_of(groups, plan.given["confidence"])
+        cells = cells_of(groups, self.given["confidence"])
         if is_uneven(cells):
             print(f"flitgym evaluate: warning: {_UNEVEN}", file=sys.stderr, flush=True)
         return cells
 
-    def network(self, plan: Plan, results: Mapping[Path, Mapping[str, Any]]) -> str:
-        """See `Measure`."""
-        result = next(iter(results.values()))
-        return f"{network_text(result)}; code {result['version']}."
-
-    def meaning(self, plan: Plan, cells: Sequence[Cell]) -> str:
-        """See `Measure`."""
-        sampling = Sampling(**plan.given[KIND])
-        compared = _PAIR if sampling.candidates == "pair" else _UNEVEN if is_uneven(cells) else ""
+    def meaning(self, cells: Sequence[Cell]) -> str:
+        """See `Comparison`."""
+        sampling = self.given["regret"]
+        compared = _PAIR if sampling["candidates"] == "pair" else _UNEVEN if is_uneven(cells) else ""
         return (
-            f"Each candidate of a sampled decision was tried in a fork, which ran {sampling.horizon_ns:,.0f} ns with "
-            f"the same packets; {_OTHERS[sampling.other_packets]}. The cost of a candidate is the sum of the delays of "
-            "all packets. regret: the cost of the candidate taken minus the cost of the best one, mean per decision. "
-            "No routing reaches 0, because it cannot know the future. relative: regret divided by the regret of a "
-            "random choice (1: as good as chance). change: the mean cost of the other candidates minus the cost of the "
-            f"one taken; below 0, another candidate is better. {compared}"
-            f"Intervals: {100 * plan.given['confidence']:.12g} % (Student's t over stretches of time)."
+            "Each candidate of a sampled decision was tried in a fork, which ran "
+            f"{sampling['horizon_ns']:,.0f} ns with the same packets; {_OTHERS[sampling['other_packets']]}. The "
+            "cost of a candidate is the sum of the delays of all packets. regret: the cost of the candidate taken "
+            "minus the cost of the best one, mean per decision. No routing reaches 0, because it cannot know the "
+            "future. relative: regret divided by the regret of a random choice (1: as good as chance). change: the "
+            "mean cost of the other candidates minus the cost of the one taken; below 0, another candidate is better. "
+            f"{compared}Intervals: {100 * self.given['confidence']:.12g} % (Student's t over stretches of time)."
         )
-
-    @property
-    def panels(self) -> "Mapping[str, Sequence[Panel]]":
-        """See `Measure`."""
-        from ..evaluation.figure import Panel
-
-        return {
-            "pattern": (
-                Panel("regret_ns", "regret per decision (ns)", "load"),
-                Panel("relative", "regret / regret of a random choice", "load", line=1),
-                Panel("regret_ns", "regret per decision (ns)", "hop"),
-            )
-        }
 
 
 def cells_of(groups: Mapping[tuple[str, float, str], Sequence[Columns]], confidence: float) -> list[Cell]:
@@ -145,11 +125,6 @@ def is_uneven(cells: Sequence[Cell]) -> bool:
         if cell.metric == "candidates" and cell.point["hop"] is None:
             points.setdefault(tuple(cell.point.values()), []).append(cell.mean.value)
     return any(max(numbers) > _LEAST_UNEVEN * min(numbers) for numbers in points.values())
-
-
-def _with_forks(run: PlannedRun, sampling: Mapping[str, Any]) -> PlannedRun:
-    plain = {**run.plain, KIND: dict(sampling)}
-    return PlannedRun(plain, run.directory.parent / REGRETS.folder(plain), REGRETS)
 
 
 def _alone(value: float) -> Interval:

@@ -196,7 +196,8 @@ def _demand(traffic: Mapping[str, Any], topology: Mapping[str, Any], graph: Chan
     elif at is None:
         return None
     elif name == _HALVING:
-        k = _dimension(traffic["dimension"])
+        k = traffic["dimension"]
+        k = "xyzw".index(k) if str(k) in "xyzw" else int(k)
         mirrored = at[:, None, k] == at[:, k].max() - at[None, :, k]
         per_router = number / len(at)
         halved: Floats = per_router * mirrored / mirrored.sum(axis=1, keepdims=True)
@@ -206,7 +207,7 @@ def _demand(traffic: Mapping[str, Any], topology: Mapping[str, Any], graph: Chan
         there = _moved(traffic, at, at[host], slot)
         if there is None:
             return None
-        partner = (there @ _strides(at)) * (number // len(at)) + slot
+        partner = np.ravel_multi_index(there.T, at.max(axis=0) + 1, order="F") * (number // len(at)) + slot
     demand = np.zeros((graph.switches, graph.switches))
     np.add.at(demand, (host, host[partner]), 1.0)
     return demand
@@ -239,11 +240,3 @@ def _coordinates(topology: Mapping[str, Any]) -> NDArray[np.int64] | None:
     widths = list(topology[_SIZES[topology["name"]]])
     grid: NDArray[np.int64] = np.indices(widths[::-1]).reshape(len(widths), -1)[::-1].T
     return grid
-
-
-def _strides(at: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.cumprod(np.concatenate([[1], at.max(axis=0)[:-1] + 1]))
-
-
-def _dimension(given: Any) -> int:
-    return "xyzw".index(given) if given in ("x", "y", "z", "w") else int(given)

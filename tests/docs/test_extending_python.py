@@ -153,7 +153,7 @@ def test_a_suite_of_a_user() -> None:
         "torus_4x4/uniform/0.5-v1",
         "torus_4x4/tornado/0.3-v1",
     ]
-    assert {place.reference for place in suite.places} == {"minimal"}
+    assert {task.reference for task in suite.tasks} == {"minimal"}
 
 
 def test_every_example_is_on_a_page() -> None:

@@ -2,133 +2,118 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from flitgym.experiments.benchmarks.figure import draw
 from flitgym.experiments.benchmarks.measures import SCORED, measures, recovery
+from flitgym.experiments.benchmarks.records import Record
 from flitgym.experiments.benchmarks.scoring import (
     LEAST_AHEAD,
     MOST_AHEAD,
-    Bootstrap,
-    Cell,
+    Played,
     advantage,
-    cells_of,
+    played_of,
     profile,
-    score,
     summarise,
 )
-from flitgym.experiments.benchmarks.suite import Task
-from flitgym.experiments.benchmarks.text import standing
+from flitgym.experiments.benchmarks.suite import Suite, Task
+from flitgym.experiments.benchmarks.text import footnotes, overview
+from flitgym.experiments.evaluation.plan import Policy, Scenario
 
-BOOTSTRAP = Bootstrap(0.95, 200)
 SEEDS = (1, 2)
+Values = Mapping[tuple[str, str], Sequence[float]]  # by task and policy; NaN marks a missing run
 
 
 def task(name: str = "a", kind: str = "below", which: str = "held_out", network: str = "n") -> Task:
-    return Task(f"{network}/{name}", 1, kind, which, network, 0.3)  # type: ignore[arg-type]
+    of_run = (Scenario("", "pattern", "", {}), (), (Policy("reference", "minimal", {}),))
+    return Task(f"{network}/{name}", 1, kind, which, network, 0.3, *of_run)  # type: ignore[arg-type]
 
 
-def found(values: Mapping[tuple[str, str], Sequence[float]], measure: str = "latency_mean_ns") -> dict[Any, Any]:
-    """Measures by task, policy and seed. NaN marks a missing run."""
-    return {
-        (f"n/{name}-v1", policy, seed): {measure: value}
+def records(values: Values, measure: str = "latency_mean_ns") -> list[Record]:
+    return [
+        Record("s-v1", f"n/{name}-v1", policy, seed, "", "", "", {measure: value})
         for (name, policy), own in values.items()
         for seed, value in zip(SEEDS, own, strict=True)
         if not math.isnan(value)
-    }
+    ]
 
 
-def cells(values: Mapping[tuple[str, str], Sequence[float]], known: Sequence[str], tasks: Sequence[Task]) -> list[Cell]:
-    every = found(values)
-    policies = list(dict.fromkeys(policy for _, policy in values))
-    scale = {key: numbers for key, numbers in every.items() if key[1] in known}
-    return cells_of(tasks, every, policies, {t.id: "reference" for t in tasks}, scale, SEEDS, {})
+def played(shown: Sequence[Record], known: Sequence[str], tasks: Sequence[Task]) -> list[Played]:
+    """The numbers of all policies on a scale of the baselines `known`, with the policy `reference`."""
+    suite = Suite("s", 1, "", SEEDS, tuple(tasks), Path())
+    names = list(dict.fromkeys(record.policy for record in shown))
+    return played_of(suite, names, shown, [record for record in shown if record.policy in known])
+
+
+def of_one_task(values: Mapping[str, Sequence[float]], known: Sequence[str], kind: str = "below") -> dict[str, Played]:
+    measure = SCORED[kind][0]  # type: ignore[index]
+    own = records({("a", policy): numbers for policy, numbers in values.items()}, measure)
+    return {one.policy: one for one in played(own, known, [task("a", kind)])}
 
 
 # --- Scores ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_reference_is_0_and_the_best_known_is_1() -> None:
-    values = {
-        "reference": np.array([400.0, 800.0]),
-        "best": np.array([100.0, 200.0]),
-        "middle": np.array([200.0, 400.0]),
+    values = {"reference": [400.0, 800.0], "best": [100.0, 200.0], "middle": [200.0, 400.0]}
+    # The new policy is twice as far ahead of the reference as the best known policy is, on a log scale. Double the
+    # latency scores minus the gain of half the latency. A policy that is not known does not change the scale.
+    values |= {"new": [25.0, 50.0], "worse": [800.0, 1600.0]}
+    made = of_one_task(values, ["reference", "best", "middle"])
+    expected = {"reference": 0, "best": 1, "middle": 0.5, "new": 2, "worse": -0.5}
+    assert {name: one.scores.tolist() for name, one in made.items()} == {
+        name: pytest.approx([score, score]) for name, score in expected.items()
     }
-    scored = score(values, ["reference", "best"], "reference", False)
-    assert [own[0].tolist() for own in scored.values()] == [[0, 0], [1, 1], pytest.approx([0.5, 0.5])]
-    # The new policy is twice as far ahead of the reference as the best known policy is, on a log scale.
-    ahead = score(values | {"new": np.array([25.0, 50.0])}, ["reference", "best"], "reference", False)
-    assert ahead["new"][0] == pytest.approx([2, 2])
-    assert np.exp(ahead["new"][1]) == pytest.approx([0.25, 0.25])
-    # Scores are logarithmic: double the latency scores minus the gain of half the latency.
-    worse = score(values | {"new": np.array([800.0, 1600.0])}, ["reference", "best"], "reference", False)
-    assert worse["new"][0] == pytest.approx([-0.5, -0.5])
+    assert np.exp(made["new"].best - made["new"].ahead) == pytest.approx([0.25, 0.25])
 
 
 def test_more_accepted_load_is_better() -> None:
-    values = {"reference": np.array([0.2]), "best": np.array([0.8]), "other": np.array([0.1])}
-    scored = score(values, ["reference", "best"], "reference", True)
-    assert [float(own[0][0]) for own in scored.values()] == pytest.approx([0, 1, -0.5])
+    values = {"reference": [0.2, 0.2], "best": [0.8, 0.8], "other": [0.1, 0.1]}
+    made = of_one_task(values, ["reference", "best"], "above")
+    assert [one.scores[0] for one in made.values()] == pytest.approx([0, 1, -0.5])
 
 
 def test_without_a_better_baseline_a_score_of_1_is_a_tenth_better() -> None:
-    values = {"reference": np.array([100.0]), "worse": np.array([110.0]), "new": np.array([100.0 / (1 + LEAST_AHEAD)])}
-    scored = score(values, ["reference", "worse"], "reference", False)
-    assert float(scored["reference"][0][0]) == 0
-    assert float(scored["new"][0][0]) == pytest.approx(1)
-    assert float(scored["worse"][0][0]) == pytest.approx(-math.log(1.1) / math.log1p(LEAST_AHEAD))
-    # The best known policy is the reference itself.
-    assert float(scored["new"][1][0]) == pytest.approx(-math.log1p(LEAST_AHEAD))
-
-
-def test_an_evaluated_policy_does_not_change_the_scale() -> None:
-    values = {("a", "reference"): [100.0, 100.0], ("a", "best"): [50.0, 50.0], ("a", "new"): [25.0, 25.0]}
-    by_policy = {cell.policy: cell for cell in cells(values, ["reference", "best"], [task("a")])}
-    assert by_policy["best"].scores == pytest.approx([1, 1])
-    assert by_policy["new"].scores == pytest.approx([2, 2])
+    values = {"reference": [100.0] * 2, "worse": [110.0] * 2, "new": [100.0 / (1 + LEAST_AHEAD)] * 2}
+    made = of_one_task(values, ["reference", "worse"])
+    scores = [one.scores[0] for one in made.values()]
+    assert scores == pytest.approx([0, -math.log(1.1) / math.log1p(LEAST_AHEAD), 1])
+    assert made["new"].best == 0  # the best known policy is the reference itself
 
 
 def test_without_a_reference_there_is_no_score() -> None:
-    values = {("a", "best"): [50.0, 50.0]}
-    (cell,) = cells(values, ["best"], [task("a")])
-    assert np.isnan(cell.scores).all()
-    (summary,) = summarise([cell], [task("a")], {"best": True}, BOOTSTRAP)
+    made = of_one_task({"best": [50.0, 50.0]}, ["best"])
+    assert np.isnan(made["best"].scores).all()
+    (summary,) = summarise(list(made.values()), [task()], ["best"])
     assert (summary.played, summary.unscored, summary.worst) == (1, 1, None)
-    assert np.isnan(summary.by_set["held_out"].value)
+    assert np.isnan(summary.by["set"]["held_out"].value)
 
 
 def test_a_task_is_scored_with_the_seeds_of_the_reference() -> None:
     # The best known policy lacks the same seed as the reference.
-    values = {("a", "reference"): [100.0, math.nan], ("a", "best"): [50.0, math.nan], ("a", "new"): [25.0, 25.0]}
-    made = cells(values, ["reference", "best"], [task("a")])
-    by_policy = {cell.policy: cell for cell in made}
-    assert by_policy["new"].scores == pytest.approx([2, math.nan], nan_ok=True)
-    assert [by_policy[name].unscored for name in ("reference", "best", "new")] == [0, 0, 1]
-    names = {"reference": True, "best": True, "new": False}
-    summaries = summarise(made, [task("a")], names, BOOTSTRAP)
+    values = {"reference": [100.0, math.nan], "best": [50.0, math.nan], "new": [25.0, 25.0]}
+    made = of_one_task(values, ["reference", "best"])
+    assert made["new"].scores == pytest.approx([2, math.nan], nan_ok=True)
+    assert [one.unscored for one in made.values()] == [0, 0, 1]
+    summaries = summarise(list(made.values()), [task()], list(made))
     assert {s.policy: (s.played, s.unscored) for s in summaries} == {"reference": (0, 0), "best": (0, 0), "new": (1, 1)}
-    text = standing(summaries)
-    assert "| 1 of 1, 1‡ |" in text
-    assert "‡ tasks in which runs have no score" in text
-    whole = cells({("a", "reference"): [100.0, 100.0]}, ["reference"], [task("a")])
-    assert "‡" not in standing(summarise(whole, [task("a")], {"reference": True}, BOOTSTRAP))
+    assert "1 of 1, 1‡" in overview(summaries).lines[0]
+    assert len(footnotes(summaries)) == 2
 
 
 def test_copies_count_once() -> None:
     """The reference and `best` repeat seed 1 bit by bit. `random` differs, so its pairs with the reference do, too."""
-    values = {"reference": [400.0, 400.0], "best": [100.0, 100.0], "random": [200.0, 100.0]}
-    every = found({("a", policy): own for policy, own in values.items()})
-    states = {key: f"{key[1]} {numbers['latency_mean_ns']}" for key, numbers in every.items()}
-    made = cells_of([task()], every, list(values), {task().id: "reference"}, every, SEEDS, states)
-    scores = {cell.policy: cell.scores for cell in made}
+    values = {("a", "reference"): [400.0, 400.0], ("a", "best"): [100.0, 100.0], ("a", "random"): [200.0, 100.0]}
+    own = [replace(one, state_hash=str(one.measures)) for one in records(values)]
+    made = played(own, ["reference", "best", "random"], [task()])
+    scores = {one.policy: one.scores for one in made}
     assert np.isnan(scores["best"]).tolist() == [False, True]
     assert scores["random"] == pytest.approx([0.5, 1])
-    assert [(cell.copies, cell.missing, cell.unscored) for cell in made] == [(1, 0, 0), (1, 0, 0), (0, 0, 0)]
-    best, random = (
-        summarise([cell], [task()], {cell.policy: True}, BOOTSTRAP)[0].by_set["held_out"] for cell in made[1:]
-    )
+    assert [(one.copies, one.missing, one.unscored) for one in made] == [(1, 0, 0), (1, 0, 0), (0, 0, 0)]
+    best, random = (summarise([one], [task()], [one.policy])[0].by["set"]["held_out"] for one in made[1:])
     assert best.value == 1
     assert np.isnan(best.low)
     assert random.low < random.value == 0.75 < random.high
@@ -140,43 +125,26 @@ def test_a_policy_that_accepts_nothing_gets_the_lowest_score() -> None:
     assert advantage(some, nothing, True) == pytest.approx([math.log(MOST_AHEAD)] * 2)
     assert advantage(nothing, nothing, True).tolist() == [0, 0]
     assert np.isnan(advantage(np.array([math.nan]), np.array([0.2]), True)).all()
-    # The run without accepted load lowers the mean.
-    tasks = [task(name, "above") for name in "ab"]
-    of = {
-        ("a", "reference"): [0.2, 0.2],
-        ("b", "reference"): [0.2, 0.2],
-        ("a", "new"): [0.0, 0.2],
-        ("b", "new"): [0.2] * 2,
-    }
-    every = found(of, "accepted_load")
-    scale = {key: numbers for key, numbers in every.items() if key[1] == "reference"}
-    made = cells_of(tasks, every, ["new"], {t.id: "reference" for t in tasks}, scale, SEEDS, {})
-    (summary,) = summarise(made, tasks, {"new": False}, BOOTSTRAP)
-    assert summary.worst is not None
-    assert summary.worst[1] == pytest.approx(-math.log(MOST_AHEAD) / math.log1p(LEAST_AHEAD) / 2)
 
 
 def test_summaries() -> None:
     tasks = [task("a"), task("b"), task("c", which="train"), task("d", "above")]
     times = {"reference": 100.0, "best": 50.0, "new": 200.0}
-    values: dict[tuple[str, str], list[float]] = {
-        (name, policy): [time, time] for policy, time in times.items() for name in "abc"
-    }
-    every = found(values) | found({("d", "reference"): [0.2, 0.2], ("d", "new"): [0.4, 0.4]}, "accepted_load")
-    scale = {key: numbers for key, numbers in every.items() if key[1] != "new"}
-    made = cells_of(tasks, every, list(times), {t.id: "reference" for t in tasks}, scale, SEEDS, {})
-    summaries = {s.policy: s for s in summarise(made, tasks, dict.fromkeys(times, False), BOOTSTRAP)}
+    every = records({(name, policy): [time, time] for policy, time in times.items() for name in "abc"})
+    every += records({("d", "reference"): [0.2, 0.2], ("d", "new"): [0.4, 0.4]}, "accepted_load")
+    made = played(every, ["reference", "best"], tasks)
+    summaries = {s.policy: s for s in summarise(made, tasks, list(times))}
     # A policy that lacks tasks comes last, whatever its score.
     assert list(summaries) == ["new", "reference", "best"]
     assert (summaries["best"].played, summaries["best"].of, summaries["best"].complete) == (3, 4, False)
     new = summaries["new"]
     # The latency doubles in a and b. The load doubles where a gain of 10 % would score 1.
-    assert new.by_set["train"].value == pytest.approx(-1)
+    assert new.by["set"]["train"].value == pytest.approx(-1)
     d = math.log(2) / math.log1p(LEAST_AHEAD)
-    assert new.by_kind["above"].value == pytest.approx(d)
-    assert new.by_kind["below"].value == pytest.approx(-1)
+    assert new.by["kind"]["above"].value == pytest.approx(d)
+    assert new.by["kind"]["below"].value == pytest.approx(-1)
     # the mean drops the first and the last of six runs
-    assert new.by_set["held_out"].value == pytest.approx((3 * -1 + d) / 4)
+    assert new.by["set"]["held_out"].value == pytest.approx((3 * -1 + d) / 4)
     assert new.worst is not None
     assert new.worst[1] == pytest.approx(-1)
     assert new.latency_to_reference == pytest.approx(2)
@@ -189,27 +157,21 @@ def test_summaries() -> None:
 
 
 def test_a_missing_run_is_counted() -> None:
-    values = {("a", "reference"): [100.0, 100.0], ("a", "new"): [50.0, math.nan]}
-    made = cells(values, ["reference"], [task("a")])
-    by_policy = {cell.policy: cell for cell in made}
-    assert (by_policy["reference"].missing, by_policy["new"].missing) == (0, 1)
-    summaries = {s.policy: s for s in summarise(made, [task("a")], {"reference": True, "new": False}, BOOTSTRAP)}
-    assert (summaries["new"].played, summaries["new"].complete) == (0, False)
-    assert list(summaries) == ["reference", "new"]
+    made = of_one_task({"reference": [100.0, 100.0], "new": [50.0, math.nan]}, ["reference"])
+    assert [one.missing for one in made.values()] == [0, 1]
+    summaries = summarise(list(made.values()), [task()], list(made))
+    assert [(s.policy, s.played, s.complete) for s in summaries] == [("reference", 1, True), ("new", 0, False)]
 
 
 def test_profiles_are_fractions_of_all_runs() -> None:
-    values = {("a", "reference"): [100.0, 100.0], ("a", "new"): [100.0, 50.0], ("a", "best"): [50.0, 50.0]}
-    own = [cell for cell in cells(values, ["reference", "best"], [task("a")]) if cell.policy == "new"]
+    made = of_one_task({"reference": [100.0, 100.0], "new": [100.0, 50.0], "best": [50.0, 50.0]}, ["reference", "best"])
     at = np.array([-0.5, 0.5, 0.99, 1.01])
-    assert profile(own, at).tolist() == pytest.approx([1, 1 / 2, 0.5, 0])
+    assert profile([made["new"]], at).tolist() == pytest.approx([1, 1 / 2, 0.5, 0])
 
 
 def test_the_figure_draws_only_policies_with_scores() -> None:
-    values = {("a", "reference"): [100.0, 100.0], ("a", "new"): [1000.0, 990.0]}
-    made = cells(values, ["reference"], [task("a")])
-    summaries = summarise(made, [task("a")], {"reference": True, "new": False, "none": False}, BOOTSTRAP)
-    figure = draw(made, summaries, 0.95)
+    made = list(of_one_task({"reference": [100.0, 100.0], "new": [1000.0, 990.0]}, ["reference"]).values())
+    figure = draw(made, summarise(made, [task()], ["reference", "new", "none"]), 0.95)
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["reference", "new"]
     # A score outside the axis is written as a number.
     assert any(text.get_text().startswith("-2") for text in figure.axes[0].texts)

@@ -9,22 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Command
-from flitgym.configs import CONFIG_DIR, compose, config_hash
+from flitgym.configs import compose, config_hash
+from flitgym.configs.composition import compose_root
 from flitgym.experiments.evaluate import measure_of
-from flitgym.experiments.evaluation.cells import Cell, tidy
+from flitgym.experiments.evaluation.cells import Cell, cells_of
 from flitgym.experiments.evaluation.figure import draw
-from flitgym.experiments.evaluation.performance import Performance
-from flitgym.experiments.evaluation.performance import cells_of as cells_of_performance
+from flitgym.experiments.evaluation.performance import Performance, points_of
 from flitgym.experiments.evaluation.plan import Scenario, Trial, plan, policies_of, refused, routing_of, scenarios_of
-from flitgym.experiments.evaluation.study import Study, conduct, section_of
-from flitgym.experiments.evaluation.tables import About, heads_of, intervals_text, markdown
+from flitgym.experiments.evaluation.study import Study, conduct
+from flitgym.experiments.evaluation.tables import footnote, in_markdown, intervals_text, tables_of
 from flitgym.experiments.plotting.drawing import STYLES, distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.experiments.terminal.tables import markdown_table
-from flitgym.simcore import ConfigError
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
+from flitgym.experiments.terminal.tables import study_page
 from omegaconf import OmegaConf
 
 SEEDS = (1, 2, 3, 4)
@@ -32,11 +29,6 @@ UNIFORM = Scenario("uniform", "pattern", "uniform", {})
 PAIR = Scenario("pair", "workload", "pair", {})
 # Runs of milliseconds.
 SHORT = ("run.warmup_ns=500", "run.measure_ns=1500")
-
-
-@pytest.mark.parametrize("word", ["failures.links=3", "failures={links: 3}", "+failures.links=3", "run=steady"])
-def test_every_run_takes_sections_of_the_study(word: str) -> None:
-    assert section_of(word) in {"failures", "run"}
 
 
 def pattern_row(policy: str, seed: int, latency: float | None, packets: int = 100) -> dict[str, Any]:
@@ -63,12 +55,8 @@ def job_row(policy: str, seed: int, times: dict[str, float | None]) -> dict[str,
     return row
 
 
-def cells_of(rows: Sequence[dict[str, Any]], scenario: Scenario, reference: str = "a") -> list[Cell]:
-    return cells_of_performance(rows, ["a", "b"], [scenario], [0.2], SEEDS, reference, 0.95)
-
-
-def about_of(cells: Sequence[Cell], reference: str = "a", notes: Sequence[str] = ("a network",)) -> About:
-    return About("Evaluation", "flitgym evaluate", notes, reference, intervals_text(cells, 0.95), "")
+def cells(rows: Sequence[dict[str, Any]], reference: str = "a") -> list[Cell]:
+    return cells_of(rows, points_of, ["a", "b"], SEEDS, reference, 0.95)
 
 
 def only(cells: Sequence[Cell], policy: str, metric: str, job: str | None = None) -> Cell:
@@ -163,14 +151,14 @@ def test_a_policy_that_does_not_fit_is_refused_before_any_run(small: Sequence[st
 def test_ratio_and_difference_pair_equal_seeds() -> None:
     # The effect of the seed is many times the difference between the policies.
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    cell = only(cells_of(rows, UNIFORM), "b", "latency_mean_ns")
+    cell = only(cells(rows), "b", "latency_mean_ns")
     assert cell.mean.value == pytest.approx(290)
     assert cell.mean.high - cell.mean.low > 100
     assert cell.difference.value == pytest.approx(-10)
     assert cell.ratio.value == pytest.approx(290 / 300)
     assert cell.ratio.low < cell.ratio.value < cell.ratio.high < 1
     assert (cell.seeds, cell.missing) == (4, 0)
-    own = only(cells_of(rows, UNIFORM), "a", "latency_mean_ns")
+    own = only(cells(rows), "a", "latency_mean_ns")
     assert own.ratio.value == 1
 
 
@@ -179,29 +167,21 @@ def test_copies_count_once() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS]
     rows += [pattern_row("b", 1, 40) | {"seed": seed} for seed in SEEDS]
     rows = [row | {"state_hash": f"{row['policy']} {row['packet_latency_mean_ns']}"} for row in rows]
-    cell = only(cells_of(rows, UNIFORM), "b", "latency_mean_ns")
+    cell = only(cells(rows), "b", "latency_mean_ns")
     assert (cell.mean.value, cell.seeds, cell.missing) == (140, 1, 0)
     assert np.isnan(cell.mean.low)
     assert cell.ratio.value == pytest.approx(140 / 300)
     assert cell.ratio.low < cell.ratio.value < cell.ratio.high
-    own = only(cells_of(rows, UNIFORM, "b"), "b", "latency_mean_ns")
+    own = only(cells(rows, "b"), "b", "latency_mean_ns")
     assert np.isnan(own.difference.low)
-    cells = cells_of(rows, UNIFORM, "b")
-    assert intervals_text(cells, 0.95) == (
-        "Intervals: 95 % of the mean over 4 seeds (Student's t). A single run has no interval."
-    )
-    assert "\n3 of 8 runs repeat.\n" in markdown(cells, about_of(cells, "b", ["3 of 8 runs repeat."]), "f.png", [])
-
-
-def test_rows_in_another_order_give_the_same_cells() -> None:
-    rows = [pattern_row(policy, seed, 50 - seed**2) for policy in "ab" for seed in SEEDS]
-    assert tidy(cells_of(rows, UNIFORM)) == tidy(cells_of(rows[::-1], UNIFORM))
+    text = intervals_text(cells(rows, "b"), 0.95)
+    assert text == "Intervals: 95 % of the mean over 4 seeds (Student's t). A single run has no interval."
 
 
 def test_a_failed_run_is_left_out_of_its_pair_and_counted() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    cells = cells_of(rows[1:], UNIFORM)
-    reference, other = (only(cells, policy, "latency_mean_ns") for policy in "ab")
+    found = cells(rows[1:])
+    reference, other = (only(found, policy, "latency_mean_ns") for policy in "ab")
     assert (reference.seeds, reference.missing) == (3, 1)
     assert (other.seeds, other.missing) == (4, 0)
     # Both policies have seeds 2, 3 and 4.
@@ -211,10 +191,10 @@ def test_a_failed_run_is_left_out_of_its_pair_and_counted() -> None:
 
 def test_without_deliveries_only_the_accepted_load_has_a_value() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [pattern_row("b", seed, None, 0) for seed in SEEDS]
-    cells = cells_of(rows, UNIFORM)
-    assert only(cells, "b", "accepted_load").mean.value == 0
+    found = cells(rows)
+    assert only(found, "b", "accepted_load").mean.value == 0
     for metric in ("latency_mean_ns", "latency_p99_ns", "hops", "nonminimal_fraction"):
-        cell = only(cells, "b", metric)
+        cell = only(found, "b", metric)
         assert np.isnan(cell.mean).all()
         assert np.isnan(cell.ratio).all()
         assert (cell.seeds, cell.missing) == (0, 4)
@@ -223,17 +203,17 @@ def test_without_deliveries_only_the_accepted_load_has_a_value() -> None:
 def test_jobs_of_a_workload() -> None:
     rows = [job_row("a", seed, {"lu": 100.0 * seed, "ur": None}) for seed in SEEDS]
     rows += [job_row("b", seed, {"lu": 50.0 * seed, "ur": None}) for seed in SEEDS]
-    cells = cells_of(rows, PAIR)
-    assert only(cells, "b", "comm_time_ns", "lu").mean.value == 125
+    found = cells(rows)
+    assert only(found, "b", "comm_time_ns", "lu").mean.value == 125
     # The policies differ by the same factor for every seed.
-    assert only(cells, "b", "finish_ns", "lu").ratio.value == 0.5
-    assert only(cells, "b", "comm_time_ns", "ur").missing == 4
+    assert only(found, "b", "finish_ns", "lu").ratio.value == 0.5
+    assert only(found, "b", "comm_time_ns", "ur").missing == 4
 
 
 def test_the_figure_draws_every_policy_with_values() -> None:
     rows = [pattern_row("a", seed, 50) for seed in SEEDS] + [job_row("a", seed, {"lu": 100.0}) for seed in SEEDS]
-    cells = [*cells_of(rows, UNIFORM), *cells_of(rows, PAIR)]
-    figure = draw(cells, Performance().panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
+    found = cells(rows)
+    figure = draw(found, Performance.panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     assert len(figure.axes) == 6
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "95 % interval, 4 seeds"]
     drawn = [line for line in figure.axes[1].lines if np.isfinite(np.asarray(line.get_ydata(), dtype=float)).any()]
@@ -253,23 +233,24 @@ def test_styles_in_one_figure_differ() -> None:
 
 def test_the_text_marks_missing_runs_and_significant_ratios() -> None:
     rows = [pattern_row(policy, seed, latency) for policy, latency in (("a", 50), ("b", 40)) for seed in SEEDS]
-    cells = cells_of(rows, UNIFORM)
-    text = markdown(cells, about_of(cells), "f.png", [])
+    found = cells(rows)
+    (table,) = tables_of(found, "a")
+    assert (table.title, list(table.heads)[:2], "ratio" in table.heads) == ("uniform", ["load", "policy"], True)
+    text = in_markdown(table)
     assert "| 0.2 | b |" in text
     assert "**0.967 [" in text
     assert "†" not in text
-    fewer = markdown(cells_of(rows[1:], UNIFORM), about_of(cells), "f.png", ["a, pattern uniform (seed 1): deadlock"])
-    assert "- a, pattern uniform (seed 1): deadlock" in fewer
-    assert "†" in fewer
-    assert "ratio" in heads_of(cells)
+    assert footnote(found) == ""
+    fewer = cells(rows[1:])
+    assert "†" in in_markdown(tables_of(fewer, "a")[0])
+    assert "†" in footnote(fewer)
 
 
 def test_names_are_text_in_markdown() -> None:
     name, shown = "<img src=x onerror=alert(6)>|b", "&lt;img src=x onerror=alert(6)&gt;\\|b"
-    page = markdown([], about_of([], notes=[name]), "f.png", [f"{name}: deadlock"])
+    page = study_page("Evaluation", "flitgym evaluate", [name], [f"{name}: deadlock"], "", {})
     assert f"- {shown}: deadlock\n" in page
     assert "<" not in page
-    assert markdown_table(["policy"], [[name]]) == f"| policy |\n|---:|\n| {shown} |\n"
 
 
 # --- The command -----------------------------------------------------------------------------------------------------
@@ -328,8 +309,7 @@ def test_workloads_alone_run_no_patterns(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("flitgym.experiments.evaluation.study.play", stop)
     for words in (["workloads=[pair]"], [], ["workloads=[pair]", "patterns=[uniform]"]):
-        with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-            config = hydra_compose("evaluate", overrides=["routings=[minimal]", "loads=[0.1]", *words])
+        config = compose_root("evaluate", ["routings=[minimal]", "loads=[0.1]", *words])
         with pytest.raises(CommandError, match="planned"):
             conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
     assert planned == ["pair", "uniform", "adversarial", "uniform", "pair"]
@@ -355,66 +335,3 @@ def test_failed_runs_are_named_and_the_others_run(command: Command, tmp_path: Pa
     numbers = {(line["policy"], line["load"]) for line in lines if line["mean"]}
     assert numbers == {("minimal", "0.1")}
     assert "dim_war, pattern uniform" in (tmp_path / "results" / "evaluation" / "evaluation.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["patterns=[adverserial]"], ["traffic", "did you mean 'adversarial'?"]),
-        (["routngs=[par]"], ["did you mean 'routing'?"]),
-        (["measure=latency"], ["measure", "valid measures: performance, regret"]),
-        (["topology=dragonfly_73"], ["topology", "did you mean 'dragonfly_72'?"]),
-        (["run.warmup=1"], ["run", "did you mean 'warmup_ns'?"]),
-        (["-m"], ["-m", "leave it out"]),
-        (["topology.groups=99"], ["groups", "99"]),
-    ],
-)
-def test_a_typo_stops_before_anything_runs(
-    command: Command, tmp_path: Path, arguments: list[str], parts: list[str]
-) -> None:
-    done = command("evaluate", *arguments)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    for part in parts:
-        assert part in done.stderr
-    assert not list(tmp_path.glob("results/*"))
-
-
-@pytest.mark.parametrize(
-    ("argument", "parts"),
-    [
-        ("routings=[minimall]", ["routing", "did you mean 'minimal'?"]),
-        ("routings=[minimal,minimal]", ["routing", "'minimal' occurs twice", "name"]),
-        ("routings=[{name: a, routing: par}, {name: a, routing: minimal}]", ["routing", "'a' occurs twice"]),
-        ("routings=[]", ["routing", "at least one"]),
-        ("routings=['']", ["routing: '' is not a routing"]),
-        ("routings=[null]", ["routing: None is not a routing"]),
-        ("routings=[gone/policy.safetensors]", ["gone/policy.safetensors", "no such file"]),
-        ("routings=[gone/policy.pt]", ["gone/policy.pt", "neither a routing nor a *.safetensors file"]),
-        ("routings=[{routin: par}]", ["routing", "did you mean 'routing'?"]),
-        ("routings=[{name: x}]", ["routing", "lacks 'routing'"]),
-        ("routings=[{routing: par, params: [1]}]", ["routing", "par", "not a mapping"]),
-        ("routings=[{routing: par, params: {treshold: 1}}]", ["par", "did you mean 'threshold'?"]),
-        ("routings=[{routing: par, params: {threshold: much}}]", ["routing.threshold", "much"]),
-        ("routings=[{routing: q_adaptive, params: {load_q_table: gone.npz}}]", ["gone.npz"]),
-        ("routings=[{routing: par, params: {seed: 1}}]", ["seed=1,2"]),
-        ("patterns=[{traffic: adversarial, params: {shif: 4}}]", ["did you mean 'shift'?"]),
-        ("patterns=[{traffic: adversarial, params: {load: 0.1}}]", ["traffic.load=0.1,0.3"]),
-        ("patterns=[]", ["traffic=uniform", "workload=pair"]),
-        ("traffic.load=0.1", ["write traffic.load=0.1,0.3"]),
-        ("traffic.packet_flit=4", ["did you mean 'packet_flits'?"]),
-        ("workloads=[pear]", ["workload", "did you mean 'pair'?"]),
-        ("seeds=[1,2,1]", ["seeds", "'1' occurs twice"]),
-        ("loads=[]", ["loads", "at least one"]),
-        ("reference=par", ["reference", "'par'", "ugal_l"]),
-        ("confidence=95", ["confidence", "95"]),
-    ],
-)
-def test_a_bad_argument_is_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        config = hydra_compose("evaluate", overrides=[argument])
-    with pytest.raises((ConfigError, CommandError, OSError)) as failure:
-        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
-    for part in parts:
-        assert part in str(failure.value)
-    assert not list(tmp_path.iterdir())

@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Command
-from flitgym.configs import CONFIG_DIR
-from flitgym.experiments.evaluate import measure_of
 from flitgym.experiments.evaluation.cells import Cell, tidy
-from flitgym.experiments.evaluation.study import Study, conduct
 from flitgym.experiments.hindsight.measure import columns_of, means_of, pairs_of
 from flitgym.experiments.hindsight.study import cells_of, is_uneven
 from flitgym.experiments.results.rows import read_rows
-from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.simcore import ConfigError
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
 
 NAN = np.nan
 # Runs of milliseconds.
@@ -124,34 +117,3 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     assert "4 runs, 2 finished before" in again.stderr
     other = command("evaluate", "routing=par", *words, "loads=[0.2]", "regret.other_packets=routed")
     assert "1 runs, 0 finished before" in other.stderr
-
-
-@pytest.mark.parametrize(
-    ("argument", "parts"),
-    [
-        ("routings=[prr]", ["routing", "did you mean 'par'?"]),
-        ("patterns=[unform]", ["traffic", "did you mean 'uniform'?"]),
-        ("routings=[]", ["routing", "at least one"]),
-        ("patterns=[]", ["at least one pattern"]),
-        ("loads=[]", ["loads", "at least one"]),
-        ("seeds=[1,1]", ["seeds", "'1' occurs twice"]),
-        ("regret.horizon_ns=0", ["horizon_ns: 0"]),
-        ("regret.horizon_ns=-5", ["horizon_ns: -5"]),
-        ("regret.decisions=0", ["decisions: 0"]),
-        ("regret.sample_fraction=0", ["sample_fraction: 0"]),
-        ("regret.slots=1", ["slots: 1"]),
-        ("regret.candidates=pairs", ["candidates", "did you mean 'pair'?"]),
-        ("regret.other_packets=keep", ["other_packets", "did you mean 'kept'?"]),
-        ("workloads=[pair]", ["workload", "leave the workload out"]),
-        ("regret.threads=-1", ["threads: -1"]),
-        ("confidence=95", ["confidence: 95"]),
-    ],
-)
-def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, parts: list[str]) -> None:
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        config = hydra_compose("evaluate", overrides=["measure=regret", argument])
-    with pytest.raises((ConfigError, CommandError)) as failure:
-        conduct(measure_of(config), config, Study(tmp_path, [], "flitgym evaluate"))
-    for part in parts:
-        assert part in str(failure.value)
-    assert not list(tmp_path.iterdir())

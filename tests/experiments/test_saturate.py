@@ -1,30 +1,26 @@
 """`flitgym saturate`: its bounds, its search against closed forms, the command, and its errors."""
 
 import csv
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Command
-from flitgym.configs import CONFIG_DIR, compose
-from flitgym.experiments.evaluation.cells import Cell, tidy
+from flitgym.configs import compose
+from flitgym.configs.composition import compose_root
+from flitgym.experiments.evaluation.cells import Cell, cells_of, tidy
 from flitgym.experiments.evaluation.figure import draw
 from flitgym.experiments.evaluation.study import Study, conduct
-from flitgym.experiments.evaluation.tables import About, markdown
+from flitgym.experiments.evaluation.tables import in_markdown, tables_of
 from flitgym.experiments.plotting.drawing import distinct_styles
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import prepare
-from flitgym.experiments.saturate import main
 from flitgym.experiments.saturation import search
 from flitgym.experiments.saturation.bounds import bound_of
 from flitgym.experiments.saturation.search import bisect
-from flitgym.experiments.saturation.study import Saturation, cells_of, meaning
-from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.saturation.study import Saturation, meaning, points_of, with_brackets
 from flitgym.simcore import ConfigError
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
 from omegaconf import OmegaConf
 
 HYPERX = "topology=hyperx_64"
@@ -43,10 +39,9 @@ def plain(*words: str) -> dict[str, Any]:
 
 def study(tmp_path: Path, *words: str, router: str = "input_queued") -> dict[str, dict[str, Any]]:
     """The numbers of `saturation.csv` by metric, of a study with one policy and one seed."""
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        config = hydra_compose("saturate", overrides=["seeds=[1]", *words])
+    config = compose_root("saturate", ["seeds=[1]", *words])
     common = [f"router={router}", *(word for word in words if word.startswith("topology."))]
-    conduct(Saturation(), config, Study(tmp_path, common, "flitgym saturate"))
+    conduct(Saturation, config, Study(tmp_path, common, "flitgym saturate"))
     with (tmp_path / "saturation.csv").open(newline="") as file:
         return {line["metric"]: line for line in csv.DictReader(file)}
 
@@ -241,8 +236,9 @@ def test_a_study(command: Command, tmp_path: Path) -> None:
     with (folder / "saturation.csv").open(newline="") as file:
         lines = [line for line in csv.DictReader(file) if line["metric"] == "saturation_load"]
     keys = [(line["network"], line["policy"], line["seeds"]) for line in lines]
-    assert keys == [("hyperx_64", "minimal", "2"), ("hyperx_64", "dim_war", "2"), ("dragonfly_72", "minimal", "2")]
-    for line in lines:
+    played = [("hyperx_64", "minimal", "2"), ("hyperx_64", "dim_war", "2"), ("dragonfly_72", "minimal", "2")]
+    assert keys == [*played, ("dragonfly_72", "dim_war", "0")]
+    for line in lines[:3]:
         own = [row for row in rows if (row["network"], row["policy"]) == (line["network"], line["policy"])]
         assert float(line["mean"]) == pytest.approx(sum(row["saturation_load"] for row in own) / 2)
 
@@ -267,9 +263,13 @@ def row(policy: str, carried: float, refused: float, bound: float | None = 0.5, 
     return {**keys, **numbers, "bound": bound}
 
 
+def cells(rows: Sequence[dict[str, Any]]) -> list[Cell]:
+    policies, seeds = (list(dict.fromkeys(one[key] for one in rows)) for key in ("policy", "seed"))
+    return with_brackets(cells_of(rows, points_of, policies, seeds, policies[0], 0.95), rows, 0.95)
+
+
 def loads(rows: Sequence[dict[str, Any]]) -> list[Cell]:
-    seeds = sorted({one["seed"] for one in rows})
-    return [cell for cell in cells_of(rows, seeds, "a", 0.95) if cell.metric == "saturation_load"]
+    return [cell for cell in cells(rows) if cell.metric == "saturation_load"]
 
 
 def test_cells_and_figure() -> None:
@@ -283,12 +283,12 @@ def test_cells_and_figure() -> None:
     copies = [row("a", 0.4, 0.41, seed=k) | {"probe_latency_ns": [900.5, x]} for k, x in enumerate((30.1, 30.1, 31.2))]
     (alike,) = loads(copies)
     assert (alike.seeds, alike.mean) == (2, (0.4, 0.4, 0.41))  # two searches are copies, and the third has this bracket
-    cells = cells_of(rows, [1, 2], "a", 0.95)
-    assert [line["mean"] for line in tidy(cells) if line["metric"] == "saturation_accepted"] == [
+    found = cells(rows)
+    assert [line["mean"] for line in tidy(found) if line["metric"] == "saturation_accepted"] == [
         pytest.approx(0.41),
         None,
     ]
-    figure = draw(cells, Saturation().panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
+    figure = draw(found, Saturation.panels, distinct_styles({"a": "minimal", "b": "par"}), 0.95)
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["a", "b", "95 % interval, 1 to 2 seeds", "analytic bound"]
 
@@ -296,65 +296,8 @@ def test_cells_and_figure() -> None:
 def test_the_text_counts_different_searches() -> None:
     """Three copies are one search, whose bracket is no interval over seeds."""
     copies = [row("a", 0.333, 0.334, seed=k) | {"probe_latency_ns": [900.5, 30.1]} for k in (1, 2, 3)]
-    cells = cells_of(copies, [1, 2, 3], "a", 0.95)
-    text = meaning(cells, 0.01, 0.95)
-    page = markdown(cells, About("Saturation", "flitgym saturate", ["net"], "a", text, ""), "f.png", [])
-    assert "0.333 [0.333, 0.334]" in page
-    assert "within 1 %, in flits" in page
-    assert "Intervals: from the carried to the refused load of one search. accepted" in page
+    found = cells(copies)
+    assert "0.333 [0.333, 0.334]" in in_markdown(tables_of(found, "a")[0])
+    assert "Intervals: from the carried to the refused load of one search. accepted" in meaning(found, 0.01, 0.95)
     several = [row("b", 0.4, 0.41), row("b", 0.42, 0.43, seed=2)]
-    both = meaning([*cells, *cells_of(several, [1, 2], "b", 0.95)], 0.01, 0.95)
-    assert "mean over 1 to 2 seeds" in both
-    assert "Intervals: from the lower end of the 95 % interval of the carried loads" in both
-    assert "without an interval, from the carried to the refused load of one search" in both
-
-
-@pytest.mark.parametrize(
-    ("words", "which"),
-    [
-        (["traffic.load=0.2"], "traffic.load=0.2: the command searches for the load"),
-        (["routing=prr"], "prr"),
-        (["topology=hyprx_64"], "hyprx_64"),
-        (["traffic=unform"], "unform"),
-        (["-m", "routing=par"], "-m: this study takes lists"),
-        (["run.precision=0.01"], "run.precision=0.01: has no effect here"),
-        (["traffic=matrix", "traffic.file=none.csv"], "traffic.file: No such file or directory: none.csv"),
-    ],
-)
-def test_wrong_words_give_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], which: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["flitgym saturate", *words])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("flitgym saturate: ")
-    assert which in line
-    assert not list(tmp_path.glob("results/*"))
-
-
-@pytest.mark.parametrize(
-    ("argument", "parts"),
-    [
-        ("networks=[]", ["networks", "at least one"]),
-        ("routings=[]", ["routing", "at least one"]),
-        ("patterns=[]", ["at least one pattern"]),
-        ("networks=[hyperx_64,hyperx_64]", ["networks: 'hyperx_64' occurs twice"]),
-        ("seeds=[1,1]", ["seeds", "'1' occurs twice"]),
-        ("precision=0", ["precision: 0"]),
-        ("precision=2", ["precision: 2"]),
-        ("max_ns=0", ["max_ns"]),
-        ("confidence=95", ["confidence: 95"]),
-        ("workers=0", ["workers: 0"]),
-    ],
-)
-def test_bad_values_are_refused_in_one_message(tmp_path: Path, argument: str, parts: Sequence[str]) -> None:
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        config = hydra_compose("saturate", overrides=[argument])
-    with pytest.raises((ConfigError, CommandError)) as failure:
-        conduct(Saturation(), config, Study(tmp_path, ["router=hpdc21"], "flitgym saturate"))
-    for part in parts:
-        assert part in str(failure.value)
-    assert not list(tmp_path.iterdir())
+    assert "mean over 1 to 2 seeds" in meaning([*found, *cells(several)], 0.01, 0.95)
