@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from ...agents.learning import stored
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 
@@ -39,7 +38,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, training: str) -> None:
     Args:
         path: The path of the file.
         checkpoint: Its content.
-        training: Hash of the training's configuration.
+        training: The identity of the training.
 
     Raises:
         OSError: the file cannot be written, and keeps its previous content.
@@ -50,60 +49,37 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, training: str) -> None:
         temporary.write_bytes(memory.getbuffer())
 
 
-def load_checkpoint(path: Path, training: str, rounds: int) -> Checkpoint:
+def load_checkpoint(path: Path, training: str) -> Checkpoint:
     """The checkpoint in a file.
 
     Args:
         path: The path of the file.
-        training: Hash of the configuration of this training.
-        rounds: Number of all its rounds.
+        training: The identity of this training.
 
     Raises:
         ConfigError: the file is damaged or belongs to another training. The agent itself checks its state.
     """
-    try:
-        state = _read(path, training)
-        own = {"agent": ..., "rounds": 0, "seconds": 0.0, "progress": ""}
-        given = stored.checked(state, "the checkpoint", own)
-        stored.whole(given["rounds"], "rounds", 1, rounds)
-        return Checkpoint(**given)
-    except _OtherTrainingError as error:
-        raise ConfigError(str(error)) from None
-    except ConfigError as error:
-        raise damaged(path, str(error)) from error
-
-
-def damaged(path: Path, why: str) -> ConfigError:
-    """The error for a file from which no training can continue."""
-    return ConfigError(f"{path} is not a checkpoint, or is damaged ({why}); remove it or start with overwrite=true")
-
-
-class _OtherTrainingError(ConfigError):
-    pass
-
-
-def _read(path: Path, training: str) -> Any:
     data = path.read_bytes()
     try:
-        # torch does not verify the checksums of its files, and would unpack any size that they claim.
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            packed = [entry.filename for entry in archive.infolist() if entry.compress_type != zipfile.ZIP_STORED]
-            broken = packed[0] if packed else archive.testzip()
-        if broken is not None:
-            raise ConfigError(f"its part {broken} is damaged")
+        # torch does not verify the checksums of its files.
+        if (part := zipfile.ZipFile(io.BytesIO(data)).testzip()) is not None:
+            raise ValueError(f"the part {part} does not match its checksum")
         # Only tensors and plain values are loaded, so that a file of any origin cannot execute code.
-        whole = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except ConfigError:
-        raise
+        found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        if found["format"] != _FORMAT:
+            raise ValueError(f"its format is {found['format']}, this version reads {_FORMAT}")
+        own, state = found["training"], Checkpoint(**found["state"])
     except Exception as error:  # a damaged file raises errors of many types
-        first = (str(error).strip().splitlines() or [""])[0]
-        raise ConfigError(f"{type(error).__name__}: {first}" if first else type(error).__name__) from error
-    if isinstance(whole, dict) and whole.get("format") != _FORMAT:
-        raise ConfigError(f"its format is {whole.get('format')!r:.80}, this version reads {_FORMAT}")
-    found = stored.checked(whole, "the file", {"format": _FORMAT, "training": ..., "state": ...})
-    if found["training"] != training:
-        raise _OtherTrainingError(
-            f"{path} belongs to another training ({found['training']!s:.80}, this one is {training}); remove it or "
-            "start with overwrite=true"
+        raise damaged(path, error) from error
+    if own != training:
+        raise ConfigError(
+            f"{path} belongs to another training ({own}, this one is {training}); remove it or start with "
+            "overwrite=true"
         )
-    return found["state"]
+    return state
+
+
+def damaged(path: Path, error: Exception) -> ConfigError:
+    """The error for a file from which no training can continue."""
+    why = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return ConfigError(f"{path} is not a checkpoint, or is damaged ({why}); remove it or start with overwrite=true")

@@ -1,6 +1,5 @@
 """Compares a policy with baselines during its training, on seeds that the training does not use."""
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,14 +26,10 @@ class Comparison:
         settings: The section `evaluation` of a training.
         sections: The sections of the base world.
         routing: Parameters of `routing=policy`.
-        directory: The folder that keeps the baselines' numbers, which never change.
     """
 
-    def __init__(
-        self, settings: DictConfig, sections: Mapping[str, Any], routing: Mapping[str, Any], directory: Path
-    ) -> None:
+    def __init__(self, settings: DictConfig, sections: Mapping[str, Any], routing: Mapping[str, Any]) -> None:
         self._settings, self._sections, self._routing = settings, sections, routing
-        self._file = directory / _FILE
         self.baselines: dict[str, dict[str, float]] = {}
 
     def due(self, done: int, rounds: int) -> bool:
@@ -42,44 +37,35 @@ class Comparison:
         every = self._settings.every
         return every > 0 and (done % every == 0 or done == rounds)
 
-    def prepare(self, say: Callable[[str], None]) -> None:
-        """Measure the baselines, or read their numbers from an earlier call.
+    def prepare(self, directory: Path, identity: str, say: Callable[[str], None]) -> None:
+        """Measure the baselines. Their numbers never change, so a file keeps them for the next call.
+
+        Args:
+            directory: The folder of the training.
+            identity: The identity of the training.
+            say: Receives the name of each baseline.
 
         Raises:
             ConfigError: a baseline cannot route in this world.
         """
         if self._settings.every == 0:
             return
-        plain: Any = OmegaConf.to_container(self._settings, resolve=True)
-        content = [plain, self._sections, results_version or __version__]
-        asked = hashlib.sha256(json.dumps(content, sort_keys=True, default=_content).encode()).hexdigest()
-        known = self._known(asked)
-        if known is not None:
-            self.baselines = known
-            return
-        for wanted in self._settings.baselines:
+        path = directory / _FILE
+        asked = [OmegaConf.to_container(self._settings), identity, results_version or __version__]
+        known = json.loads(path.read_bytes()) if path.exists() else {}
+        if known.get("asked") != asked:
             # The preset ugal_l needs a Dragonfly without failures. UGAL for any graph replaces it elsewhere.
             whole = self._sections["topology"]["name"] == "dragonfly" and not self._sections.get("failures")
-            name = wanted if whole or wanted != "ugal_l" else "ugal"
-            say(f"measuring {name}")
-            # Hydra resolves presets such as ugal_l.
-            routing: Any = OmegaConf.to_container(_routing_section(name), resolve=True)
-            self.baselines[name] = self._measure(routing, self._settings.baseline_warmup_ns)
-        write_json(self._file, {"asked": asked, "baselines": self.baselines})
+            names = ["ugal" if name == "ugal_l" and not whole else name for name in self._settings.baselines]
+            known = {"asked": asked, "baselines": {name: self._baseline(name, say) for name in names}}
+            write_json(path, known)
+        for name, numbers in known["baselines"].items():  # the file holds null for NaN
+            self.baselines[name] = {key: np.nan if value is None else value for key, value in numbers.items()}
 
-    def _known(self, asked: str) -> dict[str, dict[str, float]] | None:
-        """The numbers of an earlier call with the same baselines and world; None if there are none."""
-        try:
-            known = json.loads(self._file.read_bytes())
-            if known["asked"] != asked:
-                return None
-            # The file holds null for NaN, which JSON does not have.
-            return {
-                name: {key: np.nan if value is None else float(value) for key, value in numbers.items()}
-                for name, numbers in known["baselines"].items()
-            }
-        except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
-            return None
+    def _baseline(self, name: str, say: Callable[[str], None]) -> dict[str, float]:
+        say(f"measuring {name}")
+        routing: Any = OmegaConf.to_container(compose([f"routing={name}"]).routing, resolve=True)
+        return self._measure(routing, self._settings.baseline_warmup_ns)
 
     @property
     def lines(self) -> dict[str, float]:
@@ -121,13 +107,3 @@ class Comparison:
         done = simulation.run_workload(simulation.cycles(self._settings.workload_max_ns))
         times = {job["name"]: float(np.mean(job["rank_comm_time_ns"])) for job in simulation.jobs()}
         return {f"comm_time_ns@{name}": time if done else np.nan for name, time in times.items()}
-
-
-def _routing_section(name: str) -> DictConfig:
-    section: DictConfig = compose([f"routing={name}"]).routing
-    return section
-
-
-def _content(value: Any) -> Any:
-    # The only value in a configuration that is not plain is the program of a job.
-    return value.totals()

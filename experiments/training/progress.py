@@ -1,4 +1,4 @@
-"""The live line of a training: reward, latency, throughput, loss, and the remaining time."""
+"""The live line of a training: reward, latency, throughput, loss, and the remaining time; and its end by Ctrl-C."""
 
 import math
 import signal
@@ -33,36 +33,33 @@ class TrainProgress(Shown):
     """
 
     def __init__(self, description: str, rounds: int, done: int, alone: bool = True) -> None:
-        self._description, self._rounds, self._alone = description, rounds, alone
         super().__init__(bars() if alone and has_bars() else None)
-        self._task = None
+        self._description, self._rounds, self._first, self._alone = description, rounds, done, alone
         if self._bars is not None:
             self._bars.columns = (*self._bars.columns, TextColumn("{task.fields[now]}"))
             self._task = self._bars.add_task(description, total=rounds, completed=done, now="")
-        self._first, self._began, self._last_line = done, time.monotonic(), time.monotonic()
+        self._began = self._last_line = time.monotonic()
         if done:
             self.say(f"continuing after round {done}")
 
     def say(self, words: str) -> None:
         """Show the work between rounds."""
-        if self._bars is not None and self._task is not None:
+        if self._bars is not None:
             self._bars.update(self._task, now=words)
         elif self._alone:
             print(f"{self._description}: {words}", file=sys.stderr, flush=True)
 
     def update(self, done: int, metrics: Mapping[str, float]) -> None:
         """Show the metrics of a finished round."""
-        now = ", ".join(
-            form.format(metrics[key]) for key, form in _SHOWN.items() if math.isfinite(metrics.get(key, math.nan))
-        )
-        if self._bars is not None and self._task is not None:
+        finite = {key: form for key, form in _SHOWN.items() if math.isfinite(metrics.get(key, math.nan))}
+        now = ", ".join(form.format(metrics[key]) for key, form in finite.items())
+        if self._bars is not None:
             self._bars.update(self._task, completed=done, now=now)
-        elif self._alone and (time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds):
+        elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds:
             self._last_line = time.monotonic()
             left = (self._last_line - self._began) * (self._rounds - done) / max(done - self._first, 1)
             over = f"about {duration_text(left)} left" if done < self._rounds else ""
-            text = ", ".join(filter(None, (f"round {done} of {self._rounds}", now, over)))
-            print(f"{self._description}: {text}", file=sys.stderr, flush=True)
+            self.say(", ".join(filter(None, (f"round {done} of {self._rounds}", now, over))))
 
 
 class Stop:
@@ -72,12 +69,12 @@ class Stop:
     manager does nothing.
 
     Args:
+        say: Receives a message.
         abandon: Gives up the present round; None: rounds are short, and the present one is finished.
-        alone: Whether no other training shares the terminal; otherwise nothing is printed.
     """
 
-    def __init__(self, abandon: Callable[[], None] | None = None, alone: bool = True) -> None:
-        self.asked, self._abandon, self._alone = False, abandon, alone
+    def __init__(self, say: Callable[[str], None], abandon: Callable[[], None] | None) -> None:
+        self.asked, self._say, self._abandon = False, say, abandon
         self._before: dict[signal.Signals, Any] = {}
 
     def _ask(self, number: int, frame: object) -> None:
@@ -85,8 +82,7 @@ class Stop:
             raise KeyboardInterrupt
         self.asked = True
         what = "finishing this round" if self._abandon is None else "giving up this round"
-        if self._alone:
-            print(f"{what}; press Ctrl-C again to stop immediately", file=sys.stderr, flush=True)
+        self._say(f"{what}; press Ctrl-C again to stop immediately")
         if self._abandon is not None:
             self._abandon()
 

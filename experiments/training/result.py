@@ -3,16 +3,21 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from ...configs.training import mixture, training_command
+from ...agents import plugin_of, trainable
+from ...configs.training import mixture, training_command, training_hash
 from ...env.experience.world import Mixture
 from ...simcore import CoreError, __version__
-from ..results.files import write_json
+from ...simcore.plugins import mentioned, versions
+from ..results.files import read_with_care, write_json
+from ..results.rows import row
 from .comparison import COMPARED, LATENCY
 from .tracking import PROGRESS_FILE, read_progress
 
@@ -20,77 +25,152 @@ POLICY_FILE = "policy.safetensors"
 TRAINING_FILE = "training.json"
 
 
-def finish(
-    config: DictConfig,
-    plain: Mapping[str, Any],
-    directory: Path,
-    policy: Any,
-    routing: Mapping[str, Any],
-    baselines: Mapping[str, Mapping[str, float]],
-    identity: str,
-    seconds: float,
-    words: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """Write the policy, the figure and the result of a finished training. Returns the result.
+@dataclass(frozen=True)
+class Training:
+    """A training and the folder of its files.
 
     Args:
-        config: The configuration of the training.
-        plain: The same configuration, resolved.
-        directory: The folder of the training.
-        policy: Layers for `save_policy`.
-        routing: Parameters of `routing=policy`.
-        baselines: The numbers of each baseline, by name.
-        identity: Hash of the training.
-        seconds: Duration of the training.
+        config: The resolved configuration, with the keys of `configs/train.yaml`.
+        directory: The folder of checkpoint, metrics, figure, policy and result.
         words: Overrides of the command; None: the training was called from Python.
-
-    Raises:
-        CoreError: no decision received a reward.
-        OSError: a file cannot be written.
     """
-    import torch
 
-    from ...agents.policy.file import save_policy
+    config: DictConfig
+    directory: Path
+    words: Sequence[str] | None = None
 
-    rows = read_progress(directory / PROGRESS_FILE)
-    if all(row.get("loss") is None for row in rows):
-        raise CoreError(
-            "nothing was learned, because no decision received a reward; check that the load is above 0, that packets "
-            "have more than one candidate, and that agent.run_ns * agent.record_part is large enough"
+    @cached_property
+    def plain(self) -> dict[str, Any]:
+        """The configuration as it is after JSON, which has no tuples."""
+        return dict(json.loads(json.dumps(plain(self.config))))
+
+    @cached_property
+    def identity(self) -> str:
+        """The hash of the configuration, and the plugins that take part. A checkpoint fits if both are equal."""
+        learned_on = {key: value for key, value in self.plain.items() if key not in ("evaluation", "track")}
+        taking_part = versions(mentioned(learned_on), agent=plugin_of(trainable()[self.config.agent.name][1]))
+        return " ".join((training_hash(self.config), *(f"{name}={version}" for name, version in taking_part.items())))
+
+    def finished(self) -> dict[str, Any] | None:
+        """The result in the folder if this training is complete there, with all rounds, files and comparisons."""
+        result = read_training(self.directory)
+        if result is None or result["training_hash"] != self.identity or result["version"] != __version__:
+            return None
+        if result["config"]["evaluation"] != self.plain["evaluation"]:
+            return None
+        rows = read_progress(self.directory / PROGRESS_FILE)
+        whole = len(rows) == self.config.rounds and (self.directory / POLICY_FILE).is_file()
+        return result if whole and rows[-1] == result["last"] else None
+
+    def finish(
+        self,
+        policy: Any,
+        routing: Mapping[str, Any],
+        baselines: Mapping[str, Mapping[str, float]],
+        seconds: float,
+    ) -> dict[str, Any]:
+        """Write the policy, the figure and the result. Returns the result.
+
+        Args:
+            policy: Layers for `save_policy`.
+            routing: Parameters of `routing=policy`.
+            baselines: The numbers of each baseline, by name.
+            seconds: Duration of the training.
+
+        Raises:
+            CoreError: no decision received a reward.
+            OSError: a file cannot be written.
+        """
+        import torch
+
+        from ...agents.policy.file import save_policy
+
+        rows = read_progress(self.directory / PROGRESS_FILE)
+        if all(line.get("loss") is None for line in rows):
+            raise CoreError(
+                "nothing was learned, because no decision received a reward; check that the load is above 0, that "
+                "packets have more than one candidate, and that agent.run_ns * agent.record_part is large enough"
+            )
+        trained_by = {} if self.words is None else {"trained_by": training_command(self.words)}
+        save_policy(
+            self.directory / POLICY_FILE,
+            policy,
+            network=routing["network"],
+            slots=routing["slots"],
+            observation=routing["observation"],
+            topology=trained_on(self.config),
+            relation=routing.get("relation", "widest"),
+            slots_by=routing.get("slots_by", "random"),
+            decisions=routing.get("decisions", "router"),
+            provenance={**trained_by, "training_hash": self.identity, "version": __version__},
         )
-    trained_by = {} if words is None else {"trained_by": training_command(words)}
-    save_policy(
-        directory / POLICY_FILE,
-        policy,
-        network=routing["network"],
-        slots=routing["slots"],
-        observation=routing["observation"],
-        topology=trained_on(config),
-        relation=routing.get("relation", "widest"),
-        slots_by=routing.get("slots_by", "random"),
-        decisions=routing.get("decisions", "router"),
-        provenance={**trained_by, "training_hash": identity, "version": __version__},
-    )
-    from .learning_curve import draw_learning_curve  # with Matplotlib, which takes long to import
+        result = {
+            "agent": self.config.agent.name,
+            "rounds": self.config.rounds,
+            "decisions": rows[-1].get("decisions"),
+            "wall_seconds": seconds,
+            "objective": objective(rows, baselines),
+            "policy": POLICY_FILE,
+            "last": rows[-1],
+            "baselines": baselines,
+            "training_hash": self.identity,
+            "version": __version__,
+            "torch": torch.__version__,  # it and the instructions change the last bits of sums, and so the policy
+            "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+            "config": self.plain,
+        }
+        from .learning_curve import draw  # with Matplotlib, which takes long to import
 
-    draw_learning_curve(rows, baselines, directory / "training", str(config.agent.name))
-    result = {
-        "agent": config.agent.name,
-        "rounds": config.rounds,
-        "decisions": rows[-1].get("decisions"),
-        "wall_seconds": seconds,
-        "objective": objective(rows, baselines),
-        "policy": POLICY_FILE,
-        "last": rows[-1],
-        "baselines": baselines,
-        "training_hash": identity,
-        "version": __version__,
-        "torch": torch.__version__,  # it and the instructions change the last bits of sums, and so the policy
-        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
-        "config": plain,
-    }
-    write_json(directory / TRAINING_FILE, result)  # last, because it marks a complete training
-    return result
+        own = Group(str(self.config.agent.name), [training_row(result, self.directory)])
+        draw([own], self.directory / "training")
+        write_json(self.directory / TRAINING_FILE, result)  # last, because it marks a complete training
+        return result
+
+
+@dataclass(frozen=True)
+class Group:
+    """Trainings that differ only in their seed.
+
+    Args:
+        label: The difference from other groups of the study, such as `agent.learning_rate=0.001`.
+        rows: One row per training, as in `rows.parquet`.
+    """
+
+    label: str
+    rows: Sequence[Mapping[str, Any]]
+
+    def values(self, key: str) -> list[float]:
+        """The numbers of a column; NaN for a missing number."""
+        return [math.nan if (value := line.get(key)) is None else float(value) for line in self.rows]
+
+
+def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
+    """One training as one flat row.
+
+    It has the numbers of the training and its configuration as `agent.learning_rate` and so on. Metrics of the last
+    round are `last.<metric>`, and metrics of the baselines `baselines.<name>.<metric>`. The lists `progress.<metric>`
+    have the metrics of all rounds.
+
+    Args:
+        result: The content of `training.json`.
+        directory: The folder of the training.
+    """
+    flat = row({key: value for key, value in result.items() if key not in ("last", "baselines", "agent")}, directory)
+    flat["directory"] = directory.name
+    flat |= {f"last.{key}": value for key, value in result["last"].items()}
+    for name, numbers in result["baselines"].items():
+        flat |= {f"baselines.{name}.{key}": value for key, value in numbers.items()}
+    progress = read_progress(directory / PROGRESS_FILE)
+    for key in dict.fromkeys(key for line in progress for key in line):
+        values = (line.get(key) for line in progress)
+        flat[f"progress.{key}"] = [None if value is None else float(value) for value in values]
+    return flat
+
+
+def plain(node: DictConfig) -> dict[str, Any]:
+    """A resolved section of a configuration."""
+    found: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+    return dict(found)
 
 
 def trained_on(config: DictConfig) -> str:
@@ -102,33 +182,17 @@ def trained_on(config: DictConfig) -> str:
     return kinds.pop() if len(kinds) == 1 else "any"
 
 
-def finished(directory: Path, plain: Mapping[str, Any], identity: str) -> dict[str, Any] | None:
-    """The result in `directory` if this training is complete there, with all rounds, files and comparisons.
-
-    Args:
-        directory: The folder of the training.
-        plain: The resolved configuration of the training.
-        identity: Hash of the training.
-    """
-    result = read_training(directory)
-    if result is None or result["training_hash"] != identity or result["version"] != __version__:
-        return None
-    if result["config"].get("evaluation") != plain["evaluation"] or not (directory / POLICY_FILE).is_file():
-        return None
-    rows = read_progress(directory / PROGRESS_FILE)
-    return result if len(rows) == plain["rounds"] and rows[-1] == result["last"] else None
-
-
 def read_training(directory: Path) -> dict[str, Any] | None:
-    """The content of a folder's `training.json`; None if it cannot be read."""
-    try:
-        result = json.loads((directory / TRAINING_FILE).read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+    """The content of a folder's `training.json`; None if there is none.
+
+    Raises:
+        DamagedError: the file cannot be read.
+    """
+    path = directory / TRAINING_FILE
+    if not path.is_file():
         return None
-    parts = {"agent": str, "rounds": int, "last": dict, "baselines": dict, "training_hash": str, "version": str}
-    parts["config"] = dict
-    whole = isinstance(result, dict) and all(isinstance(result.get(key), kind) for key, kind in parts.items())
-    return result if whole else None
+    with read_with_care(path):
+        return dict(json.loads(path.read_bytes()))
 
 
 def objective(rows: Sequence[Mapping[str, Any]], baselines: Mapping[str, Mapping[str, float]]) -> float:
@@ -139,7 +203,7 @@ def objective(rows: Sequence[Mapping[str, Any]], baselines: Mapping[str, Mapping
     delivered nothing. Without a comparison, it is minus the mean reward of the last tenth of the rounds. With the
     reward `hop_delay` this is the mean delay of a decision in us.
     """
-    compared = [row for row in rows if any(key.startswith(COMPARED) for key in row)]
+    compared = [line for line in rows if any(key.startswith(COMPARED) for key in line)]
     ratios = []
     for key, value in (compared[-1] if compared else {}).items():
         known = [numbers.get(key) for numbers in baselines.values()] if key.startswith(COMPARED) else []
@@ -148,7 +212,7 @@ def objective(rows: Sequence[Mapping[str, Any]], baselines: Mapping[str, Mapping
             ratios.append(math.inf if value is None else value / best)
     if ratios:
         return float(np.exp(np.mean(np.log(ratios))))
-    rewards = [row["reward"] for row in rows[-max(1, len(rows) // 10) :] if row.get("reward") is not None]
+    rewards = [line["reward"] for line in rows[-max(1, len(rows) // 10) :] if line.get("reward") is not None]
     return -float(np.mean(rewards)) if rewards else math.inf
 
 

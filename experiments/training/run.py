@@ -1,33 +1,35 @@
 """Executes one training from a resolved configuration to its policy, with checkpoints, metrics and baselines."""
 
-import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from ...agents import plugin_of, trainable
+from ...agents import trainable
 from ...agents.learning.abandonment import RoundAbandonedError
 from ...agents.learning.divergence import DivergedError
 from ...configs import unknown
-from ...configs.training import mixture, training_hash, variation, world_sections
+from ...configs.training import mixture, variation, world_sections
 from ...env.experience.world import Mixture, World
-from ...simcore import ConfigError, CoreError, __version__
-from ...simcore.plugins import mentioned, versions
-from ..results.files import write_json
+from ...simcore import ConfigError, CoreError
 from ..running.locks import sole_owner
 from .checkpoints import CHECKPOINT_FILE, Checkpoint, damaged, load_checkpoint, save_checkpoint
 from .comparison import Comparison
 from .progress import Stop, TrainProgress
-from .result import finish, finished
-from .tracking import CHOICES, JsonLines, parsed, trackers
+from .result import Training, plain
+from .tracking import CHOICES, PROGRESS_FILE, JsonLines, tracker
 
-DIVERGED_FILE = "diverged.json"
+# Least values of numbers of the configuration.
+_LEAST = {
+    **{"rounds": 1, "threads": 1, "checkpoint_every": 1, "seed": 0, "evaluation.every": 0},
+    **{"evaluation.warmup_ns": 0, "evaluation.baseline_warmup_ns": 0},
+    **{"evaluation.measure_ns": 1, "evaluation.workload_max_ns": 1},
+}
 
 
 def train(
@@ -52,118 +54,118 @@ def train(
     Raises:
         ConfigError: the configuration cannot be trained, or the checkpoint is damaged.
         CommandError: another process trains in this folder.
-        CoreError: nothing was learned, or the training diverged, now or in an earlier call.
+        CoreError: nothing was learned, or the training diverged.
         OSError: a file cannot be written. The last checkpoint stays valid.
     """
     _check(config)
-    plain = _plain(config)
-    identity = _identity(config, plain)
-    if not config.overwrite and (known := finished(directory, plain, identity)) is not None:
+    training = Training(config, directory, words)
+    if not config.overwrite and (known := training.finished()) is not None:
         return known
-    with sole_owner(directory):
-        try:
-            return _train(config, plain, directory, identity, after_round, alone, words)
-        except OSError as error:
-            if error.errno is None:  # Hydra's error for an unknown option derives from OSError, too
-                raise
-            kept = "; the last checkpoint is valid, start again to continue"
-            kept = kept if _exists(directory / CHECKPOINT_FILE) else ""
-            raise OSError(error.errno, f"{error.strerror or error}{kept}", error.filename) from error
+    with sole_owner(directory), ExitStack() as resources:
+        rounds = _Rounds(training, resources, alone)
+        # Before `Stop`, because Ctrl-C loses nothing here.
+        rounds.comparison.prepare(directory, training.identity, rounds.shown.say)
+        with Stop(rounds.shown.say, getattr(rounds.agent, "abandon", None)) as stop:
+            if rounds.done == config.rounds and rounds.comparison.due(rounds.done, config.rounds):
+                rounds.compare_again()
+            while rounds.done < config.rounds:
+                rounds.play(stop)
+                after_round(rounds.done)
+                if stop.asked and rounds.done < config.rounds:
+                    rounds.interrupt()
+            return rounds.finish()
 
 
-def finished_before(config: DictConfig, directory: Path) -> dict[str, Any] | None:
-    """The result in `directory` if this training is complete there."""
-    plain = _plain(config)
-    return finished(directory, plain, _identity(config, plain))
+class _Rounds:
+    """The rounds of a training: each one learns, is compared with the baselines, logged and saved when due."""
 
-
-def _identity(config: DictConfig, plain: Mapping[str, Any]) -> str:
-    """The hash of the configuration, and the plugins that take part. A checkpoint fits if both are equal."""
-    learned_on = {key: value for key, value in plain.items() if key not in ("evaluation", "track")}
-    taking_part = versions(mentioned(learned_on), agent=plugin_of(trainable()[config.agent.name][1]))
-    words = (f"{name}={version}" for name, version in taking_part.items())
-    return " ".join((training_hash(config), *words))
-
-
-def _train(
-    config: DictConfig,
-    plain: Mapping[str, Any],
-    directory: Path,
-    identity: str,
-    after_round: Callable[[int], None],
-    alone: bool,
-    words: Sequence[str] | None,
-) -> dict[str, Any]:
-    checkpoint = directory / CHECKPOINT_FILE
-    known = None
-    if not config.overwrite:
-        _refuse_diverged(directory, identity)
-        if checkpoint.exists():
-            known = load_checkpoint(checkpoint, identity, config.rounds)
-    else:
-        (directory / DIVERGED_FILE).unlink(missing_ok=True)
-    sections = world_sections(config)
-    agent, routing = _agent(config, sections)
-    with ExitStack() as resources:
-        if hasattr(agent, "close"):
-            resources.callback(agent.close)
-        done, seconds, lines = _restore(agent, known, checkpoint) if known else (0, 0.0, [])
-        comparison = Comparison(config.evaluation, sections, routing, directory)
-        track = config.track
-        left = config.rounds - done
-        logs = trackers(directory, track.to if left else "none", plain, lines, track.project, track.online)
-        for log in logs:
-            resources.callback(log.close)
-        assert isinstance(logs[0], JsonLines)
-        progress_lines = logs[0].lines
+    def __init__(self, training: Training, resources: ExitStack, alone: bool) -> None:
+        config, directory = training.config, training.directory
+        self.training, self._path = training, directory / CHECKPOINT_FILE
+        known = None
+        if self._path.exists() and not config.overwrite:
+            known = load_checkpoint(self._path, training.identity)
+        sections = world_sections(config)
+        self.agent, self._routing = _agent(config, sections)
+        resources.callback(getattr(self.agent, "close", lambda: None))
+        self.done, self._seconds, lines = 0, 0.0, list[str]()
+        if known is not None:
+            try:
+                self.agent.load_state(known.agent)
+            except (ConfigError, CoreError, KeyError, TypeError, ValueError, RuntimeError) as error:
+                raise damaged(self._path, error) from error
+            self.done, self._seconds, lines = known.rounds, known.seconds, known.progress.split("\n")
+        self._saved = self.done
+        self.comparison = Comparison(config.evaluation, sections, self._routing)
+        self._log = JsonLines(directory / PROGRESS_FILE, lines)
+        resources.callback(self._log.close)
+        track, left = config.track, self.done < config.rounds
+        to = track.to if left else "none"
+        self._tracker = tracker(directory, to, training.plain, self.done, track.project, track.online)
+        resources.callback(self._tracker.close)
         where = config.topology.name if config.worlds is None else f"{len(config.worlds)} worlds"
         title = f"{config.agent.name} on {where}"
-        began = time.monotonic() - seconds
+        self.shown = resources.enter_context(TrainProgress(title, config.rounds, self.done, alone))
+        self._began = time.monotonic() - self._seconds
 
-        def save(rounds: int, took: float) -> None:
-            state = Checkpoint(agent.state(), rounds, took, "\n".join(progress_lines))
-            save_checkpoint(checkpoint, state, identity)
+    def play(self, stop: Stop) -> None:
+        """Play one round, log its metrics, and save it if it is due or the user has stopped the training.
 
-        progress = resources.enter_context(TrainProgress(title, config.rounds, done, alone))
-        comparison.prepare(progress.say)  # before `Stop`, because Ctrl-C loses nothing here
-        stop = resources.enter_context(Stop(getattr(agent, "abandon", None), alone))
-        saved = done
-        if done == config.rounds and comparison.due(done, done):  # `evaluation` may be another one than before
-            progress.say("comparing with the baselines")
-            logs[0].amend(comparison.of(agent.policy()))
-            save(done, seconds)
-        while done < config.rounds:
-            try:
-                metrics = agent.train_round()
-                _require_finite(agent.policy())
-            except DivergedError as error:
-                raise _diverged(error, done + 1, directory, identity) from error
-            except RoundAbandonedError:
-                if saved < done:
-                    save(done, seconds)
-                raise _interrupted(done) from None
-            done += 1
-            due = comparison.due(done, config.rounds)
-            if due:
-                progress.say("comparing with the baselines")
-                metrics |= comparison.of(agent.policy())
-            seconds = metrics["seconds"] = time.monotonic() - began
-            logs[0].log(metrics, done)
-            for log in logs[1:]:
-                log.log(metrics | comparison.lines if due else metrics, done)
-            asked = stop.asked  # read once, so that the message below is true
-            if done % config.checkpoint_every == 0 or done == config.rounds or asked:
-                save(done, seconds)
-                saved = done
-            progress.update(done, metrics)
-            after_round(done)
-            if asked and done < config.rounds:
-                raise _interrupted(done)
-        policy = agent.policy()
-        result = finish(config, plain, directory, policy, routing, comparison.baselines, identity, seconds, words)
-        for log in logs:
-            log.keep(directory / result["policy"])
-    return result
+        Raises:
+            CoreError: the training diverged.
+            KeyboardInterrupt: the agent gave up the round.
+        """
+        config = self.training.config
+        try:
+            metrics = self.agent.train_round()
+            _require_finite(self.agent.policy())
+        except DivergedError as error:
+            raise CoreError(
+                f"the training diverged in round {self.done + 1}: {error}. The same command diverges again; change a "
+                "value to start another training"
+            ) from error
+        except RoundAbandonedError:
+            self.interrupt()
+        self.done += 1
+        due = self.comparison.due(self.done, config.rounds)
+        if due:
+            self.shown.say("comparing with the baselines")
+            metrics |= self.comparison.of(self.agent.policy())
+        self._seconds = metrics["seconds"] = time.monotonic() - self._began
+        self._log.log(metrics, self.done)
+        drawn = metrics | self.comparison.lines if due else metrics
+        self._tracker.log({key: value for key, value in drawn.items() if math.isfinite(value)}, self.done)
+        if self.done % config.checkpoint_every == 0 or self.done == config.rounds or stop.asked:
+            self._save()
+        self.shown.update(self.done, metrics)
+
+    def compare_again(self) -> None:
+        """Compare the policy of a finished training, because `evaluation` may be another one than before."""
+        self._log.amend(self.comparison.of(self.agent.policy()))
+        self._save()
+
+    def interrupt(self) -> NoReturn:
+        """Save the last finished round, and end the training.
+
+        Raises:
+            KeyboardInterrupt: always.
+        """
+        if self._saved < self.done:
+            self._save()
+        saved = f"round {self.done} is saved, start again to continue"
+        raise KeyboardInterrupt(saved if self.done else "no round is finished yet, start again to begin") from None
+
+    def finish(self) -> dict[str, Any]:
+        """Write the policy, the figure and the result."""
+        baselines = self.comparison.baselines
+        result = self.training.finish(self.agent.policy(), self._routing, baselines, self._seconds)
+        self._tracker.keep(self.training.directory / result["policy"])
+        return result
+
+    def _save(self) -> None:
+        state = Checkpoint(self.agent.state(), self.done, self._seconds, "\n".join(self._log.lines))
+        save_checkpoint(self._path, state, self.training.identity)
+        self._saved = self.done
 
 
 def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -179,7 +181,7 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
             f"device: unknown name '{device}'; valid names: auto (a GPU if there is one), cpu, cuda, cuda:<number>"
         ) from None
     hyperparameters, agent_class = trainable()[config.agent.name]
-    settings = hyperparameters(**_plain(config.agent))
+    settings = hyperparameters(**plain(config.agent))
     members = mixture(config)
     world = World(sections, variation(config)) if members is None else Mixture.composed(members)
     try:
@@ -192,21 +194,6 @@ def _agent(config: DictConfig, sections: Mapping[str, Any]) -> tuple[Any, dict[s
     return agent, {**agent.routing(settings)}
 
 
-def _restore(agent: Any, known: Checkpoint, checkpoint: Path) -> tuple[int, float, list[str]]:
-    lines = known.progress.split("\n")
-    if len(parsed(line.encode() for line in lines)) != known.rounds:
-        raise damaged(checkpoint, f"its metrics are not those of {known.rounds} rounds")
-    try:
-        agent.load_state(known.agent)
-    except (ConfigError, CoreError) as error:
-        raise damaged(checkpoint, str(error)) from error
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise damaged(checkpoint, f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
-    if agent.round != known.rounds:
-        raise damaged(checkpoint, f"its agent is at round {agent.round}, its metrics at round {known.rounds}")
-    return known.rounds, known.seconds, lines
-
-
 def _require_finite(layers: Any) -> None:
     # A step can overflow a weight even if loss and gradients are finite.
     for k, (weight, bias) in enumerate(layers):
@@ -214,56 +201,13 @@ def _require_finite(layers: Any) -> None:
             raise DivergedError(f"a weight of layer {k}")
 
 
-def _diverged(error: DivergedError, number: int, directory: Path, identity: str) -> CoreError:
-    text = f"the training diverged in round {number}: {error}"
-    write_json(directory / DIVERGED_FILE, {"said": text, "training_hash": identity, "version": __version__})
-    return CoreError(f"{text}. The same command diverges again; change a value to start another training")
-
-
-def _refuse_diverged(directory: Path, identity: str) -> None:
-    try:
-        known = json.loads((directory / DIVERGED_FILE).read_bytes())
-        same = known["training_hash"] == identity and known["version"] == __version__
-        text = str(known["said"])
-    except (FileNotFoundError, ValueError, RecursionError, KeyError, TypeError):
-        return
-    if same:
-        raise CoreError(
-            f"{text}. It does so every time; change a value, or repeat it with overwrite=true ({directory})"
-        )
-
-
-def _interrupted(done: int) -> KeyboardInterrupt:
-    saved = f"round {done} is saved, start again to continue"
-    return KeyboardInterrupt(saved if done else "no round is finished yet, start again to begin")
-
-
-def _exists(path: Path) -> bool:
-    with suppress(OSError):
-        return path.exists()
-    return False
-
-
 def _check(config: DictConfig) -> None:
-    for key in ("rounds", "threads", "checkpoint_every"):
-        if config[key] < 1:
-            raise ConfigError(f"{key}: {config[key]} is less than 1")
+    for key, least in _LEAST.items():
+        value = OmegaConf.select(config, key)
+        if not (math.isfinite(value) and value >= least):
+            raise ConfigError(f"{key}: {value}; it must be {least} or more")
     if config.track.to not in CHOICES:  # also if no round is left to track
         raise ConfigError(unknown("track.to", config.track.to, CHOICES))
-    if config.seed < 0:
-        raise ConfigError(f"seed: {config.seed} is negative")
-    evaluation = config.evaluation
-    if evaluation.every < 0:
-        raise ConfigError(f"evaluation.every: {evaluation.every} is negative; 0 = never")
-    for key in ("warmup_ns", "baseline_warmup_ns", "measure_ns", "workload_max_ns"):
-        least = 0 if key.endswith("warmup_ns") else 1
-        if not (math.isfinite(evaluation[key]) and evaluation[key] >= least):
-            raise ConfigError(f"evaluation.{key}: {evaluation[key]} ns; it must be {least} or more")
     for key in ("loads", "seeds"):
-        if evaluation.every and not evaluation[key]:
+        if config.evaluation.every and not config.evaluation[key]:
             raise ConfigError(f"evaluation.{key}: the list is empty; evaluation.every=0 turns comparisons off")
-
-
-def _plain(node: DictConfig) -> dict[str, Any]:
-    plain: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
-    return dict(json.loads(json.dumps(plain)))

@@ -1,15 +1,12 @@
 """The trainings of a study (`flitgym train -m`): a row per training, a table over seeds, and learning curves."""
 
-import csv
-import io
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from ...agents import trainable
 from ...configs.composition import Root
@@ -17,19 +14,17 @@ from ...configs.training import register_training, train_id, variation, world_se
 from ...env.experience.world import World
 from ...simcore._files import atomic_path
 from ..metrics import mean_interval
-from ..results.rows import ROWS_FILE, row, write_rows
+from ..results.rows import ROWS_FILE, write_rows
 from ..running.plan import Kind, Survey
 from ..terminal.progress import Report
-from ..terminal.tables import interval_text, markdown_table
+from ..terminal.tables import interval_columns, interval_text, markdown_table, write_csv
 from .comparison import COMPARED
-from .group import Group
-from .result import TRAINING_FILE, read_training
-from .run import finished_before, train
-from .tracking import PROGRESS_FILE, read_progress
+from .result import TRAINING_FILE, Group, Training, read_training, training_row
+from .run import train
 
 STUDY = "trainings"  # .csv, .md, .png and .svg
-# Keys of the configuration in which the trainings of a group may differ.
-_ALIKE = ("seed", "study", "overwrite", "track", "checkpoint_every", "threads", "device")
+# Sections of the configuration in which the trainings of a group agree.
+_SECTIONS = ("agent.", "topology.", "router.", "traffic.", "workload.", "failures.", "evaluation.", "vary", "worlds")
 
 
 class TrainingKind(Kind):
@@ -43,7 +38,7 @@ class TrainingKind(Kind):
 
     def finished(self, plain: Mapping[str, Any], directory: Path) -> dict[str, Any] | None:
         """See `Kind`."""
-        return finished_before(OmegaConf.create(dict(plain)), directory)
+        return Training(OmegaConf.create(dict(plain)), directory).finished()
 
     def do(self, plain: dict[str, Any], directory: Path, report: Report, words: Sequence[str]) -> None:
         """See `Kind`."""
@@ -68,7 +63,7 @@ class TrainingKind(Kind):
         """Build the world of a training."""
         config = OmegaConf.create(plain)
         hyperparameters, agent_class = trainable()[config.agent.name]
-        settings = hyperparameters(**_plain(config.agent))
+        settings = hyperparameters(**plain["agent"])
         world = World(world_sections(config), variation(config))
         simulation = world.simulation({**agent_class.routing(settings), "name": "policy"}, config.seed)
         networks = getattr(settings, "networks", 1)  # which a training holds at the same time
@@ -82,66 +77,40 @@ def gather_trainings(directory: Path) -> list[Path]:
     """Write the rows, the table and the learning curves of every finished training below `directory`.
 
     Returns:
-        The files; none without a training. A `training.json` that cannot be read is reported on stderr.
+        The files; none without a training.
+
+    Raises:
+        DamagedError: a `training.json` cannot be read.
     """
-    rows = []
-    for path in sorted(directory.glob(f"**/{TRAINING_FILE}")):
-        result = read_training(path.parent)
-        if result is None:
-            print(f"{path} is damaged and left out; start its training again to write it", file=sys.stderr)
-        else:
-            rows.append(training_row(result, path.parent))
+    folders = [path.parent for path in sorted(directory.glob(f"**/{TRAINING_FILE}"))]
+    rows = [training_row(result, folder) for folder in folders if (result := read_training(folder)) is not None]
     if not rows:
         return []
     groups = grouped(rows)
-    write_rows(directory / ROWS_FILE, rows)
-    written = [directory / ROWS_FILE]
-    for suffix, text in (("csv", _csv(groups)), ("md", _markdown(groups))):
-        written.append(directory / f"{STUDY}.{suffix}")
-        with atomic_path(written[-1]) as temporary:
-            temporary.write_text(text)
-    from .learning_curve import draw_study  # with Matplotlib, which takes long to import
+    table, csv, markdown = directory / ROWS_FILE, directory / f"{STUDY}.csv", directory / f"{STUDY}.md"
+    write_rows(table, rows)
+    write_csv(csv, _numbers(groups))
+    with atomic_path(markdown) as temporary:
+        temporary.write_text(_markdown(groups))
+    from .learning_curve import draw  # with Matplotlib, which takes long to import
 
-    return [*written, *draw_study(groups, directory / STUDY)]
-
-
-def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
-    """One training as one flat row.
-
-    It has the numbers of the training and its configuration as `agent.learning_rate` and so on. Metrics of the last
-    round are `last.<metric>`, and metrics of the baselines `baselines.<name>.<metric>`. The lists `progress.<metric>`
-    have the metrics of all rounds.
-
-    Args:
-        result: The content of `training.json`.
-        directory: The folder of the training.
-    """
-    flat = row({key: value for key, value in result.items() if key not in ("last", "baselines", "agent")}, directory)
-    flat["directory"] = directory.name
-    flat |= {f"last.{key}": value for key, value in result["last"].items()}
-    for name, numbers in result["baselines"].items():
-        flat |= {f"baselines.{name}.{key}": value for key, value in numbers.items()}
-    progress = read_progress(directory / PROGRESS_FILE)
-    keys = dict.fromkeys(key for entry in progress for key in entry)
-    return flat | {f"progress.{key}": [_float(entry.get(key)) for entry in progress] for key in keys}
+    return [table, csv, markdown, *draw(groups, directory / STUDY)]
 
 
 def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
     """Groups of trainings that differ only in their seed, ordered by `objective` with the best first."""
-    by_identity: dict[str, list[Mapping[str, Any]]] = {}
-    for entry in rows:
-        by_identity.setdefault(json.dumps(_identity(entry), sort_keys=True, default=str), []).append(entry)
-    members = list(by_identity.values())
-    labels = _labels([_identity(own[0]) for own in members])
-    groups = [Group(label, own) for label, own in zip(labels, members, strict=True)]
-    return sorted(groups, key=lambda group: (_sortable(mean_interval(group.values("objective")).value), group.label))
+    members: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        members.setdefault(json.dumps(_identity(row), sort_keys=True, default=str), []).append(row)
+    labels = _labels([_identity(own[0]) for own in members.values()])
+    groups = [Group(label, own) for label, own in zip(labels, members.values(), strict=True)]
+    means = {group.label: mean_interval(group.values("objective")).value for group in groups}
+    return sorted(groups, key=lambda group: (math.isnan(means[group.label]), means[group.label], group.label))
 
 
-def _identity(entry: Mapping[str, Any]) -> dict[str, Any]:
-    sections = ("agent.", "topology.", "router.", "traffic.", "workload.", "failures.", "evaluation.", "vary", "worlds")
-    chosen = {key: value for key, value in entry.items() if key == "rounds" or key.startswith(sections)}
+def _identity(row: Mapping[str, Any]) -> dict[str, Any]:
     # Rows from a table have every column, with null for keys that a training lacks.
-    return {k: value for k, value in chosen.items() if value is not None and k.split(".", 1)[0] not in _ALIKE}
+    return {k: v for k, v in row.items() if v is not None and (k == "rounds" or k.startswith(_SECTIONS))}
 
 
 def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -166,23 +135,22 @@ def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _metrics(groups: Sequence[Group]) -> list[str]:
-    found = dict.fromkeys(key for group in groups for entry in group.rows for key in entry)
+    found = dict.fromkeys(key for group in groups for row in group.rows for key in row)
     compared = tuple(f"last.{word}" for word in (*COMPARED, "accepted_load@"))
     return ["objective", "last.reward", *(key for key in found if key.startswith(compared))]
 
 
-def _csv(groups: Sequence[Group]) -> str:
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["trainings", "metric", "mean", "low", "high", "seeds", "missing"])
+def _numbers(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    lines = []
     for group in groups:
         for key in _metrics(groups):
             values = group.values(key)
-            interval = mean_interval(values)
-            known = sum(math.isfinite(value) for value in values)
-            cells = ["" if math.isnan(number) else f"{number:.6g}" for number in interval]
-            lines.writerow([group.label, key.removeprefix("last."), *cells, known, len(values) - known])
-    return text.getvalue()
+            known = sum(map(math.isfinite, values))
+            interval = interval_columns(mean_interval(values), "mean", "low", "high")
+            cells = {name: None if number is None else f"{number:.6g}" for name, number in interval.items()}
+            name = {"trainings": group.label, "metric": key.removeprefix("last.")}
+            lines.append({**name, **cells, "seeds": known, "missing": len(values) - known})
+    return lines
 
 
 def _markdown(groups: Sequence[Group]) -> str:
@@ -190,21 +158,8 @@ def _markdown(groups: Sequence[Group]) -> str:
     heads = ["trainings", "seeds", *(key.removeprefix("last.") for key in metrics)]
     lines = []
     for group in groups:
-        seeds = ", ".join(str(entry.get("seed")) for entry in group.rows)
+        seeds = ", ".join(str(row.get("seed")) for row in group.rows)
         cells = [interval_text(mean_interval(group.values(key)), "{:.4g}") for key in metrics]
         lines.append([group.label, seeds, *cells])
     note = "Mean over seeds and its 95 % interval after the last round; `objective`: less is better."
     return f"{note}\n\n{markdown_table(heads, lines, left=heads)}"
-
-
-def _sortable(value: float) -> float:
-    return math.inf if math.isnan(value) else value
-
-
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _plain(node: DictConfig) -> dict[str, Any]:
-    plain: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
-    return dict(plain)

@@ -1,8 +1,10 @@
+"""`flitgym train`: its files, its errors, trackers, and trainings that are interrupted, damaged or diverge."""
+
 import json
 import os
+import resource
 import shlex
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -13,41 +15,33 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flitgym.agents import dqn, policy_search, ppo, trainable
+from flitgym.agents import dqn, policy_search, ppo
 from flitgym.agents.learning.divergence import DivergedError, require_finite
 from flitgym.agents.policy.file import load_policy
-from flitgym.configs import CONFIG_DIR, explain
-from flitgym.configs.training import register_training, training_hash
+from flitgym.configs import explain
+from flitgym.configs.training import training_hash
 from flitgym.env import World
-from flitgym.experiments.train import train as run_training
-from flitgym.experiments.training.tracking import read_progress, trackers
+from flitgym.experiments.running.locks import LOCK_FILE, sole_owner
+from flitgym.experiments.terminal.commandline import CommandError
+from flitgym.experiments.training.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
+from flitgym.experiments.training.tracking import JsonLines, read_progress, tracker
 from flitgym.simcore import ConfigError, CoreError, __version__
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
-from training_scenes import OWN, SMALL, composed
+from training_scenes import OWN, SMALL, composed, quick
 
-SMALL_WORLD = World(
-    {
-        "topology": {
-            "name": "dragonfly",
-            "terminals_per_router": 1,
-            "routers_per_group": 2,
-            "global_ports": 1,
-            "groups": 3,
-        },
-        "traffic": {"name": "uniform", "load": 0.4},
-    }
-)
+SMALL_TOPOLOGY = {"name": "dragonfly", "terminals_per_router": 1, "routers_per_group": 2, "global_ports": 1}
+SMALL_WORLD = World({"topology": {**SMALL_TOPOLOGY, "groups": 3}, "traffic": {"name": "uniform", "load": 0.4}})
+COMPARED = ["evaluation.every=2", "evaluation.seeds=[1]", "evaluation.warmup_ns=500",
+            "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
 
 
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "flitgym", "train", *words]
 
 
-def train(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*words), cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
+def train(cwd: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*words), cwd=cwd, capture_output=True, text=True, check=False, timeout=300, **options)
 
 
 def only_run(cwd: Path) -> Path:
@@ -56,53 +50,32 @@ def only_run(cwd: Path) -> Path:
 
 
 def rows_without_time(run: Path) -> list[dict[str, float]]:
-    return [
-        {key: value for key, value in row.items() if key != "seconds"} for row in read_progress(run / "progress.jsonl")
-    ]
+    rows = read_progress(run / "progress.jsonl")
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
-def compose_and_train(words: list[str], directory: Path, rounds: list[int]) -> None:
-    register_training(trainable())
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        config = hydra_compose("train", overrides=words)
-    run_training(config, directory, rounds.append, words=words)
+def raising(last: int, error: type[BaseException] = KeyboardInterrupt) -> Callable[[int], None]:
+    """An `after_round` that interrupts the training after a round."""
+
+    def after_round(done: int) -> None:
+        if done == last:
+            raise error
+
+    return after_round
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("agent", ["dqn", "ppo"])
-def test_a_killed_training_resumes_to_the_same_result(tmp_path: Path, agent: str):
-    words = [*SMALL, *OWN[agent], "rounds=24", "checkpoint_every=5"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    whole.mkdir(), killed.mkdir()
-    compose_and_train(words, whole, [])
-
-    process = subprocess.Popen(command(*words), cwd=killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def begun(cwd: Path, rounds: int, *words: str) -> "subprocess.Popen[str]":
+    """A training in another process that has finished some rounds."""
+    process = subprocess.Popen(command(*words), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 200
-    while time.monotonic() < deadline:
-        logs = list(killed.glob("results/training/*/progress.jsonl"))
-        if logs and len(read_progress(logs[0])) >= 7:
-            break
+    while time.monotonic() < deadline and not any(
+        len(read_progress(log)) >= rounds for log in cwd.glob("results/training/*/progress.jsonl")
+    ):
         time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    run = only_run(killed)
-    # The training was killed before its end; otherwise the test checks nothing.
-    assert 7 <= len(read_progress(run / "progress.jsonl")) < 24
-    assert not (run / "policy.safetensors").exists()
-
-    again = train(killed, *words)
-    assert again.returncode == 0, again.stderr
-    assert "continuing after round" in again.stderr
-    assert (run / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
-    assert rows_without_time(run) == rows_without_time(whole)
-    assert len(rows_without_time(run)) == 24
+    return process
 
 
-def test_other_seed_other_policy(tmp_path: Path):
-    for seed in ("1", "2"):
-        quick(tmp_path / seed, "rounds=3", f"seed={seed}")
-    first, second = ((tmp_path / seed / "policy.safetensors").read_bytes() for seed in ("1", "2"))
-    assert first != second
+# --- Results -----------------------------------------------------------------------------------------------------
 
 
 def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
@@ -134,6 +107,13 @@ def test_writes_policy_result_curve_and_comparison(tmp_path: Path):
     assert "accepted" in used.stdout
 
 
+def test_other_seed_other_policy(tmp_path: Path):
+    for seed in ("1", "2"):
+        quick(tmp_path / seed, "rounds=3", f"seed={seed}")
+    first, second = ((tmp_path / seed / "policy.safetensors").read_bytes() for seed in ("1", "2"))
+    assert first != second
+
+
 def test_a_training_at_the_source_makes_a_policy_of_the_source(tmp_path: Path):
     quick(tmp_path, "rounds=3", "agent.decisions=source", "agent.observation=progress+queues+returned")
     _, metadata = load_policy(tmp_path / "policy.safetensors")
@@ -141,144 +121,23 @@ def test_a_training_at_the_source_makes_a_policy_of_the_source(tmp_path: Path):
     assert training_hash(composed("seed=1")) != training_hash(composed("seed=1", "agent.decisions=source"))
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["agent=dqqn"], "did you mean 'dqn'"),
-        (["agent.learningrate=1"], "did you mean 'learning_rate'"),
-        (["agent.observation=queue"], "did you mean 'queues'"),
-        (["agent.reward=delay"], "hop_delay"),
-        (["agent.network=round"], "flat"),
-        (["agent.decisions=sauce"], "did you mean 'source'"),
-        (["rounds=0"], "rounds: 0"),
-        (["track.to=wandbb"], "did you mean 'wandb'"),
-        (["device=cuda:7"], "cuda:7"),
-        (["device=gpu"], "device: unknown name 'gpu'; valid names: auto (a GPU if there is one), cpu, cuda,"),
-        (["vary={trafic.load: [0.1]}"], "trafic"),
-        (["vary=7"], "not a mapping"),
-        (["vary={traffic.load: 0.3}"], "takes a list"),
-        (["agent.batch=0"], "agent.batch: 0"),
-        (["agent.networks=0"], "agent.networks: 0"),
-        (["agent.record_part=0"], "agent.record_part: 0"),
-        (["agent.learning_rate=nan"], "agent.learning_rate: nan"),
-        (["agent.hidden=[0]"], "agent.hidden"),
-        (["seed=-2"], "seed: -2"),
-        (["evaluation.every=1", "evaluation.seeds=[]"], "evaluation.seeds"),
-        (["evaluation.every=1", "evaluation.measure_ns=nan"], "evaluation.measure_ns: nan"),
-        (["vary={traffic.load: [7.0]}"], "7"),
-        (["evaluation.every=1", "evaluation.baselines=[ugall]"], "did you mean 'ugal_l'"),
-        (["evaluation.every=1", "evaluation.baselines=[omni_war]"], "omni_war"),
-    ],
-)
-def test_wrong_arguments_stop_before_the_first_round(tmp_path: Path, words: list[str], said: str):
-    register_training(trainable())
-    rounds: list[int] = []
-    with pytest.raises((ConfigError, HydraException, OmegaConfBaseException)) as caught:
-        compose_and_train([*SMALL, "rounds=2", *words], tmp_path / "run", rounds)
-    assert said in explain(caught.value)
-    assert rounds == []
-    assert not (tmp_path / "run" / "policy.safetensors").exists()
+def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):
+    goal = Path(__file__).parents[1] / "data" / "goal" / "ring_any_source.goal"
+    ranks = int(goal.read_text().split("num_ranks", 1)[1].split()[0])
+    words = [f"topology.terminals_per_router={-(-ranks // 6)}", "workload=goal", f"workload.file={goal}", "vary=null",
+             "evaluation.every=1", "evaluation.seeds=[1]", "agent.run_ns=20000", "rounds=2"]  # fmt: skip
+    assert quick(tmp_path, *words)["last"]["comm_time_ns@ring_any_source"] > 0
 
 
-def test_missing_tracker_is_named_and_nothing_is_lost(tmp_path: Path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    logs = trackers(tmp_path, "wandb", {})
-    logs[0].log({"loss": 1.0, "reward": float("nan")}, 1)
-    for log in logs:
-        log.close()
-    assert "pip install 'flitgym[wandb]'" in capsys.readouterr().err
-    assert read_progress(tmp_path / "progress.jsonl") == [{"round": 1, "loss": 1.0, "reward": None}]
-
-
-@pytest.mark.deep
-def test_tensorboard_and_offline_wandb_keep_the_metrics(tmp_path: Path):
-    for to in ("tensorboard", "wandb"):
-        directory = tmp_path / to
-        logs = trackers(directory, to, {"seed": 1})
-        assert len(logs) == 2
-        for step in range(1, 4):
-            for log in logs:
-                log.log({"loss": 1.0 / step, "reward": float("nan")}, step)
-        for log in logs:
-            log.close()
-        assert len(read_progress(directory / "progress.jsonl")) == 3
-    assert list(tmp_path.glob("tensorboard/tensorboard/events.*"))
-    assert list(tmp_path.glob("wandb/wandb/offline-run-*/*.wandb"))
-
-
-def quick(directory: Path, *words: str, after_round: Callable[[int], None] = lambda done: None) -> dict[str, Any]:
-    register_training(trainable())
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        config = hydra_compose("train", overrides=[*SMALL, *OWN["dqn"], *words])
-    return run_training(config, directory, after_round)
-
-
-def offline_runs(directory: Path) -> list[dict[str, Any]]:
-    """The runs in W&B's offline files, in order of their start: `run`, `steps` (metrics by step) and `artifacts`."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    runs = []
-    for path in sorted(directory.glob("wandb/offline-run-*/*.wandb")):
-        data, at, part = path.read_bytes(), 7, b""
-        found: dict[str, Any] = {"steps": {}, "artifacts": []}
-        while at + 7 <= len(data):  # LevelDB's log: blocks of 32 KiB, records with checksum, length and kind
-            at += 32768 - at % 32768 if 32768 - at % 32768 < 7 else 0
-            _, length, kind = struct.unpack_from("<IHB", data, at)
-            part += data[at + 7 : at + 7 + length]
-            at += 7 + length
-            if kind in (1, 4):  # whole, or the last piece
-                record, part = Record.FromString(part), b""
-                match record.WhichOneof("record_type"):
-                    case "run":
-                        found["run"] = record.run
-                    case "history":
-                        items = {item.key or item.nested_key[0]: item.value_json for item in record.history.item}
-                        found["steps"][record.history.step.num] = items
-                    case "artifact":
-                        found["artifacts"].append(record.artifact)
-        runs.append(found)
-    return runs
-
-
-@pytest.mark.deep
-def test_no_offline_part_of_a_training_replaces_another_in_wandb(tmp_path: Path):
-    words = ["rounds=4", "checkpoint_every=2", "track.to=wandb", "evaluation.every=4", "evaluation.loads=[0.2]",
-             "evaluation.seeds=[1]", "evaluation.baselines=[minimal]", "evaluation.warmup_ns=500",
-             "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000", "study=mine"]  # fmt: skip
-
-    def killed_after(last: int) -> Callable[[int], None]:
-        def after_round(done: int) -> None:
-            if done == last:
-                raise RuntimeError("killed")
-
-        return after_round
-
-    for last in (1, 3):  # before the first checkpoint, and between two checkpoints
-        with pytest.raises(RuntimeError, match="killed"):
-            quick(tmp_path, *words, after_round=killed_after(last))
-    result = quick(tmp_path, *words)
-    runs = offline_runs(tmp_path)
-    # The server keeps the last file of each id.
-    own = (tmp_path / "wandb_id.txt").read_text()
-    kept = {run["run"].run_id: sorted(run["steps"]) for run in runs}
-    assert kept == {own: [1, 2, 3], f"{own}-2": [3, 4]}
-    for run in runs:
-        assert run["run"].run_group == "mine"
-        assert {"dqn", "dragonfly"} <= set(run["run"].tags)
-        config = {item.key: item.value_json for item in run["run"].config.update}
-        assert json.loads(config["flitgym_version"]) == result["version"]
-    line = float(runs[-1]["steps"][4]["latency_ns@0.2/minimal"])
-    assert line == pytest.approx(result["baselines"]["minimal"]["latency_ns@0.2"])
-    (policy,) = runs[-1]["artifacts"]
-    assert (policy.type, [Path(file.local_path) for file in policy.manifest.contents]) == (
-        "policy",
-        [tmp_path / "policy.safetensors"],
-    )
+def test_a_finished_training_is_only_read(tmp_path: Path):
+    first = quick(tmp_path, "rounds=2")
+    stamps = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert quick(tmp_path, "rounds=2") == first
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stamps
 
 
 def test_another_comparison_of_a_finished_training_measures_its_policy_again(tmp_path: Path):
-    words = ["rounds=2", "evaluation.every=2", "evaluation.seeds=[1]", "evaluation.baselines=[minimal]",
-             "evaluation.warmup_ns=500", "evaluation.baseline_warmup_ns=500", "evaluation.measure_ns=1000"]  # fmt: skip
+    words = ["rounds=2", *COMPARED, "evaluation.baselines=[minimal]"]
     first = quick(tmp_path, *words, "evaluation.loads=[0.2]")
     trained: list[int] = []
     second = quick(tmp_path, *words, "evaluation.loads=[0.3]", after_round=trained.append)
@@ -289,36 +148,6 @@ def test_another_comparison_of_a_finished_training_measures_its_policy_again(tmp
     assert second["last"]["reward"] == first["last"]["reward"]
     assert read_progress(tmp_path / "progress.jsonl")[-1] == second["last"]
     assert quick(tmp_path, *words, "evaluation.loads=[0.3]") == second
-
-
-def explode(self: dqn.Agent, batch: dict[str, torch.Tensor]) -> float:
-    if self.round >= 2:
-        batch = {**batch, "reward": batch["reward"] * float("inf")}
-    return learn(self, batch)
-
-
-learn = dqn.Agent.update
-
-
-def test_divergence_names_the_first_quantity_and_keeps_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dqn.Agent, "update", explode)
-    with pytest.raises(CoreError, match=r"diverged in round 3: the reward is not finite; .*agent\.reward"):
-        quick(tmp_path, "rounds=5", "checkpoint_every=1")
-    monkeypatch.undo()
-    # Resuming would diverge again, so the error comes before the first round.
-    rounds: list[int] = []
-    with pytest.raises(CoreError, match=r"diverged in round 3: the reward.*overwrite=true"):
-        quick(tmp_path, "rounds=5", "checkpoint_every=1", after_round=rounds.append)
-    assert rounds == []
-    assert quick(tmp_path, "rounds=5", "checkpoint_every=1", "overwrite=true")["rounds"] == 5
-    assert [row["round"] for row in read_progress(tmp_path / "progress.jsonl")] == [1, 2, 3, 4, 5]
-    assert not (tmp_path / "diverged.json").exists()
-
-
-def test_a_gradient_without_bound_is_named_though_the_loss_is_finite():
-    with pytest.raises(DivergedError, match="the gradient"):
-        require_finite(torch.tensor(1.0), torch.tensor(float("inf")), goal=torch.ones(2))
-    assert require_finite(torch.tensor(1.0), torch.tensor(5.0), goal=torch.ones(2)) == 1.0
 
 
 def test_ppo_learns_from_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
@@ -334,36 +163,135 @@ def test_ppo_learns_from_any_number_of_rows(monkeypatch: pytest.MonkeyPatch):
         assert all(np.isfinite(weight).all() and np.isfinite(bias).all() for weight, bias in learner.policy())
 
 
+# --- Errors ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["agent=dqqn"], "did you mean 'dqn'"),
+        (["agent.learningrate=1"], "did you mean 'learning_rate'"),
+        (["agent.observation=queue"], "did you mean 'queues'"),
+        (["agent.reward=delay"], "hop_delay"),
+        (["agent.decisions=sauce"], "did you mean 'source'"),
+        (["rounds=0"], "rounds: 0"),
+        (["track.to=wandbb"], "did you mean 'wandb'"),
+        (["device=cuda:7"], "cuda:7"),
+        (["device=gpu"], "device: unknown name 'gpu'; valid names: auto (a GPU if there is one), cpu, cuda,"),
+        (["vary={trafic.load: [0.1]}"], "trafic"),
+        (["vary=7"], "not a mapping"),
+        (["agent.learning_rate=nan"], "agent.learning_rate: nan"),
+        (["evaluation.every=1", "evaluation.seeds=[]"], "evaluation.seeds"),
+        (["evaluation.every=1", "evaluation.baselines=[ugall]"], "did you mean 'ugal_l'"),
+        (["evaluation.every=1", "evaluation.baselines=[omni_war]"], "omni_war"),
+    ],
+)
+def test_wrong_arguments_stop_before_the_first_round(tmp_path: Path, words: list[str], said: str):
+    rounds: list[int] = []
+    with pytest.raises((ConfigError, HydraException, OmegaConfBaseException)) as caught:
+        quick(tmp_path / "run", "rounds=2", *words, after_round=rounds.append)
+    assert said in explain(caught.value)
+    assert rounds == []
+    assert not (tmp_path / "run" / "policy.safetensors").exists()
+
+
 def test_a_training_without_decisions_is_an_error(tmp_path: Path):
     with pytest.raises(CoreError, match="nothing was learned"):
         quick(tmp_path, "rounds=2", "vary={traffic.load: [0.0]}")
     assert not (tmp_path / "policy.safetensors").exists()
 
 
+def test_divergence_names_the_first_quantity_and_keeps_the_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    learn = dqn.Agent.update
+
+    def explode(self: dqn.Agent, batch: dict[str, torch.Tensor]) -> float:
+        if self.round >= 2:
+            batch = {**batch, "reward": batch["reward"] * float("inf")}
+        return learn(self, batch)
+
+    monkeypatch.setattr(dqn.Agent, "update", explode)
+    with pytest.raises(CoreError, match=r"diverged in round 3: the reward is not finite; .*agent\.reward"):
+        quick(tmp_path, "rounds=5", "checkpoint_every=1")
+    monkeypatch.undo()
+    assert load_checkpoint(tmp_path / "checkpoint.pt", training_hash(composed("rounds=5"))).rounds == 2
+
+
+def test_a_gradient_without_bound_is_named_though_the_loss_is_finite():
+    with pytest.raises(DivergedError, match="the gradient"):
+        require_finite(torch.tensor(1.0), torch.tensor(float("inf")), goal=torch.ones(2))
+    assert require_finite(torch.tensor(1.0), torch.tensor(5.0), goal=torch.ones(2)) == 1.0
+
+
+# --- Trackers ----------------------------------------------------------------------------------------------------
+
+
+def test_missing_tracker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    log = tracker(tmp_path, "wandb", {})
+    log.log({"loss": 1.0}, 1)
+    log.close()
+    assert "pip install 'flitgym[wandb]'" in capsys.readouterr().err
+
+
+@pytest.mark.deep
+def test_tensorboard_gets_the_metrics(tmp_path: Path):
+    quick(tmp_path, "rounds=2", "track.to=tensorboard")
+    assert list(tmp_path.glob("tensorboard/events.*"))
+
+
+@pytest.mark.deep
+def test_no_offline_part_of_a_training_replaces_another_in_wandb(tmp_path: Path):
+    words = ["rounds=4", "checkpoint_every=2", "track.to=wandb"]
+    for last in (1, 3):  # before the first checkpoint, and between two checkpoints
+        with pytest.raises(RuntimeError):
+            quick(tmp_path, *words, after_round=raising(last, RuntimeError))
+    quick(tmp_path, *words)
+    # The server keeps the last file of each id. The second attempt replaces the first one.
+    own = (tmp_path / "wandb_id.txt").read_text()
+    ids = sorted(path.stem.removeprefix("run-") for path in tmp_path.glob("wandb/offline-run-*/run-*.wandb"))
+    assert ids == [own, own, f"{own}-2"]
+
+
+# --- Interruptions -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("agent", ["dqn", "ppo"])
+def test_a_killed_training_resumes_to_the_same_result(tmp_path: Path, agent: str):
+    words = [*SMALL, *OWN[agent], "rounds=24", "checkpoint_every=5"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    killed.mkdir()
+    quick(whole, "rounds=24", "checkpoint_every=5", agent=agent, words=words)
+    process = begun(killed, 7, *words)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    run = only_run(killed)
+    # The training was killed before its end; otherwise the test checks nothing.
+    assert 7 <= len(read_progress(run / "progress.jsonl")) < 24
+    assert not (run / "policy.safetensors").exists()
+
+    again = train(killed, *words)
+    assert again.returncode == 0, again.stderr
+    assert "continuing after round" in again.stderr
+    assert (run / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
+    assert rows_without_time(run) == rows_without_time(whole)
+    assert len(rows_without_time(run)) == 24
+
+
 @pytest.mark.deep
 def test_ctrl_c_saves_the_round(tmp_path: Path):
-    words = [*SMALL, *OWN["dqn"], "rounds=5000", "checkpoint_every=5000"]
-    process = subprocess.Popen(
-        command(*words), cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
-    deadline = time.monotonic() + 100
-    while time.monotonic() < deadline and not any(
-        len(read_progress(log)) > 3 for log in tmp_path.glob("results/training/*/progress.jsonl")
-    ):
-        time.sleep(0.01)
+    process = begun(tmp_path, 4, *SMALL, *OWN["dqn"], "rounds=5000", "checkpoint_every=5000")
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=100)
     assert process.returncode == 130
-    assert "is saved, start again to continue" in said
     rounds = len(read_progress(only_run(tmp_path) / "progress.jsonl"))
-    assert f"round {rounds} is saved" in said
+    assert f"round {rounds} is saved, start again to continue" in said
     assert (only_run(tmp_path) / "checkpoint.pt").exists()
 
 
 @pytest.mark.deep
 def test_ctrl_c_abandons_a_long_round_and_saves_the_previous_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     play = policy_search.Agent._play
-
     begun: list[int] = []
 
     def stuck(self: policy_search.Agent, logs: torch.Tensor, k: int) -> tuple[float, int]:
@@ -375,26 +303,81 @@ def test_ctrl_c_abandons_a_long_round_and_saves_the_previous_one(tmp_path: Path,
             self._check_abandoned()
         return play(self, logs, k)
 
-    words = ["rounds=4", "checkpoint_every=100", "agent.population=3", "agent.elite=1", "agent.episode_ns=2000"]
-    words = [*SMALL[:5], *SMALL[-3:], "agent=policy_search", *words]
+    words = ["rounds=4", "checkpoint_every=100"]
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    compose_and_train(words, whole, [])
+    quick(whole, *words, agent="policy_search")
     rounds: list[int] = []
     monkeypatch.setattr(policy_search.Agent, "_play", stuck)
     with pytest.raises(KeyboardInterrupt, match="round 2 is saved, start again to continue"):
-        compose_and_train(words, stopped, rounds)
+        quick(stopped, *words, agent="policy_search", after_round=rounds.append)
     monkeypatch.undo()
     assert rounds == [1, 2]
-    compose_and_train(words, stopped, rounds)
+    quick(stopped, *words, agent="policy_search", after_round=rounds.append)
     assert rounds == [1, 2, 3, 4]
     assert (stopped / "policy.safetensors").read_bytes() == (whole / "policy.safetensors").read_bytes()
     assert rows_without_time(stopped) == rows_without_time(whole)
 
 
-def test_jobs_of_a_goal_file_are_a_world(tmp_path: Path):
-    goal = Path(__file__).parents[1] / "data" / "goal" / "ring_any_source.goal"
-    ranks = int(goal.read_text().split("num_ranks", 1)[1].split()[0])
-    words = [f"topology.terminals_per_router={-(-ranks // 6)}", "workload=goal", f"workload.file={goal}", "vary=null",
-             "evaluation.every=1", "evaluation.seeds=[1]", "agent.run_ns=20000", "rounds=2"]  # fmt: skip
-    numbers = quick(tmp_path, *words)["last"]
-    assert numbers["comm_time_ns@ring_any_source"] > 0
+def test_progress_is_aligned_with_the_checkpoint(tmp_path: Path):
+    path = tmp_path / "progress.jsonl"
+    path.write_text('{"round": 1}\n{"ro')
+    assert read_progress(path) == [{"round": 1}]
+    log = JsonLines(path, ['{"round": 1}', '{"round": 2}'])
+    log.log({"loss": 0.5, "reward": float("nan")}, 3)
+    log.close()
+    assert read_progress(path) == [{"round": 1}, {"round": 2}, {"round": 3, "loss": 0.5, "reward": None}]
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "pickle"])
+def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "checkpoint.pt"
+    save_checkpoint(path, Checkpoint({"weights": torch.arange(1000)}, 1, 1.0, ""), "abc")
+    whole = path.read_bytes()
+
+    class Evil:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (tmp_path / "owned",))
+
+    if damage == "pickle":
+        torch.save({"format": 2, "training": "abc", "state": Evil()}, path)
+    else:
+        middle = len(whole) // 2
+        path.write_bytes(whole[:middle] + (bytes([whole[middle] ^ 1]) + whole[middle + 1 :]) * (damage == "changed"))
+    before = path.read_bytes()
+    with pytest.raises(ConfigError, match="damaged"):
+        load_checkpoint(path, "abc")
+    assert path.read_bytes() == before
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_checkpoint_of_another_training_is_refused(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path / "c.pt", Checkpoint({"x": 1}, 1, 0.5, "{}"), "abc")
+    assert load_checkpoint(tmp_path / "c.pt", "abc") == Checkpoint({"x": 1}, 1, 0.5, "{}")
+    with pytest.raises(ConfigError, match="another training"):
+        load_checkpoint(tmp_path / "c.pt", "abd")
+
+
+def test_a_second_process_is_refused_with_the_owner_named(tmp_path: Path) -> None:
+    with sole_owner(tmp_path), pytest.raises(CommandError, match=rf"process {os.getpid()} on .* since .*; wait for"):
+        quick(tmp_path, "rounds=2")
+    assert not (tmp_path / "progress.jsonl").exists()
+    # The operating system releases the lock when its process ends. A remaining file has no effect.
+    (tmp_path / LOCK_FILE).write_text("{}")
+    assert quick(tmp_path, "rounds=2")["rounds"] == 2
+    assert not (tmp_path / LOCK_FILE).exists()
+
+
+@pytest.mark.deep
+def test_a_full_disk_is_reported_in_one_line_and_the_training_resumes(tmp_path: Path) -> None:
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+
+    full = train(tmp_path, *SMALL, *OWN["dqn"], "rounds=4", "checkpoint_every=2", preexec_fn=small_files)
+    assert full.returncode == 1
+    assert "Traceback" not in full.stderr
+    assert "flitgym train: File too large" in full.stderr
+    run = only_run(tmp_path)
+    assert not list(run.glob("*.pt"))
+    assert not list(run.glob(".*"))
+    quick(run, "rounds=4", "checkpoint_every=2")
+    assert len(read_progress(run / "progress.jsonl")) == 4

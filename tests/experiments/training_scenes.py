@@ -1,6 +1,6 @@
 """Trainings of a second, used by several test files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,23 @@ SMALL = [
     "vary={traffic.load: [0.2, 0.4]}",
 ]
 OWN = {"dqn": ["agent=dqn", "agent.updates=3", "agent.batch=64"], "ppo": ["agent=ppo", "agent.epochs=2"]}
+_SEARCH = ["agent=policy_search", "agent.population=3", "agent.elite=1", "agent.episode_ns=2000"]
 
 
 def composed(*words: str, agent: str = "dqn") -> DictConfig:
     """The configuration of a small training."""
     register_training(trainable())
+    own = [*SMALL[:5], *SMALL[-3:], *_SEARCH] if agent == "policy_search" else [*SMALL, *OWN[agent]]
     with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return compose("train", overrides=[*SMALL, *OWN[agent], *words])
+        return compose("train", overrides=[*own, *words])
 
 
 def quick(
-    directory: Path, *words: str, agent: str = "dqn", after_round: Callable[[int], None] = lambda done: None
+    directory: Path,
+    *overrides: str,
+    agent: str = "dqn",
+    after_round: Callable[[int], None] = lambda done: None,
+    words: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Train in this process."""
-    return train(composed(*words, agent=agent), directory, after_round)
+    return train(composed(*overrides, agent=agent), directory, after_round, words=words)

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flitgym.agents import trainable
@@ -14,9 +13,9 @@ from flitgym.env import blocks
 from flitgym.env.experience.blocks import Parts
 from flitgym.experiments import reproduce
 from flitgym.experiments.benchmarks import suite
-from flitgym.experiments.training.run import _identity
+from flitgym.experiments.training.result import Training
 from flitgym.simcore import ConfigError, plugins
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 pytestmark = pytest.mark.deep
 
@@ -210,8 +209,7 @@ def agent_config(use) -> DictConfig:
 def identity(config: DictConfig) -> str:
     """The identity of a training as a new process would compute it."""
     plugins.installed.__globals__["_installed"].cache_clear()
-    plain: Any = OmegaConf.to_container(config, resolve=True)
-    return _identity(config, plain)
+    return Training(config, Path()).identity
 
 
 def test_plugins_named_by_a_world_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
