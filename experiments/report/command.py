@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 from ...simcore import CoreError
-from ..results.files import DamagedError, results_below
+from ..results.files import DamagedError, check_table
+from ..results.rows import rows_below
 from ..terminal.commandline import CommandError, require_folder, run_command, say_damaged
-from .page import REPORT_FILE, can_be_shown, figures_in, write_report
+from .page import REPORT_FILE, figures_in, write_report
 
 
 def report(directory: Path, output: Path | None) -> Path:
@@ -19,14 +20,15 @@ def report(directory: Path, output: Path | None) -> Path:
         OSError: the page cannot be written.
     """
     require_folder("flitgym report", directory)
-    found, damaged = results_below(directory)
+    _, found, damaged = rows_below(directory)
     results = []
-    for run in found:
-        if run[0].get("kind") in ("saturation", "regret"):
+    for result, folder in found:
+        if result.get("kind") in ("saturation", "regret"):
             continue  # the study has its own page
         try:
-            can_be_shown(run)
-            results.append(run)
+            for key in result.get("files", {}):
+                check_table(result, folder, key)
+            results.append((result, folder))
         except DamagedError as error:
             damaged.append(error)
     say_damaged("flitgym report", damaged)

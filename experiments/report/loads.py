@@ -10,8 +10,7 @@ from ..plotting.lines import Block, Line, blocks_of, dodge, ordered, points
 from ..plotting.swept import Row, is_number, value_of
 from ..plotting.words import axis_label, value_label
 from ..results.cautions import shows_start
-from ..results.rows import flat
-from .data import Run
+from .runs import Run
 
 _DASHES = {"-": "", "--": "7 4", ":": "2 3", "-.": "10 3 2 3"}  # SVG dashes by line style of Matplotlib
 
@@ -19,8 +18,7 @@ _DASHES = {"-": "", "--": "7 4", ":": "2 3", "-.": "10 3 2 3"}  # SVG dashes by 
 def curves(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The rows of panels with their lines. A point has the indices of its runs in `runs`."""
     # A mean over a run that shows how a network settles belongs to no load.
-    settled = [(i, result) for i, (result, _) in enumerate(runs) if not shows_start(result["config"]["run"])]
-    rows = [{**flat(result), "index": i} for i, result in settled]
+    rows = [{**run.row, "index": i} for i, run in enumerate(runs) if not shows_start(run.result["config"]["run"])]
     return [{"title": block.title, "panels": _panels(block)} for block in blocks_of(rows)]
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from conftest import SMALL, Command
 from flitgym.configs import compose, core_failures
-from flitgym.experiments.report.commands import command as command_of
-from flitgym.experiments.report.settings import setting_key
+from flitgym.experiments.report.again import simulate_again
 from flitgym.experiments.results.files import read_columns
 from flitgym.experiments.results.rows import row
 from flitgym.experiments.running.one_run import execute, obtain
@@ -33,13 +32,12 @@ def test_a_result_carries_its_failures(tmp_path: Path) -> None:
     # Five of 90 cables of two channels each are missing, and two terminals.
     assert len(channels["port"]) == 2 * (90 - 5) + 70
     assert channels["peer_name"][channels["terminal"] == 0] == ["1"]
-    # The report's command reproduces the run. Runs with other failures belong to another setting.
-    plain = json.loads((tmp_path / "result.json").read_text())["config"]
-    assert all(word in command_of(plain) for word in ("failures.links=0.05", "'failures.terminals=[0,5]'"))
+    # The report's command reproduces the run.
+    again = simulate_again(json.loads((tmp_path / "result.json").read_text())["config"])
+    assert again is not None
+    assert all(word in again for word in ("failures.links=0.05", "'failures.terminals=[0,5]'"))
     assert obtain(config, tmp_path, no_report)[1] is False
-    whole = compose(SMALL)
-    assert setting_key(plain) != setting_key({**plain, "failures": {}})
-    assert core_failures(whole) == {}
+    assert core_failures(compose(SMALL)) == {}
 
 
 def test_a_sweep_over_failures(tmp_path: Path) -> None:

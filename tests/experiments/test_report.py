@@ -1,4 +1,4 @@
-"""The report page: a single file with all sections and the numbers of result.json."""
+"""The report page of jobs: a single file with all sections and the numbers of result.json."""
 
 import base64
 import copy
@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import zlib
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,18 @@ import pytest
 from conftest import Command
 from flitgym.configs import compose, config_hash
 from flitgym.experiments.report import write_report
-from flitgym.experiments.report.command import report
-from flitgym.experiments.report.commands import command as command_of
-from flitgym.experiments.report.data import decomposition, film, matrices, series, slowdowns, together
-from flitgym.experiments.report.settings import what_ran
+from flitgym.experiments.report.again import simulate_again
+from flitgym.experiments.report.over_time import decomposition, film, series
+from flitgym.experiments.report.runs import Settings, runs_of
+from flitgym.experiments.report.slowdown import matrices, slowdowns
 from flitgym.experiments.results.files import write_table
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.running.one_run import execute
-from flitgym.experiments.terminal.commandline import CommandError
 from flitgym.experiments.terminal.progress import no_report
 from omegaconf import OmegaConf
+from report_page import Page
+
+Result = tuple[dict[str, Any], Path]
 
 SMALL = ("topology=dragonfly_72", "router=sc22", "routing=par")
 HALO = (*SMALL, "workload=pair", "workload.target=halo3d", "workload.target_params={bytes: 2000, iterations: 2}")
@@ -39,58 +40,6 @@ SECTIONS = ["figures", "loads", "overview", "slowdown", "blame", "curves", "netw
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )
-VOID = {"meta", "link", "input", "img", "br"}
-
-
-class Page(HTMLParser):
-    """The page as parsed by a browser: balanced elements, and the content of each."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.fetched: list[str] = []
-        self.rows: list[dict[str, str]] = []
-        self.images: list[str] = []
-        self.scripts: list[str] = []
-        self.matrix: dict[str, list[str]] = {}
-        self._routing = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, pairs: list[tuple[str, str | None]]) -> None:
-        attributes = {key: value or "" for key, value in pairs}
-        if tag not in VOID:
-            self.open.append(tag)
-        if "id" in attributes:
-            self.ids.append(attributes["id"])
-        for key in ("src", "href", "data", "srcset", "action", "poster"):
-            if key in attributes and not attributes[key].startswith(("#", "data:")):
-                self.fetched.append(attributes[key])
-        if "data-run" in attributes:
-            self.rows.append({"run": attributes["data-run"]})
-        if tag == "td" and "data-key" in attributes:
-            self.rows[-1][attributes["data-key"]] = attributes["data-value"]
-        if "data-matrix" in attributes:
-            self._routing = attributes["data-routing"]
-            self.matrix[self._routing] = []
-        elif tag == "td" and self._routing and "data-value" in attributes:
-            self.matrix[self._routing].append(attributes["data-value"])
-        if tag == "section":
-            self._routing = ""
-        if tag == "img":
-            self.images.append(attributes["src"])
-
-    def handle_data(self, text: str) -> None:
-        if self.open and self.open[-1] in ("script", "style"):
-            self.scripts.append(text)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def data(self) -> Any:
-        return next(json.loads(script) for script in self.scripts if script.startswith("{"))
 
 
 @pytest.fixture(scope="module")
@@ -106,16 +55,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runs(study: Path) -> dict[str, tuple[dict[str, Any], Path]]:
+def runs(study: Path) -> dict[str, Result]:
     return {name: (json.loads((study / name / "result.json").read_text()), study / name) for name in RUNS}
 
 
 @pytest.fixture(scope="module")
 def page(study: Path, runs: dict[str, Any]) -> Page:
     figures = [study / "bars.png", study / "bars.svg", study / "lines.png"]
-    path = write_report(study, "A <study>", list(runs.values()), figures)
-    assert path == study / "report.html"
-    return Page(path.read_text())
+    return Page(write_report(study, "A <study>", list(runs.values()), figures).read_text())
 
 
 def test_the_command_writes_one_file(command: Command, study: Path, tmp_path: Path) -> None:
@@ -129,33 +76,36 @@ def test_the_command_writes_one_file(command: Command, study: Path, tmp_path: Pa
     assert len(found.images) == 2
 
 
-def test_all_sections_exist_and_nothing_is_fetched(page: Page) -> None:
-    assert [name for name in page.ids if name in SECTIONS] == SECTIONS
-    assert len(set(page.ids)) == len(page.ids)
+def test_a_folder_without_runs_is_refused_with_advice(command: Command, tmp_path: Path) -> None:
+    assert "nowhere is not a folder" in command("report", "nowhere").stderr
+    done = command("report", str(tmp_path))
+    assert done.returncode == 2
+    assert "flitgym simulate" in done.stderr
+    assert not list(tmp_path.glob("**/report.html"))
+
+
+def test_all_sections_exist_and_nothing_is_fetched(page: Page, runs: dict[str, Result]) -> None:
+    assert page.sections == page.links == SECTIONS
     assert page.fetched == []
     for script in page.scripts:
         # The only address is the name of the SVG namespace, which a browser does not load.
         assert set(re.findall(r"https?://[^\s\"']+", script)) <= {"http://www.w3.org/2000/svg"}
         assert not re.search(r"@import|url\((?!#)|\bfetch\(|XMLHttpRequest|\bimport\(", script)
+    for result, _ in runs.values():
+        for part in (result["config_hash"], result["version"], str(result["state_hash"])):
+            assert part in page.text
+    assert page.text.count("<details>") == page.text.count("Again: ") == len(RUNS)
 
 
-def test_the_table_holds_the_numbers_of_the_results(page: Page, runs: dict[str, Any]) -> None:
+def test_the_table_holds_the_numbers_of_the_results(page: Page, runs: dict[str, Result]) -> None:
     expected = {(name, job) for name, (result, _) in runs.items() for job in result["jobs"]} | {("traffic", "")}
     assert {(row["run"], row["job"]) for row in page.rows} == expected
     assert len(page.rows) == len(expected)
+    keys = ["ranks", "bytes", "comm_time_mean_ns", "finish_ns", "packet_latency_mean_ns", "packet_latency_p99_ns"]
     for row in page.rows:
         result, _ = runs[row["run"]]
         source = result if row["job"] == "" else result["jobs"][row["job"]]
-        for key in (
-            "ranks",
-            "bytes",
-            "comm_time_mean_ns",
-            "finish_ns",
-            "packet_latency_mean_ns",
-            "packet_latency_p99_ns",
-            "accepted_load",
-            "hops_mean",
-        ):
+        for key in (*keys, "accepted_load", "hops_mean"):
             value = source.get(key)
             assert row[key] == ("" if value is None else str(value))
     alone, beside = (runs[name][0]["jobs"]["halo3d"]["comm_time_mean_ns"] for name in ("alone", "beside"))
@@ -163,38 +113,32 @@ def test_the_table_holds_the_numbers_of_the_results(page: Page, runs: dict[str, 
     assert ratio["alone", "halo3d"] == "1.0"
     assert float(ratio["beside", "halo3d"]) == beside / alone
     assert ratio["beside", "ur"] == ratio["cut_off", "halo3d"] == ""
-    assert [float(value) for value in page.matrix["par"]] == [beside / alone]
+    assert page.matrix["par"] == [beside / alone]
 
 
-def test_an_unfinished_run_is_marked(page: Page, runs: dict[str, Any], study: Path) -> None:
-    states = {(row["run"], row["job"]): row["state"] for row in page.rows}
-    assert states["beside", "ur"] == states["traffic", ""] == "finished"
-    assert states["cut_off", "lu"] == "not finished"
-    text = (study / "report.html").read_text()
-    assert "1 of them not finished" in text
-    assert '<td class="open" title="no run of this pair finished">not finished</td>' in text
-    assert "halo3d with lu · par · seed 1 · NOT FINISHED" in text
-    assert "workload.max_ns=3000" in text
+def test_an_unfinished_run_is_marked(page: Page) -> None:
+    rows = {(row["run"], row["job"]): row for row in page.rows}
+    assert rows["beside", "ur"]["state"] == rows["traffic", ""]["state"] == "finished"
+    assert rows["cut_off", "lu"]["state"] == "not finished"
+    assert rows["cut_off", "lu"]["comm_time_mean_ns"] == ""  # it would cover only some ranks
+    assert "1 of them not finished" in page.text
+    assert '<td class="open" title="no run of this pair finished">not finished</td>' in page.text
+    assert "halo3d with lu · par · seed 1 · NOT FINISHED" in page.text
     assert [run["finished"] for run in page.data()["runs"]].count(False) == 1
 
 
-def test_the_title_and_names_are_text(page: Page, study: Path, runs: dict[str, Any]) -> None:
-    assert "<title>A &lt;study&gt;</title>" in (study / "report.html").read_text()
+def test_texts_are_escaped(study: Path, runs: dict[str, Result], page: Page) -> None:
+    assert "<title>A &lt;study&gt;</title>" in page.text
     evil = copy.deepcopy(runs["beside"])
     name = "</script><b>&\"'"
     evil[0]["jobs"][name] = evil[0]["jobs"].pop("ur")
     evil[0]["blame"]["jobs"] = ["halo3d", name]
+    evil[0]["warnings"] = {"drift": name}
     found = Page(write_report(study, "x", [evil], [], output=study / "evil.html").read_text())
     assert name in found.data()["jobs"]
     assert name in {row["job"] for row in found.rows}
-
-
-def test_provenance(page: Page, study: Path, runs: dict[str, Any]) -> None:
-    text = (study / "report.html").read_text()
-    for result, _ in runs.values():
-        for part in (result["config_hash"], result["version"], str(result["state_hash"])):
-            assert part in text
-    assert text.count("<details>") == len(RUNS)
+    assert '<p class="warn">&lt;/script&gt;&lt;b&gt;' in found.text
+    assert "<b>" not in found.text
 
 
 @pytest.mark.parametrize(
@@ -202,9 +146,7 @@ def test_provenance(page: Page, study: Path, runs: dict[str, Any]) -> None:
     [
         RUNS["cut_off"],
         RUNS["traffic"],
-        ("topology=hyperx_64", "router=sc19", "routing=omni_war", "workload=stencil27", "workload.placement=random"),
         ("topology=dragonfly", "topology.groups=5", "router=hpdc21", "routing=ugal_l", "traffic=adversarial", "seed=7"),
-        ("topology=dragonfly_72", "routing=q_adaptive", "traffic=adversarial"),
         ("topology=dragonfly_72", "routing=q_adaptive", "run.freeze_q_table=true", "failures.links=0.02"),
         ("topology=hyperx_64", "router=sc19", "routing=dqn_priced", "traffic=urb_y", "run=settled"),
         (
@@ -217,18 +159,20 @@ def test_provenance(page: Page, study: Path, runs: dict[str, Any]) -> None:
 def test_the_command_of_a_run_gives_its_configuration(overrides: tuple[str, ...]) -> None:
     config = compose(overrides)
     resolved: Any = OmegaConf.to_container(config, resolve=True)
-    program, verb, *words = shlex.split(command_of(resolved))
+    again = simulate_again(resolved)
+    assert again is not None
+    program, verb, *words = shlex.split(again)
     assert (program, verb) == ("flitgym", "simulate")
     assert config_hash(compose(words)) == config_hash(config)
     assert len(words) <= len(overrides) + 1
 
 
-def test_curves_are_the_series(runs: dict[str, Any]) -> None:
-    result, folder = runs["beside"]
-    found = series(result, folder)
+def test_curves_are_the_series(runs: dict[str, Result]) -> None:
+    (run,) = runs_of([runs["beside"]])
+    found = series(run)
     assert found is not None
     for job, curve in found.items():
-        rows = [row for row in read_rows(folder / "job_series.parquet") if row["job"] == job]
+        rows = [row for row in read_rows(run.directory / "job_series.parquet") if row["job"] == job]
         ends = np.array([row["time_ns"] for row in rows]) / 1e6
         assert set(curve["time_ms"]) <= {float(f"{end:.5g}") for end in ends}
         assert curve["time_ms"][-1] == pytest.approx(ends[-1], rel=1e-4)
@@ -238,27 +182,25 @@ def test_curves_are_the_series(runs: dict[str, Any]) -> None:
         assert max(value or 0 for value in curve["latency_ns"]) <= max(latency) * 1.0001
 
 
-def test_the_film_is_the_table_of_the_links(runs: dict[str, Any]) -> None:
-    result, folder = runs["beside"]
-    rows = read_rows(folder / "links.parquet")
+def test_the_film_is_the_table_of_the_links(runs: dict[str, Result]) -> None:
+    (run,) = runs_of([runs["beside"]])
+    rows = read_rows(run.directory / "links.parquet")
     for merge in (1, 4):
-        found = film(result, folder / "links.parquet", merge)
+        found = film(run, merge)
         assert found is not None
         assert len(found["end_ms"]) == -(-len({row["end_ns"] for row in rows}) // merge)
         shape = len(found["end_ms"]), len(found["bundles"])
-        for job in result["jobs"]:
+        of_bundle = [
+            [row for row in rows if [row["group"], row["peer_group"], row["kind"]] == bundle[:3]]
+            for bundle in found["bundles"]
+        ]
+        for job in run.jobs:
             sent = unpack(found["bytes"][job]).reshape(shape)
-            for i, (group, peer, kind, _) in enumerate(found["bundles"]):
-                own = [row for row in rows if (row["group"], row["peer_group"], row["kind"]) == (group, peer, kind)]
-                flits = sum(row[f"flits.{job}"] for row in own)
-                assert sent[:, i].sum() == pytest.approx(flits * 128)
-        lengths = np.diff([0, *found["end_ms"]])
-        used = unpack(found["utilisation"]).reshape(shape)[:, 0] @ lengths
-        bundle = found["bundles"][0][:3]
-        own = [row for row in rows if [row["group"], row["peer_group"], row["kind"]] == bundle]
-        assert used == pytest.approx(
-            sum(row["utilisation"] * (row["end_ns"] - row["begin_ns"]) / 1e6 for row in own), rel=1e-3, abs=1e-9
-        )
+            flits = [sum(row[f"flits.{job}"] for row in own) for own in of_bundle]
+            assert sent.sum(axis=0) == pytest.approx(np.array(flits) * 128)
+        used = unpack(found["utilisation"]).reshape(shape)[:, 0] @ np.diff([0, *found["end_ms"]])
+        expected = sum(row["utilisation"] * (row["end_ns"] - row["begin_ns"]) / 1e6 for row in of_bundle[0])
+        assert used == pytest.approx(expected, rel=1e-3, abs=1e-9)
 
 
 def unpack(packed: dict[str, Any]) -> Any:
@@ -266,7 +208,7 @@ def unpack(packed: dict[str, Any]) -> Any:
     return (planes[0] + 256 * planes[1]) / 65535 * packed["most"]
 
 
-def test_parts_of_the_latency_add_up(runs: dict[str, Any]) -> None:
+def test_parts_of_the_latency_add_up(runs: dict[str, Result]) -> None:
     result, _ = runs["beside"]
     parts = decomposition(result)
     assert parts is not None
@@ -279,7 +221,10 @@ def test_parts_of_the_latency_add_up(runs: dict[str, Any]) -> None:
     assert decomposition({**result, "blame": None}) is None
 
 
-def crafted(runs: dict[str, Any], background: str, time: float, **changes: Any) -> tuple[dict[str, Any], Path]:
+# --- Slowdown ------------------------------------------------------------------------------------------------------
+
+
+def crafted(runs: dict[str, Result], background: str, time: float, **changes: Any) -> Result:
     result = copy.deepcopy(runs["beside"][0])
     result["config"]["workload"]["background"] = background
     result["config"]["seed"] = changes.get("seed", 1)
@@ -294,10 +239,20 @@ def crafted(runs: dict[str, Any], background: str, time: float, **changes: Any) 
     result["state_hash"] = changes.get("state", str(changes))
     result["workload_finished"] = changes.get("finished", True)
     result["jobs"]["halo3d"]["comm_time_mean_ns"] = time
-    return result, Path("nowhere")
+    return result, changes.get("folder", Path("nowhere"))
 
 
-def test_the_matrix_of_a_crafted_set(runs: dict[str, Any]) -> None:
+def found_in(made: list[Result]) -> list[dict[str, Any]]:
+    """The matrices of some results."""
+    runs = runs_of(made)
+    return matrices(runs, Settings(runs), slowdowns(runs))
+
+
+def cells_of(matrix: dict[str, Any]) -> list[list[str]]:
+    return [[cell["note"] for cell in cells] for _, cells in matrix["lines"]]
+
+
+def test_the_matrix_of_a_crafted_set(runs: dict[str, Result]) -> None:
     made = [
         crafted(runs, "none", 100),
         crafted(runs, "none", 200, seed=2),
@@ -312,51 +267,44 @@ def test_the_matrix_of_a_crafted_set(runs: dict[str, Any]) -> None:
         crafted(runs, "ur", 55, placement="linear"),
         runs["traffic"],
     ]
-    found = {one["routing"]: one for one in matrices(made)}
-    assert list(found) == ["par", "q_adaptive"]
-    assert (found["par"]["targets"], found["par"]["backgrounds"]) == (["halo3d"], ["ur", "lu"])
-    ur, lu = found["par"]["cells"][0]
-    assert ur == {"mean": 2.0, "least": 1.5, "most": 2.5, "runs": 2, "alike": 0, "open": 0, "together": None}
-    assert lu == {"mean": 1.2, "least": 1.2, "most": 1.2, "runs": 1, "alike": 0, "open": 1, "together": None}
-    ur, lu = found["q_adaptive"]["cells"][0]
-    assert ur["mean"] == pytest.approx(1.1)
-    assert lu == {"mean": None, "open": 1}
-    assert slowdowns(made) == {0: 1, 1: 1, 2: 1, 3: 1.5, 4: 2.5, 6: 1.2, 8: pytest.approx(1.1)}
+    par, q_adaptive = found_in(made)
+    assert (par["routing"], q_adaptive["routing"]) == ("par", "q_adaptive")
+    assert par["backgrounds"] == ["ur", "lu"]
+    assert cells_of(par) == [["2.0000; 2 runs, 1.500 to 2.500", "1.2000; 1 run; 1 more did not finish"]]
+    assert cells_of(q_adaptive) == [["1.1000; 1 run", "no run of this pair finished"]]
+    found = {i: value for i, (value, _) in slowdowns(runs_of(made)).items()}
+    assert found == {0: 1, 1: 1, 2: 1, 3: 1.5, 4: 2.5, 6: 1.2, 8: pytest.approx(1.1)}
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value"),
     [
-        ("router.vcs", 5, "router.vcs=5"),
-        ("routing.threshold", 3.0, "routing.threshold=3.0"),
-        ("topology.arrangement", "circulant", "topology.arrangement=circulant"),
-        ("workload.host", "loggops", "workload.host=loggops"),
-        ("workload.placement_seed", 2, "workload.placement_seed=2"),
-        ("workload.packet_bytes", 1024, "workload.packet_bytes=1024"),
-        ("run.load_q_table", "learned.npz", "run.load_q_table=learned.npz"),
+        ("router.vcs", 5),
+        ("routing.threshold", 3.0),
+        ("topology.arrangement", "circulant"),
+        ("workload.placement_seed", 2),
+        ("run.load_q_table", "learned.npz"),
     ],
 )
 def test_runs_of_several_settings_are_not_averaged(
-    runs: dict[str, Any], tmp_path: Path, path: str, value: Any, told: str
+    runs: dict[str, Result], tmp_path: Path, path: str, value: Any
 ) -> None:
-    other = {path: value}
+    other, told = {path: value}, f"{path}={value}"
     made = [
         crafted(runs, "none", 100),
         crafted(runs, "ur", 150),
         crafted(runs, "none", 100, keys=other),
         crafted(runs, "ur", 300, keys=other),
     ]
-    found = matrices(made)
-    assert sorted(one["cells"][0][0]["mean"] for one in found) == [1.5, 3.0]
-    assert {one["cells"][0][0]["runs"] for one in found} == {1}
-    (changed,) = (one["setting"] for one in found if told in one["setting"])
-    assert [one["setting"] for one in found if one["setting"] != changed]
-    listed = Page(write_report(tmp_path, "x", made, []).read_text()).data()["runs"]
-    assert len({run["label"] for run in listed}) == len(made)
-    assert sum(told in run["label"] for run in listed) == 2
+    found = found_in(made)
+    assert sorted(cells_of(one)[0][0] for one in found) == ["1.5000; 1 run", "3.0000; 1 run"]
+    assert sum(told in one["name"] for one in found) == 1
+    labels = [run["label"] for run in Page(write_report(tmp_path, "x", made, []).read_text()).data()["runs"]]
+    assert len(set(labels)) == len(made)
+    assert sum(told in label for label in labels) == 2
 
 
-def test_parameters_of_the_two_jobs_separate_cells(runs: dict[str, Any]) -> None:
+def test_parameters_of_the_two_jobs_separate_cells(runs: dict[str, Result]) -> None:
     long = {"workload.target_params": {"bytes": 2000, "iterations": 9}}
     much = {"workload.background_params": {"iterations": 99}}
     made = [
@@ -367,124 +315,66 @@ def test_parameters_of_the_two_jobs_separate_cells(runs: dict[str, Any]) -> None
         crafted(runs, "ur", 1100, keys=long),
         crafted(runs, "lu", 110, keys={"workload.background_params": {}}),
     ]
-    (found,) = matrices(made)
-    assert found["targets"] == ["halo3d iterations=2", "halo3d iterations=9"]
+    (found,) = found_in(made)
+    assert [target for target, _ in found["lines"]] == ["halo3d iterations=2", "halo3d iterations=9"]
     assert found["backgrounds"] == ["ur iterations=50", "ur iterations=99", "lu"]
-    means = [[cell and cell["mean"] for cell in row] for row in found["cells"]]
+    means = [[cell.get("value") for cell in cells] for _, cells in found["lines"]]
     assert means == [[1.5, 2.0, 1.1], [1.1, None, None]]
 
 
-def test_irrelevant_keys_do_not_hide_the_run_alone(runs: dict[str, Any], tmp_path: Path) -> None:
+def test_irrelevant_keys_do_not_hide_the_run_alone(runs: dict[str, Result], tmp_path: Path) -> None:
     neutral = {
-        "run.warmup_ns": 1.0,
-        "run.measure_ns": 1.0,
-        "run.overwrite": True,
-        "workload.max_ns": 1e9,
-        "workload.map_interval_ns": 0.0,
-        "workload.series_interval_ns": 0.0,
-        "workload.ends_with": "target",
-        "workload.blame": False,
+        **{"run.warmup_ns": 1.0, "run.measure_ns": 1.0, "run.overwrite": True, "workload.max_ns": 1e9},
+        **{"workload.map_interval_ns": 0.0, "workload.series_interval_ns": 0.0, "workload.ends_with": "target"},
     }
     made = [
         crafted(runs, "none", 100, keys=neutral),
         crafted(runs, "ur", 150),
         crafted(runs, "ur", 150, keys=neutral),  # the same seed, so not a further sample
     ]
-    assert slowdowns(made) == {0: 1, 1: 1.5, 2: 1.5}
-    ((cell,),) = (row for one in matrices(made) for row in one["cells"])
-    assert (cell["mean"], cell["runs"], cell["alike"]) == (1.5, 1, 0)
-    assert all(
-        "=" not in run["label"] for run in Page(write_report(tmp_path, "x", made, []).read_text()).data()["runs"]
-    )
+    assert [value for value, _ in slowdowns(runs_of(made)).values()] == [1, 1.5, 1.5]
+    (found,) = found_in(made)
+    assert cells_of(found) == [["1.5000; 1 run"]]
+    labels = [run["label"] for run in Page(write_report(tmp_path, "x", made, []).read_text()).data()["runs"]]
+    assert not any("=" in label for label in labels)
 
 
-def test_seeds_with_equal_results_count_once(runs: dict[str, Any], tmp_path: Path) -> None:
+def test_seeds_with_equal_results_count_once(runs: dict[str, Result], tmp_path: Path) -> None:
     made = [crafted(runs, "none", 100, seed=seed, state="alone") for seed in (1, 2, 3)]
     made += [crafted(runs, "ur", 150, seed=seed, state="same") for seed in (1, 2)]
     made.append(crafted(runs, "ur", 250, seed=3, state="other"))
-    ((cell,),) = (row for one in matrices(made) for row in one["cells"])
-    assert cell == {"mean": 2.0, "least": 1.5, "most": 2.5, "runs": 2, "alike": 1, "open": 0, "together": None}
+    alike = "1 with other seeds but an identical final state are not counted"
+    assert cells_of(found_in(made)[0]) == [[f"2.0000; 2 runs, 1.500 to 2.500; {alike}"]]
     text = write_report(tmp_path, "x", made, []).read_text()
-    assert "2 runs, 1.500 to 2.500; 1 with other seeds but an identical final state are not counted" in text
     assert "<li>3 of 6 runs repeat a run with another seed bit by bit" in text
 
 
 @pytest.mark.parametrize(
     ("target", "background", "share"),
     [
-        ([10, 10, 10, 10], [5, 5, 5, 5], 1.0),
         ([10, 10, 10, 30], [5, 0, 5, 0], 0.5),
-        ([10, 10, 10, 31], [5, 5, 5, 0], 30 / 61),
         ([50, 10, 0, 0], [0, 1, 9, 9], 1 / 6),  # the background started late
         ([10, 10, 10, 10], [0, 0, 0, 0], 0.0),
         ([0, 0, 0, 0], [5, 0, 0, 0], None),
     ],
 )
 def test_a_slowdown_with_an_idle_background_is_marked(
-    runs: dict[str, Any], tmp_path: Path, target: list[int], background: list[int], share: float | None
+    runs: dict[str, Result], tmp_path: Path, target: list[int], background: list[int], share: float | None
 ) -> None:
-    result, _ = crafted(runs, "ur", 150)
-    write_table(
-        tmp_path / "job_series.parquet",
-        {
-            "job": np.repeat(["halo3d", "ur"], 4),
-            "time_ns": np.tile([10.0, 20.0, 30.0, 40.0], 2),
-            "bytes_received": np.array([*target, *background]),
-            "packets": np.ones(8),
-            "latency_mean_ns": np.ones(8),
-        },
-    )
-    assert together(result, tmp_path) == (None if share is None else pytest.approx(share))
-    made = [crafted(runs, "none", 100), (result, tmp_path)]
+    made = [crafted(runs, "none", 100), crafted(runs, "ur", 150, folder=tmp_path)]
+    made[1][0].pop("checksums")
+    columns: dict[str, Any] = {"job": np.repeat(["halo3d", "ur"], 4), "packets": np.ones(8)}
+    columns |= {"time_ns": np.tile([10.0, 20.0, 30.0, 40.0], 2), "latency_mean_ns": np.ones(8)}
+    write_table(tmp_path / "job_series.parquet", {**columns, "bytes_received": np.array([*target, *background])})
+    assert runs_of(made)[1].together == (None if share is None else pytest.approx(share))
     text = write_report(tmp_path, "x", made, []).read_text()
     marked = share is not None and share < 0.5
     assert ("1.50†</td>" in text) == ("1.500†</td>" in text) == marked
     assert text.count("of its bytes while the background sent") == 2 * marked
 
 
-def test_an_unfinished_job_has_no_communication_time(runs: dict[str, Any], study: Path) -> None:
-    job = runs["cut_off"][0]["jobs"]["lu"]
-    assert job["ranks_finished"] < job["ranks"]
-    assert [job[f"comm_time_{which}_ns"] for which in ("mean", "std", "max")] == [None] * 3
-    row = next(line for line in (study / "report.html").read_text().split("<tr") if 'data-value="lu"' in line)
-    assert '<td class="number" data-key="comm_time_mean_ns" data-value="">–</td>' in row  # noqa: RUF001
-
-
-def test_names_of_runs(runs: dict[str, Any]) -> None:
-    assert {name: what_ran(result["config"]) for name, (result, _) in runs.items()} == {
-        "alone": "halo3d alone",
-        "beside": "halo3d with ur",
-        "cut_off": "halo3d with lu",
-        "traffic": "uniform, load 0.5",
-    }
-
-
-def test_a_study_without_tables_has_a_page(runs: dict[str, Any], tmp_path: Path) -> None:
-    result, _ = copy.deepcopy(runs["beside"])
-    found = Page(write_report(tmp_path, "bare", [(result, tmp_path / "gone")], []).read_text())
+def test_a_study_without_tables_has_a_page(runs: dict[str, Result], tmp_path: Path) -> None:
+    found = Page(write_report(tmp_path, "bare", [(runs["beside"][0], tmp_path / "gone")], []).read_text())
     (run,) = found.data()["runs"]
     assert run["film"] is None
     assert run["series"] is None
-
-
-def test_a_missing_folder_is_refused() -> None:
-    with pytest.raises(CommandError, match=r"nowhere is not a folder; .* results/<study>"):
-        report(Path("nowhere"), None)
-
-
-def test_a_folder_without_runs_is_refused_with_advice(command: Command, tmp_path: Path) -> None:
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    done = command("report", str(folder))
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert str(folder) in done.stderr
-    assert "flitgym simulate" in done.stderr
-    assert not list(tmp_path.glob("**/report.html"))
-
-
-def test_warnings_of_a_result_are_shown(runs: dict[str, Any], tmp_path: Path) -> None:
-    result, folder = runs["traffic"]
-    warned = {**result, "warnings": {"cold_table": "it was <cold>"}}
-    page = write_report(tmp_path, "study", [(warned, folder)], []).read_text()
-    assert '<p class="warn">it was &lt;cold&gt;</p>' in page

@@ -1,0 +1,116 @@
+"""The shortest command that runs a resolved configuration again."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+
+from ...configs import GROUPS, KINDS
+from ...configs.composition import SIMULATION, Composer
+from ...configs.policies import shipped_policy
+from ...configs.routes import TABLE
+from ...simcore import ConfigError, registered
+from ..plotting.swept import RUN_OF_WORKLOAD
+from ..presets import preset_files, values_of
+
+Section = Mapping[str, Any]
+
+_SHIPPED = re.compile(r"\$\{shipped_policy:(\w+)\}")
+_PLAIN = re.compile(r"[A-Za-z_][\w./-]*")
+
+
+def simulate_again(config: Section) -> str | None:
+    """The `flitgym simulate` command that gives `config` again; None if it has components of another version."""
+    has_jobs = config["workload"]["name"] != "none"
+    groups = [group for group in GROUPS if group != "traffic" or not has_jobs]
+    # The command refuses the keys of the windows if there is a workload.
+    run = {key: value for key, value in config["run"].items() if not has_jobs or key in (*RUN_OF_WORKLOAD, _SAVE)}
+    wanted = {**{key: config[key] for key in (*groups, "failures", "seed") if key in config}, "run": run}
+    return _again("simulate", groups, wanted, {} if has_jobs else {key: run[key] for key in RUN_OF_WORKLOAD})
+
+
+_SAVE = "save_q_table"
+
+
+def route_again(config: Section) -> str | None:
+    """The `flitgym route` command that gives `config` again; None if it has components of another version."""
+    groups = ["topology", *(["engine"] if config["file"] is None else [])]
+    return _again("route", groups, {key: config[key] for key in config if key != "engine" or "engine" in groups}, {})
+
+
+def _again(verb: str, groups: list[str], wanted: Section, derived_from: Section) -> str | None:
+    """The command from the nearest presets and every key that differs.
+
+    Args:
+        verb: The command.
+        groups: The groups whose options it names.
+        wanted: The sections of the configuration.
+        derived_from: Keys of the run on which the default warm-up depends.
+    """
+    composer = _composer(verb)
+    try:
+        default = composer.resolved(())
+        options = {group: nearest(group, wanted[group]) for group in groups}
+        given = {f"run.{key}": value for key, value in derived_from.items()}
+        known = composer.resolved([f"{group}={option}" for group, option in options.items()], given)
+        if given:
+            known = {**known, "run": {**known["run"], **{key: default["run"][key] for key in derived_from}}}
+        words = [f"{group}={option}" for group, option in options.items() if option != nearest(group, default[group])]
+        words += _differences("", known, wanted)
+    except (HydraException, OmegaConfBaseException, ConfigError, KeyError):
+        return None
+    return " ".join(shlex.quote(word) for word in ["flitgym", verb, *words])
+
+
+@cache
+def _composer(verb: str) -> Composer:
+    return Composer({"simulate": SIMULATION, "route": TABLE}[verb])
+
+
+def nearest(group: str, section: Section) -> str:
+    """The option of a group that differs from a section in the fewest keys."""
+    name = str(section["name"])
+    defaults = registered(group)[name]["params"] if group in KINDS and name in registered(group) else {}
+    fitting = {name: len(defaults)} if defaults else {}
+    for option in [*([name] if defaults else []), *preset_files(group)]:
+        known = {**{key: spec["default"] for key, spec in defaults.items()}, **values_of(group, option)}
+        if known["name"] == name:
+            fitting[option] = sum(_resolved(known.get(key)) != value for key, value in section.items())
+    return min(fitting, key=lambda option: fitting[option], default=name)
+
+
+def _resolved(value: Any) -> Any:
+    """The value of a preset. The resolver of a shipped policy becomes the path of its file."""
+    found = _SHIPPED.fullmatch(str(value))
+    return shipped_policy(found[1]) if found else value
+
+
+def _differences(prefix: str, known: Section, wanted: Section) -> list[str]:
+    """The overrides that turn `known` into `wanted`, with keys below `prefix`."""
+    words = []
+    for key, value in wanted.items():
+        path = f"{prefix}.{key}" if prefix else str(key)
+        if key in known and known[key] == value:
+            continue
+        if isinstance(value, Mapping) and isinstance(known.get(key), Mapping):
+            words += _differences(path, known[key], value)
+        else:
+            words.append(f"{path}={hydra_text(value)}")
+    return words
+
+
+def hydra_text(value: Any) -> str:
+    """A value in the grammar of Hydra's overrides."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{hydra_text(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(hydra_text, value)) + "]"
+    if isinstance(value, str) and not (_PLAIN.fullmatch(value) and value not in ("null", "true", "false")):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return str(value)

@@ -1,0 +1,152 @@
+"""The jobs of a run as data for the page's scripts: parts of the latency, series, and the load of the links."""
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..results.files import read_columns
+from .runs import Run
+
+_SERIES_POINTS = 400  # most points per job; longer series are merged
+_STEPS = 65535  # of a 16-bit number in a film
+_MAP_BYTES = 40e6  # of all films before compression; frames of larger films are merged
+
+
+def of_jobs(runs: Sequence[Run], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The runs of jobs, with as many frames of their films as fit into the page."""
+    whole, merge = sum(map(_film_bytes, runs)), 1
+    while whole / merge > _MAP_BYTES:
+        merge *= 2
+    return [
+        {
+            "label": label,
+            "what": run.what,
+            "finished": run.finished,
+            "jobs": list(run.jobs),
+            "latency": {name: job["packet_latency_mean_ns"] for name, job in run.jobs.items()},
+            "blame": run.result.get("blame"),
+            "parts": decomposition(run.result),
+            "series": series(run),
+            "film": film(run, merge),
+        }
+        for run, label in zip(runs, labels, strict=True)
+        if run.jobs
+    ]
+
+
+def decomposition(result: Mapping[str, Any]) -> dict[str, dict[str, float]] | None:
+    """The parts of each job's mean packet latency, in ns per packet; None if the core did not keep the account."""
+    blame = result.get("blame")
+    if not blame:
+        return None
+    parts = {}
+    for i, name in enumerate(blame["jobs"]):
+        mean = result["jobs"][name]["packet_latency_mean_ns"]
+        wait, stall = blame["wait_ns_per_packet"][i], blame["stall_ns_per_packet"][i]
+        if mean is None or None in wait or None in stall:
+            continue
+        one = {
+            "own waiting": wait[i],
+            "others' waiting": sum(wait) - wait[i],
+            "own stalls": stall[i],
+            "others' stalls": sum(stall) - stall[i],
+        }
+        parts[name] = {**one, "rest": mean - sum(one.values())}
+    return parts
+
+
+def series(run: Run) -> dict[str, Any] | None:
+    """Throughput (GB/ms) and mean packet latency (ns) of every job in intervals that end at `time_ms`.
+
+    None without a series.
+    """
+    table = read_columns(run.result, run.directory, "job_series")
+    if table is None:
+        return None
+    out = {}
+    for job in run.jobs:
+        own = table["job"] == job
+        end, packets, received = (table[key][own].astype(float) for key in ("time_ns", "packets", "bytes_received"))
+        latency = np.nan_to_num(table["latency_mean_ns"][own].astype(float)) * packets
+        # Equal numbers of neighbours are merged. The last group may be smaller.
+        starts = np.arange(0, end.size, max(1, -(-end.size // _SERIES_POINTS)))
+        if not starts.size:
+            continue
+        # The last interval may be too short for a meaningful rate, so it is merged with the previous one.
+        if starts.size > 1 and end[-1] - end[starts[-1] - 1] < 0.5 * end[max(0, starts[1] - 1)]:
+            starts = starts[:-1]
+        ends = end[np.append(starts[1:], end.size) - 1]
+        packets, received, latency = (np.add.reduceat(column, starts) for column in (packets, received, latency))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            out[job] = {
+                "time_ms": _short(ends / 1e6),
+                "throughput": _short(received / np.diff(ends, prepend=0) / 1e3),
+                "latency_ns": _short(latency / packets),
+            }
+    return out
+
+
+def _short(values: NDArray[np.float64]) -> list[float | None]:
+    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values]
+
+
+def film(run: Run, merge: int = 1) -> dict[str, Any] | None:
+    """One run's film: bundles of links, times of the frames, and arrays [frame, bundle] of 16-bit numbers.
+
+    None without a table of the links.
+
+    Args:
+        run: A run of jobs.
+        merge: Number of frames that are merged into one.
+    """
+    table, result = read_columns(run.result, run.directory, "links"), run.result
+    if table is None or not table["group"].size:
+        return None
+    bundles = int(np.argmax(table["begin_ns"] > table["begin_ns"][0])) or table["group"].size
+    begins, ends = (table[key].reshape(-1, bundles)[:, 0] for key in ("begin_ns", "end_ns"))
+    starts = np.arange(0, begins.size, merge)
+    lengths = (ends - begins)[:, None]
+
+    def frames(name: str) -> NDArray[np.float64]:
+        return np.asarray(np.add.reduceat(table[name].reshape(-1, bundles).astype(float), starts))
+
+    def weighted(name: str) -> NDArray[np.float64]:
+        values = table[name].reshape(-1, bundles) * lengths
+        return np.asarray(np.add.reduceat(values, starts) / np.add.reduceat(lengths, starts))
+
+    flit_bytes = result["config"]["router"]["flit_bytes"]
+    columns = {job: f"flits.{job}" for job in result["jobs"] if f"flits.{job}" in table} or {"all jobs": "flits"}
+    return {
+        "groups": result["facts"]["groups"],
+        "topology": result["config"]["topology"]["name"],
+        "bundles": np.stack(
+            [table[key][:bundles].astype(int) for key in ("group", "peer_group", "kind", "links")], axis=1
+        ).tolist(),
+        "begin_ms": _short(begins[starts] / 1e6),
+        "end_ms": _short(ends[np.append(starts[1:], begins.size) - 1] / 1e6),
+        "merged": merge,
+        "utilisation": _pack(weighted("utilisation")),
+        "stall": _pack(weighted("stall_share")),
+        # One step is one flit, unless a frame has more flits than there are steps.
+        "bytes": {job: _pack(frames(name) * flit_bytes, _STEPS * flit_bytes) for job, name in columns.items()},
+    }
+
+
+def _film_bytes(run: Run) -> float:
+    path = run.directory / run.result["files"].get("links", "-")
+    facts = pq.read_metadata(path) if path.is_file() else None
+    return 2.0 * facts.num_rows * facts.num_columns if facts else 0.0
+
+
+def _pack(values: NDArray[np.float64], least: float = 0) -> dict[str, Any]:
+    """Numbers >= 0 as 16-bit parts of their maximum, or of `least` if that is more, deflated, in base64."""
+    most = float(values.max(initial=least))
+    steps = np.rint(values / most * _STEPS) if most else np.zeros(values.shape)
+    # All low bytes precede all high bytes, because this order compresses better.
+    planes = steps.astype("<u2").reshape(-1).view(np.uint8).reshape(-1, 2).T
+    return {"most": most, "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode()}

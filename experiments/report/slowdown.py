@@ -1,0 +1,132 @@
+"""The slowdown of jobs by other jobs: the communication time of a pair's target over that of the target alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
+from ..plotting.drawing import STYLES
+from ..results.copies import distinct
+from .runs import NOTHING, Run, Settings
+
+# Fraction of its bytes that a target must receive while the background sends, for a meaningful slowdown.
+_LEAST_TOGETHER = 0.5
+
+
+def routing_order(names: Sequence[str]) -> list[str]:
+    """Distinct routings. Routings in `STYLES` come first, in the order there."""
+    return [name for name in STYLES if name in names] + sorted(set(names) - set(STYLES))
+
+
+def slowdowns(runs: Sequence[Run]) -> dict[int, tuple[float, str]]:
+    """The slowdown of each finished pair and a note if it is not meaningful, by the index of the run.
+
+    The pair and the run of the target alone differ only in the background. Keys for the end of a run and its files are
+    ignored.
+    """
+    finished = {i: run for i, run in enumerate(runs) if run.is_pair and run.finished}
+    alone = {_alone(run): _time(run) for run in finished.values() if run.row["workload.background"] == "none"}
+    return {
+        i: (_time(run) / alone[_alone(run)], _note(run.together))
+        for i, run in finished.items()
+        if alone.get(_alone(run))
+    }
+
+
+def _alone(run: Run) -> tuple[Any, ...]:
+    return run.setting("target"), run.row["seed"]
+
+
+def _time(run: Run) -> float:
+    return float(run.jobs[run.row["workload.target"]]["comm_time_mean_ns"])
+
+
+def _note(share: float | None) -> str:
+    if share is None or share >= _LEAST_TOGETHER:
+        return ""
+    return f"the target received only {share:.0%} of its bytes while the background sent"
+
+
+@dataclass
+class _Cell:
+    """The runs of a target with a background that differ only in the seed, and the slowdowns of the finished ones."""
+
+    runs: list[Run]
+    ratios: list[float]  # without seeds whose final state equals that of another one
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.ratios))
+
+
+def matrices(runs: Sequence[Run], settings: Settings, ratio: Mapping[int, tuple[float, str]]) -> list[dict[str, Any]]:
+    """Slowdown of every target (row) with every background (column), one matrix per setting and routing.
+
+    A cell has the mean over seeds, a colour, and a note with the number of seeds. A pair that cannot be compared has
+    no cell.
+
+    Args:
+        runs: The simulations.
+        settings: Labels of their configurations.
+        ratio: The result of `slowdowns`.
+    """
+    places: dict[tuple[Any, ...], dict[tuple[str, str], list[int]]] = {}
+    for i, run in enumerate(runs):
+        if run.is_pair and run.row["workload.background"] != "none" and (i in ratio or not run.finished):
+            key = settings.text(run), run.row["routing"], run.setting()
+            pair = settings.job(run, "target"), settings.job(run, "background")
+            places.setdefault(key, {}).setdefault(pair, []).append(i)
+    order = routing_order([routing for _, routing, _ in places])
+    keys = sorted(places, key=lambda key: (key[0], order.index(key[1]), str(sorted(key[2], key=str))))
+    cells = {key: {pair: _counted(own, runs, ratio) for pair, own in places[key].items()} for key in keys}
+    means = [cell.mean for of_key in cells.values() for cell in of_key.values() if cell.ratios]
+    most = max([1.25, *means, *(1 / mean for mean in means)])
+    several = len({text for text, _, _ in keys}) > 1
+    out = []
+    for (text, routing, _), found in cells.items():
+        targets, backgrounds = (list(dict.fromkeys(pair[side] for pair in found)) for side in (0, 1))
+        lines = [(target, [_shown(found.get((target, other)), most) for other in backgrounds]) for target in targets]
+        name = f"{routing} · {text}" if several else routing
+        out.append({"name": name, "routing": routing, "backgrounds": backgrounds, "lines": lines})
+    return out
+
+
+def _counted(own: Sequence[int], runs: Sequence[Run], ratio: Mapping[int, tuple[float, str]]) -> _Cell:
+    # One run per seed, because runs of one seed in a cell differ only in keys that do not affect results.
+    seeds = {runs[i].row["seed"]: i for i in reversed(own) if runs[i].finished}
+    once = distinct([{**runs[i].row, "index": i} for i in reversed(seeds.values())])
+    return _Cell([runs[i] for i in own], [ratio[row["index"]][0] for row in once])
+
+
+def _shown(cell: _Cell | None, most: float) -> dict[str, Any]:
+    if cell is None:
+        return {"kind": "none", "text": NOTHING, "note": "not run"}
+    if not cell.ratios:
+        return {"kind": "open", "text": "not finished", "note": "no run of this pair finished"}
+    mean, counted = cell.mean, len(cell.ratios)
+    finished = {run.row["seed"] for run in cell.runs if run.finished}
+    open_seeds = len({run.row["seed"] for run in cell.runs} - finished)
+    shares = [share for run in cell.runs if run.finished and (share := run.together) is not None]
+    apart = _note(float(np.mean(shares)) if shares else None)
+    ends = f", {min(cell.ratios):.3f} to {max(cell.ratios):.3f}" if counted > 1 else ""
+    alike = len(finished) - counted
+    notes = [
+        f"{mean:.4f}",
+        f"{counted} run{'s' * (counted > 1)}{ends}",
+        f"{alike} with other seeds but an identical final state are not counted" if alike else "",
+        f"{open_seeds} more did not finish" if open_seeds else "",
+        apart,
+    ]
+    red, green, blue, _ = colour = colormaps["PuOr_r"](0.5 + 0.5 * log(mean) / log(most))
+    return {
+        "kind": "",
+        "value": mean,
+        "colour": to_hex(colour),
+        "ink": "#fff" if 0.3 * red + 0.59 * green + 0.11 * blue < 0.55 else "#111",
+        "note": "; ".join(filter(None, notes)),
+        "text": f"{mean:.2f}{'*' * bool(open_seeds)}{'†' * bool(apart)}",
+    }
