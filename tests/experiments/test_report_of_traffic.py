@@ -148,19 +148,12 @@ def played(report: Path, script: str, folder: Path) -> dict[str, Any]:
     """The result of a script at the end of the page, in a browser without a network."""
     text = report.read_text().replace("<style>", f"{_BEFORE}<style>", 1).replace("</body>", f"{script}</body>")
     (folder / "clicked.html").write_text(text)
-    alone = [
-        "--proxy-server=127.0.0.1:9",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={folder / 'user'}",
+    words = [
+        *(str(browser()), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000"),
+        *("--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder / 'user'}"),
+        *("--dump-dom", (folder / "clicked.html").as_uri()),
     ]
-    words = [str(browser()), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", *alone]
-    done = subprocess.run(
-        [*words, "--dump-dom", (folder / "clicked.html").as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
     title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     assert title is not None
     result: dict[str, Any] = json.loads(html.unescape(title[1]))
