@@ -3,7 +3,6 @@
 import ast
 import difflib
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,36 +27,6 @@ GROUPS = {
     "engine": "the algorithm of a forwarding table, for flitgym route",
     "seed": "the random choices that have a seed of their own; by default they follow from `seed`",
 }
-# Keys, random choice and use.
-_SEEDS = (
-    ("topology.graph_seed", "the graph of random_regular", "topology=random_regular"),
-    (
-        "topology.arrangement_seed",
-        "the positions of a Dragonfly's global links with topology.arrangement=random",
-        "topology=dragonfly topology.arrangement=random",
-    ),
-    ("failures.seed", "failures that are a number or a fraction", "failures.links=0.05, .routers, .terminals, .events"),
-    ("traffic.permutation_seed", "the destinations of permutation", "traffic=permutation"),
-    ("traffic.bisection_seed", "the halves and pairs of random_bisection", "traffic=random_bisection"),
-    ("traffic.hot_seed", "the hot terminals of hotspot", "traffic=hotspot"),
-    (
-        "traffic.order_seed",
-        "the order of the shifts of moving_adversary with traffic.order=random",
-        "traffic=moving_adversary traffic.order=random",
-    ),
-    ("workload.placement_seed", "the placement of jobs, and their mapping", "every workload but none"),
-    ("permutation_seed of a job", "the permutations of motif ur, the pairs of motif bisection", "motifs of workloads"),
-    (
-        "routing.search_seed, engine.search_seed",
-        "the search of the engine local_search",
-        "routing=table routing.engine=local_search; engine=local_search",
-    ),
-    (
-        "routing.seed, engine.seed",
-        "the tables that the engine angara_genetic tries",
-        "routing=table routing.engine=angara_genetic; engine=angara_genetic",
-    ),
-)
 _SEEDED = ("topology", "failures", "traffic", "workload", "motif", "routing", "engine")
 _REGISTERED = ("topology", "router", "routing", "traffic", "motif", "engine")
 _SENTENCE = re.compile(r"(?<=[^.]{4}[a-z0-9)%]\.) (?=[A-Z])")
@@ -135,19 +104,17 @@ def main(words: Sequence[str]) -> int:
 
 
 def _print(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=None if sys.stdout.isatty() else shutil.get_terminal_size((_WIDTH, 24)).columns)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(heads[0], style="bold", no_wrap=True)
-    table.add_column(heads[1], ratio=1)
-    table.add_column(heads[2], ratio=1)
+    from .terminal.tables import console, terminal_table
+
+    table = terminal_table(heads, left=heads)
+    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:
+        column.ratio = 1
     for line in lines:
         table.add_row(*map(Text, line))
-    console.print(table)
+    console(_WIDTH).print(table)
 
 
 def _core(group: str) -> Mapping[str, Any]:
@@ -196,15 +163,17 @@ def _text(value: Any) -> str:
 
 
 def _seeds() -> Iterator[tuple[str, str, str]]:
-    """The seeds of random choices: key, choice, and its use; components of plugins come last."""
-    yield from _SEEDS
-    listed = {key for keys, *_ in _SEEDS for key in keys.split(", ")}
+    """The seeds of random choices as the core declares them: key, choices, and the components with the key."""
+    found: dict[str, tuple[dict[str, None], list[str]]] = {}
     for group in _SEEDED:
         for name, spec in registered(group).items():
             for key, param in spec["params"].items():
-                shown = f"{key} of a job" if group == "motif" else f"{group}.{key}"
-                if param["draws"] and shown not in listed:
-                    yield shown, param["draws"], f"{group}={name}"
+                if param["draws"]:
+                    shown = f"{key} of a job" if group == "motif" else f"{group}.{key}"
+                    drawn, used = found.setdefault(shown, ({}, []))
+                    drawn[param["doc"].removeprefix("seed of ").partition("; null")[0]] = None
+                    used.append(group if name == group else f"{group}={name}")
+    return ((key, "; ".join(drawn), ", ".join(used)) for key, (drawn, used) in found.items())
 
 
 def _agents() -> Iterator[tuple[str, str, str]]:

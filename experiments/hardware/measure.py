@@ -26,17 +26,15 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
         decisions: Decisions to measure after the warm-up; the packets that are delivered meanwhile are counted.
 
     Returns:
-        `policy`: its name; `words`: all overrides; `candidates`: mean number that a decision compares;
-        `decisions_per_packet`; `hops_per_packet`; `packet_bytes`; `declared`: the result of
-        `Simulation.hardware_cost`; `version`.
+        Its name, all overrides, the counts, and the result of `Simulation.hardware_cost` under `declared`.
 
     Raises:
         ConfigError: the configuration cannot run.
         CoreError: the simulation stopped with an error.
     """
     own = [f"routing={policy.routing}", *(f"{key}={value}" for key, value in policy.settings.items())]
-    counts = _counts(compose([*words, *own]), decisions)
-    simulation: Simulation = counts.pop("simulation")
+    config = compose([*words, *own])
+    simulation, counts = _counts(config, decisions)
     core = simulation.configuration()
     return {
         "policy": policy.name,
@@ -48,14 +46,13 @@ def cost_of(policy: Policy, words: Sequence[str], decisions: int) -> dict[str, A
     }
 
 
-def _counts(config: DictConfig, decisions: int) -> dict[str, Any]:
+def _counts(config: DictConfig, decisions: int) -> tuple[Simulation, dict[str, float]]:
     """Means over the packets of a run."""
     if has_workload(config):
         raise ConfigError(
             f"workload={config.workload.name}: the cost is measured under traffic; leave the workload out"
         )
-    name = config.routing.name
-    own = "record" in registered("routing")[name]["params"]
+    own = "record" in registered("routing")[config.routing.name]["params"]
     simulation = prepared(config, {} if own else {"observation": "progress", "slots": _SLOTS}, _CAPACITY)
     simulation.run_ns(config.run.warmup_ns)
     made = simulation.decision_count
@@ -71,8 +68,7 @@ def _counts(config: DictConfig, decisions: int) -> dict[str, Any]:
     packets = statistics["packets_delivered"]
     if not packets:
         raise ConfigError("no packet was delivered; check that traffic.load is above 0")
-    return {
-        "simulation": simulation,
+    return simulation, {
         "candidates": 0.0 if mask is None else float(mask.sum(axis=1).mean()),
         "decisions_per_packet": (simulation.decision_count - made) / packets,
         "hops_per_packet": statistics["hops_mean"],
@@ -87,38 +83,31 @@ def rows_of(costs: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
 
 def _cells(cost: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, str]:
     """The quantities of a policy by name."""
-    message = message_bytes(declared)
-    reads = {"table_reads": "table reads"}
+    message, decision = message_bytes(declared), declared["decision"]
+    learned, other = (
+        sum(memory["bytes"] for memory in declared["memories"] if memory["learned"] == kind) for kind in (True, False)
+    )
     operations = ("multiplications", "additions", "comparisons", "table_reads")
     return {
         "candidates per decision": f"{cost['candidates']:.1f}" if cost["candidates"] else "-",
         "decisions per packet": f"{cost['decisions_per_packet']:.2f}",
-        "inputs per decision": _number(declared["inputs"]) if declared["inputs"] else "-",
-        **{f"{reads.get(key, key)} per decision": _operations(declared, key) for key in operations},
-        "weights": _number(declared["weights"] + declared["biases"]),
-        "weights, bytes per router": _number(declared["weight_bytes"]),
-        "learned tables, bytes per router": _number(_bytes(declared, True)),
-        "other state, bytes per router": _number(_bytes(declared, False)),
-        "packet header, bits": _number(declared["header_bits"]),
-        "feedback per hop, bytes": _number(message),
+        "inputs per decision": f"{declared['inputs']:,.0f}" if declared["inputs"] else "-",
+        **{
+            f"{key.replace('_', ' ')} per decision": "-" if decision is None else f"{decision[key]:,.0f}"
+            for key in operations
+        },
+        "weights": f"{declared['weights'] + declared['biases']:,.0f}",
+        "weights, bytes per router": f"{declared['weight_bytes']:,.0f}",
+        "learned tables, bytes per router": f"{learned:,.0f}",
+        "other state, bytes per router": f"{other:,.0f}",
+        "packet header, bits": f"{declared['header_bits']:,.0f}",
+        "feedback per hop, bytes": f"{message:,}",
         "feedback per packet, bytes": f"{message * cost['hops_per_packet']:.1f}",
         "feedback per byte of data and hop": f"{100 * message / cost['packet_bytes']:.1f} %",
-        "multiplications per update": _number(declared["update"]["multiplications"]),
+        "multiplications per update": f"{declared['update']['multiplications']:,.0f}",
     }
 
 
 def message_bytes(declared: Mapping[str, Any]) -> int:
     """Whole bytes of a feedback message: the number of the table's row, and the value."""
     return -(-int(declared["feedback_row_bits"] + declared["feedback_value_bits"]) // 8)
-
-
-def _bytes(declared: Mapping[str, Any], learned: bool) -> float:
-    return float(sum(memory["bytes"] for memory in declared["memories"] if memory["learned"] == learned))
-
-
-def _operations(declared: Mapping[str, Any], key: str) -> str:
-    return "-" if declared["decision"] is None else _number(declared["decision"][key])
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}"

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...configs import compose
 from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..evaluation.plan import Policy, entries_of, policies_of
@@ -45,13 +44,14 @@ def run(words: Sequence[str]) -> None:
         OSError: the file cannot be written.
     """
     own, rest = split(words)
-    if not own.get("routing"):
-        compose(rest)  # reports an unknown key before the missing routing
+    count = own.get("decisions", str(_DECISIONS))
+    if not count.isdecimal() or not int(count):
+        raise ConfigError(f"decisions={count}: not a whole number from 1 on")
     costs = []
     for policy in policies(own):
         if sys.stderr.isatty():
             print(f"{NAME}: measuring {policy.name} ...", file=sys.stderr, flush=True)
-        costs.append(cost_of(policy, rest, decisions(own)))
+        costs.append(cost_of(policy, rest, int(count)))
     table = terminal_table(["", *(cost["policy"] for cost in costs)], [""])
     for name, cells in rows_of(costs):
         table.add_row(name, *cells)
@@ -63,14 +63,7 @@ def run(words: Sequence[str]) -> None:
 
 
 def split(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """The keys of the command, and the overrides of the runs.
-
-    Raises:
-        CommandError: a word is a flag.
-    """
-    wrong = [word for word in words if word.startswith("-")]
-    if wrong:
-        raise CommandError(f"{wrong[0]}: write routing=par,q_adaptive for several routings, and no flags")
+    """The keys of the command, and the overrides of the runs."""
     pairs = [word.partition("=") for word in words]
     own = {key: value for key, _, value in pairs if key in _OWN}
     return own, [word for word, (key, _, _) in zip(words, pairs, strict=True) if key not in _OWN]
@@ -86,18 +79,6 @@ def policies(own: Mapping[str, str]) -> list[Policy]:
     if not own.get("routing"):
         raise CommandError("routing: give at least one, routing=par")
     return policies_of(entries_of("routing", own["routing"]))
-
-
-def decisions(own: Mapping[str, str]) -> int:
-    """The number of decisions to measure.
-
-    Raises:
-        ConfigError: it is not a whole number from 1 on.
-    """
-    count = own.get("decisions", str(_DECISIONS))
-    if not count.isdecimal() or not int(count):
-        raise ConfigError(f"decisions={count}: not a whole number from 1 on")
-    return int(count)
 
 
 def main(words: Sequence[str]) -> int:

@@ -76,8 +76,6 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     ("words", "error", "said"),
     [
         (["topology=dragonfly_72"], CommandError, "routing: give at least one"),
-        (["routing=par", "-m"], CommandError, "-m: write routing=par,q_adaptive"),
-        (["routing=[par"], ConfigError, "not a list; write routing=a,b"),
         (["routing=none.safetensors"], ConfigError, "none.safetensors: no such file"),
         (["routing=par", "decisions=0", *RUN], ConfigError, "decisions=0: not a whole number from 1 on"),
         (["routing=par", "topology=dragonfly_72", "traffic.load=0"], ConfigError, "no packet was delivered"),
