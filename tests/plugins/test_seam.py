@@ -40,17 +40,6 @@ def use(monkeypatch: pytest.MonkeyPatch):
     plugins.load_all.__globals__["_loaded"].cache_clear()
 
 
-def simulate(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    environment = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
-    return subprocess.run(
-        [sys.executable, "-m", "flitgym", "simulate", *words],
-        env={**environment, **variables},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-
-
 AGENT = """
 from dataclasses import dataclass
 
@@ -78,21 +67,16 @@ def test_agents_of_plugins(use, tmp_path: Path) -> None:
     use(good)
     assert trainable()["mine"][1].__module__ == "good_plugin.agents.mine"
     same = written(tmp_path / "same_plugin", agents__other_py=AGENT.replace("NAME", "mine"))
-    use(good, same)
-    taken = (
-        r"plugin 'same_plugin' \(.*\): agent 'mine' of same_plugin.agents.other: the name is taken by plugin 'good_pl"
-    )
-    with pytest.raises(ConfigError, match=taken):
-        trainable()
-    use(written(tmp_path / "dqn_plugin", agents__x_py=AGENT.replace("NAME", "dqn")))
-    with pytest.raises(
-        ConfigError, match=r"agent 'dqn' of dqn_plugin\.agents\.x: the name is taken by flitgym; choose"
+    taken = written(tmp_path / "dqn_plugin", agents__x_py=AGENT.replace("NAME", "dqn"))
+    broken = written(tmp_path / "broken_plugin", agents__x_py="import surely_not_there")
+    for paths, said in (
+        ((good, same), r"'same_plugin' \(.*\): agent 'mine' of same_plugin.agents.other: the name is taken by plugin"),
+        ((taken,), r"agent 'dqn' of dqn_plugin\.agents\.x: the name is taken by flitgym; choose"),
+        ((broken,), r"broken_plugin.agents.x cannot be imported: ModuleNotFoundError: No module named.*none"),
     ):
-        trainable()
-    use(written(tmp_path / "broken_plugin", agents__x_py="import surely_not_there"))
-    said = r"'broken_plugin'.*broken_plugin.agents.x cannot be imported: ModuleNotFoundError: No module named.*none"
-    with pytest.raises(ConfigError, match=said):
-        trainable()
+        use(*paths)
+        with pytest.raises(ConfigError, match=said):
+            trainable()
 
 
 def test_blocks_are_imported_on_request(use, tmp_path: Path) -> None:
@@ -138,20 +122,16 @@ def test_figures_and_suites_of_plugins(use, tmp_path: Path) -> None:
 
 
 def test_presets_of_plugins(tmp_path: Path) -> None:
-    preset = "# x\ndefaults: [dragonfly_72, _self_]\n"
-    mine = written(tmp_path / "preset_plugin", configs__topology__mine_yaml=preset)
-    word = "topology=mime"
-    said = simulate(word, FLITGYM_PLUGINS=f"none:{mine}").stderr
+    def refusal(word: str, preset: str) -> str:
+        folder = written(tmp_path / "preset_plugin", **{preset: "defaults: [dragonfly_72, _self_]\n"})
+        environment = {**os.environ, "FLITGYM_PLUGINS": f"none:{folder}"}
+        command = [sys.executable, "-m", "flitgym", "simulate", word]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60).stderr
+
+    said = refusal("topology=mime", "configs__topology__mine_yaml")
     assert said.startswith("flitgym simulate: topology: unknown name 'mime'; did you mean 'mine'?")
-    for option in ("topology/dragonfly_72", "routing/par"):  # a preset, and a registered component of the core
-        other = written(tmp_path / "other_plugin", **{f"configs/{option}.yaml": preset})
-        done = simulate("--help", FLITGYM_PLUGINS=f"none:{other}")
-        assert done.returncode == 2
-        assert f"configs/{option}.yaml: the name is taken by flitgym; choose another one" in done.stderr
-        (other / "configs" / f"{option}.yaml").unlink()
-    also = written(tmp_path / "second_plugin", configs__topology__mine_yaml=preset)
-    done = simulate("--help", FLITGYM_PLUGINS=f"none:{mine}:{also}")
-    assert "configs/topology/mine.yaml: the name is taken by plugin 'preset_plugin'" in done.stderr
+    said = refusal("--help", "configs__routing__par_yaml")
+    assert "configs/routing/par.yaml: the name is taken by flitgym; choose another one" in said
 
 
 def test_versions(use, tmp_path: Path) -> None:
@@ -167,25 +147,15 @@ def test_versions(use, tmp_path: Path) -> None:
     assert not plugins.same({"a": "0+00000000"})
 
 
-LEARNING = """
-from dataclasses import dataclass
-from flitgym.agents.dqn import Agent as Dqn, Config as DqnConfig
-
-@dataclass
-class Config(DqnConfig):
-    name: str = "mine"
-
-class Agent(Dqn):
-    pass
-"""
-
-
 def test_a_changed_agent_changes_the_identity_of_a_training(use, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    config = agent_config(use)
+    use()
+    register_training(trainable())
+    config = compose_root("train", ["topology=dragonfly_72", "seed=3"])
     alone = training_hash(config)
+    learning = AGENT.replace("NAME", "mine")
     assert identity(config) == alone  # without plugins, the identity equals the hash of the training
-    mine = written(tmp_path / "learning_plugin", agents__mine_py=LEARNING, step_py="STEP = 1\n", figures__x__plot_py="")
+    mine = written(tmp_path / "learning_plugin", agents__mine_py=learning, step_py="STEP = 1\n", figures__x__plot_py="")
     use(mine)
     assert identity(config) == alone  # a plugin whose agent is not used has no effect
     config.agent.name = "mine"
@@ -198,12 +168,6 @@ def test_a_changed_agent_changes_the_identity_of_a_training(use, tmp_path: Path)
     assert len(set(seen)) == 3
     (mine / "figures" / "x" / "plot.py").write_text("# drawn otherwise\n")
     assert identity(config) == seen[-1]
-
-
-def agent_config(use) -> DictConfig:
-    use()
-    register_training(trainable())
-    return compose_root("train", ["topology=dragonfly_72", "seed=3"])
 
 
 def identity(config: DictConfig) -> str:
