@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,8 +14,7 @@ from ..metrics import mean_interval, running_median
 from ..plotting.drawing import distinct_styles, draw_intervals, polish, save_figure, style_of
 from .comparison import COMPARED
 
-if TYPE_CHECKING:
-    from .result import Group
+Rows = Sequence[Mapping[str, Any]]
 
 _MOST_GROUPS = 10  # groups with distinct styles in a figure
 _MOST_COMPARED = 3  # panels of compared loads or jobs
@@ -29,16 +28,16 @@ _TITLES = {
 }
 
 
-def draw(groups: Sequence["Group"], stem: Path) -> list[Path]:
+def draw(groups: Mapping[str, Rows], stem: Path) -> list[Path]:
     """Draw the learning curves of trainings: means over seeds with 95 % intervals; returns the PNG and the SVG.
 
     Args:
-        groups: Groups of trainings, the best first. Only the first ten are drawn.
+        groups: The rows of trainings that differ only in their seed, by label, the best first. Only the first ten
+            groups are drawn.
         stem: The files' path without a suffix.
     """
-    shown = groups[:_MOST_GROUPS]
-    styles = distinct_styles({group.label: "" for group in shown})
-    rows = [row for group in shown for row in group.rows]
+    styles = distinct_styles(dict.fromkeys(list(groups)[:_MOST_GROUPS], ""))
+    rows = [row for label in styles for row in groups[label]]
     prefixes = tuple(f"progress.{word}" for word in COMPARED)
     compared = sorted({key for row in rows for key in row if key.startswith(prefixes)}, key=_number)[:_MOST_COMPARED]
     panels = ["progress.reward", "progress.loss", *compared]
@@ -47,14 +46,12 @@ def draw(groups: Sequence["Group"], stem: Path) -> list[Path]:
     for ax, key in zip(figure.subplots(1, len(panels)), panels, strict=True):
         metric = key.removeprefix("progress.")
         handles = []
-        for group, style in zip(shown, styles.values(), strict=True):
-            rounds, values = _curves(group, key)
+        for label, style in styles.items():
+            rounds, values = _curves(groups[label], key)
             ends = np.array([mean_interval(column) for column in values.T]).reshape(-1, 3)
-            label = f"{group.label} ({len(group.rows)})"
-            marker = style.marker if len(rounds) <= _FEW else ""
-            handles += ax.plot(
-                rounds, ends[:, 0], style.line, color=style.color, marker=marker, markersize=4, label=label
-            )
+            (line,) = ax.plot(rounds, ends[:, 0], style.line, color=style.color, markersize=4)
+            line.set(marker=style.marker if len(rounds) <= _FEW else "", label=f"{label} ({len(groups[label])})")
+            handles.append(line)
             draw_intervals(ax, rounds, ends, style, shaded=True)
         lines = [
             ax.axhline(value, color=style_of(name).color, linestyle=":", linewidth=1.2, label=name)
@@ -62,19 +59,19 @@ def draw(groups: Sequence["Group"], stem: Path) -> list[Path]:
         ]
         if lines:
             ax.legend(handles=lines, frameon=False, fontsize=8)
-        what, _, label = metric.partition("@")
-        ax.set(xlabel="round", title=_TITLES.get(what, what).format(label))
+        what, _, where = metric.partition("@")
+        ax.set(xlabel="round", title=_TITLES.get(what, what).format(where))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         polish(ax)
-    note = f"; the best {len(shown)} of {len(groups)}" if len(groups) > len(shown) else ""
+    note = f"; the best {len(styles)} of {len(groups)}" if len(groups) > len(styles) else ""
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=8,
                   title=f"mean and 95 % interval over seeds (number of seeds){note}", title_fontsize=8)  # fmt: skip
     return save_figure(figure, stem, "trainings")
 
 
-def _curves(group: "Group", key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _curves(rows: Rows, key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Rounds [n] in which a seed has a value, at most `_POINTS` of them, and the values [seeds, n]."""
-    curves = [np.array(row.get(key) or [], dtype=float) for row in group.rows]  # None becomes NaN
+    curves = [np.array(row.get(key) or [], dtype=float) for row in rows]  # None becomes NaN
     length = max(map(len, curves))
     values = np.array([np.pad(curve, (0, length - len(curve)), constant_values=np.nan) for curve in curves])
     measured = np.flatnonzero(np.isfinite(values).any(axis=0))
@@ -85,7 +82,7 @@ def _curves(group: "Group", key: str) -> tuple[NDArray[np.float64], NDArray[np.f
     return (measured + 1).astype(np.float64), values[:, measured]
 
 
-def _baselines(rows: Sequence[Mapping[str, Any]], metric: str) -> dict[str, float]:
+def _baselines(rows: Rows, metric: str) -> dict[str, float]:
     """Means over all trainings; empty if they have different worlds."""
     worlds = {str(sorted((k, str(v)) for k, v in row.items() if k.startswith(_WORLD))) for row in rows}
     if len(worlds) > 1:

@@ -17,7 +17,7 @@ from ...env.experience.world import Mixture
 from ...simcore import CoreError, __version__
 from ...simcore.plugins import mentioned, versions
 from ..results.files import read_with_care, write_json
-from ..results.rows import row
+from ..results.rows import row as row_of
 from .comparison import COMPARED, LATENCY
 from .tracking import PROGRESS_FILE, read_progress
 
@@ -121,27 +121,10 @@ class Training:
         }
         from .learning_curve import draw  # with Matplotlib, which takes long to import
 
-        own = Group(str(self.config.agent.name), [training_row(result, self.directory)])
-        draw([own], self.directory / "training")
+        row = training_row(result, self.directory)
+        draw({str(self.config.agent.name): [row]}, self.directory / "training")
         write_json(self.directory / TRAINING_FILE, result)  # last, because it marks a complete training
         return result
-
-
-@dataclass(frozen=True)
-class Group:
-    """Trainings that differ only in their seed.
-
-    Args:
-        label: The difference from other groups of the study, such as `agent.learning_rate=0.001`.
-        rows: One row per training, as in `rows.parquet`.
-    """
-
-    label: str
-    rows: Sequence[Mapping[str, Any]]
-
-    def values(self, key: str) -> list[float]:
-        """The numbers of a column; NaN for a missing number."""
-        return [math.nan if (value := line.get(key)) is None else float(value) for line in self.rows]
 
 
 def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
@@ -155,7 +138,7 @@ def training_row(result: Mapping[str, Any], directory: Path) -> dict[str, Any]:
         result: The content of `training.json`.
         directory: The folder of the training.
     """
-    flat = row({key: value for key, value in result.items() if key not in ("last", "baselines", "agent")}, directory)
+    flat = row_of({key: value for key, value in result.items() if key not in ("last", "baselines", "agent")}, directory)
     flat["directory"] = directory.name
     flat |= {f"last.{key}": value for key, value in result["last"].items()}
     for name, numbers in result["baselines"].items():

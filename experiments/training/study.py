@@ -19,8 +19,10 @@ from ..running.plan import Kind, Survey
 from ..terminal.progress import Report
 from ..terminal.tables import interval_columns, interval_text, markdown_table, write_csv
 from .comparison import COMPARED
-from .result import TRAINING_FILE, Group, Training, read_training, training_row
+from .result import TRAINING_FILE, Training, read_training, training_row
 from .run import train
+
+Rows = Sequence[Mapping[str, Any]]
 
 STUDY = "trainings"  # .csv, .md, .png and .svg
 # Sections of the configuration in which the trainings of a group agree.
@@ -97,15 +99,23 @@ def gather_trainings(directory: Path) -> list[Path]:
     return [table, csv, markdown, *draw(groups, directory / STUDY)]
 
 
-def grouped(rows: Sequence[Mapping[str, Any]]) -> list[Group]:
-    """Groups of trainings that differ only in their seed, ordered by `objective` with the best first."""
+def grouped(rows: Rows) -> dict[str, Rows]:
+    """Trainings that differ only in their seed, ordered by `objective` with the best first.
+
+    A label has the difference from other groups of the study, such as `agent.learning_rate=0.001`.
+    """
     members: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         members.setdefault(json.dumps(_identity(row), sort_keys=True, default=str), []).append(row)
     labels = _labels([_identity(own[0]) for own in members.values()])
-    groups = [Group(label, own) for label, own in zip(labels, members.values(), strict=True)]
-    means = {group.label: mean_interval(group.values("objective")).value for group in groups}
-    return sorted(groups, key=lambda group: (math.isnan(means[group.label]), means[group.label], group.label))
+    means = [mean_interval(_values(own, "objective")).value for own in members.values()]
+    order = sorted(zip(map(math.isnan, means), means, labels, members.values(), strict=True), key=lambda one: one[:3])
+    return {label: own for _, _, label, own in order}
+
+
+def _values(rows: Rows, key: str) -> list[float]:
+    """The numbers of a column; NaN for a missing number."""
+    return [math.nan if (value := row.get(key)) is None else float(value) for row in rows]
 
 
 def _identity(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,32 +144,31 @@ def _labels(identities: Sequence[Mapping[str, Any]]) -> list[str]:
     return labels
 
 
-def _metrics(groups: Sequence[Group]) -> list[str]:
-    found = dict.fromkeys(key for group in groups for row in group.rows for key in row)
+def _metrics(groups: Mapping[str, Rows]) -> list[str]:
+    found = dict.fromkeys(key for rows in groups.values() for row in rows for key in row)
     compared = tuple(f"last.{word}" for word in (*COMPARED, "accepted_load@"))
     return ["objective", "last.reward", *(key for key in found if key.startswith(compared))]
 
 
-def _numbers(groups: Sequence[Group]) -> list[dict[str, Any]]:
+def _numbers(groups: Mapping[str, Rows]) -> list[dict[str, Any]]:
     lines = []
-    for group in groups:
+    for label, rows in groups.items():
         for key in _metrics(groups):
-            values = group.values(key)
+            values = _values(rows, key)
             known = sum(map(math.isfinite, values))
             interval = interval_columns(mean_interval(values), "mean", "low", "high")
             cells = {name: None if number is None else f"{number:.6g}" for name, number in interval.items()}
-            name = {"trainings": group.label, "metric": key.removeprefix("last.")}
+            name = {"trainings": label, "metric": key.removeprefix("last.")}
             lines.append({**name, **cells, "seeds": known, "missing": len(values) - known})
     return lines
 
 
-def _markdown(groups: Sequence[Group]) -> str:
+def _markdown(groups: Mapping[str, Rows]) -> str:
     metrics = _metrics(groups)
     heads = ["trainings", "seeds", *(key.removeprefix("last.") for key in metrics)]
     lines = []
-    for group in groups:
-        seeds = ", ".join(str(row.get("seed")) for row in group.rows)
-        cells = [interval_text(mean_interval(group.values(key)), "{:.4g}") for key in metrics]
-        lines.append([group.label, seeds, *cells])
+    for label, rows in groups.items():
+        cells = [interval_text(mean_interval(_values(rows, key)), "{:.4g}") for key in metrics]
+        lines.append([label, ", ".join(str(row.get("seed")) for row in rows), *cells])
     note = "Mean over seeds and its 95 % interval after the last round; `objective`: less is better."
     return f"{note}\n\n{markdown_table(heads, lines, left=heads)}"

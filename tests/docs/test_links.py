@@ -52,31 +52,6 @@ def test_every_page_is_in_a_table_of_contents() -> None:
     assert not missing, f"in no table of contents: {', '.join(str(page.relative_to(ROOT)) for page in sorted(missing))}"
 
 
-def test_messages_of_troubleshooting_exist() -> None:
-    """Each quoted part of a message occurs in the code, so that a search for the message finds the page."""
-    code = (
-        "\n".join(
-            path.read_text()
-            for folder in ("simcore/src", "simcore", "env", "agents", "configs", "experiments")
-            for path in sorted((ROOT / folder).glob("**/*" if folder in ("simcore/src", "experiments") else "*"))
-            if path.suffix in (".cpp", ".hpp", ".py")
-        )
-        + (ROOT / "Makefile").read_text()
-    )
-    # Python joins adjacent strings, and C++ joins strings and numbers.
-    joined = re.sub(r'"\s*\n\s*f?"', "", code)
-    quoted = 0
-    for row in (DOCS / "troubleshooting.md").read_text().splitlines():
-        cells = row.split(" | ")
-        for message in re.findall(r"`([^`]*)`", cells[0]) if row.startswith("| `") else []:
-            if message in ("make dev", "dim_war") or message.startswith("control="):
-                continue
-            for part in message.removeprefix("make: ").split("..."):
-                quoted += 1
-                assert part.strip() in joined, f"nothing says '{part.strip()}'"
-    assert quoted > 20
-
-
 def test_every_verb_is_listed() -> None:
     listed = re.findall(r"\| `flitgym (\w+) ", (DOCS / "quickstart.md").read_text())
     assert {*listed} == {verb for verbs in VERBS.values() for verb in verbs}

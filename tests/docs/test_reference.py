@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from docs_pages import DOCS, README
+from docs_pages import DOCS
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR, compose
 from flitgym.configs.composition import compose_root
@@ -30,13 +30,6 @@ keys = importlib.import_module("command_keys")
 @pytest.mark.parametrize("name", tables.MAKERS)
 def test_page_is_up_to_date(name: str) -> None:
     assert (tables.PAGES / f"{name}.md").read_text() == tables.page(name), f"docs/reference/{name}.md: make reference"
-
-
-@pytest.mark.parametrize("page", [README, DOCS / "index.md"], ids=lambda page: page.stem)
-def test_counts_of_components(page: Path) -> None:
-    kinds = {"reference/routings": "routing", "tables": "engine", "workloads": "motif"}
-    for number, name in re.findall(r"\[(\d+) [^\]]*\]\((?:docs/)?([\w/]+)\.md\)", page.read_text()):
-        assert int(number) == len(tables.registered(kinds[name])), f"{page.name}: {number} of {name}"
 
 
 def _flat(config: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:

@@ -22,30 +22,12 @@ def test_tables_are_up_to_date(page: Path) -> None:
     assert text == tables.written(text), f"{page.relative_to(ROOT)}: make reference"
 
 
-@pytest.mark.parametrize(
-    ("comment", "message"),
-    [
-        ("scors suite=quick", "unknown name 'scors'"),
-        ("scores network=torus", "network"),
-        ("readme folder=experiments/figures/job_policies number=99", "table 99"),
-    ],
-)
-def test_a_comment_that_makes_no_table_is_refused(comment: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        tables.written(f"<!-- table: {comment} -->\n\n<!-- end of table -->\n")
-
-
 def test_costs_of_the_leaderboard_by_hand() -> None:
     # 18 other groups * 3 slots; a row has 6 local and 2 global ports, of 4 bytes each
     assert tables._hardware("q_adaptive") == ["0", "8", f"{18 * 3 * 8 * 4:,}", "`dragonfly_342`"]
     # two slots, 15-16-16-1 units
     products, biases = 15 * 16 + 16 * 16 + 16, 16 + 16 + 1
     assert tables._hardware("ugal_ml") == [f"{2 * products:,}", "0", f"{4 * (products + biases):,}", "`dragonfly_342`"]
-
-
-def test_a_comment_without_an_end_is_refused() -> None:
-    with pytest.raises(ValueError, match="end of table"):
-        tables.written("<!-- table: suites -->\n\n| suite |\n")
 
 
 def test_every_agent_has_a_row_and_a_page() -> None:

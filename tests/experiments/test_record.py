@@ -14,7 +14,7 @@ from flitgym.configs import compose, core_sections
 from flitgym.env.experience.dataset import COLUMNS, Dataset
 from flitgym.experiments.recording.run import record
 from flitgym.experiments.terminal.commandline import CommandError
-from flitgym.simcore import NO_DECISION, ConfigError, Simulation
+from flitgym.simcore import NO_DECISION, Simulation
 
 RUN = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.3", "run.warmup_ns=2000"]
 KEYS = ["record.decisions=500", "record.dir=data"]
@@ -118,17 +118,3 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     assert path.read_bytes() == bytes_before
     assert command("record", *words, "record.decisions=400", "record.overwrite=true").returncode == 0
     assert len(Dataset.load(path)) == 400
-
-
-def test_next_observations_of_another_length(tmp_path: Path, of_par: Dataset) -> None:
-    path = tmp_path / "x.parquet"
-    of_par.save(path)
-    table = pq.read_table(path)
-    lists = table["next_observation"].to_pylist()
-    first, second = np.flatnonzero(~of_par.rows["done"])[:2]
-    lists[second].append(lists[first].pop())  # the number of all values stays the same
-    place = table.schema.get_field_index("next_observation")
-    wrong = table.set_column(place, table.schema.field(place), pa.array(lists, table.schema.field(place).type))
-    pq.write_table(wrong, path)
-    with pytest.raises(ConfigError, match=r"column 'next_observation' holds .*, not lists of"):
-        Dataset.load(path)

@@ -99,7 +99,7 @@ def test_groups_are_trainings_that_differ_only_in_their_seed(tmp_path: Path) -> 
         "rows.parquet", "trainings.csv", "trainings.md", "trainings.png", "trainings.svg"
     }  # fmt: skip
     groups = grouped(read_rows(tmp_path / "study" / "rows.parquet"))
-    assert {group.label: len(group.rows) for group in groups} == {"agent=dqn": 2, "agent=ppo": 1}
+    assert {label: len(rows) for label, rows in groups.items()} == {"agent=dqn": 2, "agent=ppo": 1}
     assert gather_trainings(tmp_path / "nothing") == []
 
 

@@ -1,10 +1,10 @@
 """Finds sentences of documents, docstrings and comments that are hard to read: `make lint` lists them.
 
-    python tests/project/plain_words.py            # all files that git tracks, with the limits of AREAS
+    python tests/project/plain_words.py            # all files that git tracks: at most LIMIT in each area
     python tests/project/plain_words.py FILE ...   # these files, without a limit
 
-A sentence is flagged if a rule of RULES matches it, or if it has more than MOST_WORDS words. The file
-accepted_sentences.txt lists flagged sentences that are right. CONTRIBUTING.md explains the rules.
+A sentence is flagged if a rule of RULES matches it, or if it has more than MOST_WORDS words. CONTRIBUTING.md explains
+the rules.
 """
 
 from __future__ import annotations
@@ -15,19 +15,14 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# The largest part of flagged sentences in an area. A file belongs to the first area with a matching pattern.
-AREAS = (
-    ("documents", r"\.md$|^docs/", 0.04),
-    ("core", r"^simcore/", 0.04),
-    ("Python", "", 0.04),  # all other files
-)
+LIMIT = 0.04  # the largest part of flagged sentences in an area
+# Names and paths of the areas. A file belongs to the first area with a matching pattern.
+AREAS = {"documents": r"\.md$|^docs/", "core": r"^simcore/", "Python": ""}
 MOST_WORDS = 28
-ACCEPTED = Path(__file__).with_name("accepted_sentences.txt")
 RULES = {
     "headless": re.compile(
         r"(What|Whoever|Who|Whose|Those|That of|Such|Of|Beside|Behind|Wherever|Without what)\b"  # no noun comes first
@@ -137,45 +132,33 @@ def read(path: Path) -> list[Sentence]:
     return [Sentence(path.as_posix(), line, s, broken_rules(s)) for line, text in texts for s in sentences(text)]
 
 
-def accepted() -> set[str]:
-    """The sentences of accepted_sentences.txt. Empty lines and lines with `#` are comments."""
-    lines = ACCEPTED.read_text().splitlines()
-    return {line for line in lines if line and not line.startswith("#")}
-
-
-def area_of(path: str) -> int:
-    """The index of the area of a path."""
-    return next(index for index, (_, pattern, _) in enumerate(AREAS) if re.search(pattern, path))
-
-
 def report(flagged: Sequence[Sentence]) -> None:
     """Print each sentence with its place and its rules."""
     for sentence in flagged:
         print(f"{sentence.path}:{sentence.line}: {' and '.join(sentence.rules)}: {sentence.text}")
 
 
-def tracked() -> list[Path]:
-    """The files in git that have a reader."""
-    patterns = [f"*{suffix}" for suffix in READERS]
-    listed = subprocess.run(["git", "ls-files", "-z", "--", *patterns], check=True, capture_output=True, text=True)
-    return [path for path in map(Path, listed.stdout.split("\0")[:-1]) if path.exists()]
-
-
 def main(names: list[str]) -> int:
-    """Check the given files, or all files by area. Returns 1 if a sentence or an area fails."""
-    right = accepted()
-    found = [sentence for path in (list(map(Path, names)) or tracked()) for sentence in read(path)]
-    flagged = [sentence for sentence in found if sentence.rules and sentence.text not in right]
+    """Check the given files, or all files in git by area. Returns 1 if a sentence or an area fails."""
     if names:
+        flagged = [sentence for name in names for sentence in read(Path(name)) if sentence.rules]
         report(flagged)
         return bool(flagged)
-    total, hard = (Counter(area_of(sentence.path) for sentence in some) for some in (found, flagged))
-    over = {index for index, (_, _, limit) in enumerate(AREAS) if hard[index] > limit * total[index]}
-    report([sentence for sentence in flagged if area_of(sentence.path) in over])
-    for index, (name, _, limit) in enumerate(AREAS):
-        share = hard[index] / max(total[index], 1)
-        print(f"{name}: {hard[index]} of {total[index]} sentences flagged, {share:.1%} (limit {limit:.0%})")
-    return bool(over)
+    patterns = [f"*{suffix}" for suffix in READERS]
+    listed = subprocess.run(["git", "ls-files", "-z", "--", *patterns], check=True, capture_output=True, text=True)
+    areas: dict[str, list[Sentence]] = {area: [] for area in AREAS}
+    for path in (path for path in map(Path, listed.stdout.split("\0")[:-1]) if path.exists()):
+        area = next(area for area, pattern in AREAS.items() if re.search(pattern, path.as_posix()))
+        areas[area] += read(path)
+    over = False
+    for area, found in areas.items():
+        flagged = [sentence for sentence in found if sentence.rules]
+        share = len(flagged) / max(len(found), 1)
+        if share > LIMIT:
+            over = True
+            report(flagged)
+        print(f"{area}: {len(flagged)} of {len(found)} sentences flagged, {share:.1%} (limit {LIMIT:.0%})")
+    return over
 
 
 if __name__ == "__main__":
