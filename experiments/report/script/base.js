@@ -44,3 +44,25 @@ function ticks(low, high, count) {
   for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-9; value += step) found.push(value);
   return found;
 }
+
+// The names of lines. A click hides a line or shows it again. An entry has key, name, color, dash and maybe a marker.
+function legend(entries, hidden, show) {
+  return html("div", {class: "legend"}, ...entries.map(({key, name, color, dash, shape}) => {
+    const sample = svg("svg", {viewBox: "0 0 34 14"}, svg("line", {x1: 0, x2: 34, y1: 7, y2: 7, stroke: color, "stroke-width": 2, "stroke-dasharray": dash}));
+    if (shape) sample.append(marker(shape, 17, 7, 5, {fill: color}));
+    const button = html("button", {type: "button", "aria-pressed": String(!hidden.has(key))}, sample, name);
+    button.addEventListener("click", () => { hidden.delete(key) || hidden.add(key); show(); });
+    return button;
+  }));
+}
+
+// The axes of a plot: horizontal rules, ticks and the label of the x axis. `x` and `y` are functions from values to places.
+function axes(root, {width, height, left, right, bottom}, x, y, across, up, label, text = value => number(value, 5)) {
+  const low = height - bottom, words = (at, attributes, content) => svg("text", {class: "soft", x: at[0], y: at[1], "font-size": 13, ...attributes}, content);
+  up.forEach(v => root.append(svg("line", {class: "rule", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
+    words([left - 8, y(v) + 4], {"text-anchor": "end"}, number(v, 4))));
+  across.forEach(v => root.append(svg("line", {class: "axis", x1: x(v), x2: x(v), y1: low, y2: low + 5}),
+    words([x(v), low + 19], {"text-anchor": "middle"}, text(v))));
+  root.append(svg("line", {class: "axis", x1: left, x2: width - right, y1: low, y2: low}),
+    words([(left + width - right) / 2, height - 6], {"text-anchor": "middle"}, label));
+}

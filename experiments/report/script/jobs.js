@@ -14,16 +14,6 @@ function first(runs) {
   return [runs.reduce((best, run, i) => score(run) > score(runs[best]) ? i : best, 0)];
 }
 
-function matrices() {
-  const select = $("matrix-select");
-  if (!select) return;
-  const show = () => document.querySelectorAll("[data-matrix]").forEach(one => {
-    one.hidden = select.value !== "all" && one.dataset.matrix !== select.value;
-  });
-  select.addEventListener("change", show);
-  show();
-}
-
 function blame() {
   const runs = data.runs.filter(run => run.blame), view = $("blame-view"), select = $("blame-run");
   if (!runs.length) return;
@@ -95,32 +85,17 @@ function curves() {
   const show = () => {
     const chosen = [...select.selectedOptions].map(option => data.runs[option.value]);
     const lines = chosen.flatMap((run, r) => Object.entries(run.series).map(([job, line]) => ({
-      key: run.label + "\n" + job, run, job, colour: colourOf(job), dash: DASHES[r % DASHES.length],
+      key: run.label + "\n" + job, color: colourOf(job), dash: DASHES[r % DASHES.length],
       name: chosen.length > 1 ? `${job} (${run.label})` : job, ...line,
     })));
-    const legend = html("div", {class: "legend"}, ...lines.map(line => {
-      const button = html("button", {type: "button", "aria-pressed": String(!hidden.has(line.key))},
-        svg("svg", {viewBox: "0 0 30 8"}, svg("line", {x1: 0, x2: 30, y1: 4, y2: 4, stroke: line.colour, "stroke-width": 2.5, "stroke-dasharray": line.dash})), line.name);
-      button.addEventListener("click", () => { hidden.delete(line.key) || hidden.add(line.key); show(); });
-      return button;
-    }));
     const shown = lines.filter(line => !hidden.has(line.key));
     const zoom = to => { range = to; show(); };
-    view.replaceChildren(legend,
+    view.replaceChildren(legend(lines, hidden, show),
       html("h3", {}, "Throughput, GB/ms received"), chart(shown, "throughput", "GB/ms", range, zoom),
       html("h3", {}, "Mean packet latency, ns"), chart(shown, "latency_ns", "ns", range, zoom));
     $("curve-reset").disabled = !range;
-    const end = Math.max(...shown.map(line => line.time_ms.at(-1)), 0);
-    const [from, to] = range || [0, end];
-    $("curve-from").value = Number(from.toPrecision(5));
-    $("curve-to").value = Number(to.toPrecision(5));
   };
   select.addEventListener("change", () => { range = null; show(); });
-  ["curve-from", "curve-to"].forEach(id => $(id).addEventListener("change", () => {
-    const wanted = [Number($("curve-from").value), Number($("curve-to").value)];
-    if (wanted[0] >= 0 && wanted[1] > wanted[0]) range = wanted;
-    show();
-  }));
   $("curve-reset").addEventListener("click", () => { range = null; show(); });
   show();
 }
@@ -135,14 +110,7 @@ function chart(lines, what, unit, range, zoom) {
   const root = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${what} over time, ${unit}`});
   const clip = "clip-" + what;
   root.append(svg("defs", {}, svg("clipPath", {id: clip}, svg("rect", {x: left, y: 0, width: width - left - right, height: height - bottom + 2}))));
-  ticks(0, most, 4).forEach(v => root.append(
-    svg("line", {class: "rule", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
-    svg("text", {class: "soft", x: left - 8, y: y(v) + 4, "text-anchor": "end", "font-size": 13}, number(v, 4))));
-  ticks(from, to, 8).forEach(t => root.append(
-    svg("line", {class: "axis", x1: x(t), x2: x(t), y1: height - bottom, y2: height - bottom + 5}),
-    svg("text", {class: "soft", x: x(t), y: height - bottom + 19, "text-anchor": "middle", "font-size": 13}, number(t, 5))));
-  root.append(svg("line", {class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom}),
-    svg("text", {class: "soft", x: (left + width - right) / 2, y: height - 5, "text-anchor": "middle", "font-size": 13}, "time, ms"));
+  axes(root, {width, height, left, right, bottom}, x, y, ticks(from, to, 8), ticks(0, most, 4), "time, ms");
   lines.forEach(line => {
     // An interval without packets is a gap in the line.
     let path = "", pen = false;
@@ -152,7 +120,7 @@ function chart(lines, what, unit, range, zoom) {
       path += `${pen ? "L" : "M"}${x(i ? line.time_ms[i - 1] : 0).toFixed(1)} ${y(value).toFixed(1)}H${x(line.time_ms[i]).toFixed(1)}`;
       pen = true;
     });
-    root.append(svg("path", {d: path, fill: "none", stroke: line.colour, "stroke-width": line.dash ? 1.8 : 2.2, "stroke-linecap": "round", "stroke-linejoin": "round", "stroke-dasharray": line.dash, "clip-path": `url(#${clip})`}));
+    root.append(svg("path", {d: path, fill: "none", stroke: line.color, "stroke-width": line.dash ? 1.8 : 2.2, "stroke-linecap": "round", "stroke-linejoin": "round", "stroke-dasharray": line.dash, "clip-path": `url(#${clip})`}));
   });
   const cross = svg("line", {class: "axis", y1: top, y2: height - bottom, visibility: "hidden"});
   const band = svg("rect", {y: top, height: height - bottom - top, fill: "#0072b2", opacity: 0.15, visibility: "hidden"});

@@ -23,7 +23,7 @@ function sweep() {
   const hidden = new Set(), styles = new Map(data.loads.flatMap(block => block.panels.flatMap(panel => panel.lines.map(line => [line.label, line]))));
   const show = () => {
     view.replaceChildren();
-    if (styles.size > 1) view.append(legend(styles, hidden, show));
+    if (styles.size > 1) view.append(legend([...styles].map(([key, line]) => ({...line, key, name: key, shape: line.marker})), hidden, show));
     data.loads.forEach(block => {
       if (block.title) view.append(html("h3", {}, block.title));
       view.append(html("div", {class: "panels"}, ...block.panels.map(panel => html("div", {class: "panel"}, plot(panel, hidden)))));
@@ -32,16 +32,6 @@ function sweep() {
   watchers.push(show);
   addEventListener("resize", show);
   show();
-}
-
-function legend(styles, hidden, show) {
-  return html("div", {class: "legend"}, ...[...styles].map(([label, line]) => {
-    const sample = svg("svg", {viewBox: "0 0 34 14"},
-      svg("line", {x1: 0, x2: 34, y1: 7, y2: 7, stroke: line.color, "stroke-width": 2, "stroke-dasharray": line.dash}), marker(line.marker, 17, 7, 5, {fill: line.color}));
-    const button = html("button", {type: "button", "aria-pressed": String(!hidden.has(label))}, sample, label);
-    button.addEventListener("click", () => { hidden.delete(label) || hidden.add(label); show(); });
-    return button;
-  }));
 }
 
 // The position of a value between the ends of an axis, from 0 to 1, and the axis' ticks.
@@ -64,14 +54,9 @@ function plot(panel, hidden) {
   const across = panel.log_x ? scale(first / 1.1, last * 1.1, true) : scale(panel.words || !panel.zero_x ? first - margin : 0, last + margin, false);
   const x = value => left + across.at(value) * (width - left - right), y = value => height - bottom - up.at(value) * (height - top - bottom);
   const root = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${panel.y} against ${panel.x}`});
-  up.ticks.forEach(v => root.append(svg("line", {class: "rule", x1: left, x2: width - right, y1: y(v), y2: y(v)}),
-    svg("text", {class: "soft", x: left - 7, y: y(v) + 4, "text-anchor": "end", "font-size": 13}, number(v, 4))));
-  (panel.words ? panel.words.map((_, i) => i) : across.ticks).forEach(v => root.append(
-    svg("line", {class: "axis", x1: x(v), x2: x(v), y1: height - bottom, y2: height - bottom + 5}),
-    svg("text", {class: "soft", x: x(v), y: height - bottom + 18, "text-anchor": "middle", "font-size": 13}, panel.words ? panel.words[v] : number(v, 4))));
-  root.append(svg("line", {class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom}),
-    svg("text", {x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle", "font-size": 13}, panel.x),
-    ...upright(panel.y, (height - bottom + top) / 2));
+  axes(root, {width, height, left, right, bottom}, x, y, panel.words ? panel.words.map((_, i) => i) : across.ticks, up.ticks, panel.x,
+    v => panel.words ? panel.words[v] : number(v, 4));
+  root.append(...upright(panel.y, (height - bottom + top) / 2));
   lines.forEach(line => root.append(drawn(line, panel, x, y)));
   return root;
 }
