@@ -11,14 +11,16 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import make_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from omegaconf import OmegaConf
 
-from ..configs import compose, run_id, unknown
-from ..env.experience.dataset import Dataset, describe
-from ..simcore import ConfigError, __version__
+from ..configs import compose, run_id
+from ..env.experience.dataset import describe
+from ..simcore import __version__
 from .recording.run import CORE, DECISIONS, OF_ROWS, identity, record
 from .results.files import require_writable
 from .terminal.commandline import CommandError, run_command
@@ -33,18 +35,16 @@ _OWN: dict[str, tuple[Any, str]] = {
     "dir": ("", f"folder of the file {FILE}; default: {FOLDER}/<run>"),
     "overwrite": (False, "replace a dataset of another run"),
 }
-_KEYS = [
-    *(f"{key:12} {words}{'' if value == '' else f' (default {value})'}" for key, (value, words) in _OWN.items()),
-    *(f"{key:12} {CORE[key]['doc']} (default {CORE[key]['default']})" for key in OF_ROWS),
-]
+_KEYS = {**_OWN, **{key: (CORE[key]["default"], CORE[key]["doc"]) for key in OF_ROWS}}
 _USAGE = f"""usage: {NAME} routing=NAME [KEY=VALUE ...] [record.KEY=VALUE ...]
 
 Run a routing, and write its decisions after the warm-up to a Parquet file. The keys are those of flitgym simulate, and
 
-{chr(10).join(f"  record.{line}" for line in _KEYS)}
+{chr(10).join(f"  record.{key:12} {words} (default {value!r})" for key, (value, words) in _KEYS.items())}
 
 A routing that decides by observations (dqn_priced, policy) records the observation that it sees.
 """
+_Record = make_dataclass("_Record", [(key, type(value), value) for key, (value, _) in _KEYS.items()])
 
 
 def run(words: Sequence[str]) -> str:
@@ -55,63 +55,40 @@ def run(words: Sequence[str]) -> str:
         ConfigError, HydraException: a key is unknown, or the configuration cannot run.
         OSError: the file cannot be written.
     """
-    flags = [word for word in words if word.startswith("-")]
-    if flags:
+    if flags := [word for word in words if word.startswith("-")]:
         raise CommandError(f"{flags[0]}: {NAME} takes only keys; for several records, start it once for each")
     given = keys_of([word.removeprefix("record.") for word in words if word.startswith("record.")])
     config = compose([word for word in words if not word.startswith("record.")])
-    folder = Path(given["dir"]) if given.get("dir") else FOLDER / run_id(_root_=config)
+    folder = Path(given.get("dir") or FOLDER / run_id(_root_=config))
     path = folder / FILE
     if path.exists() and not given.get("overwrite"):
-        _require_same(path, identity(config, given))
+        about = describe(path)
+        if about["identity"] != identity(config, given) or about["version"] != __version__:
+            raise CommandError(
+                f"{path} holds another record ({about['command'] or about['routing']}; version {about['version']}); "
+                "choose another record.dir, or replace it with record.overwrite=true"
+            )
         return f"{path}: finished before"
     require_writable(folder)
-    command = f"{NAME} {shlex.join(words)}"
     with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
-        dataset = record(config, given, bar.report if bar else no_report, command)
+        dataset = record(config, given, bar.report if bar else no_report, f"{NAME} {shlex.join(words)}")
     dataset.save(path)
-    return f"{path}: {_summary(dataset)}"
-
-
-def _require_same(path: Path, own: str) -> None:
-    about = describe(path)
-    if about["identity"] != own or about["version"] != __version__:
-        raise CommandError(
-            f"{path} holds another record ({about['command'] or about['routing']}; version {about['version']}); choose "
-            "another record.dir, or replace it with record.overwrite=true"
-        )
-
-
-def _summary(dataset: Dataset) -> str:
-    rows = dataset.rows
-    packets = sum(1 for _ in dataset.episodes())
+    packets, rows = sum(1 for _ in dataset.episodes()), dataset.rows
     return (
-        f"{len(dataset):,} decisions of {packets:,} packets, mean reward {rows['reward'].mean():.3f}, "
+        f"{path}: {len(dataset):,} decisions of {packets:,} packets, mean reward {rows['reward'].mean():.3f}, "
         f"first candidate taken {np.mean(rows['action'] == 0):.0%}"
     )
 
 
 def keys_of(words: Sequence[str]) -> dict[str, Any]:
-    """The keys of `record` on a command line, as numbers, truth values and text.
+    """The keys of `record` on a command line, with their values.
 
     Raises:
-        ConfigError: a key is unknown, or its value has another type.
+        omegaconf.errors.OmegaConfBaseException: a key is unknown, or its value has another type.
     """
-    kinds = {key: type(value) for key, (value, _) in _OWN.items()}
-    kinds |= {key: type(CORE[key]["default"]) for key in OF_ROWS}
-    found = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if key not in kinds:
-            raise ConfigError(unknown("record", key, kinds, "key"))
-        if not equals or not value:
-            raise ConfigError(f"record.{key}: a value is missing; write record.{key}=...")
-        try:
-            found[key] = {"true": True, "false": False}[value] if kinds[key] is bool else kinds[key](value)
-        except (KeyError, ValueError):
-            named = {bool: "true or false", int: "a whole number", float: "a number"}[kinds[key]]
-            raise ConfigError(f"record.{key}: '{value}' is not {named}") from None
-    return found
+    given = OmegaConf.from_dotlist(list(words))
+    typed: Any = OmegaConf.merge(_Record, given)
+    return {str(key): typed[key] for key in given}
 
 
 def main() -> None:

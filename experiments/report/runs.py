@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -171,21 +171,13 @@ class Settings:
         return parts
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the table.
-
-    Args:
-        key: The key of a result, or of a job in it.
-        name: The heading, with the unit.
-        digits: Digits after the decimal point; None: the column holds text.
-        factor: Divides a value to give it the unit.
-    """
+class Column(NamedTuple):
+    """A column of the table: a key of a result or of a job in it, and its heading with the unit."""
 
     key: str
     name: str
-    digits: int | None
-    factor: float = 1.0
+    digits: int | None  # after the decimal point; None: the column holds text
+    factor: float = 1.0  # divides a value to give it the unit
 
 
 _COLUMNS = (

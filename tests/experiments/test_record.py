@@ -118,3 +118,12 @@ def test_the_command(command: Command, tmp_path: Path) -> None:
     assert path.read_bytes() == bytes_before
     assert command("record", *words, "record.decisions=400", "record.overwrite=true").returncode == 0
     assert len(Dataset.load(path)) == 400
+
+
+def test_a_policy_records_the_observation_that_it_sees(command: Command, tmp_path: Path) -> None:
+    done = command("record", *RUN, "routing=dqn_priced", "record.decisions=50", "record.dir=seen")
+    assert done.returncode == 0, done.stderr
+    config = core_sections(compose([*RUN, "routing=dqn_priced"]))
+    about = Dataset.load(tmp_path / "seen" / "transitions.parquet").about
+    assert about["observation"] == Simulation(config).seam()["observation"]
+    assert "did you mean 'decisions'" in command("record", *RUN, "record.decision=50").stderr
