@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 RECIPE = Path(__file__).parents[2] / "docs" / "examples" / "slurm_ray.sh"
 
 # Each script records its arguments and the token's mode. `ray status` reports the nodes started so far.
@@ -28,7 +30,14 @@ echo "$* nodes=$(wc -l < "$NODES") mode=$RAY_AUTH_MODE" >> "$LOG"
 """
 
 
-def played(tmp_path: Path, *words: str) -> list[str]:
+@pytest.mark.parametrize(
+    ("words", "train"),
+    [
+        ([], "train agent=rllib_ppo agent.env_runners=22 agent.address=alpha:6379 nodes=3 mode=token"),
+        (["agent=rllib_dqn", "rounds=7"], "train agent=rllib_dqn rounds=7 agent.address=alpha:6379 nodes=3 mode=token"),
+    ],
+)
+def test_head_then_workers_then_the_training_with_the_token(tmp_path: Path, words: list[str], train: str) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
     for name, text in {"srun": SRUN, "scontrol": SCONTROL, "ray": RAY, "flitgym": TRAIN}.items():
@@ -38,24 +47,14 @@ def played(tmp_path: Path, *words: str) -> list[str]:
            "SLURM_JOB_NODELIST": "alpha,beta,gamma", "SLURM_NNODES": "3", "SLURM_CPUS_PER_TASK": "8"}  # fmt: skip
     done = subprocess.run([RECIPE, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return (tmp_path / "log").read_text().splitlines()
-
-
-def test_head_then_workers_then_the_training_with_the_token(tmp_path: Path) -> None:
-    said = played(tmp_path)
-    assert "ray get-auth-token --generate mode=token" in said
-    assert "srun -w alpha" in said
-    assert "ray start --head --port=6379 --num-cpus=8 --block mode=token" in said
-    assert "srun --exclude=alpha " in said
+    said = (tmp_path / "log").read_text().splitlines()
+    order = [
+        "ray get-auth-token --generate mode=token",
+        "srun -w alpha",
+        "ray start --head --port=6379 --num-cpus=8 --block mode=token",
+        "srun --exclude=alpha ",
+        "ray start --address=alpha:6379 --num-cpus=8 --block mode=token",
+        train,
+    ]
+    assert [line for line in said if line in order] == order
     assert "srun --ntasks=2 " in said
-    assert "ray start --address=alpha:6379 --num-cpus=8 --block mode=token" in said
-    heads = [k for k, line in enumerate(said) if line.startswith("ray start --head")]
-    workers = [k for k, line in enumerate(said) if line.startswith("ray start --address")]
-    assert heads[0] < workers[0]
-    assert said[-1] == "train agent=rllib_ppo agent.env_runners=22 agent.address=alpha:6379 nodes=3 mode=token"
-
-
-def test_arguments_of_the_user_replace_the_defaults(tmp_path: Path) -> None:
-    assert played(tmp_path, "agent=rllib_dqn", "rounds=7")[-1].startswith(
-        "train agent=rllib_dqn rounds=7 agent.address=alpha:6379"
-    )

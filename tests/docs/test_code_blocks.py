@@ -85,13 +85,6 @@ def test_python_blocks_run(page: Path) -> None:
             )
 
 
-def test_skipped_blocks_say_why() -> None:
-    skipped = [block for page in pages_that_run() for block in blocks(page) if block.note == "skip"]
-    assert skipped
-    for block in skipped:
-        assert len(block.note_text.split()) >= 2, f"{block.name}: <!-- skip: reason -->"
-
-
 def _shell_blocks() -> list[Block]:
     return [block for block in blocks_in("bash") if block.note != "skip"]
 

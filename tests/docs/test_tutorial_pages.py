@@ -77,18 +77,3 @@ def test_own_routing_in_numpy(
     monkeypatch.setattr(sys, "argv", ["draw.py", "--loads", "0.3", "--ns", "300", "--out", str(out)])
     runpy.run_path(str(folder / "draw.py"), run_name="__main__")
     assert out.stat().st_size > 10_000
-
-
-@pytest.mark.parametrize("page", sorted(TUTORIALS.glob("*.md")), ids=lambda page: page.stem)
-def test_files_shown_in_tutorials_exist(page: Path) -> None:
-    text = page.read_text()
-    targets = re.findall(r"\{literalinclude\} (\S+)", text) + re.findall(r"\]\(([^)#:]+)\)", text)
-    assert targets
-    for target in targets:
-        assert (page.parent / target).exists(), target
-    for path, options in re.findall(r"\{literalinclude\} (\S+)\n((?::.*\n)*)", text):
-        source = (page.parent / path).read_text()
-        for marker in re.findall(r":(?:start-at|end-at|end-before): (.*)", options):
-            assert marker in source, f"{path}: {marker}"
-        for name in re.findall(r":pyobject: (\S+)", options):
-            assert re.search(rf"(class|def) {name.split('.')[-1]}\b", source), f"{path}: {name}"
