@@ -51,15 +51,14 @@ def _again(verb: str, groups: list[str], wanted: Section, derived_from: Section)
         wanted: The sections of the configuration.
         derived_from: Keys of the run on which the default warm-up depends.
     """
-    composer = _composer(verb)
+    composer, default, defaults = _composer(verb)
     try:
-        default = composer.resolved(())
         options = {group: nearest(group, wanted[group]) for group in groups}
         given = {f"run.{key}": value for key, value in derived_from.items()}
         known = composer.resolved([f"{group}={option}" for group, option in options.items()], given)
         if given:
             known = {**known, "run": {**known["run"], **{key: default["run"][key] for key in derived_from}}}
-        words = [f"{group}={option}" for group, option in options.items() if option != nearest(group, default[group])]
+        words = [f"{group}={option}" for group, option in options.items() if option != defaults[group]]
         words += _differences("", known, wanted)
     except (HydraException, OmegaConfBaseException, ConfigError, KeyError):
         return None
@@ -67,8 +66,12 @@ def _again(verb: str, groups: list[str], wanted: Section, derived_from: Section)
 
 
 @cache
-def _composer(verb: str) -> Composer:
-    return Composer({"simulate": SIMULATION, "route": TABLE}[verb])
+def _composer(verb: str) -> tuple[Composer, Section, Mapping[str, str]]:
+    """The composer of a command, its configuration without overrides, and the options of this configuration."""
+    composer = Composer({"simulate": SIMULATION, "route": TABLE}[verb])
+    default = composer.resolved(())
+    groups = [group for group in composer.root.groups if "name" in default[group]]
+    return composer, default, {group: nearest(group, default[group]) for group in groups}
 
 
 def nearest(group: str, section: Section) -> str:

@@ -17,6 +17,7 @@ from ..results.rows import flat
 from ..terminal.times import time_text
 
 NOTHING = "–"  # noqa: RUF001
+_SIDES = ("target", "background")  # the jobs of a pair
 # Results in the comparison of runs, in addition to the communication times of jobs.
 _COMPARED = (
     *("accepted_load", "hops_mean", "nonminimal_fraction", "packets_delivered", "generations_missed"),
@@ -91,26 +92,35 @@ class Run:
         inside = target & (time >= at.min()) & (time <= at.max()) if at.size else np.zeros_like(target)
         return float(received[inside].sum() / total)
 
+    @cached_property
+    def parts(self) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """The keys that affect the result, by the job of a pair to which they belong and by their component."""
+        parts: dict[tuple[Any, ...], dict[str, Any]] = {("", "router"): {"router": self.row["router"]}}
+        for key, value in configuration(self.row).items():
+            section, component = key.partition(".")[0], self.row.get(key.partition(".")[0])
+            side = next((side for side in _SIDES if self.is_pair and key.startswith(f"workload.{side}")), "")
+            if side:
+                component = self.row[f"workload.{side}"]
+            elif section in ("traffic", "workload"):
+                component = "pair" if self.is_pair else self.what
+            parts.setdefault((side, is_of_jobs(self.row), section, component), {})[key] = value
+        return parts
+
     def setting(self, *sides: str) -> frozenset[tuple[str, Any]]:
         """All keys that affect the result, without the seed and the jobs of a pair.
 
         Args:
             sides: The jobs of a pair whose keys are kept, `target` or `background`.
         """
-        keys = configuration(self.row)
-        return frozenset((key, value) for key, value in keys.items() if _side(self, key) in ("", *sides))
+        return frozenset(
+            item for group, part in self.parts.items() if group[0] in ("", *sides) for item in part.items()
+        )
 
 
 def runs_of(results: Sequence[tuple[Mapping[str, Any], Path]]) -> list[Run]:
     """The runs of some results and their folders."""
     rows = named(flat(result) for result, _ in results)
     return [Run(result, directory, row) for (result, directory), row in zip(results, rows, strict=True)]
-
-
-def _side(run: Run, key: str) -> str:
-    """The job of a pair to which a key of the configuration belongs."""
-    sides = ("target", "background") if run.is_pair else ()
-    return next((side for side in sides if key.startswith(f"workload.{side}")), "")
 
 
 class Settings:
@@ -123,27 +133,22 @@ class Settings:
     def __init__(self, runs: Sequence[Run]) -> None:
         parts: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for run in runs:
-            for group, part in self._parts(run).items():
+            for group, part in run.parts.items():
                 parts.setdefault(group, []).append(part)
         self._differing = {
-            group: {key for part in some for key in part if len({one.get(key) for one in some}) > 1}
+            group: sorted(key for key in set().union(*some) if len({part.get(key) for part in some}) > 1)
             for group, some in parts.items()
         }
         self._networks = {run.row["topology"] for run in runs}
 
-    def text(self, run: Run, *sides: str) -> str:
-        """The network, and the keys that differ.
-
-        Args:
-            run: One of the runs.
-            sides: The jobs of a pair whose keys are shown, too.
-        """
-        return ", ".join([run.row["topology"], *self._words(run, "", *sides)])
+    def text(self, run: Run) -> str:
+        """The network, and the keys that differ without those of a pair's jobs."""
+        return ", ".join([run.row["topology"], *self._words(run, "")])
 
     def full_text(self, run: Run) -> str:
         """The keys that differ, including those of a pair's jobs, and the network if the runs have several."""
         network = [run.row["topology"]] if len(self._networks) > 1 else []
-        return ", ".join([*network, *self._words(run, "", "target", "background")])
+        return ", ".join([*network, *self._words(run, "", *_SIDES)])
 
     def job(self, run: Run, side: str) -> str:
         """A job of a pair, and its parameters that differ."""
@@ -152,23 +157,11 @@ class Settings:
 
     def _words(self, run: Run, *sides: str) -> list[str]:
         words = []
-        for group, part in self._parts(run).items():
-            for key in sorted(self._differing[group]) if group[0] in sides else ():
+        for group, part in run.parts.items():
+            for key in self._differing[group] if group[0] in sides else ():
                 value = part.get(key, "default")
                 words.append(f"{key}={value if isinstance(value, str) else json.dumps(value)}")
         return words
-
-    @staticmethod
-    def _parts(run: Run) -> dict[tuple[Any, ...], dict[str, Any]]:
-        """The keys of a run by their component."""
-        parts: dict[tuple[Any, ...], dict[str, Any]] = {("", "router"): {"router": run.row["router"]}}
-        for key, value in configuration(run.row).items():
-            section, side = key.partition(".")[0], _side(run, key)
-            component = run.row[f"workload.{side}"] if side else run.row.get(section)
-            if section == "traffic" or (section == "workload" and not side):
-                component = run.what if not run.is_pair else "pair"
-            parts.setdefault((side, is_of_jobs(run.row), section, component), {})[key] = value
-        return parts
 
 
 class Column(NamedTuple):
