@@ -6,11 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
-from rich.progress import TextColumn
-
-from ..terminal.progress import Shown, bars, has_bars
+from ..terminal.progress import Pace, RunBar, has_bars
 from ..terminal.times import duration_text
 
 _LINE_EVERY_SECONDS = 15
@@ -22,44 +21,43 @@ _SHOWN = {
 }
 
 
-class TrainProgress(Shown):
-    """A context manager that shows a bar on a terminal, or a line every 15 s in a log file.
+class TrainProgress:
+    """A bar on a terminal, or a line every 15 s in a log file.
 
     Args:
-        description: The label of the training.
+        resources: Removes the bar at its end.
+        title: The label of the training.
         rounds: Number of all rounds.
         done: Number of rounds that were finished before this process.
         alone: Whether no other training shares the terminal; otherwise nothing is shown.
     """
 
-    def __init__(self, description: str, rounds: int, done: int, alone: bool = True) -> None:
-        super().__init__(bars() if alone and has_bars() else None)
-        self._description, self._rounds, self._first, self._alone = description, rounds, done, alone
-        if self._bars is not None:
-            self._bars.columns = (*self._bars.columns, TextColumn("{task.fields[now]}"))
-            self._task = self._bars.add_task(description, total=rounds, completed=done, now="")
-        self._began = self._last_line = time.monotonic()
+    def __init__(self, resources: ExitStack, title: str, rounds: int, done: int, alone: bool = True) -> None:
+        self._bar = resources.enter_context(RunBar()) if alone and has_bars() else None
+        self._title, self._rounds, self._first, self._alone = title, rounds, done, alone
+        self._pace, self._part, self._last_line = Pace(), 0.0, time.monotonic()
         if done:
             self.say(f"continuing after round {done}")
 
     def say(self, words: str) -> None:
-        """Show the work between rounds."""
-        if self._bars is not None:
-            self._bars.update(self._task, now=words)
+        """Show the work of this moment."""
+        if self._bar is not None:
+            self._bar.report(f"{self._title}: {words}", self._part)
         elif self._alone:
-            print(f"{self._description}: {words}", file=sys.stderr, flush=True)
+            print(f"{self._title}: {words}", file=sys.stderr, flush=True)
 
     def update(self, done: int, metrics: Mapping[str, float]) -> None:
         """Show the metrics of a finished round."""
+        self._part = (done - self._first) / (self._rounds - self._first)
         finite = {key: form for key, form in _SHOWN.items() if math.isfinite(metrics.get(key, math.nan))}
-        now = ", ".join(form.format(metrics[key]) for key, form in finite.items())
-        if self._bars is not None:
-            self._bars.update(self._task, completed=done, now=now)
-        elif time.monotonic() - self._last_line > _LINE_EVERY_SECONDS or done == self._rounds:
+        words = [f"round {done} of {self._rounds}", *(form.format(metrics[key]) for key, form in finite.items())]
+        left = self._pace.left(self._part)
+        if self._bar is None and left and done < self._rounds:
+            words.append(f"about {duration_text(left)} left")
+        late = time.monotonic() - self._last_line > _LINE_EVERY_SECONDS
+        if self._bar is not None or late or done == self._rounds:
             self._last_line = time.monotonic()
-            left = (self._last_line - self._began) * (self._rounds - done) / max(done - self._first, 1)
-            over = f"about {duration_text(left)} left" if done < self._rounds else ""
-            self.say(", ".join(filter(None, (f"round {done} of {self._rounds}", now, over))))
+            self.say(", ".join(words))
 
 
 class Stop:

@@ -104,8 +104,7 @@ class _Rounds:
         self._tracker = tracker(directory, to, training.plain, self.done, track.project, track.online)
         resources.callback(self._tracker.close)
         where = config.topology.name if config.worlds is None else f"{len(config.worlds)} worlds"
-        title = f"{config.agent.name} on {where}"
-        self.shown = resources.enter_context(TrainProgress(title, config.rounds, self.done, alone))
+        self.shown = TrainProgress(resources, f"{config.agent.name} on {where}", config.rounds, self.done, alone)
         self._began = time.monotonic() - self._seconds
 
     def play(self, stop: Stop) -> None:
