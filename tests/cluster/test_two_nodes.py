@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -40,13 +41,11 @@ def processes(mark: str) -> list[int]:
     """The processes with this mark in their environment, and their children (Ray's workers overwrite it)."""
     marked, parents = set[int](), {}
     for entry in Path("/proc").glob("[0-9]*"):
-        try:
+        with suppress(PermissionError, FileNotFoundError, ProcessLookupError):
             number = int(entry.name)
             parents[number] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             if mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
                 marked.add(number)
-        except (PermissionError, FileNotFoundError, ProcessLookupError):
-            continue
     marked.discard(os.getpid())
     return [number for number, parent in parents.items() if number in marked or parent in marked]
 
@@ -55,20 +54,16 @@ def titled(mark: str, title: str) -> list[int]:
     """The processes with this mark whose title starts with `title`."""
     found = []
     for number in processes(mark):
-        try:
+        with suppress(OSError):
             own = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")[0].decode().strip()
-        except OSError:
-            continue
-        found += [number] if own.startswith(title) else []
+            found += [number] if own.startswith(title) else []
     return found
 
 
 def kill(mark: str) -> None:
     for number in processes(mark):
-        try:
+        with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
 
 
 class Cluster:
@@ -130,10 +125,8 @@ def command(name: str, *words: str, cwd: Path, cluster: Cluster) -> subprocess.C
 
 def begun(name: str, *words: str, cwd: Path, cluster: Cluster) -> subprocess.Popen[bytes]:
     with (cwd / "said").open("wb") as said:
-        return subprocess.Popen(
-            [sys.executable, "-m", "flitgym", name, *words],
-            cwd=cwd, env=cluster.env, stdout=said, stderr=said,
-        )  # fmt: skip
+        words = (sys.executable, "-m", "flitgym", name, *words)
+        return subprocess.Popen(words, cwd=cwd, env=cluster.env, stdout=said, stderr=said)
 
 
 def until(true: Callable[[], object], process: subprocess.Popen[bytes], seconds: float = 600) -> None:
