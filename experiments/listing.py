@@ -188,8 +188,10 @@ def _agents() -> Iterator[tuple[str, str, str]]:
         if {"Config", "Agent"} <= classes.keys():
             fields = _fields(classes["Config"])
             yield fields.pop("name", path.stem), _first_sentence(tree), _details("agent", {}, fields)
-        for name in _table(tree, "AGENTS"):
-            yield name, _first_sentence(tree), ""
+        for node in tree.body:  # a file of several agents has them in a dictionary
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "AGENTS":
+                assert isinstance(node.value, ast.Dict)
+                yield from ((ast.literal_eval(key), _first_sentence(tree), "") for key in node.value.keys if key)
 
 
 def _fields(config: ast.ClassDef) -> dict[str, Any]:
@@ -200,14 +202,6 @@ def _fields(config: ast.ClassDef) -> dict[str, Any]:
             with suppress(ValueError):
                 found[node.target.id] = ast.literal_eval(node.value)
     return found
-
-
-def _table(tree: ast.Module, name: str) -> list[str]:
-    """The keys of a dictionary of a module."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name and isinstance(node.value, ast.Dict):
-            return [ast.literal_eval(key) for key in node.value.keys if key is not None]
-    return []
 
 
 def _first_sentence(tree: ast.Module) -> str:

@@ -19,6 +19,7 @@ from ..presets import preset_files, values_of
 
 Section = Mapping[str, Any]
 
+_RUN_OF_JOBS = (*RUN_OF_WORKLOAD, "save_q_table")
 _SHIPPED = re.compile(r"\$\{shipped_policy:(\w+)\}")
 _PLAIN = re.compile(r"[A-Za-z_][\w./-]*")
 
@@ -28,12 +29,9 @@ def simulate_again(config: Section) -> str | None:
     has_jobs = config["workload"]["name"] != "none"
     groups = [group for group in GROUPS if group != "traffic" or not has_jobs]
     # The command refuses the keys of the windows if there is a workload.
-    run = {key: value for key, value in config["run"].items() if not has_jobs or key in (*RUN_OF_WORKLOAD, _SAVE)}
+    run = {key: value for key, value in config["run"].items() if not has_jobs or key in _RUN_OF_JOBS}
     wanted = {**{key: config[key] for key in (*groups, "failures", "seed") if key in config}, "run": run}
     return _again("simulate", groups, wanted, {} if has_jobs else {key: run[key] for key in RUN_OF_WORKLOAD})
-
-
-_SAVE = "save_q_table"
 
 
 def route_again(config: Section) -> str | None:

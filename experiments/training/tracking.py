@@ -93,8 +93,9 @@ class _Wandb(Tracker):
         self._wandb, self._id = wandb, path.read_text().strip()
         arguments: dict[str, Any] = {
             "project": project,
-            "group": config.get("study"),
-            "tags": [name for name in (_name(config.get(key)) for key in _TAGS) if name],
+            "group": config["study"],
+            # W&B refuses tags of more than 64 characters.
+            "tags": [name[:64] for key in _TAGS if (name := config[key]["name"]) != "none"],
             "dir": str(directory),
             "config": {**config, "flitgym_version": __version__},  # with the commit of the core
             "settings": wandb.Settings(silent=True),
@@ -121,12 +122,6 @@ class _Wandb(Tracker):
 
     def close(self) -> None:
         self._run.finish()
-
-
-def _name(section: Any) -> str | None:
-    """The name of a section of the configuration, if it has one. W&B refuses tags of more than 64 characters."""
-    name = section.get("name") if isinstance(section, Mapping) else section
-    return name[:64] if isinstance(name, str) and name != "none" else None
 
 
 class _TensorBoard(Tracker):
