@@ -220,7 +220,7 @@ def test_a_checkpoint(tmp_path: Path) -> None:
     save_checkpoint(path, Checkpoint(agent.state(), 1, 1.0, '{"round": 1}'), "abc")
 
     def read(path: Path) -> None:
-        agent.load_state(load_checkpoint(path, "abc", 4).agent)
+        agent.load_state(load_checkpoint(path, "abc").agent)
 
     fuzz([path.read_bytes()], WORDS, 100, named(path, read), (ConfigError, CoreError))
 
