@@ -9,7 +9,8 @@ from textwrap import fill
 from omegaconf import DictConfig, OmegaConf
 
 from .composition import compose_root
-from .errors import TYPED, options_of
+from .errors import TYPED
+from .source import options_of
 
 # Keys that hold a list, and the group whose options are valid entries.
 _LISTS = {

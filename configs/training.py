@@ -4,73 +4,26 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
 from .identity import core_sections, with_hashed_files
 from .jobs import file_hash, file_word, has_workload, workload_identity
 from .policies import policy_path
-from .schema import Failures
+from .schema import offer_root
 from .source import offer
 
 # Keys that do not change the policy.
 _NOT_IDENTITY = {"overwrite", "track", "study", "hydra", "checkpoint_every", "evaluation"}
 
 
-@dataclass
-class Track:
-    """The destination of metrics besides `progress.jsonl`."""
-
-    to: str = MISSING
-    online: bool = MISSING
-    project: str = MISSING
-
-
-@dataclass
-class EvaluationWhileTraining:
-    """The comparison of the policy with baselines during the training; times in ns."""
-
-    every: int = MISSING
-    baselines: list[str] = MISSING
-    loads: list[float] = MISSING
-    seeds: list[int] = MISSING
-    warmup_ns: float = MISSING
-    baseline_warmup_ns: float = MISSING
-    measure_ns: float = MISSING
-    workload_max_ns: float = MISSING
-
-
-@dataclass
-class Training:
-    """The root. `train.yaml` has the values and explains the keys."""
-
-    study: str = MISSING
-    seed: int = MISSING
-    rounds: int = MISSING
-    device: str = MISSING
-    threads: int = MISSING
-    checkpoint_every: int = MISSING
-    vary: Any = None  # a mapping; OmegaConf would merge a typed mapping instead of replacing it
-    worlds: Any = None  # a mapping, as `vary`
-    overwrite: bool = MISSING
-    topology: Any = MISSING
-    router: Any = MISSING
-    traffic: Any = MISSING
-    workload: Any = MISSING
-    failures: Failures = field(default_factory=Failures)
-    agent: Any = MISSING
-    track: Track = field(default_factory=Track)
-    evaluation: EvaluationWhileTraining = field(default_factory=EvaluationWhileTraining)
-
-
 def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None:
     """Offer the root and every agent's hyperparameters to Hydra; safe to repeat."""
-    offer("training", lambda: Training)
+    offer_root("training", "train")
     for name, (hyperparameters, _) in agents.items():
         offer(f"agent/{name}", partial(_agent_node, hyperparameters))
 
