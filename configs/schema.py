@@ -73,7 +73,9 @@ def root_schema(root: str) -> type:
         root: The name of its primary configuration.
     """
     content = _content(f"{root}.yaml")
-    groups = [key for entry in content["defaults"] if isinstance(entry, dict) for key, option in entry.items() if option]
+    groups = [
+        key for entry in content["defaults"] if isinstance(entry, dict) for key, option in entry.items() if option
+    ]
     sections = {"failures": _content("config.yaml")["failures"], "run": _content("run/standard.yaml")}
     own = {key: value for key, value in content.items() if key not in ("defaults", "hydra")}
     own |= {key: value for key, value in sections.items() if key == "failures" or key in groups}

@@ -14,7 +14,7 @@ from ..simcore._policy_file import without_provenance
 from .identity import core_sections, with_hashed_files
 from .jobs import file_hash, file_word, has_workload, workload_identity
 from .policies import policy_path
-from .schema import offer_root
+from .schema import node_of, offer_root
 from .source import offer
 
 # Keys that do not change the policy.
@@ -25,16 +25,7 @@ def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None
     """Offer the root and every agent's hyperparameters to Hydra; safe to repeat."""
     offer_root("training", "train")
     for name, (hyperparameters, _) in agents.items():
-        offer(f"agent/{name}", partial(_agent_node, hyperparameters))
-
-
-def _agent_node(hyperparameters: type[Any]) -> DictConfig:
-    node: DictConfig = OmegaConf.structured(hyperparameters)
-    for key in node:
-        # The mapping accepts any key, so that `agent.start.lost=2` needs no +. The agent checks the keys.
-        if isinstance(node[key], DictConfig):
-            OmegaConf.set_struct(node[key], False)
-    return node
+        offer(f"agent/{name}", partial(node_of, hyperparameters))
 
 
 def world_sections(config: DictConfig) -> dict[str, Any]:
@@ -43,22 +34,15 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
     Raises:
         ConfigError, OSError: as `core_sections`.
     """
-    # A placeholder, which the agent's routing replaces.
-    complete = OmegaConf.merge({"routing": {"name": "policy"}}, OmegaConf.to_container(config, resolve=True))
-    assert isinstance(complete, DictConfig)
-    sections = core_sections(complete)
+    plain: Any = OmegaConf.to_container(config, resolve=True)
+    sections = core_sections({"routing": {"name": "policy"}, **plain})  # which the agent's routing replaces
     return {key: sections[key] for key in ("topology", "router", "failures", "traffic", "workload") if key in sections}
 
 
 def variation(config: DictConfig) -> dict[str, Any]:
     """The draws of each episode: `vary`, or by default loads and mixtures."""
     if config.vary is not None:
-        given: Any = OmegaConf.to_container(config.vary, resolve=True) if OmegaConf.is_config(config.vary) else None
-        if not isinstance(given, dict):
-            raise ConfigError(
-                f"vary: {config.vary!r} is not a mapping; e.g. vary={{traffic.load: {{low: 0.1, high: 0.5}}}}"
-            )
-        return given
+        return _mapping(config, "vary", "vary={traffic.load: {low: 0.1, high: 0.5}}")
     if has_workload(config):
         return {}
     drawn: dict[str, Any] = {"traffic.load": {"low": 0.1, "high": 0.8}}
@@ -82,14 +66,15 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
     """
     if config.worlds is None:
         return None
-    given: Any = OmegaConf.to_container(config.worlds, resolve=True) if OmegaConf.is_config(config.worlds) else None
-    if not isinstance(given, dict) or not all(isinstance(member, dict) for member in given.values()):
-        raise ConfigError(
-            f"worlds: {config.worlds!r} is not a mapping of names to worlds; e.g. worlds=universal, or "
-            "worlds={a: {overrides: ['topology=torus_512']}}"
-        )
     if config.vary is not None:
         raise ConfigError("vary: each world has its own; set worlds.<name>.vary")
+    return _mapping(config, "worlds", "worlds=universal, or worlds={a: {overrides: ['topology=torus_512']}}")
+
+
+def _mapping(config: DictConfig, key: str, example: str) -> dict[str, Any]:
+    given: Any = OmegaConf.to_container(config[key], resolve=True) if OmegaConf.is_config(config[key]) else None
+    if not isinstance(given, dict):
+        raise ConfigError(f"{key}: {config[key]!r} is not a mapping; e.g. {example}")
     return given
 
 
