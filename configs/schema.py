@@ -122,7 +122,7 @@ def _declared(kind: str, name: str) -> list[Field]:
 
 
 def node_of(schema: type) -> DictConfig:
-    """The node of a schema. A section that is empty in its file accepts any key, which the code that reads it checks."""
+    """The node of a schema. A section that is empty in its file accepts any key, and its reader checks the keys."""
     node: DictConfig = OmegaConf.structured(schema)
     for key in node:
         if OmegaConf.is_dict(value := node._get_node(key)) and not value:

@@ -68,7 +68,14 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
         return None
     if config.vary is not None:
         raise ConfigError("vary: each world has its own; set worlds.<name>.vary")
-    return _mapping(config, "worlds", "worlds=universal, or worlds={a: {overrides: ['topology=torus_512']}}")
+    return _worlds(config)
+
+
+def _worlds(config: DictConfig) -> dict[str, Any]:
+    """The section `worlds`. The overrides of a world may be a text, as on the command line."""
+    worlds = _mapping(config, "worlds", "worlds=universal, or worlds={a: {overrides: topology=torus_512}}")
+    texts = {name: world["overrides"] for name, world in worlds.items() if isinstance(world.get("overrides"), str)}
+    return worlds | {name: {**worlds[name], "overrides": shlex.split(text)} for name, text in texts.items()}
 
 
 def _mapping(config: DictConfig, key: str, example: str) -> dict[str, Any]:
@@ -87,6 +94,8 @@ def training_hash(config: DictConfig) -> str:
     """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
+    if config.worlds is not None:
+        identity["worlds"] = _worlds(config)
     agent = identity["agent"]
     if agent.get("base"):  # of policy_search
         agent["base"] = file_hash("agent.base", policy_path("agent.base", agent["base"]), without_provenance)
