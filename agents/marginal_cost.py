@@ -100,15 +100,8 @@ class Agent(Learner):
         self.seam = world.simulation({**self.routing(config), "name": "policy"}, self.next_seed).seam()
         torch.manual_seed(seed)
         self.online = SlotScores(self.seam, config.hidden, config.network).to(device)
-        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
-        self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.capacity)
-        self.round = 0
-        self.parts = {
-            "online": self.online,
-            "optimiser": self.optimiser,
-            "generator": self.generator,
-        }
+        self.hold(seed, "online", online=self.online)
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:

@@ -82,15 +82,8 @@ class Agent(Learner):
         self.seam = {**own, "width": len(own["general"]) + int(own["slots"]) * len(own["per_slot"])}
         torch.manual_seed(seed)
         self.online = SlotScores(self.seam, config.hidden).to(device)
-        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
-        self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
-        self.round = 0
-        self.parts = {
-            "online": self.online,
-            "optimiser": self.optimiser,
-            "generator": self.generator,
-        }
+        self.hold(seed, "online", online=self.online)
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:

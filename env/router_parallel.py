@@ -119,16 +119,14 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         window_cycles(self.simulation, "interval_ns", self.interval_ns, least=1)
         self.possible_agents = [f"router_{k}" for k in range(self._routers)]
         self.agents: list[str] = []
-        self._ports, regions = self._span, self.table.shape[1]
-        ports = self._ports
-        high = np.array([_MOST_LOAD, 1.0, 1.0] * ports + [_MOST_DELAY_US, _MOST_FEEDBACK], np.float32)
-        seen = [gymnasium.spaces.Box(np.zeros_like(high), high) for _ in self.possible_agents]
-        bias = np.full(regions, self.bias_flits, np.float32)
-        done = [gymnasium.spaces.Box(-bias, bias) for _ in self.possible_agents]
-        self.observation_spaces = dict(zip(self.possible_agents, seen, strict=True))
-        self.action_spaces = dict(zip(self.possible_agents, done, strict=True))
+        self._sizes = self._routers, self._span
+        high = np.array([_MOST_LOAD, 1.0, 1.0] * self._span + [_MOST_DELAY_US, _MOST_FEEDBACK], np.float32)
+        bias = np.full(self.table.shape[1], self.bias_flits, np.float32)
+        box = gymnasium.spaces.Box
+        self.observation_spaces = {agent: box(np.zeros_like(high), high) for agent in self.possible_agents}
+        self.action_spaces = {agent: box(-bias, bias) for agent in self.possible_agents}
         most = np.tile(high, (self._routers, 1))
-        self.state_space = gymnasium.spaces.Box(np.zeros_like(most), most)
+        self.state_space = box(np.zeros_like(most), most)
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Box:
         """The observations of a router."""
@@ -161,15 +159,10 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """
         self._episodes.begin(seed, fallback=int(self._random.integers(2**31)))
         self._draw(self._episodes.next())
-        if len(self.possible_agents) != self._routers:
+        if (sizes := (self._routers, self._span)) != self._sizes:
             raise ConfigError(
-                f"world: it has networks of {len(self.possible_agents)} and of {self._routers} routers; all "
-                "episodes of an environment must have the same agents"
-            )
-        if self._span != self._ports:
-            raise ConfigError(
-                f"world: it has networks whose routers have {self._ports} and {self._span} ports; all observations of "
-                "an environment must have the same size"
+                f"world: it has networks of {self._sizes[0]} routers with {self._sizes[1]} ports and of {sizes[0]} "
+                f"with {sizes[1]}; all episodes of an environment must have the same agents and observations"
             )
         self._steps, self._most = 0, math.inf if self.simulation.jobs() else _INTERVALS
         if self.intervals is not None:

@@ -60,10 +60,6 @@ def test_costs_of_features_are_plain_overrides() -> None:
     assert dict(composed("agent=policy_search").start) == {}
     with pytest.raises(ConfigError, match=r"agent\.start: unknown feature 'more_tine'; did you mean 'more_time'"):
         policy_search.Config(start={"more_tine": 2.0})
-    with pytest.raises(ConfigError, match=r"agent\.start: unknown feature 'more_time'; .*valid features: .*link"):
-        policy_search.Config(observation="queues", start={"more_time": 2.0})
-    with pytest.raises(ConfigError, match="did you mean 'queues'"):
-        policy_search.Config(observation="queue", start={"more_time": 2.0})
 
 
 # ---- Advantages ----

@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 from flitgym.agents.policy.file import load_policy, save_batch_policy
-from flitgym.env import Feature, PacketBatch, blocks, play
+from flitgym.env import PacketBatch, play
 from flitgym.simcore import Simulation
 from numpy.typing import NDArray
 
@@ -108,8 +108,3 @@ def test_tanh_has_the_same_bits_everywhere(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores, tanh(x))
     np.testing.assert_allclose(scores, np.tanh(x.astype(np.float64)), rtol=3e-7, atol=1e-12)
     assert np.abs(scores).max() == 1
-
-
-@blocks.observation("of_python", general=[Feature("one", 0, 1, "1")])
-def of_python(asked: Any, general: NDArray[np.float32], per_slot: NDArray[np.float32]) -> None:
-    general[:] = 1

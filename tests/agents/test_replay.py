@@ -1,7 +1,6 @@
 """A replay buffer draws every transition equally often; the tail of an episode adds the decisions open at its end."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -80,30 +79,3 @@ def test_the_tail_of_an_episode_brings_what_was_open_at_its_end() -> None:
     added = [reward for number, reward in after.items() if number not in before]
     assert np.mean(added) < 2 * np.mean(list(before.values())) < 0
     assert len(added) == len(without) - len(some)
-
-
-def test_dqn_learns_from_the_whole_memory() -> None:
-    settings: dict[str, Any] = {
-        "networks": 2,
-        "run_ns": 100,
-        "episode_ns": 300,
-        "capacity": 4096,
-        "updates": 2,
-        "record_part": 0.1,
-    }
-    torch.set_num_threads(1)
-    learner = dqn.Agent(
-        dqn.Config(**settings, batch=64, replay="transitions", tail_ns=200, hidden=[8], huber_us=5.0),
-        JAMMED,
-        rounds=6,
-        seed=1,
-    )
-    filed = 0
-    for _ in range(6):
-        assert np.isfinite(learner.train_round()["loss"])
-        assert len(learner.replay) > filed  # the transitions of a finished episode remain
-        filed = len(learner.replay)
-    with pytest.raises(ConfigError, match=r"agent\.tail_ns: 5 needs agent\.replay=transitions"):
-        dqn.Config(tail_ns=5)
-    with pytest.raises(ConfigError, match="did you mean 'transitions'"):
-        dqn.Config(replay="transition")

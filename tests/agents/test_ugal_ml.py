@@ -29,14 +29,6 @@ def test_the_label_is_the_slot_of_least_congestion_and_stays_hidden(world: World
     assert rows["observation"].unique().tolist() == [5.0, 7.0]
 
 
-def test_the_label_has_no_weight_in_the_core(world: World) -> None:
-    agent = Agent(Config(**_SMALL), world, rounds=1, seed=1)
-    (first, _), *_ = agent._blind()
-    assert first.shape[1] == agent.online.perceptron.layers[0].in_features + 1
-    assert not first[:, -1].any()
-    assert agent.routing(agent.config)["observation"] == "relative"
-
-
 def test_it_learns_labels_that_follow_a_feature(world: World) -> None:
     torch.set_num_threads(1)
     agent = Agent(Config(**_SMALL), world, rounds=1, seed=1)

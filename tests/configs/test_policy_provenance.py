@@ -46,16 +46,6 @@ def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_p
     assert len(hashes) == 1
 
 
-def test_what_is_no_policy_counts_as_it_is() -> None:
-    for data in (b"", b"hello", b"\x02\0\0\0\0\0\0\0[]", b"\x16\0\0\0\0\0\0\0" + b'{"__metadata__":"word"}'[:22]):
-        assert without_provenance(data) == data
-
-
-def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="provenance has no key 'trained_from'; valid: trained_by"):
-        saved(tmp_path / "p.safetensors", trained_from="x")
-
-
 @pytest.mark.parametrize(
     "name",
     ["dqn_dragonfly", "search_jobs", "search_universal", "dqn", "dqn_universal", "dqn_priced", "dqn_source", "flitgym"],

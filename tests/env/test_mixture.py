@@ -116,10 +116,7 @@ def test_composed_as_in_a_configuration():
         ({}, ["the list is empty"]),
         ({"a": {"override": []}}, ["worlds.a", "did you mean 'overrides'"]),
         ({"a": {"overrides": ["topology=dragonfly_73"]}}, ["worlds.a", "dragonfly_72"]),
-        ({"a": {"overrides": ["routing=minimal"]}}, ["worlds.a", "routing"]),
         ({"a": {"share": 1.5}}, ["worlds.a.share", "1.5"]),
-        ({"a": {"episode_ns": 0}}, ["worlds.a.episode_ns", "0"]),
-        ({"a": {"vary": {"traffic.load": "x"}}}, ["worlds.a", "traffic.load"]),
     ],
 )
 def test_invalid_mixtures_are_refused(members: dict[str, Any], words: list[str]):

@@ -62,16 +62,6 @@ def test_stock_algorithms_run(algorithm: type) -> None:
     assert all(info["l"] == 1 and info["r"] < 0 for info in model.ep_info_buffer)
 
 
-def test_single_networks_cannot_be_set() -> None:
-    env = Sb3PacketRouting(2, overrides=WORLD)
-    with pytest.raises(ConfigError, match="episode_ns"):
-        env.set_attr("episode_ns", 1)
-    assert env.get_attr("action_space") == [PacketRoutingEnv(overrides=WORLD).action_space] * 2
-    assert env.get_attr("observation_space", [1]) == [env.observation_space]
-    with pytest.raises(ConfigError, match="valid: action_masks"):
-        env.env_method("fly")
-
-
 def test_play_measures_rules_and_routings_alike() -> None:
     window = {"overrides": WORLD, "seeds": [1], "warmup_ns": 4_000, "measure_ns": 4_000}
     minimal = play(lambda observation, mask: np.zeros(len(observation), int), **window)

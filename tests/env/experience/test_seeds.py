@@ -32,12 +32,6 @@ def test_sequences_go_on_and_begin_anew() -> None:
     assert episodes.next() == episode_seed(5, 0)
 
 
-def test_processes_and_seeds_share_no_episode() -> None:
-    several = [Episodes(seed, process) for seed in range(5) for process in range(5)]
-    seeds = [one.next() for one in several for _ in range(40)]
-    assert len(set(seeds)) == len(seeds)
-
-
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Seeds of all simulations of worlds, in their order."""
@@ -78,16 +72,6 @@ def test_play_shows_the_same(built: list[int]) -> None:
     play("minimal", world=TRIANGLE, seeds=(7, 8), warmup_ns=0, measure_ns=500)
     play(lambda observation, mask: np.zeros(len(mask), int), world=TRIANGLE, seeds=(7,), warmup_ns=0, measure_ns=500)
     assert built == [episode_seed(7, 0), episode_seed(8, 0), episode_seed(7, 0)]
-
-
-def test_the_routers_of_rllib_show_the_same(built: list[int]) -> None:
-    multi_agent = pytest.importorskip("flitgym.env.rllib_multi_agent")
-    environment = multi_agent.RoutersEnv({"world": World(TRIANGLE), "seed": 3})
-    built.clear()
-    environment.reset()
-    environment.reset(seed=7)
-    environment.reset()
-    assert built == [episode_seed(3, 0), episode_seed(7, 0), episode_seed(7, 1)]
 
 
 def test_a_training_has_a_million_of_its_own(built: list[int]) -> None:
