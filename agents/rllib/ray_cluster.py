@@ -90,17 +90,11 @@ def require_cpus(count: float, key: str) -> None:
 def _require_answer(address: str, key: str) -> None:
     parts = urlsplit(address if "://" in address else f"//{address}")
     try:
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if host is None or port is None:
+        if parts.hostname is None or parts.port is None:
+            raise ValueError("no port")
+        socket.create_connection((parts.hostname, parts.port), timeout=_ANSWER_SECONDS).close()
+    except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{key}: '{address}' is not the address of a Ray cluster; valid: host:port, ray://host:port, auto"
-        )
-    try:
-        socket.create_connection((host, port), timeout=_ANSWER_SECONDS).close()
-    except OSError as error:
-        raise ConfigError(
-            f"{key}: no cluster answers at '{address}' ({error.strerror or error}); start a cluster there with "
-            f"`ray start --head --port={port}`, or leave {key} out to use this machine"
+            f"{key}: no cluster answers at '{address}' ({error}); valid: host:port, ray://host:port, auto. Start a "
+            f"cluster there with `ray start --head --port=...`, or leave {key} out to use this machine"
         ) from None

@@ -69,19 +69,14 @@ def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | Dq
 
 
 def numbers(result: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of an iteration.
-
-    Returns:
-        `steps`, the decisions so far; `return`, the sum of a packet's rewards; `latency_ns`, the mean packet latency;
-        and the learner's own numbers as `learner/...`.
-    """
+    """The numbers of an iteration: decisions so far, sum of a packet's rewards, mean packet latency, and loss."""
     runners = result[ENV_RUNNER_RESULTS]
     learner = result.get(LEARNER_RESULTS, {}).get(DEFAULT_MODULE_ID, {})
     return {
-        "steps": float(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME]),
-        "return": float(runners[EPISODE_RETURN_MEAN]),
+        "decisions": float(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME]),
+        "reward": float(runners[EPISODE_RETURN_MEAN]),
         "latency_ns": float(runners.get(LATENCY, float("nan"))),
-        **{f"learner/{key}": float(x) for key, x in learner.items() if isinstance(x, int | float)},
+        "loss": float(learner.get("total_loss", float("nan"))),
     }
 
 

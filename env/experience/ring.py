@@ -51,8 +51,13 @@ class Ring:
 
     @property
     def unread(self) -> int:
-        """The number of transitions recorded since the last read. If it exceeds `capacity`, some are lost."""
+        """The number of transitions recorded since the last read."""
         return self.filed - self.read
+
+    @property
+    def outrun(self) -> bool:
+        """Whether unread transitions are lost, since there are more than `capacity`."""
+        return self.unread > self.capacity
 
     def skip(self) -> None:
         """Count all transitions so far as read."""

@@ -298,7 +298,7 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
     zeros = np.zeros(n)
     for columns, words in (
         ({"reward": zeros}, "is reserved for a column of the core"),
-        ({"value": zeros[:-1]}, rf"value has shape \({n - 1},\); {n} decisions"),
+        ({"value": zeros[:-1]}, rf"value is float64 \({n - 1},\); {n} decisions"),
     ):
         with pytest.raises(ConfigError, match=words):
             batch.apply([0] * n, **columns)

@@ -207,7 +207,7 @@ def test_episodes_end() -> None:
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [
-        ({"intervals_ns": 5}, "did you mean 'interval_ns'"),
+        ({"slot": 5}, "did you mean 'slots'"),
         ({"decisions": "source", "relation": "omni_war"}, "routing.biased.decisions: source has no effect"),
         ({"decisions": "source", "world": ONE_PATH}, "one path between any two routers, so a source has no choice"),
     ],
