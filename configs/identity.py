@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 
 from ..simcore import ConfigError, registered
@@ -180,7 +181,7 @@ def _routing_label(routing: Mapping[Any, Any]) -> str:
 @cache
 def _routing_options() -> list[tuple[str, dict[str, Any]]]:
     """The values of the options of `routing` that are no policies."""
-    made = [(path.stem, OmegaConf.load(path)) for path in sorted(CONFIG_DIR.glob("routing/*.yaml"))]
+    made = [(path.stem, yaml.safe_load(path.read_text())) for path in sorted(CONFIG_DIR.glob("routing/*.yaml"))]
     return [(name, {"name": own.pop("defaults")[0], **own}) for name, own in made if "path" not in own]
 
 

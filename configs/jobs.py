@@ -64,10 +64,10 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
 
 def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
     where = where or f"workload.jobs.{_job_name(given)}"
-    terminals = given.get("terminals", [])
+    own: Any = [] if given.get("terminals") is None else given["terminals"]
     # Checked first, since the number of terminals is the number of ranks.
-    if terminals is not None and not (isinstance(terminals, list) and all(isinstance(t, int) for t in terminals)):
-        raise ConfigError(f"{where}.terminals: {terminals!r} is not a list of terminal numbers")
+    if not isinstance(own, list) or not all(isinstance(terminal, int) for terminal in own):
+        raise ConfigError(f"{where}.terminals: {own!r} is not a list of terminal numbers")
     file = next((key for key in _PROGRAMS if key in given), None)
     if file is None:
         return _free_job(given)

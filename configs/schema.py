@@ -125,7 +125,8 @@ def node_of(schema: type) -> DictConfig:
     """The node of a schema. A section that is empty in its file accepts any key, and its reader checks the keys."""
     node: DictConfig = OmegaConf.structured(schema)
     for key in node:
-        if OmegaConf.is_dict(value := node._get_node(key)) and not value:
+        value = node._get_node(key)
+        if isinstance(value, DictConfig) and not value:
             OmegaConf.set_struct(value, False)
     return node
 
