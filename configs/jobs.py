@@ -66,7 +66,7 @@ def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
     where = where or f"workload.jobs.{_job_name(given)}"
     own: Any = [] if given.get("terminals") is None else given["terminals"]
     # Checked first, since the number of terminals is the number of ranks.
-    if not isinstance(own, list) or not all(isinstance(terminal, int) for terminal in own):
+    if type(own) is not list or {type(terminal) for terminal in own} - {int}:
         raise ConfigError(f"{where}.terminals: {own!r} is not a list of terminal numbers")
     file = next((key for key in _PROGRAMS if key in given), None)
     if file is None:
