@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +292,14 @@ _PROGRAMS: dict[str, tuple[Iterable[str], Callable[[Section, str, int], Program]
     "trace_file": (("format", *OPTIONS), _trace_program),
 }
 _PLACE = ("name", "terminals", "start_ns")
-_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "trace": _trace, "jobs": _listed}
+_JOBS: dict[str, Callable[[Section, int], Sequence[Section]]] = {
+    "pair": _pair,
+    "mixed": _mixed,
+    "stencil27": _stencil27,
+    "goal": _goal,
+    "trace": _trace,
+    "jobs": _listed,
+}
 
 
 _MISSING = {
