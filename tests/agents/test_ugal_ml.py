@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from flitgym.agents.ugal_ml import Agent, Config
@@ -39,16 +38,3 @@ def test_it_learns_labels_that_follow_a_feature(world: World) -> None:
     losses = [agent.update(batch) for _ in range(150)]
     assert losses[-1] < 0.3 * losses[0]
     assert float((agent.online(observation).argmax(1) == batch["label"]).float().mean()) > 0.9
-
-
-def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World) -> None:
-    torch.set_num_threads(1)
-    whole = Agent(Config(**_SMALL), world, rounds=3, seed=1)
-    metrics = [whole.train_round() for _ in range(3)]
-    first = Agent(Config(**_SMALL), world, rounds=3, seed=1)
-    first.train_round()
-    second = Agent(Config(**_SMALL), world, rounds=3, seed=1)
-    second.load_state(first.state())
-    assert [second.train_round() for _ in range(2)] == metrics[1:]
-    for (one, _), (other, _) in zip(whole.policy(), second.policy(), strict=True):
-        assert np.array_equal(one, other)

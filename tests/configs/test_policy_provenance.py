@@ -94,15 +94,6 @@ def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
         training_hash(compose_root("train", [*search, "agent.base=dqnn"]))
 
 
-def test_a_training_counts_its_network_by_the_content_of_the_file(tmp_path: Path) -> None:
-    register_training(trainable())
-    path, hashes = tmp_path / "net.csv", set()
-    for cables in ("s0,s1\n", "s0,s1\ns1,s2\n", "s0,s1\n"):
-        path.write_text(f"a,b\n{cables}")
-        hashes.add(training_hash(compose_root("train", ["topology=graph", f"topology.file={path}"])))
-    assert len(hashes) == 2
-
-
 def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     paths = [saved(tmp_path / "good.safetensors"), saved(tmp_path / "mine" / "policy.safetensors", 2.0)]

@@ -97,10 +97,3 @@ def test_refused_keys(words: list[str], message: str) -> None:
 def test_refused_keys_of_a_job(job: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         jobs("workload=jobs", f"workload.jobs=[{{trace_file: {GOAL / 'tree.goal'}, {job}}}]")
-
-
-def test_missing_files_name_their_key() -> None:
-    with pytest.raises(OSError, match=r"workload: .*nowhere"):
-        jobs("workload=trace", "workload.file=/nowhere")
-    with pytest.raises(OSError, match=r"workload\.file: .*nowhere"):
-        config_hash(compose(["workload=trace", "workload.file=/nowhere"]))

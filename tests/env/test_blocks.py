@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from env_blocks import CLASSIC, EVERY, HPDC21, TWINS, choose, columns_of, pickled, play
-from env_scenes import JOBS, TRIANGLE
+from env_scenes import TRIANGLE
 from flitgym.env import (
     Asked,
     Feature,
@@ -20,7 +20,6 @@ from flitgym.env import (
     World,
     blocks,
 )
-from flitgym.simcore import Simulation
 
 K = 3
 
@@ -123,28 +122,6 @@ def test_a_reward_in_numpy_is_the_cores_to_the_bit() -> None:
     assert len({paid[0][key] for key in both}) > 100
 
 
-def test_rewards_see_what_was_noted_and_the_features() -> None:
-    @blocks.reward("noted_reward")
-    def noted_reward(rows: dict[str, np.ndarray], simulation: Simulation) -> np.ndarray:
-        assert isinstance(simulation, Simulation)
-        assert len(set(rows["network"].tolist())) == 1
-        with pytest.raises(ValueError, match="read-only"):
-            rows["reward"][0] = 0
-        return rows["reward"] * 1000 + rows["value"] + rows["observation"][:, 0]
-
-    pieces = []
-    for reward, observation in (("noted_reward", "counted"), ("hop_delay", "progress")):
-        batch = PacketBatch(K, overrides=CLASSIC, observation=observation, reward=reward)
-        batch.reset(seed=1)
-        for step in range(200):
-            n = batch.collect()
-            batch.apply(choose(batch.mask[:n], step), value=batch.decision[:n] * 3)
-        pieces.append(batch.take())
-    mine, core = pieces
-    np.testing.assert_allclose(mine["reward"], core["reward"] * 1000 + core["decision"] * 4.0, rtol=1e-6)
-    assert mine["reward"].flags.writeable  # the owner's
-
-
 # ---- Copies ----
 
 
@@ -201,20 +178,6 @@ def test_requested_facts_equal_the_core() -> None:
     batch.reset(seed=1)
     play(batch, 200)
     assert sum(checked) > 1000
-
-
-def test_jobs_of_packets() -> None:
-    @blocks.observation("of_job", general=[Feature("job", 0, 1, "")])
-    def of_job(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-        general[:, 0] = asked.job
-
-    batch = PacketBatch(2, world=JOBS, observation="progress+of_job")
-    batch.reset(seed=1)
-    while n := batch.collect():
-        batch.apply(np.zeros(n, np.int64))
-    rows = batch.take()
-    assert set(rows["job"]) == {0, 1}
-    np.testing.assert_array_equal(columns_of(batch, rows["observation"], "of_job.job"), rows["job"])
 
 
 @pytest.mark.parametrize("world", [World.composed(HPDC21), World.composed(["topology=hyperx_64"]), World(TRIANGLE)])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from env_scenes import TRIANGLE
 from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv
-from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation, SimulationBatch
+from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation
 
 DRAGONFLY = ("topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.05")
 
@@ -113,25 +113,6 @@ def test_simulations_in_the_middle_of_a_cycle(routing: str, copied: Callable[[An
         go_on(simulation, count)
         assert other.state_hash() == simulation.state_hash()
     assert count > 5
-
-
-def test_a_batch_takes_over_what_is_asked() -> None:
-    batch = PacketBatch(3, world=TRIANGLE)
-    batch.reset(seed=1)
-    n = batch.collect()
-    forks = [simulation.fork() for simulation in batch.simulations]
-    worlds = SimulationBatch(forks)
-    assert worlds.count == n
-    for name in ("observation", "mask", "network", "router", "decision"):
-        assert same(getattr(worlds, name)[:n], getattr(batch, name)[:n])
-    own = worlds.network[:n] == 0
-    assert same(forks[0].decisions()["observation"], worlds.observation[:n][own])
-    with pytest.raises(CoreError, match="without apply"):
-        worlds.collect(10)
-    worlds.apply(np.zeros(n, np.int64))
-    batch.apply(np.zeros(n, np.int64))
-    assert worlds.collect(1000) == batch.collect(1000)
-    assert [one.state_hash() for one in forks] == [one.state_hash() for one in batch.simulations]
 
 
 # ---- Environments ----

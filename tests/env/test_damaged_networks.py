@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.configs import compose, core_sections
 from flitgym.env import PacketBatch, RouterParallelEnv, World
 from flitgym.simcore import ConfigError, Simulation
 
@@ -107,17 +106,3 @@ def test_failures_that_cut_the_network_are_drawn_again() -> None:
         except ConfigError:
             cut += 1
     assert 2 <= cut <= 18
-
-
-@pytest.mark.parametrize("scene", SCENES)
-def test_the_shipped_policy_goes_around(scene: str) -> None:
-    words = [*DRAGONFLY, "routing=dqn_dragonfly", *SCENES[scene]]
-    simulation = Simulation(core_sections(compose(words)))
-    simulation.begin_window()
-    simulation.run_ns(5_000)
-    statistics = simulation.statistics()
-    simulation.stop_sources()
-    assert simulation.drain(100_000)
-    simulation.check_conservation()
-    assert statistics["packets_delivered"] > 1_000
-    assert simulation.statistics()["generations_missed"] == 0

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from env_scenes import JOBS, TRIANGLE
-from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv, Ring
-from flitgym.simcore import ConfigError, CoreError, Simulation, SimulationBatch, registered
+from flitgym.env import NO_DECISION, PacketBatch, PacketRoutingEnv
+from flitgym.simcore import ConfigError, CoreError, Simulation, registered
 
 K = 3
 # Packets of a Dragonfly have several decisions.
@@ -266,29 +266,6 @@ def test_log_probabilities_are_never_silently_zero() -> None:
     ring = simulation.transitions()
     slots = ring["mask"][: simulation.transition_count].sum(axis=1)
     np.testing.assert_allclose(ring["log_probability"][: simulation.transition_count], -np.log(slots), rtol=1e-6)
-    # `Simulation.apply` takes no log-probabilities.
-    alone = Simulation({**sections, "routing": {"name": "agent", "record": 512}})
-    for _ in range(500):
-        alone.apply(np.zeros(alone.collect(), np.uint32))
-    assert np.isnan(alone.transitions()["log_probability"][: alone.transition_count]).all()
-
-
-def test_numbers_count_all_decisions_of_a_network() -> None:
-    whole, part = (
-        Simulation({**TRIANGLE, "routing": {"name": "random", "record": 4096, "record_part": part}, "seed": 1})
-        for part in (1.0, 0.3)
-    )
-    for simulation in (whole, part):
-        simulation.run(3000)
-    all_rows, some = Ring(whole), Ring(part)
-    all_rows.read = some.read = 0
-    first, second = all_rows.take(), some.take()
-    assert 0.1 < len(second["action"]) / len(first["action"]) < 0.5
-    # Recorded decisions have the same numbers.
-    at = {int(number): k for k, number in enumerate(first["decision"])}
-    for k, number in enumerate(second["decision"]):
-        assert first["action"][at[int(number)]] == second["action"][k]
-        np.testing.assert_array_equal(first["observation"][at[int(number)]], second["observation"][k])
 
 
 def test_columns_are_checked_and_nothing_is_decided() -> None:
@@ -316,16 +293,3 @@ def test_columns_are_checked_and_nothing_is_decided() -> None:
         with pytest.raises(ConfigError, match=words):
             batch.apply([0] * n, **columns)
     batch.apply([0] * n, value=np.zeros(n, np.float32), hidden=np.zeros((n, 4)))
-
-
-def test_decisions_are_numbered_over_all_partitions() -> None:
-    traffic = {"name": "uniform", "load": 0.3}
-    simulation = Simulation({"topology": "dragonfly", "routing": "agent", "traffic": traffic, "partitions": 3})
-    assert simulation.facts()["partitions"] == 3
-    batch, numbers = SimulationBatch([simulation]), []
-    for _ in range(40):
-        count = batch.collect(10_000)
-        numbers += batch.decision[:count].tolist()
-        batch.apply(np.zeros(count, dtype=np.uint32))
-    assert numbers == list(range(len(numbers)))
-    assert simulation.decision_count == len(numbers) > 100

@@ -10,7 +10,6 @@ from env_scenes import TRIANGLE
 from flitgym.env import PacketRoutingEnv, PacketRoutingVecEnv
 from flitgym.simcore import ConfigError, CoreError
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 K = 3
 
@@ -131,25 +130,6 @@ def test_ends_are_followed_as_gymnasium_has_it(control: str, mode: AutoresetMode
             shown = tuple((observation, first[0][1]) for observation, _ in first)
     assert ends > 2 * K
     assert type(ours).metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-
-
-@pytest.mark.parametrize("control", ["decision", "all"])
-def test_gymnasium_records_the_statistics_of_episodes(control: str) -> None:
-    keywords = {"world": TRIANGLE, "control": control, "episode_decisions": 5}
-    env = RecordEpisodeStatistics(gymnasium.make_vec("flitgym/PacketRouting-v1", num_envs=K, **keywords))
-    _, info = env.reset(seed=1)
-    returns, lengths, ends = np.zeros(K), np.zeros(K, int), 0
-    begins = np.zeros(K, bool)
-    for step in range(60):
-        _, reward, terminated, truncated, info = env.step(choose(info["action_mask"], step))
-        returns, lengths = np.where(begins, 0, returns + reward), np.where(begins, 0, lengths + 1)
-        begins = terminated | truncated
-        if begins.any():
-            ends += begins.sum()
-            np.testing.assert_allclose(info["episode"]["r"][begins], returns[begins])
-            np.testing.assert_array_equal(info["episode"]["l"][begins], lengths[begins])
-            assert (lengths[begins] == (1 if control == "decision" else 5)).all()
-    assert ends == K * (30 if control == "decision" else 10)
 
 
 def test_options_and_modes_that_do_not_exist() -> None:

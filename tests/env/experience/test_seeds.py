@@ -8,7 +8,7 @@ import pytest
 import torch
 from flitgym.agents import dqn, policy_search
 from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv, World, play
-from flitgym.env.experience import Episodes, episode_seed, training_seed
+from flitgym.env.experience import episode_seed, training_seed
 
 TRIANGLE: dict[str, Any] = {
     "topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 2},
@@ -20,16 +20,6 @@ def test_the_rule_itself() -> None:
     seeds = [episode_seed(*numbers) for numbers in ((0, 0), (0, 1), (5, 0), (5, 1), (1, 2, 3))]
     assert seeds == [2968811710, 3964924996, 16823399, 3796490668, 3822189696]
     assert [training_seed(seed) for seed in (0, 1, 7)] == [1_000_000, 2_000_000, 8_000_000]
-
-
-def test_sequences_go_on_and_begin_anew() -> None:
-    episodes = Episodes()
-    assert not episodes.begin(None, fallback=5)
-    assert [episodes.next(), episodes.next()] == [episode_seed(5, 0), episode_seed(5, 1)]
-    assert not episodes.begin(None, fallback=6)
-    assert list(episodes.next_of(3)) == [episode_seed(5 + k, 2) for k in range(3)]
-    assert episodes.begin(5)
-    assert episodes.next() == episode_seed(5, 0)
 
 
 @pytest.fixture
