@@ -28,7 +28,6 @@ queues, since a waiting packet makes others wait. See docs/agents/dqn.md for res
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -124,6 +123,8 @@ class Agent(Learner):
     does not change the choice.
     """
 
+    ROUTING = (*SEEN, "decisions")
+
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
@@ -134,11 +135,6 @@ class Agent(Learner):
         self.target.load_state_dict(self.online.state_dict())
         self.replay = Replay(config.networks * config.capacity)
         self.hold(seed, "online", online=self.online, target=self.target)
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy` for the rollouts."""
-        return {key: getattr(config, key) for key in (*SEEN, "decisions")}
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run, then learn from their transitions."""

@@ -89,6 +89,7 @@ class Agent(Learner):
     """Trains a `SlotScores` on labelled decisions of a world."""
 
     NUMBERS = ("round", "next_seed")
+    ROUTING = ("network", "hidden", "observation", "slots")
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         if isinstance(world, Mixture):
@@ -102,11 +103,6 @@ class Agent(Learner):
         self.online = SlotScores(self.seam, config.hidden, config.network).to(device)
         self.replay = Replay(config.capacity)
         self.hold(seed, "online", online=self.online)
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy`."""
-        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "slots")}
 
     def train_round(self) -> dict[str, float]:
         """Label decisions of new episodes, then learn from all labelled decisions in the replay buffer."""

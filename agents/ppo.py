@@ -15,7 +15,6 @@ Huber loss instead of a squared error. See docs/agents/dqn.md for results.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -89,6 +88,8 @@ CRITIC = (64, 64)  # units of the critic's hidden layers
 class Agent(Learner):
     """Trains actor and critic on a world."""
 
+    ROUTING = SEEN
+
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
@@ -97,11 +98,6 @@ class Agent(Learner):
         self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)
         self.critic = StateValue(rollouts.seam, CRITIC).to(device)
         self.hold(seed, "actor", "critic", actor=self.actor, critic=self.critic)
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy` for the rollouts."""
-        return {key: getattr(config, key) for key in SEEN}
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run under the present policy, then learn from their transitions."""

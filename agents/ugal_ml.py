@@ -19,7 +19,6 @@ See docs/agents/labels.md for results.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -72,6 +71,8 @@ class Config:
 class Agent(Learner):
     """Trains a `SlotScores` to choose as UGAL-G does."""
 
+    ROUTING = ("network", "hidden", "observation", "relation", "slots")
+
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
         seen = {"observation": f"{config.observation}+{_ORACLE}", "relation": "ugal_global"}
@@ -84,11 +85,6 @@ class Agent(Learner):
         self.online = SlotScores(self.seam, config.hidden).to(device)
         self.replay = Replay(config.networks * config.capacity)
         self.hold(seed, "online", online=self.online)
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy`."""
-        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "relation", "slots")}
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run with the present policy, then learn UGAL-G's choices in all states seen so far."""

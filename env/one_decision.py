@@ -18,9 +18,9 @@ class OneDecision(DecisionProcess):
     The reward is minus the estimated delay in us to the destination through the chosen slot, on a minimal path from the
     next router on. The estimate consists of the times of flight and of the present queues and buffers on the path. A
     real router does not know this delay. The estimate is available at once, while the true delay is known only
-    thousands of decisions later. On dragonfly_72 under adversarial traffic at 0.4, with a policy that takes the best slot, the
-    estimates have a mean of 0.72 us and the true delays 0.73 us; their correlation is 0.76. Standard algorithms learn
-    from it with any discount.
+    thousands of decisions later. On dragonfly_72 under adversarial traffic at 0.4, with a policy that takes the best
+    slot, the estimates have a mean of 0.72 us and the true delays 0.73 us; their correlation is 0.76. Standard
+    algorithms learn from it with any discount.
 
     With reward=relative_delay (`flitgym/TolledRouting-v0`), the estimate is the tolled delay in mean hops: the time of
     flight, and 1 + `toll` times the time lost to queueing. The time lost is that of the present queue of the link, plus

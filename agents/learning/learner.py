@@ -29,6 +29,8 @@ class Learner:
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("round",)
     """The attributes of the checkpoint that are whole numbers."""
+    ROUTING: ClassVar[tuple[str, ...]] = ()
+    """The hyperparameters that are parameters of `routing=policy`."""
 
     config: Any
     rounds: int
@@ -38,6 +40,11 @@ class Learner:
     parts: dict[str, stored.Part]
     rollouts: Rollouts
     replay: Replay
+
+    @classmethod
+    def routing(cls, config: Any) -> dict[str, Any]:
+        """Parameters of `routing=policy`, for the rollouts and for the policy."""
+        return {key: getattr(config, key) for key in cls.ROUTING}
 
     def hold(self, seed: int, *trained: str, **networks: nn.Module) -> None:
         """Set `optimiser`, `generator`, `parts` and `round`.

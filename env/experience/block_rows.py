@@ -59,7 +59,7 @@ class BlockRows:
                 self._written.append((general[:, here[0]], per_slot[:, :, here[1]]))
                 continue
             for pairs, to, source in zip(runs, here, there, strict=True):
-                _extend(pairs, to, source)
+                pairs += [(to, source)] if to.start < to.stop else []
         self._copies = [(general[:, to], core_general[:, source]) for to, source in runs[0]]
         self._copies += [(per_slot[:, :, to], core_per_slot[:, :, source]) for to, source in runs[1]]
         self._arrays = [tables.simulation.arrays() for tables in self._tables]
@@ -150,16 +150,6 @@ def _split(rows: _Floats, general: int, slots: int) -> tuple[_Floats, NDArray[np
     """Views of the two parts, [rows, general] and [rows, slots, per_slot]."""
     behind = rows[:, general:]
     return rows[:, :general], behind.reshape(len(rows), slots, behind.shape[1] // slots)
-
-
-def _extend(runs: _Runs, target: slice, source: slice) -> None:
-    """Add columns to the list of columns to copy; adjoining ranges are merged."""
-    if target.start == target.stop:
-        return
-    if runs and (runs[-1][0].stop, runs[-1][1].stop) == (target.start, source.start):
-        before = runs.pop()
-        target, source = slice(before[0].start, target.stop), slice(before[1].start, source.stop)
-    runs.append((target, source))
 
 
 def _places(seam: dict[str, Any], block: str) -> tuple[slice, slice]:

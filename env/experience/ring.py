@@ -59,10 +59,6 @@ class Ring:
         """Whether unread transitions are lost, since there are more than `capacity`."""
         return self.unread > self.capacity
 
-    def skip(self) -> None:
-        """Count all transitions so far as read."""
-        self.read = self.filed
-
     def new(self) -> list[slice]:
         """Rows of the transitions since the last call, oldest first; two slices if the ring wraps around.
 
@@ -70,7 +66,7 @@ class Ring:
             ConfigError: the ring overflowed, so that some transitions are lost.
         """
         first, unread = self.read, self.unread
-        self.skip()
+        self.read += unread
         if unread == 0:
             return []
         if unread > self.capacity:
