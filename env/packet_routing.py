@@ -11,19 +11,9 @@ from numpy.typing import NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation
-from .all_decisions import AllDecisions
-from .decision_process import DecisionProcess
+from .controls import process_of
 from .experience.bounds import bounds_of
-from .one_decision import OneDecision
-from .one_packet import OnePacket
 from .packet_options import PacketKeywords, PacketOptions, check_options
-
-_PROCESSES: dict[str, type[DecisionProcess]] = {"decision": OneDecision, "all": AllDecisions, "packet": OnePacket}
-
-
-def process_of(options: PacketOptions, networks: int) -> DecisionProcess:
-    """The process of `options.control`, in several networks."""
-    return _PROCESSES[options.control](options, networks)
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):

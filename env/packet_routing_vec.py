@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, CoreError, Simulation
+from .controls import process_of
 from .experience.bounds import bounds_of
 from .experience.world import check_number
 from .packet_options import PacketKeywords, PacketOptions, check_options
-from .packet_routing import process_of
 
 _Arrays = NDArray[Any]
 _INFO = ("action_mask", "router", "time_ns", "invalid_actions")
