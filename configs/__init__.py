@@ -3,9 +3,8 @@
 Importing this package registers the schema, so that every entry point and every worker process has the same one.
 """
 
-from .added import refuse_added
 from .composition import compose
-from .errors import explain, unknown
+from .errors import explain, refuse_added, unknown
 from .identity import config_hash, core_failures, core_sections, draws_failures, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers

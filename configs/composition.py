@@ -20,8 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..simcore import ConfigError
-from .added import refuse_added
-from .errors import explain, refuse_valueless_groups
+from .errors import explain, refuse_added, refuse_valueless_groups
 from .jobs import refuse_unused
 from .policies import with_files
 from .quantities import in_number, in_numbers

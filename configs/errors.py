@@ -6,6 +6,7 @@ A message names the key, the value, the valid choices and the nearest spelling.
 import difflib
 import re
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
@@ -112,6 +113,25 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
         group = key.removesuffix(".name")
         if group != key and options_of(group):
             raise ConfigError(f"{word}: the option of a group sets its name; write {group}={value}")
+
+
+def refuse_added(config: DictConfig, where: str = "") -> None:
+    """Refuse keys that the types of a configuration do not have. Hydra lets `+key=value` add any key.
+
+    Args:
+        config: A composed configuration, or a section of it.
+        where: The key of the section.
+
+    Raises:
+        ConfigError: names the key, the valid keys and the nearest one.
+    """
+    kind = OmegaConf.get_type(config)
+    valid = {field.name for field in fields(kind)} if is_dataclass(kind) else set(config)
+    for key in map(str, config):
+        if key not in valid:
+            raise ConfigError(unknown(where or "configuration", key, valid - {"name"}, "key"))
+        if key in config and not OmegaConf.is_interpolation(config, key) and isinstance(config[key], DictConfig):
+            refuse_added(config[key], f"{where}.{key}" if where else key)
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:

@@ -147,20 +147,17 @@ def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """
     if not has_workload(config):
         return
+    option = f"workload={config['workload']['name']}"
     if config["run"]["precision"] > 0:
         raise ConfigError(
-            f"run.precision: workload={config['workload']['name']} ends with its jobs, so it has no steady state; "
-            "leave out run=steady and run.precision"
+            f"run.precision: {option} ends with its jobs, so it has no steady state; leave out run=steady and "
+            "run.precision"
         )
     for override in overrides:
-        key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0]
-        section, _, rest = key.partition(".")
+        section, _, key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0].partition(".")
         if section == "traffic":
-            raise ConfigError(
-                f"{override}: with workload={config['workload']['name']} the jobs are the traffic; leave it out, "
-                "or use workload=none"
-            )
-        if section == "run" and rest in WINDOWS:
+            raise ConfigError(f"{override}: with {option} the jobs are the traffic; leave it out, or use workload=none")
+        if section == "run" and key in WINDOWS:
             raise ConfigError(
                 f"{override}: a workload has no windows, it runs until its jobs end; see workload.max_ns and "
                 "workload.series_interval_ns"
@@ -173,13 +170,11 @@ def _pair(section: Section, available: int) -> list[dict[str, Any]]:
     for key, word, valid in (("target", target, motifs), ("background", background, {*motifs, "none"})):
         if word not in valid:
             raise ConfigError(unknown(f"workload.{key}", word, valid, "motif"))
-    for key, motif in (("target_params", target), ("background_params", background)):
-        _check_parameters(f"workload.{key}", motif, section[key])
     half = _whole_nodes(section, available // 2)
-    jobs = [_job(target, target, half, section, section["target_params"])]
+    jobs = [_job(target, target, half, section, "target_params", section["target_params"])]
     if background != "none":
         name = background if background != target else f"{background}_background"
-        jobs.append(_job(name, background, half, section, section["background_params"]))
+        jobs.append(_job(name, background, half, section, "background_params", section["background_params"]))
     return jobs
 
 
@@ -190,9 +185,15 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
         if not isinstance(parameters, Mapping):
             raise ConfigError(f"workload.params.{motif}: {parameters!r} is not a mapping; write {{iterations: 2}}")
-        _check_parameters(f"workload.params.{motif}", motif, parameters)
     return [
-        _job(motif, motif, _whole_nodes(section, available * part // whole), section, given.get(motif, {}))
+        _job(
+            motif,
+            motif,
+            _whole_nodes(section, available * part // whole),
+            section,
+            f"params.{motif}",
+            given.get(motif, {}),
+        )
         for motif, part in MIXED.items()
     ]
 
@@ -203,26 +204,19 @@ def _whole_nodes(section: Section, share: int) -> int:
     return share if per_node == 1 else max(share // per_node, 1) * per_node
 
 
-def _check_parameters(where: str, motif: str, parameters: Section) -> None:
-    # Checked here, because the core's message would name a job that the user did not write. With background=none the
-    # parameters are allowed but unused, since a sweep may also contain runs with a background.
-    if motif == "none":
-        return
-    valid = registered("motif")[motif]["params"]
-    for key in parameters:
-        if key not in (*valid, "name", "motif", "terminals"):
-            raise ConfigError(unknown(where, str(key), valid, "key"))
-
-
 def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:
     parameters = {key: section[key] for key in registered("motif")["stencil27"]["params"]}
-    return [_job("stencil27", "stencil27", available, section, parameters)]
+    return [_job("stencil27", "stencil27", available, section, "stencil27", parameters)]
 
 
-def _job(name: str, motif: str, available: int, section: Section, parameters: Section) -> dict[str, Any]:
+def _job(name: str, motif: str, available: int, section: Section, key: str, parameters: Section) -> dict[str, Any]:
+    # Parameters are checked here, because the core's message would name a job that the user did not write.
+    valid = registered("motif")[motif]["params"]
+    for own in parameters:
+        if own not in (*valid, "name", "motif", "terminals"):
+            raise ConfigError(unknown(f"workload.{key}", str(own), valid, "key"))
     # The largest number of ranks within the share that the motif can use, unless the parameters set `ranks`.
-    scales = {key: section[key] for key in ("scale", "size_scale")}
-    job = {"name": name, "motif": motif, **scales, **parameters}
+    job = {"name": name, "motif": motif, "scale": section["scale"], "size_scale": section["size_scale"], **parameters}
     if not job.get("ranks"):
         job["ranks"] = motif_ranks(motif, available)
     return job
