@@ -95,11 +95,3 @@ def test_what_is_wrong_is_said_in_the_same_words(words: list[str], values: Value
             way(words, values)
         messages.append(explain(raised.value))
     assert messages[0] == messages[1]
-
-
-def test_runs_do_not_change_each_other() -> None:
-    composer = Composer(SIMULATION)
-    first = text(composer.resolved(["workload=pair"], {"workload.target_params": {"ranks": 8}}))
-    composer.resolved(["workload=pair"], {"workload.target_params": {"iterations": 2}, "seed": 9})
-    assert text(composer.resolved(["workload=pair"], {"workload.target_params": {"ranks": 8}})) == first
-    assert composer.left_to_hydra == 0

@@ -62,12 +62,6 @@ def test_keys_of_the_core_are_shown_as_typed(said: str, typed: str) -> None:
     assert explain(ConfigError(said)) == typed
 
 
-def test_an_unknown_motif_is_named_by_its_key() -> None:
-    config = compose(["workload=pair", "workload.background=halo"])
-    with pytest.raises(ConfigError, match=r"workload\.background: unknown motif 'halo'; did you mean 'halo3d'\?.*none"):
-        core_sections(config)
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -70,15 +70,6 @@ def test_what_the_core_takes() -> None:
     assert gone.terminals()["name"][:5] == ["1", "2", "3", "4", "6"]
 
 
-def test_jobs_get_the_terminals_that_are_left() -> None:
-    words = ["topology=dragonfly_72", "routing=minimal", "workload=pair"]
-    ranks = [
-        [job["ranks"] for job in core_sections(compose([*words, *more]))["workload"]["jobs"]]
-        for more in ([], ["failures.routers=4"], ["failures.terminals=8"])
-    ]
-    assert ranks == [[36, 36], [32, 32], [32, 32]]
-
-
 @pytest.mark.parametrize(
     ("word", "said"),
     [

@@ -37,14 +37,6 @@ def test_the_study_s_numbers() -> None:
     assert sizes(4096, "workload=stencil27") == {"stencil27": 4096}
 
 
-@pytest.mark.parametrize("available", [64, 72, 672, 2550])
-def test_other_networks_get_their_share(available: int) -> None:
-    for option in ("pair", "mixed", "stencil27"):
-        found = sizes(available, f"workload={option}")
-        assert all(ranks >= 1 for ranks in found.values())
-        assert sum(found.values()) <= available
-
-
 def test_a_pair_may_be_one_motif_twice_or_one_alone() -> None:
     twice = sizes(72, "workload=pair", "workload.background=fft3d")
     assert twice == {"fft3d": 36, "fft3d_background": 36}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flitgym.agents import trainable
 from flitgym.agents.policy.file import load_policy, save_policy
-from flitgym.configs import compose, config_hash, run_id
+from flitgym.configs import compose, config_hash
 from flitgym.configs.composition import compose_root
 from flitgym.configs.policies import shipped_policy
 from flitgym.configs.training import register_training, training_command, training_hash
@@ -92,13 +92,3 @@ def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
     assert shipped not in (one, other, alone)
     with pytest.raises(ConfigError, match=r"agent\.base: unknown policy 'dqnn'; did you mean 'dqn'"):
         training_hash(compose_root("train", [*search, "agent.base=dqnn"]))
-
-
-def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    paths = [saved(tmp_path / "good.safetensors"), saved(tmp_path / "mine" / "policy.safetensors", 2.0)]
-    names = [
-        run_id(_root_=compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"])) for path in paths
-    ]
-    assert names[0].startswith("dragonfly_policy-good_uniform_")
-    assert names[1].startswith("dragonfly_policy-mine_uniform_")  # the default name, so the folder names the policy

@@ -85,15 +85,3 @@ def test_a_folder_counts_by_the_content_and_names_of_its_files(tmp_path: Path) -
 def test_refused_keys(words: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         jobs("workload=trace", *words)
-
-
-@pytest.mark.parametrize(
-    ("job", "message"),
-    [
-        ("scale: 2", r"workload\.jobs\.tree \(with a trace_file\): unknown key 'scale'"),
-        ("terminals: 3", r"workload\.jobs\.tree\.terminals: 3 is not a list"),
-    ],
-)
-def test_refused_keys_of_a_job(job: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        jobs("workload=jobs", f"workload.jobs=[{{trace_file: {GOAL / 'tree.goal'}, {job}}}]")

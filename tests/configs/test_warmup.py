@@ -30,11 +30,6 @@ def test_what_is_asked_for_is_done_and_told() -> None:
         assert cold_table(compose(["routing=q_adaptive", *words])) is None
 
 
-def test_jobs_on_an_empty_table_are_told() -> None:
-    assert "empty table" in str(cold_table(compose(["routing=q_adaptive", "workload=pair"])))
-    assert cold_table(compose(["routing=par", "workload=pair"])) is None
-
-
 def test_the_same_windows_are_the_same_run() -> None:
     default = config_hash(compose(["routing=q_adaptive"]))
     assert default == config_hash(compose(["routing=q_adaptive", "run=settled", "run.measure_ns=20000"]))

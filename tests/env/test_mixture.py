@@ -46,13 +46,6 @@ def test_networks_take_the_worlds_in_turn_and_keep_them():
     assert of.next_seed > 11  # new episodes have begun
 
 
-def test_times_are_the_worlds_own():
-    of = rollouts(3)
-    assert of.ends_ns == pytest.approx([1000 / 3, 500 * 2 / 3, 4000])
-    of.run(100, layers(of))
-    assert [s.time_ns for s in of.simulations] == pytest.approx([100, 50, 400], abs=2)
-
-
 class Rows:
     """A ring whose every transition has the number of its network as action."""
 

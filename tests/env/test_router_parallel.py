@@ -43,16 +43,6 @@ def test_a_seed_repeats_an_episode() -> None:
     assert not data_equivalence(second.step({})[0], episode[1][1][0])
 
 
-def test_torchrl_takes_the_routers_as_one_group() -> None:
-    pytest.importorskip("torchrl")
-    from torchrl.envs import PettingZooWrapper
-    from torchrl.envs.utils import check_env_specs
-
-    env = PettingZooWrapper(RouterParallelEnv(overrides=["topology=dragonfly_72"], intervals=5), return_state=True)
-    check_env_specs(env)
-    assert env.rollout(3)["next", "router", "reward"].shape == (3, 36, 1)
-
-
 def test_the_state_is_all_observations() -> None:
     env = small()
     with pytest.raises(CoreError, match="reset"):

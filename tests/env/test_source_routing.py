@@ -71,11 +71,6 @@ def test_returned_delays_reach_the_observation() -> None:
     assert (delays[heard > 0] >= idle[heard > 0] - 2e-3).all()
 
 
-def test_a_network_with_one_path_is_refused() -> None:
-    with pytest.raises(ConfigError, match="one path between any two routers, so a source has no choice"):
-        PacketBatch(1, overrides=LINE, decisions="source").reset(seed=1)
-
-
 def test_the_core_decides_from_returned_delays() -> None:
     """Under adversarial traffic, sources that learn carry more than minimal paths."""
     accepted = {}

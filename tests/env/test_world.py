@@ -26,11 +26,6 @@ def test_composed_world_is_that_of_the_command() -> None:
     assert set(world.sections) == {"topology", "router", "traffic"}
 
 
-def test_composed_workload_takes_the_place_of_traffic() -> None:
-    world = World.composed(["topology=dragonfly_72", "workload=pair", "workload.target=ur"])
-    assert set(world.sections) == {"topology", "router", "workload"}
-
-
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
