@@ -1,17 +1,15 @@
 """The tabular agents in Python equal the core's routings: the same draws, tables and packets, bit for bit."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
-from flitgym import configs
 from flitgym.agents.draws import below, draw, unit
 from flitgym.agents.q_adaptive import QAdaptive
 from flitgym.agents.q_routing import QRouting
 from flitgym.agents.tabular import play
 from flitgym.simcore import Simulation
+from flitgym.simcore._presets import section
 
 DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 PARALLEL = {**DRAGONFLY, "groups": 4}  # two links per pair of groups, and global ports without one
@@ -20,9 +18,7 @@ MIXED_HYPERX = {"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2, "
 
 
 def router(preset: str) -> dict[str, Any]:
-    values = yaml.safe_load((Path(configs.__path__[0]) / "router" / f"{preset}.yaml").read_text())
-    del values["defaults"]
-    return values
+    return dict(section("router", preset))
 
 
 def pair(
