@@ -50,8 +50,13 @@ def explain(error: BaseException) -> str:
         error: An exception of Hydra, OmegaConf or the core.
 
     Returns:
-        One line, or the exception's own text if it is clear.
+        One line, or the exception's own text if it is clear. Bytes of the command line that are not text appear as
+        numbers.
     """
+    return _explained(error).encode("utf-8", "backslashreplace").decode()
+
+
+def _explained(error: BaseException) -> str:
     if isinstance(error, MissingConfigException):
         group, _, name = (error.missing_cfg_file or "").rpartition("/")
         return unknown(group, name, error.options) if error.options and group else _first_line(str(error))

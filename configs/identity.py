@@ -142,7 +142,8 @@ def study_folder(*, _root_: Mapping[Any, Any]) -> str:
     if fits and not set(name) & set("/\\"):
         return name
     near = file_word(name.strip("./\\ "), 100).strip("_") or "mine"
-    raise ConfigError(f"study: '{name[:200]}' is not the name of a folder in results/; write for example study={near}")
+    what = "is a path; give" if set(name) & set("/\\") else "is not"
+    raise ConfigError(f"study: '{name[:200]}' {what} the name of a folder in results/; write for example study={near}")
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:

@@ -79,8 +79,10 @@ def root_schema(root: str) -> type:
     sections = {"failures": _content("config.yaml")["failures"], "run": _content("run/standard.yaml")}
     own = {key: value for key, value in content.items() if key not in ("defaults", "hydra")}
     own |= {key: value for key, value in sections.items() if key == "failures" or key in groups}
-    fields = [(key, Any, MISSING) for key in groups if key in (*GROUPS, "agent", "engine")]
-    return make_dataclass(root, [*_fields(own), *fields])
+    options = [(key, Any, MISSING) for key in groups if key in (*GROUPS, "agent", "engine")]
+    sections = {key: value for key, value in own.items() if isinstance(value, dict)}
+    keys = {key: value for key, value in own.items() if key not in sections}
+    return make_dataclass(root, [*_fields(keys), *options, *_fields(sections)])
 
 
 @cache
