@@ -146,6 +146,8 @@ def _unknown_key(error: OmegaConfBaseException) -> str:
         return f"{parent} is a list, but it must be a mapping of keys"
     valid = {str(key) for key in parent} - {"name", "hydra"} if parent is not None else set()
     section = str(error.full_key).rpartition(".")[0]
+    if key == "name" and section and "name" not in (parent or {}):
+        return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>]`"
     given = [name for name in valid if not section and not OmegaConf.is_missing(parent, name)]
     homes = [f"{name}.{key}" for name in given if isinstance(parent[name], DictConfig) and key in parent[name]]
     if homes:
