@@ -36,7 +36,7 @@ _TYPES: dict[str, Any] = {
 # The types of keys that are null in the YAML files; other such keys take any value.
 _OR_NULL: dict[str, Any] = {
     **{"workers": int, "seed": int},
-    **dict.fromkeys(("reference", "file", "demand", "flows", "load_q_table"), str),
+    **dict.fromkeys(("reference", "file", "demand", "flows", "load_q_table", "suite", "record"), str),
 }
 
 Field = tuple[str, Any, Any]
@@ -78,7 +78,8 @@ def root_schema(root: str) -> type:
     ]
     sections = {"failures": _content("config.yaml")["failures"], "run": _content("run/standard.yaml")}
     own = {key: value for key, value in content.items() if key not in ("defaults", "hydra")}
-    own |= {key: value for key, value in sections.items() if key == "failures" or key in groups}
+    networks = {"topology", "router"} & set(groups)  # which may have failures
+    own |= {key: value for key, value in sections.items() if key in groups or (key == "failures" and networks)}
     options = [(key, Any, MISSING) for key in groups if key in (*GROUPS, "agent", "engine")]
     sections = {key: value for key, value in own.items() if isinstance(value, dict)}
     keys = {key: value for key, value in own.items() if key not in sections}
@@ -146,9 +147,9 @@ def register_schema() -> None:
     """Offer the commands and all registered components to Hydra, and register the resolvers; safe to repeat."""
     for resolver in (run_id, study_folder, warmup_ns, shipped_policy):
         OmegaConf.register_new_resolver(resolver.__name__, resolver, replace=True)
-    for name, root in (("experiment", "config"), ("evaluation", "evaluate"), ("saturation", "saturate")):
+    roots = {"experiment": "config", "evaluation": "evaluate", "saturation": "saturate", "scoring": "benchmark"}
+    for name, root in roots.items():
         offer_root(name, root)
-    offer_root("scoring", "benchmark")
     for kind in KINDS:
         for name in registered(kind):
             offer(f"{kind}/{name}", partial(component_schema, kind, name))
