@@ -28,7 +28,6 @@ queues, since a waiting packet makes others wait. See docs/agents/dqn.md for res
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +35,7 @@ from torch import Tensor, nn
 from ..configs.errors import unknown
 from ..env.experience.world import Mixture, World
 from ..simcore import ConfigError
-from .learning.bounds import LEARNING, ROLLOUTS, check, require
+from .learning.bounds import LEARNING, ROLLOUTS, check
 from .learning.learner import Learner, follow
 from .learning.replay import Replay
 from .learning.rollouts import SEEN, Rollouts
@@ -124,8 +123,9 @@ class Agent(Learner):
     does not change the choice.
     """
 
+    ROUTING = (*SEEN, "decisions")
+
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
-        require(config, Config, "agent=dqn")
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
@@ -133,21 +133,8 @@ class Agent(Learner):
         shape = (rollouts.seam, config.hidden, config.network, config.dueling)
         self.online, self.target = QNetwork(*shape).to(device), QNetwork(*shape).to(device)
         self.target.load_state_dict(self.online.state_dict())
-        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
-        self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
-        self.round = 0
-        self.parts = {
-            "online": self.online,
-            "target": self.target,
-            "optimiser": self.optimiser,
-            "generator": self.generator,
-        }
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy` for the rollouts."""
-        return {key: getattr(config, key) for key in (*SEEN, "decisions")}
+        self.hold(seed, "online", online=self.online, target=self.target)
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run, then learn from their transitions."""

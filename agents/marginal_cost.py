@@ -89,6 +89,7 @@ class Agent(Learner):
     """Trains a `SlotScores` on labelled decisions of a world."""
 
     NUMBERS = ("round", "next_seed")
+    ROUTING = ("network", "hidden", "observation", "slots")
 
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         if isinstance(world, Mixture):
@@ -100,20 +101,8 @@ class Agent(Learner):
         self.seam = world.simulation({**self.routing(config), "name": "policy"}, self.next_seed).seam()
         torch.manual_seed(seed)
         self.online = SlotScores(self.seam, config.hidden, config.network).to(device)
-        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
-        self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.capacity)
-        self.round = 0
-        self.parts = {
-            "online": self.online,
-            "optimiser": self.optimiser,
-            "generator": self.generator,
-        }
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy`."""
-        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "slots")}
+        self.hold(seed, "online", online=self.online)
 
     def train_round(self) -> dict[str, float]:
         """Label decisions of new episodes, then learn from all labelled decisions in the replay buffer."""

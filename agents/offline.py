@@ -86,15 +86,7 @@ class Agent(Learner):
         shape = (self.seam, config.hidden, config.network)
         self.online, self.target = QNetwork(*shape).to(device), QNetwork(*shape).to(device)
         self.target.load_state_dict(self.online.state_dict())
-        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
-        self.generator = torch.Generator().manual_seed(seed)
-        self.round = 0
-        self.parts = {
-            "online": self.online,
-            "target": self.target,
-            "optimiser": self.optimiser,
-            "generator": self.generator,
-        }
+        self.hold(seed, "online", online=self.online, target=self.target)
 
     @staticmethod
     def routing(config: Config) -> dict[str, Any]:

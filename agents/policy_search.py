@@ -106,14 +106,9 @@ class Config:
         for name in self.tolls:
             if name not in general + features:
                 raise ConfigError(unknown("agent.tolls", name, general + features, "feature"))
-            if (general + features).count(name) > 1:
-                raise ConfigError(f"agent.tolls: agent.observation={self.observation} has '{name}' twice")
-        if len(set(self.tolls)) < len(self.tolls):
-            raise ConfigError(f"agent.tolls: {list(self.tolls)} names a feature twice")
-        if len(set(features)) < len(features):
-            raise ConfigError(
-                f"agent.observation: {self.observation} has a feature twice; each cost needs its own name"
-            )
+        for names in (features, self.tolls):
+            if len(set(names)) < len(names):
+                raise ConfigError(f"agent: {', '.join(names)} has a feature twice; each cost needs its own name")
         if self.tolls and LONGER not in features:
             raise ConfigError(f"agent.tolls: they need '{LONGER}', which agent.observation={self.observation} lacks")
         costs = [*features, *_tolls(self.tolls)]
@@ -315,18 +310,11 @@ def _base(config: Config) -> Layers | None:
     """The policy `base`, checked to have the observation and the slots of the search."""
     if config.base is None:
         return None
-    try:
-        layers, metadata = load_policy(policy_path("agent.base", config.base))
-    except ConfigError as error:
-        words = str(error)
-        raise ConfigError(words if words.startswith("agent.base") else f"agent.base: {words}") from error
+    layers, metadata = load_policy(policy_path("agent.base", config.base))
     own = {key: str(getattr(config, key)) for key in ("network", "observation", "relation", "slots", "slots_by")}
     for key, needed in {**own, "activation": "relu", "decisions": "router"}.items():
         if metadata[key] != needed:
             raise ConfigError(f"agent.base: {config.base} has {key}={metadata[key]}; this search needs {needed}")
-    inputs = len(general_features(config.observation)) + len(slot_features(config.observation))
-    if (layers[0][0].shape[1], len(layers[-1][0])) != (inputs, 1):
-        raise ConfigError(f"agent.base: {config.base} does not map the {inputs} features to the score of a slot")
     return layers
 
 

@@ -15,14 +15,13 @@ Huber loss instead of a squared error. See docs/agents/dqn.md for results.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..env.experience.world import Mixture, World
 from .learning.advantages import generalised_advantages, successors
-from .learning.bounds import LEARNING, ROLLOUTS, check, require
+from .learning.bounds import LEARNING, ROLLOUTS, check
 from .learning.learner import Learner
 from .learning.rollouts import SEEN, Rollouts
 from .networks import Layers, SlotScores, StateValue
@@ -89,28 +88,16 @@ CRITIC = (64, 64)  # units of the critic's hidden layers
 class Agent(Learner):
     """Trains actor and critic on a world."""
 
+    ROUTING = SEEN
+
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
-        require(config, Config, "agent=ppo")
         self.config, self.rounds, self.device = config, rounds, device
         self.rollouts = rollouts = Rollouts.of(config, self.routing(config), world, seed)
         self.seam = rollouts.seam
         torch.manual_seed(seed)
         self.actor = SlotScores(rollouts.seam, config.hidden, config.network).to(device)
         self.critic = StateValue(rollouts.seam, CRITIC).to(device)
-        self.optimiser = torch.optim.Adam([*self.actor.parameters(), *self.critic.parameters()], config.learning_rate)
-        self.generator = torch.Generator().manual_seed(seed)
-        self.round = 0
-        self.parts = {
-            "actor": self.actor,
-            "critic": self.critic,
-            "optimiser": self.optimiser,
-            "generator": self.generator,
-        }
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy` for the rollouts."""
-        return {key: getattr(config, key) for key in SEEN}
+        self.hold(seed, "actor", "critic", actor=self.actor, critic=self.critic)
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run under the present policy, then learn from their transitions."""

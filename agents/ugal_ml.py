@@ -19,7 +19,6 @@ See docs/agents/labels.md for results.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -72,6 +71,8 @@ class Config:
 class Agent(Learner):
     """Trains a `SlotScores` to choose as UGAL-G does."""
 
+    ROUTING = ("network", "hidden", "observation", "relation", "slots")
+
     def __init__(self, config: Config, world: World | Mixture, *, rounds: int, seed: int, device: str = "cpu") -> None:
         self.config, self.rounds, self.device = config, rounds, device
         seen = {"observation": f"{config.observation}+{_ORACLE}", "relation": "ugal_global"}
@@ -82,20 +83,8 @@ class Agent(Learner):
         self.seam = {**own, "width": len(own["general"]) + int(own["slots"]) * len(own["per_slot"])}
         torch.manual_seed(seed)
         self.online = SlotScores(self.seam, config.hidden).to(device)
-        self.optimiser = torch.optim.Adam(self.online.parameters(), config.learning_rate)
-        self.generator = torch.Generator().manual_seed(seed)
         self.replay = Replay(config.networks * config.capacity)
-        self.round = 0
-        self.parts = {
-            "online": self.online,
-            "optimiser": self.optimiser,
-            "generator": self.generator,
-        }
-
-    @staticmethod
-    def routing(config: Config) -> dict[str, Any]:
-        """Parameters of `routing=policy`."""
-        return {key: getattr(config, key) for key in ("network", "hidden", "observation", "relation", "slots")}
+        self.hold(seed, "online", online=self.online)
 
     def train_round(self) -> dict[str, float]:
         """Let the networks run with the present policy, then learn UGAL-G's choices in all states seen so far."""

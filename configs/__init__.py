@@ -3,15 +3,14 @@
 Importing this package registers the schema, so that every entry point and every worker process has the same one.
 """
 
-from .added import refuse_added
-from .composition import CONFIG_DIR, compose
-from .errors import explain, unknown
+from .composition import compose
+from .errors import explain, refuse_added, unknown
 from .identity import config_hash, core_failures, core_sections, draws_failures, file_label, run_id
 from .jobs import WINDOWS, core_jobs, has_workload, refuse_unused, traces_of, workload_label
 from .launchers import register_launchers
 from .plot import PLOT_FORMATS, plot_formats
 from .schema import FAILING, GROUPS, KINDS, register_schema
-from .source import check_presets, register_source
+from .source import CONFIG_DIR, register_source
 from .warmup import cold_table
 
 __all__ = [
@@ -43,5 +42,4 @@ __all__ = [
 
 register_schema()
 register_launchers()
-check_presets(CONFIG_DIR)
 register_source()

@@ -6,20 +6,18 @@ A message names the key, the value, the valid choices and the nearest spelling.
 import difflib
 import re
 from collections.abc import Iterable
-from pathlib import Path
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError as ConfigAttrError
-from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, KeyValidationError, OmegaConfBaseException
-from yaml import MarkedYAMLError, YAMLError
+from omegaconf.errors import ConfigKeyError, InterpolationResolutionError, OmegaConfBaseException
+from yaml import MarkedYAMLError
 
 from ..simcore import ConfigError, registered
 from .quantities import units_of
-from .source import offered
-from .source import options_of as options_in
-from .world_presets import of_other_agent
+from .source import offered, options_of
 
 # Keys of `flitgym evaluate` and `flitgym saturate` as users type them.
 TYPED = {
@@ -55,43 +53,37 @@ def explain(error: BaseException) -> str:
         One line, or the exception's own text if it is clear. Bytes of the command line that are not text appear as
         numbers.
     """
-    return _explain(error).encode("utf-8", "backslashreplace").decode()
+    return _explained(error).encode("utf-8", "backslashreplace").decode()
 
 
-def _explain(error: BaseException) -> str:
+def _explained(error: BaseException) -> str:
     if isinstance(error, MissingConfigException):
-        return _unknown_option(error)
+        group, _, name = (error.missing_cfg_file or "").rpartition("/")
+        return unknown(group, name, error.options) if error.options and group else _first_line(str(error))
     if isinstance(error, OverrideParseException):
         word = _short(error.override)
         if "=" not in word:
             return f"'{word}' is not of the form key=value; --help lists the keys"
         return f"{word}: {_first_line(str(error))}; special characters need quotes: {word.partition('=')[0]}='\"...\"'"
     if isinstance(error, HydraException):
-        cause = _configuration_cause(error)
+        cause = _caused_by(error, OmegaConfBaseException)
         if cause is None:
-            return _in_worlds(str(error)) or _one_line(str(error))
-        return _no_list(error) if "is not a ListConfig" in str(cause) else _explain(cause)
+            return _one_line(str(error))
+        return _no_list(error) if "is not a ListConfig" in str(cause) else explain(cause)
+    if isinstance(error, InterpolationResolutionError) and (own := _caused_by(error, ConfigError, OSError)):
+        # A resolver computes the name of a run's folder. To do so, it reads files and builds the jobs.
+        return f"{own.strerror}: {own.filename}" if isinstance(own, OSError) else str(own)
     if isinstance(error, (ConfigKeyError, ConfigAttrError)):
         return _unknown_key(error)
-    if isinstance(error, RecursionError):
-        return "values, presets or interpolations contain themselves, or nest too deeply"
-    if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
-        mark = error.problem_mark
-        return f"{mark.name}, line {mark.line + 1}: {_first_line(error.problem or str(error))}"
-    if isinstance(error, InterpolationResolutionError) and (own := _raised_by_resolver(error)) is not None:
-        return f"{own.strerror}: {own.filename}" if isinstance(own, OSError) else str(own)
-    if isinstance(error, KeyValidationError) and isinstance(error.parent_node, ListConfig):
-        return f"{error.parent_node} is a list, but it must be a mapping of keys"
     if isinstance(error, OmegaConfBaseException):
         key = f"{error.full_key}: " if error.full_key else ""
         text = _first_line(error.msg or str(error))
         units = ", ".join(units_of(str(error.full_key or ""))) if "to Float" in text else ""
         return f"{key}{text}; valid units: {units}" if units else key + text
-    if isinstance(error, ConfigError):
-        return as_typed(str(error))
-    if isinstance(error, (YAMLError, UnicodeError)):
-        return _first_line(str(error))
-    return str(error)
+    if isinstance(error, MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"{mark.name}, line {mark.line + 1}: {_first_line(error.problem or str(error))}"
+    return as_typed(str(error)) if isinstance(error, ConfigError) else _one_line(str(error))
 
 
 def as_typed(text: str) -> str:
@@ -128,51 +120,51 @@ def refuse_valueless_groups(words: Iterable[str]) -> None:
             raise ConfigError(f"{word}: the option of a group sets its name; write {group}={value}")
 
 
-def options_of(group: str) -> list[str]:
-    """The options of a group of the configuration; empty if there is no such group."""
-    if not re.fullmatch(r"\w+", group):
-        return []
-    return list(options_in(group, Path(__file__).parent))
+def refuse_added(config: DictConfig, where: str = "") -> None:
+    """Refuse keys that the types of a configuration do not have. Hydra lets `+key=value` add any key.
 
+    Args:
+        config: A composed configuration, or a section of it.
+        where: The key of the section.
 
-def _unknown_option(error: MissingConfigException) -> str:
-    group, _, name = (error.missing_cfg_file or "").rpartition("/")
-    if not error.options or not group:
-        return _first_line(str(error))
-    return unknown(group, name, error.options)
+    Raises:
+        ConfigError: names the key, the valid keys and the nearest one.
+    """
+    kind = OmegaConf.get_type(config)
+    valid = {field.name for field in fields(kind)} if is_dataclass(kind) else set(config)
+    for key in map(str, config):
+        if key not in valid:
+            raise ConfigError(unknown(where or "configuration", key, valid - {"name"}, "key"))
+        if key in config and not OmegaConf.is_interpolation(config, key) and isinstance(config[key], DictConfig):
+            refuse_added(config[key], f"{where}.{key}" if where else key)
 
 
 def _unknown_key(error: OmegaConfBaseException) -> str:
     # The message does not list `name`, which the option of a group sets, or `hydra`.
-    parent = error.parent_node
-    valid = {str(key) for key in parent} - {"name", "hydra"} if parent is not None else set()
-    section = str(error.full_key).rpartition(".")[0]
+    parent, key = error.parent_node, str(error.key)
     if isinstance(parent, ListConfig):
         return f"{parent} is a list, but it must be a mapping of keys"
-    if error.key == "name" and section and "name" not in (parent or {}):
-        return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>, _self_]`"
+    valid = {str(key) for key in parent} - {"name", "hydra"} if parent is not None else set()
+    section = str(error.full_key).rpartition(".")[0]
+    if key == "name" and section and "name" not in (parent or {}):
+        return f"{section}: it has no 'name'; begin a preset with `defaults: [<registered name>]`"
     given = [name for name in valid if not section and not OmegaConf.is_missing(parent, name)]
-    homes = [f"{name}.{error.key}" for name in given if _has(parent[name], error.key)]
+    homes = [f"{name}.{key}" for name in given if isinstance(parent[name], DictConfig) and key in parent[name]]
     if homes:
-        return f"{error.key}: a key of a section; write {' or '.join(sorted(homes))}"
+        return f"{key}: a key of a section; write {' or '.join(sorted(homes))}"
     if not section and "routings" in valid:
         valid = {TYPED.get(key, key) for key in valid}
-    text = unknown(section or "configuration", str(error.key), valid, "key")
+    text = unknown(section or "configuration", key, valid, "key")
     if section == "workload" and not valid:
         text = text.replace("there are no keys", "no workload is chosen; write workload=...")
-    return text + _elsewhere(section, str(error.key))
-
-
-def _has(section: Any, key: Any) -> bool:
-    return isinstance(section, DictConfig) and key in section
+    return text + _elsewhere(section, key)
 
 
 def _elsewhere(section: str, key: str) -> str:
     """The other options of a section that have the key, e.g. other agents."""
     made = offered(section) or offered(f"hydra/schema/{section}")
     # `in` of a node leaves out keys whose value is missing, and a set of its keys does not.
-    nodes = {name: OmegaConf.structured(make()) for name, make in made.items()}
-    having = sorted(f"{section}={name}" for name, node in nodes.items() if key in set(node))
+    having = sorted(f"{section}={name}" for name, make in made.items() if key in set(OmegaConf.structured(make())))
     several = " and ".join(filter(None, [", ".join(having[:-1]), *having[-1:]]))
     return f"; {several} {'has' if len(having) == 1 else 'have'} it" if having else ""
 
@@ -184,25 +176,12 @@ def _no_list(error: HydraException) -> str:
     return f"{key}: '{value}' is not a list; write {key}=[{entries}]"
 
 
-def _in_worlds(text: str) -> str | None:
-    # Hydra's first line does not name the section of the key, or the agents that the preset is for.
-    found = re.match(r"In 'worlds/([^']+)': ConfigKeyError .*\n(?:.*\n)*? *full_key: agent\.(\w+)", text)
-    return of_other_agent(found[1], found[2]) if found else None
-
-
-def _configuration_cause(error: BaseException) -> OmegaConfBaseException | None:
-    cause = error.__cause__
-    while cause is not None and not isinstance(cause, OmegaConfBaseException):
-        cause = cause.__cause__
+def _caused_by(error: BaseException, *kinds: type[BaseException]) -> Any:
+    """The nearest cause of one of these kinds."""
+    cause = error.__cause__ or error.__context__
+    while cause is not None and not isinstance(cause, kinds):
+        cause = cause.__cause__ or cause.__context__
     return cause
-
-
-def _raised_by_resolver(error: BaseException) -> ConfigError | OSError | None:
-    # A resolver computes the name of a run's folder. To do so, it reads files and builds the jobs.
-    inner: BaseException | None = error
-    while inner is not None and not isinstance(inner, (ConfigError, OSError)):
-        inner = inner.__cause__ or inner.__context__
-    return inner
 
 
 def _first_line(text: str) -> str:

@@ -6,16 +6,14 @@ Hydra's text takes seconds, since Hydra copies its whole store to list the optio
 from collections.abc import Sequence
 from textwrap import fill
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from .composition import compose_root
-from .errors import TYPED, options_of
+from .errors import TYPED
+from .source import options_of
 
 # Keys that hold a list, and the group whose options are valid entries.
-_LISTS = {
-    **{"networks": "topology", "routings": "routing", "patterns": "traffic", "workloads": "workload"},
-    "evaluation.baselines": "routing",
-}
+_LISTS = {key: group for key, group in TYPED.items() if options_of(group)} | {"evaluation.baselines": "routing"}
 _WIDTH = 118  # columns
 
 
@@ -33,7 +31,8 @@ def help_text(command: str, root: str, words: Sequence[str], sweeps: bool = True
     """
     config = compose_root(root, words, hydra=True)
     groups = sorted(group for group in config.hydra.runtime.choices if "/" not in group)
-    lists = {TYPED.get(key, key): group for key, group in _LISTS.items() if _is_list(config, key)}
+    values = {key: OmegaConf.select(config, key, default="") for key in _LISTS}
+    lists = [key for key, value in values.items() if value is None or OmegaConf.is_list(value)]
     own = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     lines = [f"usage: {command} [<group>=<option> ...] [<key>=<value> ...]", ""]
     if groups:
@@ -41,7 +40,7 @@ def help_text(command: str, root: str, words: Sequence[str], sweeps: bool = True
         lines += [_options(group, group) for group in groups]
     if lists:
         lines += ["", "Lists, with commas between the entries:"]
-        lines += [_options(key, group) for key, group in lists.items()]
+        lines += [_options(TYPED.get(key, key), _LISTS[key]) for key in lists]
     lines += [
         "",
         "Override any key of the configuration (key.other=value):",
@@ -51,11 +50,6 @@ def help_text(command: str, root: str, words: Sequence[str], sweeps: bool = True
         "composed configuration.",
     ]
     return "\n".join(lines)
-
-
-def _is_list(config: DictConfig, key: str) -> bool:
-    value = OmegaConf.select(config, key, default="")
-    return value is None or OmegaConf.is_list(value)
 
 
 def _options(key: str, group: str) -> str:

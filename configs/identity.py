@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 
 from ..simcore import ConfigError, registered
 from ..simcore._policy_file import without_provenance
 from .jobs import core_workload, file_hash, file_word, has_workload, workload_identity, workload_label
+from .source import CONFIG_DIR
 
 # Keys that do not change the numbers of a run.
 _NOT_IDENTITY = {"overwrite", "max_memory_gb", "threads", "partitions"}
@@ -136,13 +138,12 @@ def study_folder(*, _root_: Mapping[Any, Any]) -> str:
         ConfigError: it is empty, a path, or longer than file systems allow.
     """
     name = str(_root_["study"])
-    if name.strip(". ") and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME and name.isprintable():
-        if not set(name) & set("/\\"):
-            return name
-        near = file_word(name.strip("./\\ "), 100).strip("_")
-        meant = f"; write for example study={near}" if near else ""
-        raise ConfigError(f"study: '{name[:200]}' is a path; give the name of a folder in results/{meant}")
-    raise ConfigError(f"study: '{name[:200]}' is not the name of a folder in results/; write for example study=mine")
+    fits = name.strip(". ") and len(name.encode("utf-8", "replace")) <= _LONGEST_NAME and name.isprintable()
+    if fits and not set(name) & set("/\\"):
+        return name
+    near = file_word(name.strip("./\\ "), 100).strip("_") or "mine"
+    what = "is a path; give" if set(name) & set("/\\") else "is not"
+    raise ConfigError(f"study: '{name[:200]}' {what} the name of a folder in results/; write for example study={near}")
 
 
 def run_id(*, _root_: Mapping[Any, Any]) -> str:
@@ -171,9 +172,18 @@ def file_label(path: str) -> str:
 def _routing_label(routing: Mapping[Any, Any]) -> str:
     if routing["name"] == "policy" and routing["path"]:
         return f"policy-{file_label(str(routing['path']))}"
-    if routing["name"] != "table":
-        return str(routing["name"])
-    return f"table-{Path(routing['file']).stem if routing['file'] else routing['engine']}"
+    if routing["name"] == "table":
+        return f"table-{Path(routing['file']).stem if routing['file'] else routing['engine']}"
+    # An option that sets values of another routing, such as `ugal_l`, gives its own name.
+    fitting = [option for option, values in _routing_options() if all(routing.get(k) == v for k, v in values.items())]
+    return fitting[0] if fitting else str(routing["name"])
+
+
+@cache
+def _routing_options() -> list[tuple[str, dict[str, Any]]]:
+    """The values of the options of `routing` that are no policies."""
+    made = [(path.stem, yaml.safe_load(path.read_text())) for path in sorted(CONFIG_DIR.glob("routing/*.yaml"))]
+    return [(name, {"name": own.pop("defaults")[0], **own}) for name, own in made if "path" not in own]
 
 
 def _traffic_label(traffic: Mapping[Any, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +10,12 @@ from ..simcore import ConfigError, Program, exchange_of, read_matrix_market, reg
 from ..simcore._core import motif_ranks, nodes, terminals
 from ..simcore._files import open_plain, read_plain
 from .errors import unknown
-from .traces import OPTIONS as OPTIONS_OF_TRACE
-from .traces import trace_facts, trace_hash, trace_job
+from .traces import OPTIONS, named, trace_facts, trace_hash, trace_of
 
 Section = Mapping[str, Any]
 
 # The six jobs of the interference study's mixed workload (SC'22) in placement order, and their ranks of 1,056.
 MIXED = {"fft3d": 140, "cosmoflow": 138, "lu": 140, "ur": 139, "lqcd": 256, "stencil5d": 243}
-
-# Keys of a job that runs a GOAL file. The file sets the number of ranks, and nothing scales it.
-_GOAL_KEYS = {"name", "goal_file", "terminals", "start_ns"}
-
-# Keys of a job that exchanges the vector of a sparse matrix, and the defaults of the optional ones.
-_MATRIX_KEYS = {"name", "matrix_file", "ranks", "bytes_per_value", "iterations", "terminals", "start_ns"}
-_MATRIX_NUMBERS = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}
-
-# Keys of a job besides the parameters of its motif.
-_PLACE_OF_JOB = ("name", "motif", "terminals")
-
-# Keys of a job that name a file.
-_FILES = ("goal_file", "matrix_file", "trace_file")
 
 # Keys of `run` that divide time into windows. A workload has none, since it ends with its jobs.
 WINDOWS = {
@@ -72,10 +58,27 @@ def core_jobs(section: Section, available: int) -> list[dict[str, Any]]:
         ConfigError: a motif does not exist, or a GOAL file has an error; names line and column.
         OSError: a GOAL file cannot be read.
     """
-    jobs = _JOBS[section["name"]](section, available)
-    for job in jobs:
-        _check_terminals(job)
-    return jobs
+    where = "workload" if section["name"] == "trace" else ""
+    return [_made_job(job, available, where) for job in _JOBS[section["name"]](section, available)]
+
+
+def _made_job(given: Section, available: int, where: str) -> dict[str, Any]:
+    where = where or f"workload.jobs.{_job_name(given)}"
+    own: Any = [] if given.get("terminals") is None else given["terminals"]
+    # Checked first, since the number of terminals is the number of ranks.
+    if type(own) is not list or {type(terminal) for terminal in own} - {int}:
+        raise ConfigError(f"{where}.terminals: {own!r} is not a list of terminal numbers")
+    file = next((key for key in _PROGRAMS if key in given), None)
+    if file is None:
+        return _free_job(given)
+    options, program = _PROGRAMS[file]
+    for key in given:
+        if key not in (valid := (*_PLACE, file, *options)):
+            raise ConfigError(unknown(f"{where} (with a {file})", str(key), valid, "key"))
+    if not isinstance(given[file], str):
+        raise ConfigError(f"{where}.{file}: {given[file]!r} is not a path")
+    place = {key: given[key] for key in _PLACE if key in given}
+    return {**place, "name": _job_name(given), "program": program(given, where, available)}
 
 
 def workload_identity(section: Section) -> dict[str, Any]:
@@ -85,11 +88,10 @@ def workload_identity(section: Section) -> dict[str, Any]:
         OSError: the file cannot be read.
     """
     identity = dict(section)
-    if section["name"] == "goal":
-        identity["file"] = file_hash("workload.file", section["file"])
-    if section["name"] == "trace":
-        _trace_name(section)  # refuses an empty path
-        identity["file"] = trace_hash("workload.file", section["file"])
+    if section["name"] in _MISSING:
+        _name_in(section)  # an empty path is an error
+        hash_of = trace_hash if section["name"] == "trace" else file_hash
+        identity["file"] = hash_of("workload.file", section["file"])
     if section["name"] == "jobs":
         identity["jobs"] = [{**job, **_file_hashes(job)} for job in _mappings(section["jobs"])]
     return identity
@@ -102,34 +104,26 @@ def traces_of(section: Section) -> dict[str, dict[str, Any]]:
         section: The resolved `workload` section.
     """
     if section["name"] == "trace":
-        return {_trace_name(section): trace_facts(_given_trace(section), "workload")}
+        (job,) = _trace(section, 0)
+        return {job["name"]: trace_facts(job, "workload")}
     given = [job for job in section.get("jobs", []) if "trace_file" in job]
     return {_job_name(job): trace_facts(job, f"workload.jobs.{_job_name(job)}") for job in given}
 
 
 def _file_hashes(job: Section) -> dict[str, str]:
-    found = {}
-    for key in _FILES:
-        if key in job:
-            of_file = trace_hash if key == "trace_file" else file_hash
-            found[key] = of_file(f"workload.jobs.{key}", str(job[key]))
-    return found
+    hashes = {key: trace_hash if key == "trace_file" else file_hash for key in _PROGRAMS if key in job}
+    return {key: hash_of(f"workload.jobs.{key}", str(job[key])) for key, hash_of in hashes.items()}
 
 
 def workload_label(section: Section) -> str:
     """A short name for folders and figures, e.g. `pair-fft3d-halo3d`."""
-    name = section["name"]
-    words = []
-    if name == "pair":
-        words = [section["target"], section["background"]]
-    elif name == "stencil27":
-        words = [section["phase"]]
-    elif name == "goal":
-        words = [_goal_name(section)]
-    elif name == "trace":
-        words = [_trace_name(section)]
+    name, words = section["name"], []
+    if name in _MISSING:
+        words = [_name_in(section)]
     elif name == "jobs":
         words = [_job_name(job) for job in _mappings(section["jobs"])]
+    elif name != "mixed":
+        words = [section[key] for key in ("target", "background", "phase") if key in section]
     if len(words) > 4:
         words = [str(len(words))]
     return "-".join(re.sub(r"[^\w.]+", "_", str(word)) for word in [name, *words])
@@ -153,20 +147,17 @@ def refuse_unused(config: Mapping[Any, Any], overrides: Iterable[str]) -> None:
     """
     if not has_workload(config):
         return
+    option = f"workload={config['workload']['name']}"
     if config["run"]["precision"] > 0:
         raise ConfigError(
-            f"run.precision: workload={config['workload']['name']} ends with its jobs, so it has no steady state; "
-            "leave out run=steady and run.precision"
+            f"run.precision: {option} ends with its jobs, so it has no steady state; leave out run=steady and "
+            "run.precision"
         )
     for override in overrides:
-        key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0]
-        section, _, rest = key.partition(".")
+        section, _, key = override.lstrip("+~").split("=", 1)[0].split("@", 1)[0].partition(".")
         if section == "traffic":
-            raise ConfigError(
-                f"{override}: with workload={config['workload']['name']} the jobs are the traffic; leave it out, "
-                "or use workload=none"
-            )
-        if section == "run" and rest in WINDOWS:
+            raise ConfigError(f"{override}: with {option} the jobs are the traffic; leave it out, or use workload=none")
+        if section == "run" and key in WINDOWS:
             raise ConfigError(
                 f"{override}: a workload has no windows, it runs until its jobs end; see workload.max_ns and "
                 "workload.series_interval_ns"
@@ -179,13 +170,11 @@ def _pair(section: Section, available: int) -> list[dict[str, Any]]:
     for key, word, valid in (("target", target, motifs), ("background", background, {*motifs, "none"})):
         if word not in valid:
             raise ConfigError(unknown(f"workload.{key}", word, valid, "motif"))
-    for key, motif in (("target_params", target), ("background_params", background)):
-        _check_parameters(f"workload.{key}", motif, section[key])
     half = _whole_nodes(section, available // 2)
-    jobs = [_job(target, target, half, section, section["target_params"])]
+    jobs = [_job(target, target, half, section, "target_params", section["target_params"])]
     if background != "none":
         name = background if background != target else f"{background}_background"
-        jobs.append(_job(name, background, half, section, section["background_params"]))
+        jobs.append(_job(name, background, half, section, "background_params", section["background_params"]))
     return jobs
 
 
@@ -196,9 +185,15 @@ def _mixed(section: Section, available: int) -> list[dict[str, Any]]:
             raise ConfigError(unknown("workload.params", str(motif), MIXED, "job"))
         if not isinstance(parameters, Mapping):
             raise ConfigError(f"workload.params.{motif}: {parameters!r} is not a mapping; write {{iterations: 2}}")
-        _check_parameters(f"workload.params.{motif}", motif, parameters)
     return [
-        _job(motif, motif, _whole_nodes(section, available * part // whole), section, given.get(motif, {}))
+        _job(
+            motif,
+            motif,
+            _whole_nodes(section, available * part // whole),
+            section,
+            f"params.{motif}",
+            given.get(motif, {}),
+        )
         for motif, part in MIXED.items()
     ]
 
@@ -209,71 +204,36 @@ def _whole_nodes(section: Section, share: int) -> int:
     return share if per_node == 1 else max(share // per_node, 1) * per_node
 
 
-def _check_parameters(where: str, motif: str, parameters: Section) -> None:
-    # Checked here, because the core's message would name a job that the user did not write. With background=none the
-    # parameters are allowed but unused, since a sweep may also contain runs with a background.
-    if motif == "none":
-        return
-    valid = registered("motif")[motif]["params"]
-    for key in parameters:
-        if key not in (*valid, *_PLACE_OF_JOB):
-            raise ConfigError(unknown(where, str(key), valid, "key"))
-
-
 def _stencil27(section: Section, available: int) -> list[dict[str, Any]]:
     parameters = {key: section[key] for key in registered("motif")["stencil27"]["params"]}
-    return [_job("stencil27", "stencil27", available, section, parameters)]
+    return [_job("stencil27", "stencil27", available, section, "stencil27", parameters)]
 
 
-def _job(name: str, motif: str, available: int, section: Section, parameters: Section) -> dict[str, Any]:
+def _job(name: str, motif: str, available: int, section: Section, key: str, parameters: Section) -> dict[str, Any]:
+    # Parameters are checked here, because the core's message would name a job that the user did not write.
+    valid = registered("motif")[motif]["params"]
+    for own in parameters:
+        if own not in (*valid, "name", "motif", "terminals"):
+            raise ConfigError(unknown(f"workload.{key}", str(own), valid, "key"))
     # The largest number of ranks within the share that the motif can use, unless the parameters set `ranks`.
-    scales = {key: section[key] for key in ("scale", "size_scale")}
-    job = {"name": name, "motif": motif, **scales, **parameters}
+    job = {"name": name, "motif": motif, "scale": section["scale"], "size_scale": section["size_scale"], **parameters}
     if not job.get("ranks"):
         job["ranks"] = motif_ranks(motif, available)
     return job
 
 
-def _goal(section: Section, available: int) -> list[dict[str, Any]]:
-    return [_goal_job({"name": _goal_name(section), "goal_file": section["file"], "start_ns": section["start_ns"]})]
+def _goal(section: Section, available: int) -> list[Section]:
+    return [{"name": _name_in(section), "goal_file": section["file"], "start_ns": section["start_ns"]}]
 
 
-def _trace(section: Section, available: int) -> list[dict[str, Any]]:
-    return [trace_job(_given_trace(section), _trace_name(section), "workload")]
+def _trace(section: Section, available: int) -> list[Section]:
+    keys = ("format", "start_ns", *OPTIONS)
+    given = {"trace_file": section["file"], **{key: section[key] for key in keys}}
+    return [{"name": _name_in(section), **given}]
 
 
-def _given_trace(section: Section) -> dict[str, Any]:
-    keys = ("format", "start_ns", *OPTIONS_OF_TRACE)
-    return {"trace_file": section["file"], **{key: section[key] for key in keys}}
-
-
-def _free(section: Section, available: int) -> list[dict[str, Any]]:
-    jobs = _mappings(section["jobs"])
-    for job in jobs:
-        # Checked first, since the number of terminals is the number of ranks.
-        _check_terminals(job)
-        if "program" in job:
-            raise ConfigError(
-                "workload.jobs: only Python code can give a 'program'; a schedule in a file is 'goal_file'"
-            )
-    return [_made_job(job, available) for job in jobs]
-
-
-def _made_job(job: Section, available: int) -> dict[str, Any]:
-    if "goal_file" in job:
-        return _goal_job(job)
-    if "trace_file" in job:
-        return trace_job(job, _job_name(job), f"workload.jobs.{_job_name(job)}")
-    return _matrix_job(job, available) if "matrix_file" in job else _free_job(job)
-
-
-def _check_terminals(job: Section) -> None:
-    given = job.get("terminals")
-    if given is None:
-        return
-    whole = isinstance(given, list) and all(isinstance(t, int) and not isinstance(t, bool) for t in given)
-    if not whole:
-        raise ConfigError(f"workload.jobs.{_job_name(job)}.terminals: {given!r} is not a list of terminal numbers")
+def _listed(section: Section, available: int) -> list[Section]:
+    return _mappings(section["jobs"])
 
 
 def _free_job(given: Section) -> dict[str, Any]:
@@ -281,6 +241,8 @@ def _free_job(given: Section) -> dict[str, Any]:
     job = dict(given)
     if "name" in job:
         job["name"] = str(job["name"])
+    if "program" in job:
+        raise ConfigError("workload.jobs: only Python code can give a 'program'; a schedule in a file is 'goal_file'")
     if job.get("terminals") is not None:
         job.setdefault("ranks", len(job["terminals"]))
     if job.get("ranks") == 0:
@@ -288,61 +250,67 @@ def _free_job(given: Section) -> dict[str, Any]:
     return job
 
 
-def _goal_job(given: Section) -> dict[str, Any]:
-    for key in given:
-        if key not in _GOAL_KEYS:
-            raise ConfigError(unknown("workload.jobs (with a goal_file)", str(key), _GOAL_KEYS, "key"))
-    job = {**given, "name": _job_name(given)}
-    path = job.pop("goal_file")
-    if not isinstance(path, str):
-        raise ConfigError(f"workload.jobs.{job['name']}.goal_file: {path!r} is not a path")
+def _goal_program(given: Section, where: str, available: int) -> Program:
     # Passed as bytes, so that the GOAL parser reports line and column. Some editors begin a file with a byte order
     # mark.
-    return job | {"program": Program.goal(read_plain(path).removeprefix(b"\xef\xbb\xbf"), path)}
+    path = given["goal_file"]
+    return Program.goal(read_plain(path).removeprefix(b"\xef\xbb\xbf"), path)
 
 
-def _matrix_job(given: Section, available: int) -> dict[str, Any]:
-    for key in given:
-        if key not in _MATRIX_KEYS:
-            raise ConfigError(unknown("workload.jobs (with a matrix_file)", str(key), _MATRIX_KEYS, "key"))
-    job = {**given, "name": _job_name(given)}
-    path, numbers = job.pop("matrix_file"), dict(_MATRIX_NUMBERS)
-    if not isinstance(path, str):
-        raise ConfigError(f"workload.jobs.{job['name']}.matrix_file: {path!r} is not a path")
-    for key in [key for key in numbers if key in job]:
-        value = job.pop(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ConfigError(f"workload.jobs.{job['name']}.{key}: {value!r} is not a whole number of at least 1")
-        numbers[key] = value
+def _matrix_program(given: Section, where: str, available: int) -> Program:
+    path, numbers = given["matrix_file"], {**_MATRIX, **{key: given[key] for key in _MATRIX if key in given}}
+    for key, value in numbers.items():
+        if key in given and (not isinstance(value, int) or value < 1):
+            raise ConfigError(f"{where}.{key}: {value!r} is not a whole number of at least 1")
     matrix = read_matrix_market(path)
     # The default is a rank per row, but at most one per terminal.
-    ranks = numbers["ranks"] or len(job.get("terminals") or ()) or min(matrix.shape[0], available)
+    ranks = numbers["ranks"] or len(given.get("terminals") or ()) or min(matrix.shape[0], available)
     try:
         exchanged = exchange_of(matrix, ranks, numbers["bytes_per_value"])
     except ConfigError as error:
-        raise ConfigError(f"workload.jobs.{job['name']}: {error}") from error
+        raise ConfigError(f"{where}: {error}") from error
     if exchanged.nnz == 0:
-        raise ConfigError(f"workload.jobs.{job['name']}: {path}: its {ranks} ranks send each other nothing")
-    return job | {"program": Program.exchange(exchanged, numbers["iterations"])}
+        raise ConfigError(f"{where}: {path}: its {ranks} ranks send each other nothing")
+    return Program.exchange(exchanged, numbers["iterations"])
 
 
-_JOBS = {"pair": _pair, "mixed": _mixed, "stencil27": _stencil27, "goal": _goal, "trace": _trace, "jobs": _free}
+def _trace_program(given: Section, where: str, available: int) -> Program:
+    return trace_of(given, where).program
 
 
-def _goal_name(section: Section) -> str:
+# The keys of a job that plays a file, besides those of its place. The file sets the number of ranks.
+_MATRIX = {"ranks": 0, "bytes_per_value": 8, "iterations": 1}  # and their defaults
+_PROGRAMS: dict[str, tuple[Iterable[str], Callable[[Section, str, int], Program]]] = {
+    "goal_file": ((), _goal_program),
+    "matrix_file": (_MATRIX, _matrix_program),
+    "trace_file": (("format", *OPTIONS), _trace_program),
+}
+_PLACE = ("name", "terminals", "start_ns")
+_JOBS: dict[str, Callable[[Section, int], Sequence[Section]]] = {
+    "pair": _pair,
+    "mixed": _mixed,
+    "stencil27": _stencil27,
+    "goal": _goal,
+    "trace": _trace,
+    "jobs": _listed,
+}
+
+
+_MISSING = {
+    "goal": "a file in GOAL's text form, workload.file=schedule.goal",
+    "trace": "a trace, workload.file=<file, or folder with one file per rank>",
+}
+
+
+def _name_in(section: Section) -> str:
+    """The name of the job of `workload=goal` or `workload=trace`."""
     if not section["file"]:
-        raise ConfigError("workload.file: name a file in GOAL's text form, workload.file=schedule.goal")
-    return section["job"] or _name_of(section["file"])
-
-
-def _trace_name(section: Section) -> str:
-    if not section["file"]:
-        raise ConfigError("workload.file: name a trace, workload.file=<file, or folder with one file per rank>")
+        raise ConfigError(f"workload.file: name {_MISSING[section['name']]}")
     return str(section["job"] or _name_of(section["file"]))
 
 
 def _job_name(job: Section) -> str:
-    files = (str(job[key]) for key in _FILES if key in job)
+    files = (str(job[key]) for key in _PROGRAMS if key in job)
     return str(job.get("name") or job.get("motif") or _name_of(next(files, "job")))
 
 
@@ -375,7 +343,5 @@ def file_hash(key: str, path: str, content: Callable[[bytes], bytes] | None = No
             return hashlib.sha256(content(read_plain(str(path)))).hexdigest()
         with open_plain(str(path)) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise OSError(error.errno, f"{key}: {error.strerror}", str(path)) from None
-    except ConfigError as error:
-        raise ConfigError(f"{key}: {error}") from None
+    except (OSError, ConfigError) as error:
+        raise named(key, error, path) from None

@@ -1,6 +1,6 @@
 """The section `plot`: the formats of a sweep's picture."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..simcore import ConfigError
@@ -10,19 +10,12 @@ PLOT_FORMATS = ("png", "svg", "pdf")
 
 
 def plot_formats(config: Mapping[Any, Any]) -> tuple[str, ...]:
-    """The formats in `plot.format`, each once; empty for `[]`, `none` or null.
-
-    Args:
-        config: Of a run, as Hydra composes it or resolved.
-
-    Raises:
-        ConfigError: names the key, the value and the valid formats.
-    """
+    """The formats in `plot.format` of a configuration; see `formats_of`."""
     return formats_of("plot.format", config["plot"]["format"])
 
 
 def formats_of(key: str, given: Any) -> tuple[str, ...]:
-    """The formats in a word, in words joined by commas, or in a list of words.
+    """The formats in words joined by commas or in a list, each once; empty for `[]`, `none` or null.
 
     Args:
         key: Of the configuration or of the command, for the message.
@@ -34,8 +27,6 @@ def formats_of(key: str, given: Any) -> tuple[str, ...]:
     words = given.split(",") if isinstance(given, str) else given
     if words is None or words == ["none"]:
         return ()
-    if not isinstance(words, Iterable) or isinstance(words, Mapping):
-        raise ConfigError(f"{key}: {given!r} is not a list of formats; valid formats: {', '.join(PLOT_FORMATS)}")
     for word in words:
         if word not in PLOT_FORMATS:
             raise ConfigError(unknown(key, str(word), PLOT_FORMATS, "format"))

@@ -66,12 +66,11 @@ def with_files(words: Iterable[str]) -> list[str]:
     """
     found: list[str] = []
     for word in words:
-        key, _, value = word.partition("=")
-        if key == "routing" and value.endswith(POLICY_SUFFIX) and "," not in value:
-            option, settings = routing_of(key, value)
-            found += [f"routing={option}", *(f"{name}={path}" for name, path in settings.items())]
-        else:
-            found.append(word)
+        found.append(word)
+        value = word.removeprefix("routing=")
+        if value != word and value.endswith(POLICY_SUFFIX) and "," not in value:
+            option, settings = routing_of("routing", value)
+            found[-1:] = [f"routing={option}", *(f"{name}={path}" for name, path in settings.items())]
     return found
 
 

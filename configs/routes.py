@@ -3,18 +3,17 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING, OmegaConf
+from omegaconf import OmegaConf
 
 from ..simcore import ConfigError, registered
 from .composition import Root
 from .identity import core_failures, with_hashed_files
 from .jobs import file_hash, file_word
-from .schema import Failures, component_schema
+from .schema import component_schema, offer_root
 from .source import offer
 
 # Keys that do not change a table or its numbers.
@@ -23,27 +22,9 @@ _FILES = ("file", "demand", "flows")
 DUMPS = ("auto", "always", "never")
 
 
-@dataclass
-class Routes:
-    """The root. `route.yaml` has the values and explains the keys."""
-
-    study: str = MISSING
-    file: str | None = MISSING
-    demand: str | None = MISSING
-    patterns: int = MISSING
-    both_ways: bool = MISSING
-    flows: str | None = MISSING
-    seed: int = MISSING
-    dump: str = MISSING
-    overwrite: bool = MISSING
-    topology: Any = MISSING
-    engine: Any = MISSING
-    failures: Failures = field(default_factory=Failures)
-
-
 def register_routes() -> None:
     """Offer the root and every engine's parameters to Hydra; safe to repeat."""
-    offer("routes", lambda: Routes)
+    offer_root("routes", "route")
     for name in registered("engine"):
         offer(f"engine/{name}", partial(component_schema, "engine", name))
     OmegaConf.register_new_resolver("route_id", route_id, replace=True)

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from ..simcore import ConfigError
 from ..simcore.plugins import files, refuse_taken
 
+CONFIG_DIR = Path(__file__).parent.resolve()
 _SCHEME = "flitgym"
 _makers: dict[str, Callable[[], Any]] = {}  # by group and name, e.g. `topology/torus`
 
@@ -73,9 +74,8 @@ class FlitgymSource(ConfigSource):
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
         """The names directly below a path."""
         prefix = f"{config_path.strip('/')}/" if config_path.strip("/") else ""
-        names = {path.removeprefix(prefix).partition("/")[0] for path in _makers if path.startswith(prefix)}
         found: list[str] = []
-        for name in names:
+        for name in {path.removeprefix(prefix).partition("/")[0] for path in _makers if path.startswith(prefix)}:
             self._list_add_result(found, prefix + name, name, results_filter)
         return sorted(set(found))
 
@@ -91,44 +91,30 @@ class FlitgymSearchPath(SearchPathPlugin):
 
 
 def register_source() -> None:
-    """Register both classes with Hydra; safe to repeat."""
-    plugins = Plugins.instance()
-    if FlitgymSearchPath not in plugins.discover(SearchPathPlugin):
-        plugins.register(FlitgymSource)
-        plugins.register(FlitgymSearchPath)
-
-
-def check_presets(own: Path) -> None:
-    """Check the names of the presets of plugins.
-
-    Args:
-        own: The folder of flitgym's presets.
+    """Register both classes with Hydra, and check the presets of plugins; safe to repeat.
 
     Raises:
         ConfigError: the name of a preset is taken, or the preset is not in the folder of a group.
     """
+    plugins = Plugins.instance()
+    if FlitgymSearchPath not in plugins.discover(SearchPathPlugin):
+        plugins.register(FlitgymSource)
+        plugins.register(FlitgymSearchPath)
     by: dict[str, object] = {}
     for plugin, path in files("configs", "**/*.yaml"):
         folder = next(where for where in plugin.folders if path.is_relative_to(where)) / "configs"
-        option = path.relative_to(folder).as_posix()
-        group, _, file = option.rpartition("/")
-        if not group:
-            raise ConfigError(
-                f"{plugin}: configs/{option}: move it into the folder of a group, such as configs/routing/"
-            )
-        taken = (own / option).exists() or file.removesuffix(".yaml") in offered(group)
-        if taken or by.get(option, plugin) != plugin:
-            refuse_taken(plugin, f"configs/{option}", by.get(option))
-        by[option] = plugin
+        option = path.relative_to(folder)
+        name, group = option.as_posix(), option.parent.as_posix()
+        if group == ".":
+            raise ConfigError(f"{plugin}: configs/{name}: move it into the folder of a group, such as configs/routing/")
+        if (CONFIG_DIR / option).exists() or option.stem in offered(group) or by.get(name, plugin) != plugin:
+            refuse_taken(plugin, f"configs/{name}", by.get(name))
+        by[name] = plugin
 
 
-def options_of(group: str, own: Path) -> Iterable[str]:
-    """The options of a group: offers, flitgym's presets and those of plugins.
-
-    Args:
-        group: Of the configuration.
-        own: The folder of flitgym's presets.
-    """
-    yield from offered(group)
-    yield from (path.stem for path in own.glob(f"{group}/*.yaml"))
-    yield from (path.stem for _, path in files(f"configs/{group}", "*.yaml"))
+def options_of(group: str) -> Iterable[str]:
+    """The options of a group: offers, flitgym's presets and those of plugins; empty if there is no such group."""
+    if not group.isidentifier():
+        return []
+    presets = [*CONFIG_DIR.glob(f"{group}/*.yaml"), *(path for _, path in files(f"configs/{group}", "*.yaml"))]
+    return [*offered(group), *(path.stem for path in presets)]

@@ -4,84 +4,28 @@ import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from ..simcore import ConfigError, Simulation
 from ..simcore._policy_file import without_provenance
 from .identity import core_sections, with_hashed_files
 from .jobs import file_hash, file_word, has_workload, workload_identity
 from .policies import policy_path
-from .schema import Failures
+from .schema import node_of, offer_root
 from .source import offer
 
 # Keys that do not change the policy.
 _NOT_IDENTITY = {"overwrite", "track", "study", "hydra", "checkpoint_every", "evaluation"}
 
 
-@dataclass
-class Track:
-    """The destination of metrics besides `progress.jsonl`."""
-
-    to: str = MISSING
-    online: bool = MISSING
-    project: str = MISSING
-
-
-@dataclass
-class EvaluationWhileTraining:
-    """The comparison of the policy with baselines during the training; times in ns."""
-
-    every: int = MISSING
-    baselines: list[str] = MISSING
-    loads: list[float] = MISSING
-    seeds: list[int] = MISSING
-    warmup_ns: float = MISSING
-    baseline_warmup_ns: float = MISSING
-    measure_ns: float = MISSING
-    workload_max_ns: float = MISSING
-
-
-@dataclass
-class Training:
-    """The root. `train.yaml` has the values and explains the keys."""
-
-    study: str = MISSING
-    seed: int = MISSING
-    rounds: int = MISSING
-    device: str = MISSING
-    threads: int = MISSING
-    checkpoint_every: int = MISSING
-    vary: Any = None  # a mapping; OmegaConf would merge a typed mapping instead of replacing it
-    worlds: Any = None  # a mapping, as `vary`
-    overwrite: bool = MISSING
-    topology: Any = MISSING
-    router: Any = MISSING
-    traffic: Any = MISSING
-    workload: Any = MISSING
-    failures: Failures = field(default_factory=Failures)
-    agent: Any = MISSING
-    track: Track = field(default_factory=Track)
-    evaluation: EvaluationWhileTraining = field(default_factory=EvaluationWhileTraining)
-
-
 def register_training(agents: Mapping[str, tuple[type[Any], type[Any]]]) -> None:
     """Offer the root and every agent's hyperparameters to Hydra; safe to repeat."""
-    offer("training", lambda: Training)
+    offer_root("training", "train")
     for name, (hyperparameters, _) in agents.items():
-        offer(f"agent/{name}", partial(_agent_node, hyperparameters))
-
-
-def _agent_node(hyperparameters: type[Any]) -> DictConfig:
-    node: DictConfig = OmegaConf.structured(hyperparameters)
-    for key in node:
-        # The mapping accepts any key, so that `agent.start.lost=2` needs no +. The agent checks the keys.
-        if isinstance(node[key], DictConfig):
-            OmegaConf.set_struct(node[key], False)
-    return node
+        offer(f"agent/{name}", partial(node_of, hyperparameters))
 
 
 def world_sections(config: DictConfig) -> dict[str, Any]:
@@ -90,22 +34,15 @@ def world_sections(config: DictConfig) -> dict[str, Any]:
     Raises:
         ConfigError, OSError: as `core_sections`.
     """
-    # A placeholder, which the agent's routing replaces.
-    complete = OmegaConf.merge({"routing": {"name": "policy"}}, OmegaConf.to_container(config, resolve=True))
-    assert isinstance(complete, DictConfig)
-    sections = core_sections(complete)
+    plain: Any = OmegaConf.to_container(config, resolve=True)
+    sections = core_sections({"routing": {"name": "policy"}, **plain})  # which the agent's routing replaces
     return {key: sections[key] for key in ("topology", "router", "failures", "traffic", "workload") if key in sections}
 
 
 def variation(config: DictConfig) -> dict[str, Any]:
     """The draws of each episode: `vary`, or by default loads and mixtures."""
     if config.vary is not None:
-        given: Any = OmegaConf.to_container(config.vary, resolve=True) if OmegaConf.is_config(config.vary) else None
-        if not isinstance(given, dict):
-            raise ConfigError(
-                f"vary: {config.vary!r} is not a mapping; e.g. vary={{traffic.load: {{low: 0.1, high: 0.5}}}}"
-            )
-        return given
+        return _mapping(config, "vary", "vary={traffic.load: {low: 0.1, high: 0.5}}")
     if has_workload(config):
         return {}
     drawn: dict[str, Any] = {"traffic.load": {"low": 0.1, "high": 0.8}}
@@ -129,14 +66,22 @@ def mixture(config: DictConfig) -> dict[str, Any] | None:
     """
     if config.worlds is None:
         return None
-    given: Any = OmegaConf.to_container(config.worlds, resolve=True) if OmegaConf.is_config(config.worlds) else None
-    if not isinstance(given, dict) or not all(isinstance(member, dict) for member in given.values()):
-        raise ConfigError(
-            f"worlds: {config.worlds!r} is not a mapping of names to worlds; e.g. worlds=universal, or "
-            "worlds={a: {overrides: ['topology=torus_512']}}"
-        )
     if config.vary is not None:
         raise ConfigError("vary: each world has its own; set worlds.<name>.vary")
+    return _worlds(config)
+
+
+def _worlds(config: DictConfig) -> dict[str, Any]:
+    """The section `worlds`. The overrides of a world may be a text, as on the command line."""
+    worlds = _mapping(config, "worlds", "worlds=universal, or worlds={a: {overrides: topology=torus_512}}")
+    texts = {name: world["overrides"] for name, world in worlds.items() if isinstance(world.get("overrides"), str)}
+    return worlds | {name: {**worlds[name], "overrides": shlex.split(text)} for name, text in texts.items()}
+
+
+def _mapping(config: DictConfig, key: str, example: str) -> dict[str, Any]:
+    given: Any = OmegaConf.to_container(config[key], resolve=True) if OmegaConf.is_config(config[key]) else None
+    if not isinstance(given, dict):
+        raise ConfigError(f"{key}: {config[key]!r} is not a mapping; e.g. {example}")
     return given
 
 
@@ -149,6 +94,8 @@ def training_hash(config: DictConfig) -> str:
     """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     identity = {key: value for key, value in plain.items() if key not in _NOT_IDENTITY}
+    if config.worlds is not None:
+        identity["worlds"] = _worlds(config)
     agent = identity["agent"]
     if agent.get("base"):  # of policy_search
         agent["base"] = file_hash("agent.base", policy_path("agent.base", agent["base"]), without_provenance)

@@ -34,14 +34,12 @@ def cold_table(config: DictConfig) -> str | None:
             f"routing={name} begins the jobs with an empty table; run.load_q_table=<file> loads a learned one "
             "(run.save_q_table=true saves one)"
         )
-    settled = _warmup_of("settled")
+    run, settled = config.run, _warmup_of("settled")
     # A time series is meant to show the learning, and a run with a precision finds the end of the warm-up.
-    if config.run.precision > 0:
-        return None
-    if config.run.warmup_ns >= settled or config.run.series_interval_ns > 0:
+    if run.precision > 0 or run.warmup_ns >= settled or run.series_interval_ns > 0:
         return None
     return (
-        f"routing={name} learns while it routes, and its table was empty {config.run.warmup_ns:,.0f} ns before the "
+        f"routing={name} learns while it routes, and its table was empty {run.warmup_ns:,.0f} ns before the "
         f"window; run=settled gives it {settled:,.0f} ns"
     )
 

@@ -8,7 +8,6 @@ Importing this package registers the ids `flitgym/...` with Gymnasium;
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..simcore import NO_DECISION
@@ -46,14 +45,13 @@ __all__ = [
     "register_envs",
 ]
 
-# Classes that need a package of an extra are imported on first use.
-_LATER = {"RouterParallelEnv": ".router_parallel"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name != "RouterParallelEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name], __name__), name)
+    from .router_parallel import RouterParallelEnv  # needs a package of an extra
+
+    return RouterParallelEnv
 
 
 register_envs()

@@ -167,7 +167,8 @@ class PacketBatch:
         if actions.dtype.kind not in "iu" and len(actions):
             raise ConfigError(f"actions: {actions.dtype}; slots are whole numbers")
         noted = [(self._own, columns)] if columns or self._own.names else []
-        if self._added is not None and not self._added.has_room(n) and self._outrun():
+        added = self._added
+        if added is not None and not added.has_room(n) and any(ring.outrun for ring in self._rings):
             self._added = None  # the caller does not use take(), which raises an error from here on
         if self._added is not None:
             noted.append((self._added, self._addition(n)))
@@ -282,12 +283,9 @@ class PacketBatch:
             rows["next_decided"] = added["next_decided"]
             rows["reward"] = self._parts.rewards(rows, self.simulations)
 
-    def _outrun(self) -> bool:
-        return any(ring.unread > ring.capacity for ring in self._rings)
-
     def _check_rings(self) -> None:
         for k, ring in enumerate(self._rings):
-            if ring.unread > ring.capacity:
+            if ring.outrun:
                 raise ConfigError(
                     f"record: {ring.unread} transitions of network {k} came since the last take() and the ring holds "
                     f"{ring.capacity}; set record to {ring.unread} or more, or call take() more often"

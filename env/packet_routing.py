@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Unpack
 
 import gymnasium
@@ -10,19 +11,9 @@ from numpy.typing import NDArray
 
 from ..configs import unknown
 from ..simcore import ConfigError, Simulation
-from .all_decisions import AllDecisions
-from .decision_process import DecisionProcess
+from .controls import process_of
 from .experience.bounds import bounds_of
-from .one_decision import OneDecision
-from .one_packet import OnePacket
-from .packet_options import PacketKeywords, PacketOptions, check_options, whole
-
-_PROCESSES: dict[str, type[DecisionProcess]] = {"decision": OneDecision, "all": AllDecisions, "packet": OnePacket}
-
-
-def process_of(options: PacketOptions, networks: int) -> DecisionProcess:
-    """The process of `options.control`, in several networks."""
-    return _PROCESSES[options.control](options, networks)
+from .packet_options import PacketKeywords, PacketOptions, check_options
 
 
 class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -107,7 +98,7 @@ class PacketRoutingEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             CoreError: `reset()` was not called, or the ranks of a workload wait for ever.
         """
         process = self._process
-        self._action[0] = whole(action)
+        self._action[0] = operator.index(action)
         process.step(self._action, self._never)
         reward, terminated, truncated = process.reward.item(0), process.terminated.item(0), process.truncated.item(0)
         return process.observation[0].copy(), reward, terminated, truncated, self._info()

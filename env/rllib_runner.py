@@ -210,19 +210,16 @@ class CoreEnvRunner(EnvRunner, Checkpointable):
         steps, packets = len(rows["action"]), int(rows["done"].sum())
         self.num_env_steps_sampled_lifetime += steps
         log = self.metrics.log_value
-        for key, value in (
-            (NUM_ENV_STEPS_SAMPLED, steps),
-            ((NUM_AGENT_STEPS_SAMPLED, DEFAULT_AGENT_ID), steps),
-            ((NUM_MODULE_STEPS_SAMPLED, DEFAULT_MODULE_ID), steps),
-            (NUM_EPISODES, packets),
+        for key, value, reduce in (
+            (NUM_ENV_STEPS_SAMPLED, steps, "sum"),
+            ((NUM_AGENT_STEPS_SAMPLED, DEFAULT_AGENT_ID), steps, "sum"),
+            ((NUM_MODULE_STEPS_SAMPLED, DEFAULT_MODULE_ID), steps, "sum"),
+            (NUM_EPISODES, packets, "sum"),
+            ((NUM_AGENT_STEPS_SAMPLED_LIFETIME, DEFAULT_AGENT_ID), steps, "lifetime_sum"),
+            ((NUM_MODULE_STEPS_SAMPLED_LIFETIME, DEFAULT_MODULE_ID), steps, "lifetime_sum"),
+            (NUM_EPISODES_LIFETIME, packets, "lifetime_sum"),
         ):
-            log(key, value, reduce="sum")
-        for key, value in (
-            ((NUM_AGENT_STEPS_SAMPLED_LIFETIME, DEFAULT_AGENT_ID), steps),
-            ((NUM_MODULE_STEPS_SAMPLED_LIFETIME, DEFAULT_MODULE_ID), steps),
-            (NUM_EPISODES_LIFETIME, packets),
-        ):
-            log(key, value, reduce="lifetime_sum")
+            log(key, value, reduce=reduce)
         log(NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True)
         log(WEIGHTS_SEQ_NO, self._weights_seq_no, window=1)
         # A packet is an episode: its return is the sum of the rewards of its decisions.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -26,22 +26,6 @@ from .packet_options import world_of
 _INTERVALS = 100  # of an episode of traffic, which has no end
 _REWARDS = ("team", "local")
 _MOST_LOAD, _MOST_DELAY_US, _MOST_FEEDBACK = 32.0, 100.0, 1000.0
-
-
-class RouterKeywords(TypedDict, total=False):
-    """The keywords of `RouterParallelEnv`."""
-
-    world: World | Mapping[str, Any]
-    overrides: Sequence[str]
-    vary: Mapping[str, Sequence[Any] | Mapping[str, float]]
-    interval_ns: float
-    intervals: int | None
-    bias_flits: float
-    reward: str
-    slots: int
-    relation: str
-    decisions: str
-    record: int
 
 
 class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
@@ -72,11 +56,14 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     Args:
         render_mode: must be None.
-        **keywords: `world`, `overrides`, `vary`, `slots`, `relation`: see `PacketOptions`; `decisions`: `router`, or
-            `source` or `both`, where the biases of a router choose the paths of the packets from its own terminals;
-            `interval_ns`: simulated time of a step (1,000); `intervals`: steps of an episode (without it 100 for
-            traffic, no limit for a workload); `bias_flits`: bound of an action (64); `reward`: `team` or `local`;
-            `record`: transitions that the core keeps (65,536); it must be at least the number in an interval.
+        world: as `overrides` and `vary`, see `PacketOptions`.
+        interval_ns: simulated time of a step.
+        intervals: steps of an episode; None = 100 for traffic, no limit for a workload.
+        bias_flits: bound of an action.
+        reward: `team` or `local`.
+        **routing: `slots` and `relation`: see `PacketOptions`; `decisions`: `router`, or `source` or `both`, where the
+            biases of a router choose the paths of the packets from its own terminals; `record`: transitions that the
+            core keeps (65,536); it must be at least the number in an interval.
 
     Raises:
         ConfigError: a keyword is unknown, or the world cannot be built.
@@ -84,32 +71,29 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
 
     metadata: dict[str, Any] = {"name": "flitgym_router_parallel_v1", "render_modes": []}  # noqa: RUF012
 
-    def __init__(self, render_mode: None = None, **keywords: Unpack[RouterKeywords]) -> None:
-        valid = RouterKeywords.__annotations__
-        for key in keywords:
-            if key not in valid:
-                raise ConfigError(unknown(type(self).__name__, key, valid, "keyword"))
-        if render_mode is not None:
-            raise ConfigError(f"render_mode: '{render_mode}'; there are no render modes, use None")
-        self.render_mode = None
-        self.world = world_of(keywords.get("world"), keywords.get("overrides"), keywords.get("vary"))
-        self.interval_ns = keywords.get("interval_ns", 1_000.0)
-        self.intervals = keywords.get("intervals")
-        self.bias_flits = keywords.get("bias_flits", 64.0)
-        self.reward = keywords.get("reward", "team")
-        if self.reward not in _REWARDS:
-            raise ConfigError(unknown("reward", self.reward, _REWARDS, "value"))
-        if self.intervals is not None:
-            check_number("intervals", self.intervals, 1, whole=True)
-        check_number("bias_flits", self.bias_flits)
-        self._routing = {
-            "name": "biased",
-            "slots": keywords.get("slots", 8),
-            "relation": keywords.get("relation", "widest"),
-            "decisions": keywords.get("decisions", "router"),
-            "record": keywords.get("record", 65_536),
-            "reward": "end_to_end_delay",
-        }
+    def __init__(
+        self,
+        render_mode: None = None,
+        *,
+        world: World | Mapping[str, Any] | None = None,
+        overrides: Sequence[str] | None = None,
+        vary: Mapping[str, Sequence[Any] | Mapping[str, float]] | None = None,
+        interval_ns: float = 1_000.0,
+        intervals: int | None = None,
+        bias_flits: float = 64.0,
+        reward: str = "team",
+        **routing: Any,
+    ) -> None:
+        if reward not in _REWARDS:
+            raise ConfigError(unknown("reward", reward, _REWARDS, "value"))
+        if intervals is not None:
+            check_number("intervals", intervals, 1, whole=True)
+        check_number("bias_flits", bias_flits)
+        self.render_mode = render_mode
+        self.world = world_of(world, overrides, vary)
+        self.interval_ns, self.intervals = interval_ns, intervals
+        self.bias_flits, self.reward = bias_flits, reward
+        self._routing = {"name": "biased", "slots": 8, "record": 65_536, **routing, "reward": "end_to_end_delay"}
         self._random = np.random.default_rng()
         self._episodes = Episodes()
         self._seen: NDArray[np.float32] | None = None
@@ -119,16 +103,14 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         window_cycles(self.simulation, "interval_ns", self.interval_ns, least=1)
         self.possible_agents = [f"router_{k}" for k in range(self._routers)]
         self.agents: list[str] = []
-        self._ports, regions = self._span, self.table.shape[1]
-        ports = self._ports
-        high = np.array([_MOST_LOAD, 1.0, 1.0] * ports + [_MOST_DELAY_US, _MOST_FEEDBACK], np.float32)
-        seen = [gymnasium.spaces.Box(np.zeros_like(high), high) for _ in self.possible_agents]
-        bias = np.full(regions, self.bias_flits, np.float32)
-        done = [gymnasium.spaces.Box(-bias, bias) for _ in self.possible_agents]
-        self.observation_spaces = dict(zip(self.possible_agents, seen, strict=True))
-        self.action_spaces = dict(zip(self.possible_agents, done, strict=True))
+        self._sizes = self._routers, self._span
+        high = np.array([_MOST_LOAD, 1.0, 1.0] * self._span + [_MOST_DELAY_US, _MOST_FEEDBACK], np.float32)
+        bias = np.full(self.table.shape[1], self.bias_flits, np.float32)
+        box = gymnasium.spaces.Box
+        self.observation_spaces = {agent: box(np.zeros_like(high), high) for agent in self.possible_agents}
+        self.action_spaces = {agent: box(-bias, bias) for agent in self.possible_agents}
         most = np.tile(high, (self._routers, 1))
-        self.state_space = gymnasium.spaces.Box(np.zeros_like(most), most)
+        self.state_space = box(np.zeros_like(most), most)
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Box:
         """The observations of a router."""
@@ -161,15 +143,10 @@ class RouterParallelEnv(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32
         """
         self._episodes.begin(seed, fallback=int(self._random.integers(2**31)))
         self._draw(self._episodes.next())
-        if len(self.possible_agents) != self._routers:
+        if (sizes := (self._routers, self._span)) != self._sizes:
             raise ConfigError(
-                f"world: it has networks of {len(self.possible_agents)} and of {self._routers} routers; all "
-                "episodes of an environment must have the same agents"
-            )
-        if self._span != self._ports:
-            raise ConfigError(
-                f"world: it has networks whose routers have {self._ports} and {self._span} ports; all observations of "
-                "an environment must have the same size"
+                f"world: it has networks of {self._sizes[0]} routers with {self._sizes[1]} ports and of {sizes[0]} "
+                f"with {sizes[1]}; all episodes of an environment must have the same agents and observations"
             )
         self._steps, self._most = 0, math.inf if self.simulation.jobs() else _INTERVALS
         if self.intervals is not None:

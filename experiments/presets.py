@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from ..simcore import registered
 from ..simcore.plugins import files
 
 _CONFIGS = Path(__file__).resolve().parent.parent / "configs"
@@ -50,15 +51,17 @@ def values_of(group: str, preset: str) -> dict[str, Any]:
 def preset_of(group: str, section: dict[str, Any]) -> str:
     """The preset that a resolved section of a configuration was made from; the component's name if none fits.
 
-    A preset fits if the section has every value that the preset sets. The fitting preset with the most values wins.
+    A preset fits if the section has every value that the preset sets, and a network has the defaults of its other keys.
+    The fitting preset with the most values wins.
 
     Args:
         group: The group of configurations, such as `topology`.
         section: Its keys and values, including `name`.
     """
     fitting = {str(section["name"]): 1}
+    own = registered(group).get(section["name"], {"params": {}})["params"] if group == "topology" else {}
     for preset in preset_files(group):
-        values = values_of(group, preset)
+        values = {**{key: spec["default"] for key, spec in own.items()}, **values_of(group, preset)}
         # A resolver such as ${shipped_policy:dqn} cannot be compared with a value.
         if all("${" not in str(value) and section.get(key) == value for key, value in values.items()):
             fitting[preset] = len(values)

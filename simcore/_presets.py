@@ -72,9 +72,9 @@ def _read(kind: str, path: Path) -> dict[str, Any]:
     import yaml
 
     values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    # A preset has the defaults [base, _self_], and its own values replace those of the base.
+    # A preset has the defaults [base] or [base, _self_], and its own values replace those of the base.
     match values.pop("defaults", None) if isinstance(values, dict) else None:
-        case [str(base), "_self_"]:
+        case [str(base)] | [str(base), "_self_"]:
             return {**_base(kind, base), **{key: _value(path, key, value) for key, value in values.items()}}
     raise _of_hydra(path, "its list of defaults")
 

@@ -52,21 +52,6 @@ def check(config: Any, **bounds: tuple[float, float]) -> None:
         _check(f"agent.{key}", getattr(config, key), low, high)
 
 
-def require(config: Any, kind: type[Any], agent: str) -> None:
-    """Refuse the hyperparameters of another version of an algorithm.
-
-    Raises:
-        ConfigError: `config` is not a `kind`; the message names the keys that `kind` lacks.
-    """
-    if not isinstance(config, kind):
-        known = {field.name for field in fields(kind)}
-        strange = sorted({field.name for field in fields(config)} - known)
-        raise ConfigError(
-            f"{agent} takes {kind.__module__}.{kind.__qualname__}, not {type(config).__module__}."
-            f"{type(config).__qualname__}, which has {', '.join(strange) or 'other values'}"
-        )
-
-
 def _check_as_core(key: str, value: Any, param: dict[str, Any]) -> None:
     if param["type"] == "str":
         if param["choices"] and value not in param["choices"]:

@@ -21,6 +21,7 @@ class Learner:
         rounds: of the whole training.
         round: finished rounds.
         optimiser: of all trained parameters.
+        generator: of the batches.
         parts: networks, optimiser and generator by name, for the checkpoint.
         rollouts: of agents that simulate.
         replay: of agents that have one.
@@ -28,14 +29,36 @@ class Learner:
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("round",)
     """The attributes of the checkpoint that are whole numbers."""
+    ROUTING: ClassVar[tuple[str, ...]] = ()
+    """The hyperparameters that are parameters of `routing=policy`."""
 
     config: Any
     rounds: int
     round: int
     optimiser: torch.optim.Adam
+    generator: torch.Generator
     parts: dict[str, stored.Part]
     rollouts: Rollouts
     replay: Replay
+
+    @classmethod
+    def routing(cls, config: Any) -> dict[str, Any]:
+        """Parameters of `routing=policy`, for the rollouts and for the policy."""
+        return {key: getattr(config, key) for key in cls.ROUTING}
+
+    def hold(self, seed: int, *trained: str, **networks: nn.Module) -> None:
+        """Set `optimiser`, `generator`, `parts` and `round`.
+
+        Args:
+            seed: of the generator, which draws the batches.
+            trained: the networks whose parameters the optimiser changes.
+            networks: all networks, by name.
+        """
+        parameters = [parameter for name in trained for parameter in networks[name].parameters()]
+        self.optimiser = torch.optim.Adam(parameters, self.config.learning_rate)
+        self.generator = torch.Generator().manual_seed(seed)
+        self.round = 0
+        self.parts = {**networks, "optimiser": self.optimiser, "generator": self.generator}
 
     def lower_rate(self) -> None:
         """Let the learning rate fall to a tenth during the training, so that the last policies differ little."""

@@ -62,23 +62,22 @@ def checked(found: Any, where: str, own: Any) -> Any:
         own = own.state_dict()
     if isinstance(own, Mapping):
         if not isinstance(found, Mapping) or set(found) != set(own):
-            keys = ", ".join(map(str, list(found)[:8])) if isinstance(found, Mapping) else type(found).__name__
-            raise ConfigError(f"{where} holds {keys or 'nothing'} instead of {', '.join(map(str, own))}")
+            raise _differs(found, where, ", ".join(map(str, own)))
         return {key: checked(found[key], f"{where}.{key}", value) for key, value in own.items()}
     if isinstance(own, list):
-        if not isinstance(found, list | tuple):
-            raise ConfigError(f"{where} is {_kind(found)} instead of a list")
-        if len(found) != len(own):
-            raise ConfigError(f"{where} has {len(found)} entries instead of {len(own)}")
+        if not isinstance(found, list | tuple) or len(found) != len(own):
+            raise _differs(found, where, f"a list of {len(own)} entries")
         return [checked(value, f"{where}.{k}", own[k]) for k, value in enumerate(found)]
     if isinstance(own, Tensor):
         return _tensor(found, where, own)
-    if isinstance(own, float):
-        return _number(found, where)
-    if isinstance(own, int):
+    if type(own) is int:
         return whole(found, where)
+    if isinstance(own, float):
+        if type(found) not in (int, float) or not (math.isfinite(found) and found >= 0):
+            raise _differs(found, where, "a number that is finite and not negative")
+        return float(found)
     if not isinstance(found, type(own)):
-        raise ConfigError(f"{where} is {_kind(found)} instead of {_kind(own)}")
+        raise _differs(found, where, f"a {type(own).__name__}")
     return found
 
 
@@ -88,30 +87,20 @@ def whole(found: Any, where: str, low: int = 0, high: int = 2**63 - 1) -> int:
     Raises:
         ConfigError: as `checked`.
     """
-    if isinstance(found, bool) or not isinstance(found, int):
-        raise ConfigError(f"{where} is {_kind(found)} instead of a whole number")
-    if not low <= found <= high:
-        raise ConfigError(f"{where} is {found:.6g}, outside {low:.6g} .. {high:.6g}")
+    if type(found) is not int or not low <= found <= high:
+        raise _differs(found, where, f"a whole number from {low:.6g} to {high:.6g}")
     return found
 
 
-def _number(found: Any, where: str) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise ConfigError(f"{where} is {_kind(found)} instead of a number")
-    if not (math.isfinite(found) and found >= 0):
-        raise ConfigError(f"{where} is {found}; it must be finite and not negative")
-    return float(found)
-
-
 def _tensor(found: Any, where: str, own: Tensor) -> Tensor:
-    if not isinstance(found, Tensor):
-        raise ConfigError(f"{where} is {_kind(found)} instead of a tensor")
     any_rows = own.dim() > 0 and not len(own)
+    shape = f"{own.dtype} {['any' if any_rows and not k else n for k, n in enumerate(own.shape)]}"
+    if not isinstance(found, Tensor):
+        raise _differs(found, where, shape)
     fits = found.dim() == own.dim() and found.shape[any_rows:] == own.shape[any_rows:]
     # A tensor that is not contiguous could claim more elements than the file has bytes.
     if found.dtype != own.dtype or not fits or found.layout != torch.strided or not found.is_contiguous():
-        shape = ", ".join("any" if any_rows and not k else str(n) for k, n in enumerate(own.shape))
-        raise ConfigError(f"{where} is {found.dtype} {list(found.shape)} instead of {own.dtype} [{shape}]")
+        raise ConfigError(f"{where} is {found.dtype} {list(found.shape)} instead of {shape}")
     if found.dtype.is_floating_point and not bool(torch.isfinite(found).all()):
         raise ConfigError(f"{where} holds a number that is not finite: the training that wrote it had diverged")
     return found
@@ -137,5 +126,6 @@ def _adam(found: Any, where: str, optimiser: Adam) -> dict[str, Any]:
     return state
 
 
-def _kind(found: Any) -> str:
-    return "nothing" if found is None else "text" if isinstance(found, str) else f"a {type(found).__name__}"
+def _differs(found: Any, where: str, wanted: str) -> ConfigError:
+    holds = ", ".join(map(str, list(found)[:8])) if isinstance(found, Mapping) else repr(found)[:80]
+    return ConfigError(f"{where} is {holds or 'empty'} instead of {wanted}")

@@ -82,7 +82,7 @@ class Agent:
         from ray.exceptions import RayActorError
 
         try:
-            numbers = self._numbers(self._algorithm.train())
+            numbers: dict[str, float] = self._training.numbers(self._algorithm.train())
         except RayActorError as error:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise CoreError(
@@ -90,18 +90,8 @@ class Agent:
                 "to continue from the last checkpoint"
             ) from error
         self.round += 1
-        self._steps = numbers["decisions"]
+        self._steps = numbers["decisions"] = numbers["decisions"] + self._before
         return numbers
-
-    def _numbers(self, result: dict[str, Any]) -> dict[str, float]:
-        numbers: dict[str, float] = self._training.numbers(result)
-        losses = [value for key, value in numbers.items() if key.endswith("total_loss")]
-        return {
-            "decisions": self._before + numbers["steps"],
-            "reward": numbers["return"],
-            "latency_ns": numbers["latency_ns"],
-            "loss": losses[0] if losses else float("nan"),
-        }
 
     def policy(self) -> Layers:
         """The network that the core follows."""

@@ -10,16 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...env.experience.world import World
 from ...simcore import ConfigError
-from ..learning.bounds import require
+from ..learning.replay import Replay
 from ..learning.rollouts import SEEN
-from .columns import Sampled
 from .config import DqnConfig
 from .modules import MaskedQNetwork
-from .training import configure
+from .training import columns_of, configure
 
 try:
     import torch
@@ -42,59 +40,47 @@ class TransitionBuffer(EpisodeReplayBuffer):
 
     def __init__(self, capacity: int = 10_000, *, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(capacity=capacity, **kwargs)
-        self.rng = np.random.default_rng(seed)
-        self.columns: dict[str, NDArray[Any]] = {}
-        self.added = 0
+        self.replay, self.generator = Replay(capacity), torch.Generator().manual_seed(seed or 0)
 
     def add(self, episodes: Any) -> None:  # type: ignore[override]
         """Store the transitions of runners in place of the oldest ones."""
         for episode in episodes if isinstance(episodes, list) else [episodes]:
-            sampled = Sampled([episode])
-            rows = {
-                Columns.OBS: sampled.observations(),
-                Columns.ACTIONS: sampled.actions(),
-                Columns.REWARDS: sampled.rewards(),
-                **{name: sampled.extra(name) for name in (DELIVERED, NEXT_ROW)},
-            }
-            at = np.arange(self.added, self.added + len(episode)) % self.capacity
-            for name, column in rows.items():
-                if name not in self.columns:
-                    self.columns[name] = np.zeros((self.capacity, *column.shape[1:]), column.dtype)
-                self.columns[name][at[-self.capacity :]] = column[-self.capacity :]
-            self.added += len(episode)
+            columns = columns_of([episode], DELIVERED, NEXT_ROW)
+            self.replay.add({name: torch.from_numpy(np.asarray(column)) for name, column in columns.items()})
 
     def sample(self, num_items: int | None = None, **_: Any) -> list[Any]:  # type: ignore[override]
         """Random transitions, packed into one episode because RLlib expects one.
 
         Its steps are independent of each other.
         """
-        at = self.rng.integers(0, len(self), num_items or 1)
-        rows = {name: column[at] for name, column in self.columns.items()}
-        observation = rows[Columns.OBS]
-        self.sampled_timesteps += len(at)
+        count = num_items or 1
+        drawn = {name: column.numpy() for name, column in self.replay.sample(count, self.generator).items()}
+        drawn[Columns.OBS] = np.concatenate([drawn[Columns.OBS], drawn[Columns.OBS][-1:]])
+        rows = {name: InfiniteLookbackBuffer(column, 0) for name, column in drawn.items()}
+        self.sampled_timesteps += count
         return [
             SingleAgentEpisode(
-                observations=InfiniteLookbackBuffer(np.concatenate([observation, observation[-1:]]), 0),
-                actions=InfiniteLookbackBuffer(rows[Columns.ACTIONS], 0),
-                rewards=InfiniteLookbackBuffer(rows[Columns.REWARDS], 0),
-                infos=InfiniteLookbackBuffer([{}] * (len(at) + 1), 0),
-                extra_model_outputs={name: InfiniteLookbackBuffer(rows[name], 0) for name in (DELIVERED, NEXT_ROW)},
+                observations=rows[Columns.OBS],
+                actions=rows[Columns.ACTIONS],
+                rewards=rows[Columns.REWARDS],
+                infos=InfiniteLookbackBuffer([{}] * (count + 1), 0),
+                extra_model_outputs={name: rows[name] for name in (DELIVERED, NEXT_ROW)},
                 terminated=True,
                 len_lookback_buffer=0,
             )
         ]
 
     def __len__(self) -> int:
-        return min(self.added, self.capacity)
+        return len(self.replay)
 
     def get_state(self) -> dict[str, Any]:
         """The whole buffer, for RLlib."""
-        return {"columns": self.columns, "added": self.added, "rng": self.rng.bit_generator.state}
+        return {"replay": self.replay, "generator": self.generator.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from a `get_state()`."""
-        self.columns, self.added = state["columns"], state["added"]
-        self.rng.bit_generator.state = state["rng"]
+        self.replay = state["replay"]
+        self.generator.set_state(state["generator"])
 
 
 class DqnTrainBatch(ConnectorV2):
@@ -102,14 +88,9 @@ class DqnTrainBatch(ConnectorV2):
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **_: Any) -> dict[str, Any]:
         """The batch of one module, on its device."""
-        device, sampled = next(rl_module[DEFAULT_MODULE_ID].parameters()).device, Sampled(episodes)
-        columns = {
-            Columns.OBS: sampled.observations(),
-            Columns.NEXT_OBS: sampled.extra(NEXT_ROW),
-            Columns.ACTIONS: sampled.actions(),
-            Columns.REWARDS: sampled.rewards(),
-            Columns.TERMINATEDS: sampled.extra(DELIVERED),
-        }
+        device = next(rl_module[DEFAULT_MODULE_ID].parameters()).device
+        columns = columns_of(episodes, NEXT_ROW, DELIVERED)
+        columns[Columns.NEXT_OBS], columns[Columns.TERMINATEDS] = columns.pop(NEXT_ROW), columns.pop(DELIVERED)
         batch = {name: torch.as_tensor(column, device=device) for name, column in columns.items()}
         ones = torch.ones_like(batch[Columns.REWARDS])
         return {DEFAULT_MODULE_ID: {**batch, "weights": ones, "n_step": ones.clone()}}
@@ -131,7 +112,6 @@ def rollout_of(world: World, config: DqnConfig) -> Rollout:
 def algorithm_config(world: World, config: DqnConfig | None = None, seed: int = 0) -> Any:
     """RLlib's `DQNConfig`, ready for `build_algo()`."""
     config = config or DqnConfig()
-    require(config, DqnConfig, "rllib_dqn")
     algorithm: Any = DQNConfig()  # type: ignore[no-untyped-call]
     algorithm.training(
         lr=config.learning_rate,

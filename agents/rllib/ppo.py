@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from ...env.experience.world import World
 from ...simcore import ConfigError
 from ..learning.advantages import generalised_advantages
-from ..learning.bounds import require
 from ..learning.rollouts import SEEN
-from .columns import Sampled
 from .config import PpoConfig
 from .modules import MaskedActorCritic
-from .training import configure
+from .training import columns_of, configure
 
 try:
     import torch
@@ -74,21 +72,20 @@ class PpoTrainBatch(ConnectorV2):
         def tensor(column: Any) -> Any:
             return torch.as_tensor(column, device=device)
 
-        sampled = Sampled(episodes)
-        rows = tensor(sampled.observations())
+        columns = columns_of(episodes, DELIVERED, Columns.ACTION_LOGP)
+        rows = tensor(columns[Columns.OBS])
         with torch.no_grad():
             values = module.compute_values({Columns.OBS: rows})
             scores = module.scores(rows)
-        gained = advantages(
-            sampled.rewards(), values.cpu().numpy(), sampled.extra(DELIVERED), self.discount, self.gae_lambda
-        )
+        rewards, delivered = columns[Columns.REWARDS], columns[DELIVERED]
+        gained = advantages(rewards, values.cpu().numpy(), delivered, self.discount, self.gae_lambda)
         targets = values + tensor(gained)
         gained = (gained - gained.mean()) / max(1e-4, float(gained.std()))
         return {
             DEFAULT_MODULE_ID: {
                 Columns.OBS: rows,
-                Columns.ACTIONS: tensor(sampled.actions()),
-                Columns.ACTION_LOGP: tensor(sampled.extra(Columns.ACTION_LOGP)),
+                Columns.ACTIONS: tensor(columns[Columns.ACTIONS]),
+                Columns.ACTION_LOGP: tensor(columns[Columns.ACTION_LOGP]),
                 Columns.ACTION_DIST_INPUTS: scores,
                 Postprocessing.ADVANTAGES: tensor(gained),
                 Postprocessing.VALUE_TARGETS: targets,
@@ -111,7 +108,6 @@ def rollout_of(world: World, config: PpoConfig) -> Rollout:
 def algorithm_config(world: World, config: PpoConfig | None = None, seed: int = 0) -> Any:
     """RLlib's `PPOConfig`, ready for `build_algo()`."""
     config = config or PpoConfig()
-    require(config, PpoConfig, "rllib_ppo")
     discount, gae_lambda = config.discount, config.gae_lambda
     algorithm: Any = PPOConfig()  # type: ignore[no-untyped-call]
     algorithm.training(

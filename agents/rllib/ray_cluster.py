@@ -14,8 +14,6 @@ from urllib.parse import urlsplit
 from ...simcore import ConfigError
 
 _ANSWER_SECONDS = 5.0  # Ray itself would try for minutes
-_SETTINGS = b"\x04"  # type of HTTP/2's settings frame
-_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x00" + _SETTINGS + b"\x00\x00\x00\x00\x00"
 _TOKEN = (
     "; if the cluster asks for a token, this process needs the same one, in ~/.ray/auth_token or RAY_AUTH_TOKEN, and "
     "RAY_AUTH_MODE=token must be set wherever `ray start` runs"
@@ -44,7 +42,6 @@ def join(address: str | None, key: str, **options: Any) -> None:
         os.environ.setdefault("RAY_worker_niceness", "0")
     if named and named not in ("auto", "local"):
         _require_answer(named, key if address else "RAY_ADDRESS")
-        _use_token()
     try:
         with _own_signals():
             ray.init(address=address, **options)
@@ -93,36 +90,11 @@ def require_cpus(count: float, key: str) -> None:
 def _require_answer(address: str, key: str) -> None:
     parts = urlsplit(address if "://" in address else f"//{address}")
     try:
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if host is None or port is None:
+        if parts.hostname is None or parts.port is None:
+            raise ValueError("no port")
+        socket.create_connection((parts.hostname, parts.port), timeout=_ANSWER_SECONDS).close()
+    except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{key}: '{address}' is not the address of a Ray cluster; valid: host:port, ray://host:port, auto"
-        )
-    try:
-        with socket.create_connection((host, port), timeout=_ANSWER_SECONDS) as connection:
-            # Ray uses gRPC over HTTP/2, whose servers answer the client's preface with their settings.
-            connection.settimeout(_ANSWER_SECONDS)
-            connection.sendall(_HTTP2_PREFACE)
-            answered = os.environ.get("RAY_USE_TLS") == "1" or connection.recv(9, socket.MSG_WAITALL)[3:4] == _SETTINGS
-    except OSError as error:
-        raise ConfigError(
-            f"{key}: no cluster answers at '{address}' ({error.strerror or error}); start a cluster there with "
-            f"`ray start --head --port={port}`, or leave {key} out to use this machine"
+            f"{key}: no cluster answers at '{address}' ({error}); valid: host:port, ray://host:port, auto. Start a "
+            f"cluster there with `ray start --head --port=...`, or leave {key} out to use this machine"
         ) from None
-    if not answered:
-        raise ConfigError(f"{key}: the program that answers at '{address}' is not a Ray cluster")
-
-
-def _use_token() -> None:
-    """Show the cluster this machine's token, if there is one.
-
-    A head node with a token asks for it. Ray shows the token to a cluster that it finds on this machine, but to a
-    cluster at a given address only with RAY_AUTH_MODE=token. A cluster without a token accepts a process that has one.
-    """
-    try:
-        from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
-    except ImportError:  # an older Ray has no tokens
-        return
-    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...env.rllib_runner import LATENCY, CoreEnvRunner, Rollout, spaces_of
 from ...simcore import ConfigError
@@ -13,6 +16,7 @@ from .config import DqnConfig, PpoConfig
 
 try:
     from ray.rllib.core import DEFAULT_MODULE_ID
+    from ray.rllib.core.columns import Columns
     from ray.rllib.core.rl_module.rl_module import RLModuleSpec
     from ray.rllib.utils.metrics import (
         ENV_RUNNER_RESULTS,
@@ -22,6 +26,25 @@ try:
     )
 except ImportError as error:
     raise ConfigError(f"flitgym.agents.rllib.training needs RLlib ({error}): pip install 'flitgym[rllib]'") from error
+
+
+def columns_of(episodes: Sequence[Any], *extra: str) -> dict[str, NDArray[Any]]:
+    """The columns of a batch, the rows of all its episodes one after another.
+
+    Args:
+        episodes: RLlib's `SingleAgentEpisode`s in NumPy form.
+        extra: further columns of the runner.
+
+    Returns:
+        Observations [n, width + slots], actions [n], rewards [n] (us), and `extra`, under RLlib's names.
+    """
+    pieces = []
+    for episode in episodes:
+        every = slice(0, len(episode))
+        columns = {Columns.OBS: episode.get_observations(every), Columns.ACTIONS: episode.get_actions(every)}
+        columns[Columns.REWARDS] = episode.get_rewards(every)
+        pieces.append(columns | {name: episode.get_extra_model_outputs(name, every) for name in extra})
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | DqnConfig, seed: int) -> Any:
@@ -46,19 +69,14 @@ def configure(config: Any, rollout: Rollout, module: type, given: PpoConfig | Dq
 
 
 def numbers(result: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of an iteration.
-
-    Returns:
-        `steps`, the decisions so far; `return`, the sum of a packet's rewards; `latency_ns`, the mean packet latency;
-        and the learner's own numbers as `learner/...`.
-    """
+    """The numbers of an iteration: decisions so far, sum of a packet's rewards, mean packet latency, and loss."""
     runners = result[ENV_RUNNER_RESULTS]
     learner = result.get(LEARNER_RESULTS, {}).get(DEFAULT_MODULE_ID, {})
     return {
-        "steps": float(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME]),
-        "return": float(runners[EPISODE_RETURN_MEAN]),
+        "decisions": float(runners[NUM_ENV_STEPS_SAMPLED_LIFETIME]),
+        "reward": float(runners[EPISODE_RETURN_MEAN]),
         "latency_ns": float(runners.get(LATENCY, float("nan"))),
-        **{f"learner/{key}": float(x) for key, x in learner.items() if isinstance(x, int | float)},
+        "loss": float(learner.get("total_loss", float("nan"))),
     }
 
 

@@ -23,9 +23,8 @@ from command_keys import PAGES as PAGES_OF_GROUPS
 from command_keys import ROOTS, Key, keys_of, options_of
 from flitgym.agents import trainable
 from flitgym.configs import CONFIG_DIR
+from flitgym.configs.composition import WRONG, compose_root
 from flitgym.configs.training import register_training
-from flitgym.configs.world_presets import OWN as OWN_WORLDS
-from flitgym.configs.world_presets import agents_with, keys_of_agent
 from flitgym.simcore import Simulation, registered
 from result_fields import COLUMNS, FIELDS, JOB_FIELDS, ROW_NOTE, ROWS_NOTE
 from routing_notes import LIMITS, SOURCES
@@ -391,11 +390,20 @@ def worlds() -> str:
     """The presets of `worlds`, with the agents that they fit."""
     register_training(trainable())
     rows = []
-    for path in sorted(OWN_WORLDS.glob("*.yaml")):
+    for path in sorted(CONFIG_DIR.glob("worlds/*.yaml")):
         words = " ".join(line.lstrip("# ") for line in path.read_text().splitlines()[1:] if line.startswith("#"))
-        agents = ", ".join(f"`{name}`" for name in agents_with(keys_of_agent(path)))
+        agents = ", ".join(f"`{name}`" for name in sorted(trainable()) if _takes(name, path.stem))
         rows.append((f"[{path.stem}](../../configs/worlds/{path.name})", _plain(_first(words)), agents))
     return table(("preset", "worlds", "agents"), rows)
+
+
+def _takes(agent: str, worlds: str) -> bool:
+    """Whether an agent has the hyperparameters that a preset of `worlds` sets."""
+    try:
+        compose_root("train", [f"agent={agent}", f"worlds={worlds}"])
+    except WRONG:
+        return False
+    return True
 
 
 def _option(key: Key) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class BlockRows:
                 self._written.append((general[:, here[0]], per_slot[:, :, here[1]]))
                 continue
             for pairs, to, source in zip(runs, here, there, strict=True):
-                _extend(pairs, to, source)
+                pairs += [(to, source)] if to.start < to.stop else []
         self._copies = [(general[:, to], core_general[:, source]) for to, source in runs[0]]
         self._copies += [(per_slot[:, :, to], core_per_slot[:, :, source]) for to, source in runs[1]]
         self._arrays = [tables.simulation.arrays() for tables in self._tables]
@@ -109,18 +109,13 @@ class BlockRows:
         for block, own, (general, per_slot) in zip(self.parts.observations, self._own[k], views, strict=True):
             asked.own = own
             try:
-                returned: Any = block.write(asked, general[rows], per_slot[rows])  # type: ignore[func-returns-value]
+                block.write(asked, general[rows], per_slot[rows])
             except Exception as error:
                 error.add_note(
                     f"in the observation '{block.name}', of {len(asked)} decisions of network {k}: general "
                     f"{general[rows].shape}, per_slot {per_slot[rows].shape}"
                 )
                 raise
-            if returned is not None:
-                raise ConfigError(
-                    f"observation '{block.name}': it returned {type(returned).__name__}; it must write into its "
-                    f"arguments general {general[rows].shape} and per_slot {per_slot[rows].shape}, and return None"
-                )
 
     def _check(
         self, block: ObservationBlock, features: Sequence[Feature], values: _Floats, low: _Floats, high: _Floats
@@ -128,20 +123,15 @@ class BlockRows:
         wrong = ~((values >= low) & (values <= high))
         if values.ndim == 3:
             wrong &= self._mask[: len(values), :, None]  # slots without a candidate are not checked
-        if wrong.any():
-            self._refuse(block, features, values, tuple(int(i) for i in np.argwhere(wrong)[0]))
-
-    def _refuse(
-        self, block: ObservationBlock, features: Sequence[Feature], values: _Floats, at: tuple[int, ...]
-    ) -> NoReturn:
-        feature, value = features[at[-1]], values[at]
-        row = f"row {at[0]} (network {self._network[at[0]]}, router {self._router[at[0]]})"
-        where = f"slot {at[1]} of {row}" if len(at) == 3 else row
-        hint = "; it was not written, or 0/0" if np.isnan(value) else ""
-        raise ConfigError(
-            f"observation '{block.name}': feature '{feature.name}' is {value:g} in {where}{hint}; its declared "
-            f"bounds are {feature.low:g} .. {feature.high:g}"
-        )
+        for at in np.argwhere(wrong)[:1].tolist():
+            feature, value = features[at[-1]], values[tuple(at)]
+            row = f"row {at[0]} (network {self._network[at[0]]}, router {self._router[at[0]]})"
+            where = f"slot {at[1]} of {row}" if len(at) == 3 else row
+            hint = "; it was not written, or 0/0" if np.isnan(value) else ""
+            raise ConfigError(
+                f"observation '{block.name}': feature '{feature.name}' is {value:g} in {where}{hint}; its declared "
+                f"bounds are {feature.low:g} .. {feature.high:g}"
+            )
 
     # A copy creates its own views of the core's memory.
     def __getstate__(self) -> dict[str, Any]:
@@ -160,16 +150,6 @@ def _split(rows: _Floats, general: int, slots: int) -> tuple[_Floats, NDArray[np
     """Views of the two parts, [rows, general] and [rows, slots, per_slot]."""
     behind = rows[:, general:]
     return rows[:, :general], behind.reshape(len(rows), slots, behind.shape[1] // slots)
-
-
-def _extend(runs: _Runs, target: slice, source: slice) -> None:
-    """Add columns to the list of columns to copy; adjoining ranges are merged."""
-    if target.start == target.stop:
-        return
-    if runs and (runs[-1][0].stop, runs[-1][1].stop) == (target.start, source.start):
-        before = runs.pop()
-        target, source = slice(before[0].start, target.stop), slice(before[1].start, source.stop)
-    runs.append((target, source))
 
 
 def _places(seam: dict[str, Any], block: str) -> tuple[slice, slice]:

@@ -21,7 +21,6 @@ such modules (`flitgym.plugins`). They are imported when a name is not registere
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +63,7 @@ class Feature:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ConfigError(f"Feature: '{self.name}' is not a valid name; names have letters, digits and _")
-        if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
+        if not self.low <= self.high:
             raise ConfigError(
                 f"Feature: '{self.name}' has low={self.low} and high={self.high}; low must be at most high"
             )
@@ -282,22 +281,11 @@ def refuse_in_core(routing: Mapping[str, Any]) -> None:
 def _paid(block: RewardBlock, rows: Rows, simulation: Simulation, network: int) -> NDArray[np.float32]:
     for column in rows.values():
         column.flags.writeable = False
-    try:
-        paid = np.asarray(block.pay(rows, simulation))
-    except Exception as error:
-        error.add_note(f"in the reward '{block.name}', of {len(rows['network'])} transitions of network {network}")
-        raise
-    n = len(rows["network"])
-    if paid.shape != (n,) or paid.dtype.kind not in "fiub":
+    paid, n = np.asarray(block.pay(rows, simulation)), len(rows["network"])
+    if paid.shape != (n,) or paid.dtype.kind not in "fiub" or not np.isfinite(paid).all():
         raise ConfigError(
-            f"reward '{block.name}': it returned {paid.dtype} of shape {paid.shape}; {n} transitions need numbers of "
-            f"shape ({n},)"
-        )
-    if not np.isfinite(paid).all():
-        i = int(np.argmin(np.isfinite(paid)))
-        raise ConfigError(
-            f"reward '{block.name}': {paid[i]} for decision {rows['decision'][i]} of network {network} (router "
-            f"{rows['router'][i]}); rewards are finite"
+            f"reward '{block.name}' of network {network}: it returned {paid.dtype} of shape {paid.shape}; {n} "
+            f"transitions need finite numbers of shape ({n},)"
         )
     return paid.astype(np.float32)
 

@@ -185,7 +185,6 @@ def _check(path: str | os.PathLike[str], rows: Rows) -> None:
         "an action is not a candidate": ~(inside & rows["mask"][np.arange(n), np.where(inside, rows["action"], 0)]),
         "a reward is not finite": ~np.isfinite(rows["reward"]),
         "an observation is not finite": ~np.isfinite(rows["observation"]).all(axis=1),
-        "a next observation is not finite": ~np.isfinite(rows["next_observation"]).all(axis=1),
         "a final decision has a next observation": rows["done"] & rows["next_mask"].any(axis=1),
         "the decisions are not in their order": np.r_[False, rows["decision"][1:] <= rows["decision"][:-1]],
         "a next decision comes before its decision": rows["next_decision"] <= rows["decision"],

@@ -117,13 +117,12 @@ class OwnColumns:
     def _begin(self, n: int, values: Rows) -> None:
         for name, column in values.items():
             if name in self._reserved or name.startswith("next_"):
-                taken = ", ".join(self._reserved)
                 raise ConfigError(
-                    f"apply(): '{name}' is reserved for a column of the core; reserved names: {taken}, next_..."
+                    f"apply(): '{name}' is reserved for a column of the core; reserved names: "
+                    f"{', '.join(self._reserved)}, next_..."
                 )
-            if column.dtype.kind not in "fiub":
-                raise ConfigError(f"apply(): {name} holds {column.dtype}; a column holds numbers or truth values")
-        self._check_lengths(n, values)
+            if column.dtype.kind not in "fiub" or column.shape[:1] != (n,):
+                raise ConfigError(f"apply(): {name} is {column.dtype} {column.shape}; {n} decisions need ({n}, ...)")
         self._columns = {name: np.empty((0, *column.shape[1:]), column.dtype) for name, column in values.items()}
 
     def _check(self, n: int, values: Rows) -> None:
@@ -132,19 +131,14 @@ class OwnColumns:
                 f"apply(): columns {', '.join(values) or 'none'} instead of {', '.join(self._columns)}; "
                 "give the same columns with every decision until reset()"
             )
-        self._check_lengths(n, values)
         for name, column in values.items():
             kept = self._columns[name]
-            if column.shape[1:] != kept.shape[1:] or not np.can_cast(column.dtype, kept.dtype, "same_kind"):
-                first = f"{kept.dtype} {(n, *kept.shape[1:])}"
+            wanted = (n, *kept.shape[1:])
+            if column.shape != wanted or not np.can_cast(column.dtype, kept.dtype, "same_kind"):
                 raise ConfigError(
-                    f"apply(): {name} is {column.dtype} {column.shape}; it must be {first}, as in the first call"
+                    f"apply(): {name} is {column.dtype} {column.shape}; it must be {kept.dtype} {wanted}, as in the "
+                    "first call"
                 )
-
-    def _check_lengths(self, n: int, values: Rows) -> None:
-        for name, column in values.items():
-            if column.ndim == 0 or len(column) != n:
-                raise ConfigError(f"apply(): {name} has shape {column.shape}; {n} decisions need ({n}, ...)")
 
     def _resize(self, room: int) -> None:
         def larger(array: NDArray[Any]) -> NDArray[Any]:

@@ -51,12 +51,13 @@ class Ring:
 
     @property
     def unread(self) -> int:
-        """The number of transitions recorded since the last read. If it exceeds `capacity`, some are lost."""
+        """The number of transitions recorded since the last read."""
         return self.filed - self.read
 
-    def skip(self) -> None:
-        """Count all transitions so far as read."""
-        self.read = self.filed
+    @property
+    def outrun(self) -> bool:
+        """Whether unread transitions are lost, since there are more than `capacity`."""
+        return self.unread > self.capacity
 
     def new(self) -> list[slice]:
         """Rows of the transitions since the last call, oldest first; two slices if the ring wraps around.
@@ -65,7 +66,7 @@ class Ring:
             ConfigError: the ring overflowed, so that some transitions are lost.
         """
         first, unread = self.read, self.unread
-        self.skip()
+        self.read += unread
         if unread == 0:
             return []
         if unread > self.capacity:

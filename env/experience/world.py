@@ -51,7 +51,7 @@ class World:
             if key.split(".")[0] not in _SECTIONS:
                 raise ConfigError(f"World.vary: '{key}' is not a key of a section; sections: {', '.join(_SECTIONS)}")
             if isinstance(choices, Mapping):
-                if sorted(choices) != ["high", "low"] or not _ordered(choices["low"], choices["high"]):
+                if sorted(choices) != ["high", "low"] or not choices["low"] <= choices["high"]:
                     raise ConfigError(f"World.vary: '{key}' takes a list, or a mapping with low <= high, not {choices}")
             elif isinstance(choices, str) or not isinstance(choices, Sequence) or not len(choices):
                 raise ConfigError(f"World.vary: '{key}' takes a list of values, not {choices!r}")
@@ -75,8 +75,6 @@ class World:
         if isinstance(overrides, str) or not isinstance(overrides, Sequence):
             raise ConfigError(f"overrides: takes a list, e.g. ['traffic.load=0.3'], not {overrides!r}")
         for override in overrides:
-            if not isinstance(override, str):
-                raise ConfigError(f"overrides: {override!r} is not text such as 'traffic.load=0.3'")
             section = override.lstrip("+~").split("=", 1)[0].split(".", 1)[0].split("@", 1)[0]
             if section not in _SECTIONS:
                 raise ConfigError(
@@ -194,8 +192,6 @@ class Mixture:
     def __post_init__(self) -> None:
         if not self.worlds:
             raise ConfigError("worlds: the list is empty")
-        if len(self.worlds) != len(self.episode_ns):
-            raise ConfigError(f"Mixture: {len(self.worlds)} worlds and {len(self.episode_ns)} lengths of episodes")
 
     @classmethod
     def alone(cls, world: World) -> Mixture:
@@ -233,11 +229,6 @@ class Mixture:
 
 
 _MEMBER = ("overrides", "vary", "episode_ns", "share")
-
-
-def _ordered(low: Any, high: Any) -> bool:
-    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x) for x in (low, high))
-    return numbers and bool(low <= high)
 
 
 def _copied(value: Any) -> Any:

@@ -5,14 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-from flitgym.agents import dqn, policy_search, ppo, trainable
+from flitgym.agents import dqn, ppo
 from flitgym.agents.learning.advantages import generalised_advantages, successors
 from flitgym.agents.rllib.config import DqnConfig, Machines, PpoConfig
-from flitgym.configs import CONFIG_DIR
-from flitgym.configs.training import register_training
 from flitgym.simcore import ConfigError, registered
-from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
 
 TWINS = [
     pytest.param(ppo.Hyperparameters, ppo.Config, PpoConfig, id="ppo"),
@@ -41,29 +37,6 @@ def test_the_core_s_bounds_hold(kind: type[Any]) -> None:
         kind(hidden=[32, 0])
     with pytest.raises(ConfigError, match=r"agent\.network: .*did you mean 'flat'"):
         kind(network="flatt")
-
-
-# ---- As a user types them ----
-
-
-def composed(*words: str) -> Any:
-    register_training(trainable())
-    with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-        return hydra_compose("train", overrides=list(words)).agent
-
-
-def test_costs_of_features_are_plain_overrides() -> None:
-    agent = composed("agent=policy_search", "agent.start.more_time=2", "agent.start={lost: 3}")
-    assert dict(agent.start) == {"more_time": 2.0, "lost": 3.0}
-    config = policy_search.Config(**{**agent, "start": dict(agent.start), "hidden": list(agent.hidden)})
-    assert config.start == {"more_time": 2.0, "lost": 3.0}
-    assert dict(composed("agent=policy_search").start) == {}
-    with pytest.raises(ConfigError, match=r"agent\.start: unknown feature 'more_tine'; did you mean 'more_time'"):
-        policy_search.Config(start={"more_tine": 2.0})
-    with pytest.raises(ConfigError, match=r"agent\.start: unknown feature 'more_time'; .*valid features: .*link"):
-        policy_search.Config(observation="queues", start={"more_time": 2.0})
-    with pytest.raises(ConfigError, match="did you mean 'queues'"):
-        policy_search.Config(observation="queue", start={"more_time": 2.0})
 
 
 # ---- Advantages ----

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flitgym.agents.marginal_cost import Agent, Config, _around_mean, _rows
+from flitgym.agents.marginal_cost import Agent, Config
 from flitgym.env.experience.world import World
 from flitgym.simcore import ConfigError
 
@@ -22,22 +22,6 @@ _SMALL: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def world() -> World:
     return World.composed(["topology=dragonfly_72", "traffic=mixed"], {"traffic.load": {"low": 0.2, "high": 0.4}})
-
-
-def test_costs_count_around_their_mean_over_candidates() -> None:
-    mask = torch.tensor([[True, True, False], [True, True, True]])
-    values = torch.tensor([[1.0, 3.0, 99.0], [0.0, 3.0, 6.0]])
-    around = _around_mean(values, mask)[mask]
-    assert around.tolist() == [-1.0, 1.0, -3.0, 0.0, 3.0]
-
-
-def test_masked_slots_have_no_cost() -> None:
-    labels = {
-        "cost_ns": np.array([[0.0, 500.0, np.nan]]),
-        "mask": np.array([[True, True, False]]),
-        "observation": np.zeros((1, 4), np.float32),
-    }
-    assert _rows(labels)["cost"].tolist() == [[0.0, 0.5, 0.0]]
 
 
 def test_it_learns_which_candidate_costs_least(world: World) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from flitgym.agents import dqn, ppo
+from flitgym.agents import ppo
 from flitgym.agents.networks import SlotScores
 from flitgym.agents.policy.file import save_policy
-from flitgym.configs.policies import shipped_policy
 from flitgym.env import World
 from flitgym.simcore import ConfigError, Simulation
 
@@ -80,58 +79,6 @@ def test_log_probabilities_of_the_core_are_those_of_ppo():
     torch.testing.assert_close(batch["log_probability"], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_advantages_follow_the_decisions_of_a_packet():
-    learner = ppo.Agent(ppo.Config(networks=2, record_part=1.0, gae_lambda=0.9), world(SMALL), rounds=1, seed=1)
-    learner.rollouts.run(400, learner.policy(), temperature=1.0)
-    batch = learner.rollouts.take()
-    advantage, goal = learner.advantages(batch)
-    with torch.no_grad():
-        value = learner.critic(batch["observation"], batch["mask"])
-        following = learner.critic(batch["next_observation"], batch["next_mask"])
-    where = {(int(n), int(d)): row for row, (n, d) in enumerate(zip(batch["network"], batch["decision"], strict=True))}
-
-    def by_hand(row: int) -> float:
-        if batch["done"][row]:
-            return float(batch["reward"][row] - value[row])
-        delta = float(batch["reward"][row] + following[row] - value[row])
-        after = where.get((int(batch["network"][row]), int(batch["next_decision"][row])))
-        return delta if after is None else delta + 0.9 * by_hand(after)
-
-    linked = 0
-    for row in range(0, len(advantage), 7):
-        assert float(advantage[row]) == pytest.approx(by_hand(row), abs=1e-4)
-        linked += not bool(batch["done"][row])
-    assert linked > 50
-    torch.testing.assert_close(goal, advantage + value)
-
-
-def test_targets_of_dqn_know_masks_and_ends():
-    learner = dqn.Agent(dqn.Config(networks=1, record_part=1.0, discount=0.5), world(SMALL), rounds=10, seed=1)
-    learner.train_round()
-    batch = learner.rollouts.sample(256, learner.generator)
-    assert set(batch["done"].tolist()) == {True, False}
-    # A masked slot must not be the next action, even with the best score.
-    with torch.no_grad():
-        q = learner.online(batch["next_observation"], batch["next_mask"])
-        best = q.masked_fill(~batch["next_mask"], -torch.inf).argmax(1)
-    going_on = ~batch["done"]
-    assert batch["next_mask"][going_on].gather(1, best[going_on, None]).all()
-    before = [p.clone() for p in learner.online.parameters()]
-    loss = learner.update(batch)
-    assert np.isfinite(loss)
-    assert any(not torch.equal(a, b) for a, b in zip(before, learner.online.parameters(), strict=True))
-
-
-def test_sampled_transitions_are_the_rings():
-    learner = dqn.Agent(dqn.Config(networks=2, capacity=512, record_part=1.0), world(SMALL), rounds=1, seed=1)
-    learner.rollouts.run(4000, learner.policy(), epsilon=1.0)
-    batch = learner.rollouts.sample(400, torch.Generator().manual_seed(1))
-    rings = [s.transitions()["observation"] for s in learner.rollouts.simulations]
-    known = {row.tobytes() for ring in rings for row in ring}
-    assert all(row.numpy().tobytes() in known for row in batch["observation"])
-    assert len({row.numpy().tobytes() for row in batch["observation"]}) > 200
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -149,18 +96,3 @@ def test_a_policy_that_does_not_fit_is_refused(tmp_path: Path, change: dict[str,
     save_policy(path, scores.export(), **{**kind, **change})
     with pytest.raises(ConfigError, match=said):
         world(SMALL).simulation({"name": "policy", "path": str(path)}, 1)
-
-
-def test_a_policy_runs_on_another_topology_than_it_was_trained_on():
-    rows = {}
-    for topology in (
-        {"name": "hyperx", "widths": [3, 3], "terminals_per_router": 2},
-        {"name": "graph", "links": [0, 1, 1, 2, 2, 3, 3, 0, 0, 2], "terminals_per_router": 2},
-    ):
-        simulation = World(
-            {"topology": topology, "router": {}, "traffic": {"name": "uniform", "load": 0.3}},
-        ).simulation({"name": "policy", "path": shipped_policy("dqn_dragonfly")}, 1)
-        simulation.begin_window()
-        simulation.run(2000)
-        rows[topology["name"]] = simulation.statistics()
-    assert all(row["packets_delivered"] > 100 for row in rows.values())

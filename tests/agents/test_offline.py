@@ -83,13 +83,6 @@ def test_imitation_repeats_the_recorded_action(of_par: Dataset, path: Path) -> N
     assert taken(best, choices(made, data.rows)).mean() > 0.9
 
 
-@pytest.mark.deep
-def test_the_conservative_term_raises_the_recorded_action(path: Path, of_par: Dataset) -> None:
-    plain, conservative = (choices(agent(path, conservatism=c), of_par.rows) for c in (0.0, 100.0))
-    recorded = of_par.rows["action"]
-    assert (conservative == recorded).mean() > (plain == recorded).mean()
-
-
 def test_the_losses_by_hand(path: Path, of_par: Dataset) -> None:
     made = agent(path, rounds=0, conservatism=0.5)
     batch = {name: column[:50] for name, column in made.rows.items()}

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 from flitgym.agents.policy.file import load_policy, save_batch_policy
-from flitgym.env import Feature, PacketBatch, blocks, play
+from flitgym.env import PacketBatch, play
 from flitgym.simcore import Simulation
 from numpy.typing import NDArray
 
@@ -61,25 +60,6 @@ def test_the_core_plays_the_policy_of_a_batch(tmp_path: Path, network: str, name
     assert metadata["activation"] == name.lower()
 
 
-@pytest.mark.deep
-def test_the_core_plays_the_policy_of_an_environment(tmp_path: Path) -> None:
-    """Wrapped environments and SB3's vector give the same file as a batch."""
-    pytest.importorskip("stable_baselines3")
-    from flitgym.env.sb3 import Sb3PacketRouting
-    from stable_baselines3 import DQN
-
-    keywords = {"overrides": WORLD, **SEEN}
-    single, vector = gymnasium.make("flitgym/PacketRouting-v1", **keywords), Sb3PacketRouting(2, **keywords)
-    net = DQN("MlpPolicy", single, seed=1).q_net.q_net
-    files = []
-    for k, environment in enumerate((batch_of(), single, vector)):
-        files.append(tmp_path / f"{k}.safetensors")
-        save_batch_policy(files[-1], environment, net, network="flat")
-    assert len({file.read_bytes() for file in files}) == 1
-    window = {"overrides": WORLD, "seeds": (5,), "warmup_ns": 500, "measure_ns": 500}
-    assert play(files[1], **window) == play(rule(net, "flat", 0, 4), **window, **SEEN)
-
-
 def tanh(x: NDArray[np.float32]) -> NDArray[np.float32]:
     """The formula of simcore/src/learning/perceptron.cpp in float32."""
     number = np.float32
@@ -108,8 +88,3 @@ def test_tanh_has_the_same_bits_everywhere(tmp_path: Path) -> None:
     np.testing.assert_array_equal(scores, tanh(x))
     np.testing.assert_allclose(scores, np.tanh(x.astype(np.float64)), rtol=3e-7, atol=1e-12)
     assert np.abs(scores).max() == 1
-
-
-@blocks.observation("of_python", general=[Feature("one", 0, 1, "1")])
-def of_python(asked: Any, general: NDArray[np.float32], per_slot: NDArray[np.float32]) -> None:
-    general[:] = 1

@@ -1,16 +1,11 @@
 """A replay buffer draws every transition equally often; the tail of an episode adds the decisions open at its end."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
-import pytest
 import torch
 from flitgym.agents import dqn
 from flitgym.agents.learning.replay import Replay
 from flitgym.agents.learning.rollouts import Rollouts
 from flitgym.env import World
-from flitgym.simcore import ConfigError
 
 SMALL = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 JAMMED = World({"topology": SMALL, "router": "input_queued", "traffic": {"name": "adversarial", "load": 0.8}})
@@ -34,20 +29,6 @@ def test_replay_keeps_the_newest_and_draws_all_alike() -> None:
     assert torch.equal(drawn["reward"], drawn["action"].float())
     memory.add(rows(*range(10, 30)))  # more than the capacity
     assert sorted(set(memory.sample(1000, generator)["action"].tolist())) == [25, 26, 27, 28, 29]
-
-
-@pytest.mark.parametrize("count", [0, 2, 7])
-def test_a_replay_goes_on_from_its_state(tmp_path: Path, count: int) -> None:
-    memory, again = Replay(5), Replay(5)
-    memory.add(rows(*range(count)) if count else {})
-    torch.save(memory.state(), tmp_path / "state")
-    again.load_state(torch.load(tmp_path / "state", weights_only=True), "agent.replay", rows(0))
-    for one in (memory, again):
-        one.add(rows(100))
-    first, second = (one.sample(20, torch.Generator().manual_seed(2)) for one in (memory, again))
-    assert all(torch.equal(first[name], second[name]) for name in first)
-    with pytest.raises(ConfigError, match=r"agent\.replay\.columns"):
-        again.load_state({"added": 3, "columns": {"reward": torch.zeros(3)}}, "agent.replay", rows(0))
 
 
 def lost(tail_ns: float) -> tuple[set[int], dict[int, float]]:
@@ -80,30 +61,3 @@ def test_the_tail_of_an_episode_brings_what_was_open_at_its_end() -> None:
     added = [reward for number, reward in after.items() if number not in before]
     assert np.mean(added) < 2 * np.mean(list(before.values())) < 0
     assert len(added) == len(without) - len(some)
-
-
-def test_dqn_learns_from_the_whole_memory() -> None:
-    settings: dict[str, Any] = {
-        "networks": 2,
-        "run_ns": 100,
-        "episode_ns": 300,
-        "capacity": 4096,
-        "updates": 2,
-        "record_part": 0.1,
-    }
-    torch.set_num_threads(1)
-    learner = dqn.Agent(
-        dqn.Config(**settings, batch=64, replay="transitions", tail_ns=200, hidden=[8], huber_us=5.0),
-        JAMMED,
-        rounds=6,
-        seed=1,
-    )
-    filed = 0
-    for _ in range(6):
-        assert np.isfinite(learner.train_round()["loss"])
-        assert len(learner.replay) > filed  # the transitions of a finished episode remain
-        filed = len(learner.replay)
-    with pytest.raises(ConfigError, match=r"agent\.tail_ns: 5 needs agent\.replay=transitions"):
-        dqn.Config(tail_ns=5)
-    with pytest.raises(ConfigError, match="did you mean 'transitions'"):
-        dqn.Config(replay="transition")

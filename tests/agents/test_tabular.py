@@ -1,17 +1,15 @@
 """The tabular agents in Python equal the core's routings: the same draws, tables and packets, bit for bit."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
-from flitgym import configs
 from flitgym.agents.draws import below, draw, unit
 from flitgym.agents.q_adaptive import QAdaptive
 from flitgym.agents.q_routing import QRouting
 from flitgym.agents.tabular import play
 from flitgym.simcore import Simulation
+from flitgym.simcore._presets import section
 
 DRAGONFLY = {"name": "dragonfly", "terminals_per_router": 2, "routers_per_group": 4, "global_ports": 2, "groups": 9}
 PARALLEL = {**DRAGONFLY, "groups": 4}  # two links per pair of groups, and global ports without one
@@ -20,9 +18,7 @@ MIXED_HYPERX = {"name": "hyperx", "widths": [4, 3], "terminals_per_router": 2, "
 
 
 def router(preset: str) -> dict[str, Any]:
-    values = yaml.safe_load((Path(configs.__path__[0]) / "router" / f"{preset}.yaml").read_text())
-    del values["defaults"]
-    return values
+    return dict(section("router", preset))
 
 
 def pair(
@@ -75,11 +71,14 @@ def test_draws_are_the_core_s() -> None:
         (DRAGONFLY, {"name": "adversarial", "load": 0.3, "shift": 4, "packet_flits": 3}, {"epsilon": 0.2}),
         (PARALLEL, {"name": "uniform", "load": 0.6}, {"epsilon": 0.05, "integer_ns": False, "alpha": 0.3}),
         (DRAGONFLY, {"name": "adversarial", "load": 0.5}, {"q_thld1": 0.0, "q_thld2": 0.05, "epsilon": 0.0}),
+        # Terminals are renumbered, and one router has none; the core knows the ports and groups.
+        (DRAGONFLY, {"name": "uniform", "load": 0.5}, {"failures": {"terminals": [0, 5, 6, 7, 40]}}),
     ],
 )
 def test_q_adaptive(preset: str, topology: Any, traffic: Any, params: dict[str, Any]) -> None:
-    seed = 5
-    core, twin = pair(topology, preset, traffic, seed, {"name": "q_adaptive", **params}, QAdaptive.ROUTING)
+    seed, params = 5, dict(params)
+    failures = params.pop("failures", None)
+    core, twin = pair(topology, preset, traffic, seed, {"name": "q_adaptive", **params}, QAdaptive.ROUTING, failures)
     agent = QAdaptive(twin, seed, **params)
     assert_same(core, twin, agent.table)
     first = agent.table.copy()
@@ -112,12 +111,14 @@ def test_q_adaptive(preset: str, topology: Any, traffic: Any, params: dict[str, 
         (PARALLEL, {"name": "uniform", "load": 0.5}, {"max_hops": 3, "q_thld1": 0.1, "integer_ns": False}),
         (HYPERX, {"name": "uniform", "load": 0.4}, {"max_hops": 1}),
         (MIXED_HYPERX, {"name": "uniform", "load": 0.4, "packet_flits_max": 4}, {"epsilon": 0.1, "max_hops": 3}),
+        (DRAGONFLY, {"name": "uniform", "load": 0.3}, {"epsilon": 0.1, "failures": {"routers": 1}}),
+        (HYPERX, {"name": "uniform", "load": 0.3}, {"failures": {"links": ["0-1"], "routers": ["7"]}}),
     ],
 )
 def test_q_routing(preset: str, topology: Any, traffic: Any, params: dict[str, Any]) -> None:
-    seed = 2**33 + 9
-    outside = QRouting.routing(params.get("max_hops", 2))
-    core, twin = pair(topology, preset, traffic, seed, {"name": "q_routing", **params}, outside)
+    seed, params = 2**33 + 9, dict(params)
+    failures, outside = params.pop("failures", None), QRouting.routing(params.get("max_hops", 2))
+    core, twin = pair(topology, preset, traffic, seed, {"name": "q_routing", **params}, outside, failures)
     agent = QRouting(twin, seed, **params)
     assert_same(core, twin, agent.table)
     first = agent.table.copy()
@@ -130,59 +131,3 @@ def test_q_routing(preset: str, topology: Any, traffic: Any, params: dict[str, A
     assert twin.statistics() == core.statistics()
     assert (agent.table != first).mean() > 0.01
     assert core.statistics()["packets_delivered"] > 100
-
-
-def test_q_adaptive_without_some_terminals() -> None:
-    # Terminals are renumbered, and one router has none; the core knows the ports and groups.
-    failures = {"terminals": [0, 5, 6, 7, 40]}
-    core, twin = pair(
-        DRAGONFLY, "hpdc21", {"name": "uniform", "load": 0.5}, 3, "q_adaptive", QAdaptive.ROUTING, failures
-    )
-    agent = QAdaptive(twin, 3)
-    for simulation in (core, twin):
-        simulation.begin_window()
-    core.run(3000)
-    play(twin, agent, 3000)
-    assert_same(core, twin, agent.table)
-    assert core.statistics()["packets_delivered"] > 100
-
-
-@pytest.mark.parametrize(
-    ("topology", "failures"),
-    [
-        (DRAGONFLY, {"routers": 1}),
-        (DRAGONFLY, {"links": 0.05, "terminals": [0, 5, 40]}),
-        (MIXED_HYPERX, {"links": 3}),
-        (HYPERX, {"links": ["0-1"], "routers": ["7"]}),
-    ],
-)
-def test_q_routing_on_a_damaged_network(topology: Any, failures: Any) -> None:
-    params, seed = {"epsilon": 0.1, "max_hops": 2}, 4
-    core, twin = pair(
-        topology, "hpdc21", {"name": "uniform", "load": 0.3}, seed, {"name": "q_routing", **params},
-        QRouting.routing(2), failures,
-    )  # fmt: skip
-    agent = QRouting(twin, seed, **params)
-    assert_same(core, twin, agent.table)
-    for simulation in (core, twin):
-        simulation.begin_window()
-    core.run(3000)
-    play(twin, agent, 3000)
-    assert_same(core, twin, agent.table)
-    assert core.statistics()["packets_delivered"] > 100
-
-
-def test_a_changed_rate_is_noticed() -> None:
-    core, twin = pair(
-        DRAGONFLY,
-        "hpdc21",
-        {"name": "adversarial", "load": 0.4},
-        1,
-        {"name": "q_adaptive", "beta": 0.05},
-        QAdaptive.ROUTING,
-    )
-    agent = QAdaptive(twin, 1)
-    core.run(3000)
-    play(twin, agent, 3000)
-    with pytest.raises(AssertionError):
-        assert_same(core, twin, agent.table)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from flitgym.agents.ugal_ml import Agent, Config
@@ -29,14 +28,6 @@ def test_the_label_is_the_slot_of_least_congestion_and_stays_hidden(world: World
     assert rows["observation"].unique().tolist() == [5.0, 7.0]
 
 
-def test_the_label_has_no_weight_in_the_core(world: World) -> None:
-    agent = Agent(Config(**_SMALL), world, rounds=1, seed=1)
-    (first, _), *_ = agent._blind()
-    assert first.shape[1] == agent.online.perceptron.layers[0].in_features + 1
-    assert not first[:, -1].any()
-    assert agent.routing(agent.config)["observation"] == "relative"
-
-
 def test_it_learns_labels_that_follow_a_feature(world: World) -> None:
     torch.set_num_threads(1)
     agent = Agent(Config(**_SMALL), world, rounds=1, seed=1)
@@ -47,16 +38,3 @@ def test_it_learns_labels_that_follow_a_feature(world: World) -> None:
     losses = [agent.update(batch) for _ in range(150)]
     assert losses[-1] < 0.3 * losses[0]
     assert float((agent.online(observation).argmax(1) == batch["label"]).float().mean()) > 0.9
-
-
-def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(world: World) -> None:
-    torch.set_num_threads(1)
-    whole = Agent(Config(**_SMALL), world, rounds=3, seed=1)
-    metrics = [whole.train_round() for _ in range(3)]
-    first = Agent(Config(**_SMALL), world, rounds=3, seed=1)
-    first.train_round()
-    second = Agent(Config(**_SMALL), world, rounds=3, seed=1)
-    second.load_state(first.state())
-    assert [second.train_round() for _ in range(2)] == metrics[1:]
-    for (one, _), (other, _) in zip(whole.policy(), second.policy(), strict=True):
-        assert np.array_equal(one, other)

@@ -22,42 +22,34 @@ def test_what_only_says_where_and_whether_does_not(override: str) -> None:
     assert config_hash(compose([override])) == config_hash(compose())
 
 
-def test_a_network_counts_by_the_content_of_its_file(tmp_path: Path) -> None:
-    def of(name: str) -> str:
-        return config_hash(compose(["topology=graph", f"topology.file={tmp_path / name}", "routing=minimal"]))
-
-    for name, text in (("a", "a,b\ns0,s1\n"), ("b", "a,b\ns0,s1\n"), ("c", "a,b\ns0,s1\ns1,s2\n")):
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        (["topology=graph", "routing=minimal"], "topology.file"),
+        (["routing=table"], "routing.file"),
+        (["traffic=permutation"], "traffic.file"),
+        ([], "run.load_q_table"),
+    ],
+)
+def test_a_file_counts_by_its_content(tmp_path: Path, words: list[str], key: str) -> None:
+    hashes = []
+    for name, text in (("a", "a,b\ns0,s1\n"), ("10:30", "a,b\ns0,s1\n"), ("c", "a,b\ns0,s1\ns1,s2\n")):
         (tmp_path / name).write_text(text)
-    assert of("a") == of("b")
-    assert of("a") != of("c")
+        hashes.append(config_hash(compose([*words, f"{key}='{tmp_path / name}'"])))
+    assert hashes[0] == hashes[1] != hashes[2]
 
 
-def test_a_path_with_a_colon_counts_by_its_content(tmp_path: Path) -> None:
-    path = tmp_path / "10:30.npz"
-    hashes = set()
-    for text in ("one", "two"):
-        path.write_text(text)
-        hashes.add(config_hash(compose(["routing=table", f"routing.file='{path}'"])))
-    assert len(hashes) == 2
-
-
-def test_a_q_table_counts_by_its_content(tmp_path: Path) -> None:
-    table = tmp_path / "table"
-    hashes = set()
-    for content in (b"one", b"two"):
-        table.write_bytes(content)
-        hashes.add(config_hash(compose([f"run.load_q_table={table}"])))
-    assert len(hashes) == 2
-
-
-def test_a_permutation_counts_by_its_content(tmp_path: Path) -> None:
-    file = tmp_path / "turns.txt"
-    hashes = {config_hash(compose(["traffic=permutation"]))}
-    for content in ("0 1", "1 0"):
-        file.write_text(content)
-        hashes.add(config_hash(compose(["traffic=permutation", f"traffic.file={file}"])))
-    assert len(hashes) == 3
-    assert "_permutation-turns_load" in run_id(_root_=compose(["traffic=permutation", f"traffic.file={file}"]))
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        (["routing=ugal_l"], "dragonfly_ugal_l_uniform"),
+        (["routing=ugal_l", "routing.bias_flits=5"], "dragonfly_ugal_group_uniform"),
+        (["routing=dqn"], "dragonfly_policy-dqn_uniform"),
+        (["routing=table", "topology=torus"], "torus_table-dfsssp_uniform"),
+    ],
+)
+def test_folders_name_the_option_of_the_routing(words: list[str], label: str) -> None:
+    assert run_id(_root_=compose(words)).startswith(label)
 
 
 def test_run_id_is_readable() -> None:

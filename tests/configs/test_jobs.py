@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flitgym.configs import compose, config_hash, core_jobs, core_sections, run_id, workload_label
-from flitgym.configs.schema import workload_schemas
+from flitgym.configs import compose, config_hash, core_jobs, core_sections, workload_label
+from flitgym.configs.schema import WORKLOADS
 from flitgym.simcore import ConfigError, registered
 from omegaconf import OmegaConf
 
@@ -19,7 +19,7 @@ def sizes(available: int, *overrides: str) -> dict[str, int]:
     return {job["name"]: job["ranks"] for job in jobs(available, *overrides)}
 
 
-@pytest.mark.parametrize("name", list(workload_schemas()))
+@pytest.mark.parametrize("name", [name for name in WORKLOADS if name != "none"])
 def test_every_option_has_the_core_s_parameters_and_defaults(name: str) -> None:
     section = compose([f"workload={name}"]).workload
     for key, spec in registered("workload")["workload"]["params"].items():
@@ -35,14 +35,6 @@ def test_the_study_s_numbers() -> None:
     assert sizes(1056, "workload=mixed") == mixed
     assert list(sizes(1056, "workload=mixed")) == list(mixed)
     assert sizes(4096, "workload=stencil27") == {"stencil27": 4096}
-
-
-@pytest.mark.parametrize("available", [64, 72, 672, 2550])
-def test_other_networks_get_their_share(available: int) -> None:
-    for option in ("pair", "mixed", "stencil27"):
-        found = sizes(available, f"workload={option}")
-        assert all(ranks >= 1 for ranks in found.values())
-        assert sum(found.values()) <= available
 
 
 def test_a_pair_may_be_one_motif_twice_or_one_alone() -> None:
@@ -81,14 +73,6 @@ def test_what_changes_the_jobs_changes_the_hash(override: str) -> None:
     assert config_hash(compose(["workload=pair", override])) != config_hash(compose(["workload=pair"]))
 
 
-def test_windows_are_no_part_of_a_workload_s_hash() -> None:
-    config = compose(["workload=pair"])
-    before = config_hash(config)
-    config.run.measure_ns = 5
-    config.traffic.load = 0.9
-    assert config_hash(config) == before
-
-
 def test_a_goal_file_counts_by_its_content(tmp_path: Path) -> None:
     def of(path: Path) -> set[str]:
         jobs = f"workload.jobs=[{{name: x, goal_file: {path}}}]"
@@ -122,12 +106,8 @@ def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
     assert (three.ranks, three.totals()["messages"], three.totals()["bytes"]) == (3, 8, 800)
     assert first(8, ", terminals: [3, 1]")["program"].ranks == 2
     for wrong, message in (
-        (", rank: 3", r"did you mean 'ranks'"),
         (", ranks: 7", r"workload\.jobs\.line: ranks: 7.* 6 rows"),
         (", iterations: 0", r"workload\.jobs\.line\.iterations: 0"),
-        (", ranks: 1", r"workload\.jobs\.line: .*line\.mtx: its 1 ranks send each other nothing"),
-        (", ranks: 0", r"workload\.jobs\.line\.ranks: 0 is not a whole number of at least 1"),
-        (", bytes_per_value: 1.5", r"bytes_per_value: 1\.5"),
     ):
         with pytest.raises(ConfigError, match=message):
             first(8, wrong)
@@ -150,11 +130,6 @@ def test_a_matrix_file_becomes_what_its_rows_exchange(tmp_path: Path) -> None:
 )
 def test_label(overrides: list[str], label: str) -> None:
     assert workload_label(compose(overrides).workload) == label
-
-
-def test_run_id() -> None:
-    config = compose(["routing=par", "workload=pair"])
-    assert run_id(_root_=config).startswith("dragonfly_par_pair-fft3d-halo3d_seed1_")
 
 
 def test_traffic_beside_jobs_is_refused() -> None:

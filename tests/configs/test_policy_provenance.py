@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flitgym.agents import trainable
 from flitgym.agents.policy.file import load_policy, save_policy
-from flitgym.configs import compose, config_hash, run_id
+from flitgym.configs import compose, config_hash
 from flitgym.configs.composition import compose_root
 from flitgym.configs.policies import shipped_policy
 from flitgym.configs.training import register_training, training_command, training_hash
@@ -44,16 +44,6 @@ def test_what_trained_a_policy_is_in_its_file_and_no_part_of_what_it_plays(tmp_p
         simulation.run(500)
         hashes.add(simulation.state_hash())
     assert len(hashes) == 1
-
-
-def test_what_is_no_policy_counts_as_it_is() -> None:
-    for data in (b"", b"hello", b"\x02\0\0\0\0\0\0\0[]", b"\x16\0\0\0\0\0\0\0" + b'{"__metadata__":"word"}'[:22]):
-        assert without_provenance(data) == data
-
-
-def test_unknown_words_on_what_trained_it_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="provenance has no key 'trained_from'; valid: trained_by"):
-        saved(tmp_path / "p.safetensors", trained_from="x")
 
 
 @pytest.mark.parametrize(
@@ -102,22 +92,3 @@ def test_a_base_of_a_search_counts_by_what_it_does(tmp_path: Path) -> None:
     assert shipped not in (one, other, alone)
     with pytest.raises(ConfigError, match=r"agent\.base: unknown policy 'dqnn'; did you mean 'dqn'"):
         training_hash(compose_root("train", [*search, "agent.base=dqnn"]))
-
-
-def test_a_training_counts_its_network_by_the_content_of_the_file(tmp_path: Path) -> None:
-    register_training(trainable())
-    path, hashes = tmp_path / "net.csv", set()
-    for cables in ("s0,s1\n", "s0,s1\ns1,s2\n", "s0,s1\n"):
-        path.write_text(f"a,b\n{cables}")
-        hashes.add(training_hash(compose_root("train", ["topology=graph", f"topology.file={path}"])))
-    assert len(hashes) == 2
-
-
-def test_folders_of_runs_are_named_by_the_policy_s_file(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    paths = [saved(tmp_path / "good.safetensors"), saved(tmp_path / "mine" / "policy.safetensors", 2.0)]
-    names = [
-        run_id(_root_=compose(["topology=dragonfly_72", "routing=policy", f"routing.path={path}"])) for path in paths
-    ]
-    assert names[0].startswith("dragonfly_policy-good_uniform_")
-    assert names[1].startswith("dragonfly_policy-mine_uniform_")  # the default name, so the folder names the policy

@@ -21,13 +21,6 @@ def test_a_value_gets_the_unit_of_its_key(word: str, number: str) -> None:
     assert in_numbers([word]) == [word.partition("=")[0] + "=" + number]
 
 
-@pytest.mark.parametrize(
-    "word", ["run.warmup_ns=3m", "study=3us", "router.link_latency_ns_host=2Gb/s", "failures.events=0-1@2us"]
-)
-def test_other_values_stay(word: str) -> None:
-    assert in_numbers([word]) == [word]
-
-
 def test_units_are_read_by_hydra_and_by_sweeps() -> None:
     words = ["router=slingshot", "router.link_latency_ns_host=2m"]
     assert compose(words).router.link_latency_ns_host == 10

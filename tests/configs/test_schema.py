@@ -26,19 +26,9 @@ def test_every_preset_composes(kind: str, name: str) -> None:
     assert compose([f"{kind}={name}"])[kind]
 
 
-def test_integers_are_accepted_for_numbers() -> None:
-    assert compose(["traffic.load=1"]).traffic.load == 1.0
-
-
 def test_lists_of_numbers() -> None:
     config = compose(["traffic.load_step_times_ns=[1000,2000]", "traffic.load_step_loads=[0.1,0.3]"])
     assert core_sections(config)["traffic"]["load_step_loads"] == [0.1, 0.3]
-
-
-def test_lists_of_integers() -> None:
-    config = compose(["topology=hyperx", "topology.widths=[4,4]", "routing=dimension_order", "routing.order=[1,0]"])
-    assert core_sections(config)["topology"]["widths"] == [4, 4]
-    assert core_sections(config)["routing"]["order"] == [1, 0]
 
 
 def test_the_papers_routers_hold_the_papers_values() -> None:

@@ -80,31 +80,8 @@ def test_a_folder_counts_by_the_content_and_names_of_its_files(tmp_path: Path) -
         ([f"workload.file={DATA / 'perm64.bin'}", "workload.replicate=-1"], r"workload\.replicate: -1"),
         ([f"workload.file={DATA / 'perm64.bin'}", "workload.replicate=4"], r"workload: .*'replicate' has no effect"),
         ([f"workload.file={DATA / 'perm64.bin'}", "workload.format=gaol"], "did you mean 'goal'"),
-        ([f"workload.file={DATA / 'loggopsim.csv'}"], "no trace format recognises this file"),
-        (["workload.file=/dev/zero"], "no trace format recognises"),
     ],
 )
 def test_refused_keys(words: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         jobs("workload=trace", *words)
-
-
-@pytest.mark.parametrize(
-    ("job", "message"),
-    [
-        ("scale: 2", r"workload\.jobs\.tree \(with a trace_file\): unknown key 'scale'"),
-        ("replicate: two", r"workload\.jobs\.tree\.replicate: 'two'"),
-        ("collective: 3", r"workload\.jobs\.tree\.collective: 3 is not a text"),
-        ("terminals: 3", r"workload\.jobs\.tree\.terminals: 3 is not a list"),
-    ],
-)
-def test_refused_keys_of_a_job(job: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        jobs("workload=jobs", f"workload.jobs=[{{trace_file: {GOAL / 'tree.goal'}, {job}}}]")
-
-
-def test_missing_files_name_their_key() -> None:
-    with pytest.raises(OSError, match=r"workload: .*nowhere"):
-        jobs("workload=trace", "workload.file=/nowhere")
-    with pytest.raises(OSError, match=r"workload\.file: .*nowhere"):
-        config_hash(compose(["workload=trace", "workload.file=/nowhere"]))

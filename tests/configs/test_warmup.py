@@ -1,7 +1,5 @@
 """A routing that learns has a longer default warm-up, and a shorter one triggers a warning."""
 
-from pathlib import Path
-
 import pytest
 from flitgym.configs import cold_table, compose, config_hash
 from flitgym.simcore import registered
@@ -9,11 +7,6 @@ from flitgym.simcore import registered
 LEARNED = {
     name for name, entry in registered("routing").items() if entry["facts"]["learns"] and not entry["facts"]["external"]
 }
-
-
-def test_the_registry_knows_who_learns() -> None:
-    assert {"q_adaptive", "q_routing"} <= LEARNED
-    assert not LEARNED & {"minimal", "par", "dim_war", "random", "external", "agent", "policy"}
 
 
 @pytest.mark.parametrize("routing", sorted(registered("routing")))
@@ -35,15 +28,6 @@ def test_what_is_asked_for_is_done_and_told() -> None:
         assert cold_table(compose(["routing=minimal", *words])) is None
     for words in (["run=settled"], ["run=convergence"], ["run.load_q_table=table.npz"], ["run.freeze_q_table=true"]):
         assert cold_table(compose(["routing=q_adaptive", *words])) is None
-
-
-def test_a_table_that_is_there_needs_no_long_warm_up(tmp_path: Path) -> None:
-    assert compose(["routing=q_adaptive", f"run.load_q_table={tmp_path}"]).run.warmup_ns == 20_000
-
-
-def test_jobs_on_an_empty_table_are_told() -> None:
-    assert "empty table" in str(cold_table(compose(["routing=q_adaptive", "workload=pair"])))
-    assert cold_table(compose(["routing=par", "workload=pair"])) is None
 
 
 def test_the_same_windows_are_the_same_run() -> None:

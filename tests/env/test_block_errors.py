@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from env_blocks import columns_of, numpy_link, play
+from env_blocks import columns_of, numpy_link
 from env_scenes import TRIANGLE
 from flitgym.env import Asked, Feature, PacketBatch, PacketRoutingEnv, World, blocks
 from flitgym.simcore import ConfigError
@@ -45,55 +45,16 @@ def test_values_are_checked() -> None:
     assert collect_with((-1, 2)) > 0
     for values, words in (
         (((-1.5, 1),), r"'checked': feature 'one' is -1.5 in row 0 \(network 0, router \d\); .*bounds are -1 .. 1"),
-        (((0, 0.25),), r"feature 'two' is 0.25 .* 0.5 .. 2"),
         (((0, np.nan),), r"feature 'two' is nan .*not written, or 0/0"),
-        (((np.inf, 1),), r"feature 'one' is inf"),
         (((0, 1), 4), r"feature 'three' is 4 in slot 0 of row 0 \(network 0, router \d\)"),
-        (((0, 1), np.nan), r"feature 'three' is nan in slot 0"),
     ):
         with pytest.raises(ConfigError, match=words):
             collect_with(*values)  # type: ignore[arg-type]
 
 
-def test_functions_are_told_what_they_did_wrong() -> None:
-    one = {"general": [Feature("one", 0, 1, "")]}
-    with pytest.raises(ConfigError, match=r"'wrong': feature 'one' is nan in row 0.*it was not written"):
-        written("wrong", lambda asked, general, per_slot: None, **one).collect()
-    with pytest.raises(ConfigError, match=r"'wrong': it returned ndarray; it must write into .* general \(\d, 1\)"):
-        written("wrong", lambda asked, general, per_slot: np.zeros(3), **one).collect()
-
-    def broken(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-        general[:] = np.zeros((len(asked), 5))
-
-    with pytest.raises(ValueError, match="could not broadcast") as raised:
-        written("wrong", broken, **one).collect()
-    assert "in the observation 'wrong', of 2 decisions of network 0: general (2, 1)" in raised.value.__notes__[0]
-    batch = written("wrong", broken, **one)
-    with pytest.raises(ValueError, match="broadcast"):
-        batch.collect()
-    batch.options.world.simulation("minimal", 1)  # other columns are unchanged
-    batch.reset(seed=1)
-
-    for returned, words in (
-        (lambda n: np.zeros(n + 1), r"it returned float64 of shape \(\d+,\); \d+ transitions need numbers of shape"),
-        (lambda n: np.zeros((n, 2)), r"it returned float64 of shape \(\d+, 2\)"),
-        (lambda n: np.full(n, "x"), "it returned <U1"),
-        (lambda n: np.full(n, np.nan), r"nan for decision \d+ of network 0 \(router \d\); rewards are finite"),
-    ):
-        blocks.REWARDS.pop("wrong_reward", None)
-        blocks.reward("wrong_reward")(lambda rows, simulation, made=returned: made(len(rows["action"])))
-        batch = PacketBatch(2, world=TRIANGLE, reward="wrong_reward")
-        batch.reset(seed=1)
-        play(batch, 100)
-        with pytest.raises(ConfigError, match=f"reward 'wrong_reward': {words}"):
-            batch.take()
-
-
 def test_names_are_checked() -> None:
     for keywords, words in (
         ({"observation": "progress+numpy_linc"}, "unknown block 'numpy_linc'; did you mean 'numpy_link'.*queues"),
-        ({"observation": "progres+numpy_link"}, "did you mean 'progress'"),
-        ({"observation": ""}, "unknown block ''"),
         ({"observation": "numpy_link+numpy_link"}, "'numpy_link' .*twice"),
         ({"reward": "numpy_hop_dela"}, "unknown reward 'numpy_hop_dela'; did you mean 'numpy_hop_delay'.*job_slowdown"),
     ):
@@ -103,15 +64,12 @@ def test_names_are_checked() -> None:
     one = [Feature("one", 0, 1, "")]
     for call, words in (
         (lambda: blocks.observation("queues", one), "the core has 'queues'; these names are taken: path, progress"),
-        (lambda: blocks.observation("a+b", one), r"'a\+b' is not a valid name"),
         (lambda: blocks.observation("none"), "it has no features"),
         (lambda: blocks.observation("twice", one, one), "two features are named 'one'"),
         (lambda: blocks.observation("numpy_link", one)(print), r"'numpy_link' is taken by .*env_blocks\.numpy_link"),
         (lambda: blocks.reward("hop_delay"), "the core has 'hop_delay'"),
         (lambda: blocks.reward("other", base="hop_dely"), "did you mean 'hop_delay'"),
         (lambda: Feature("x", 2, 1, ""), r"'x' has low=2 and high=1"),
-        (lambda: Feature("x", np.nan, 1, ""), "low must be at most high"),
-        (lambda: Feature("a b", 0, 1, ""), "'a b' is not a valid name"),
     ):
         with pytest.raises(ConfigError, match=words):
             call()

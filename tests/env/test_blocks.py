@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import copy
-import pickle
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from env_blocks import CLASSIC, EVERY, HPDC21, TWINS, choose, columns_of, pickled, play
-from env_scenes import JOBS, TRIANGLE
+from env_scenes import TRIANGLE
 from flitgym.env import (
     Asked,
     Feature,
@@ -24,8 +20,6 @@ from flitgym.env import (
     World,
     blocks,
 )
-from flitgym.env import play as play_by
-from flitgym.simcore import ConfigError, Simulation
 
 K = 3
 
@@ -55,27 +49,6 @@ def test_the_cores_features_in_numpy_are_the_same_to_the_bit(topology: str) -> N
     play(batch, 30, see)
 
 
-def test_added_blocks_change_no_value_of_the_core() -> None:
-    mine, core = (
-        PacketBatch(2, overrides=HPDC21, observation=names)
-        for names in ("progress+numpy_path+queues+counted", "progress+queues")
-    )
-    for batch in (mine, core):
-        batch.reset(seed=3)
-    for step in range(300):
-        n = mine.collect()
-        assert core.collect() == n
-        for feature in ("progress.hops", "progress.age", "progress.size", "queues.link", "queues.class"):
-            np.testing.assert_array_equal(*(columns_of(one, one.observation[:n], feature) for one in (mine, core)))
-        for batch in (mine, core):
-            batch.apply(choose(batch.mask[:n], step))
-    rows, plain = mine.take(), core.take()
-    assert rows.keys() == plain.keys()
-    for name in rows.keys() - {"observation", "next_observation"}:
-        np.testing.assert_array_equal(rows[name], plain[name])
-    assert [one.state_hash() for one in mine.simulations] == [one.state_hash() for one in core.simulations]
-
-
 def test_the_seam_tells_where_everything_stands() -> None:
     batch = PacketBatch(1, overrides=CLASSIC, observation="numpy_path+queues+progress+numpy_link", slots=5)
     batch.reset(seed=1)
@@ -91,17 +64,6 @@ def test_the_seam_tells_where_everything_stands() -> None:
     plain.reset(seed=1)
     assert plain.seam == plain.simulations[0].seam()
     assert plain.observation.base is not None  # the core's memory
-
-
-def test_blocks_of_python_alone() -> None:
-    batch = PacketBatch(2, overrides=CLASSIC, observation="counted", reward="numpy_hop_delay")
-    batch.reset(seed=1)
-    play(batch, 50, lambda one, n: np.testing.assert_array_equal(one.observation[:n, 0], one.decision[:n]))
-    assert batch.seam["general"] == [
-        {"name": "counted.seen", "low": 0, "high": np.inf, "doc": "decisions of this network so far"}
-    ]
-    assert batch.seam["reward"] == "numpy_hop_delay"
-    assert batch.seam["per_slot"] == []
 
 
 # ---- Transitions ----
@@ -160,54 +122,6 @@ def test_a_reward_in_numpy_is_the_cores_to_the_bit() -> None:
     assert len({paid[0][key] for key in both}) > 100
 
 
-def test_rewards_see_what_was_noted_and_the_features() -> None:
-    @blocks.reward("noted_reward")
-    def noted_reward(rows: dict[str, np.ndarray], simulation: Simulation) -> np.ndarray:
-        assert isinstance(simulation, Simulation)
-        assert len(set(rows["network"].tolist())) == 1
-        with pytest.raises(ValueError, match="read-only"):
-            rows["reward"][0] = 0
-        return rows["reward"] * 1000 + rows["value"] + rows["observation"][:, 0]
-
-    pieces = []
-    for reward, observation in (("noted_reward", "counted"), ("hop_delay", "progress")):
-        batch = PacketBatch(K, overrides=CLASSIC, observation=observation, reward=reward)
-        batch.reset(seed=1)
-        for step in range(200):
-            n = batch.collect()
-            batch.apply(choose(batch.mask[:n], step), value=batch.decision[:n] * 3)
-        pieces.append(batch.take())
-    mine, core = pieces
-    np.testing.assert_allclose(mine["reward"], core["reward"] * 1000 + core["decision"] * 4.0, rtol=1e-6)
-    assert mine["reward"].flags.writeable  # the owner's
-
-
-def test_who_only_plays_need_not_take() -> None:
-    keywords: dict[str, Any] = {"overrides": CLASSIC, "observation": "progress+counted", "record": 64}
-    batch = PacketBatch(2, **keywords)
-    batch.reset(seed=1)
-    play(batch, 400)
-    assert batch.filed(0) > 64 + 1024  # the ring overflowed, and the kept columns would not have fitted
-    assert batch._added is None
-    with pytest.raises(ConfigError, match=rf"network 0 came since the last take.*to {batch.filed(0)} or more"):
-        batch.take()
-    batch.reset()
-    play(batch, 20)
-    np.testing.assert_array_equal(batch.take()["observation"][:, 3] % 1, 0)
-    measured = play_by(
-        lambda observation, mask: np.zeros(len(mask), np.int64), seeds=(1,), measure_ns=2_000, **keywords
-    )
-    assert measured["accepted_load"] > 0.05
-
-
-def test_rings_hold_the_cores_part_alone() -> None:
-    batch = PacketBatch(1, overrides=CLASSIC, observation="progress+counted", reward="numpy_hop_delay")
-    batch.reset(seed=1)
-    for columns in (batch.transitions(0), batch.ring(0).take()):
-        assert "action" in columns
-        assert not {"observation", "next_observation", "reward"} & columns.keys()
-
-
 # ---- Copies ----
 
 
@@ -232,55 +146,6 @@ def test_copies_go_on_by_themselves(between: bool, copied: Callable[[PacketBatch
     for name, column in rows[0].items():
         np.testing.assert_array_equal(column, rows[1][name], err_msg=name)
     assert [one.state_hash() for one in batch.simulations] == [one.state_hash() for one in other.simulations]
-
-
-MODULE = """
-import numpy as np
-from flitgym.env import Feature, PacketBatch, blocks
-
-@blocks.observation("far", general=[Feature("router", 0, 1e6, "its number")], setup=lambda tables: {"calls": 0})
-def far(asked, general, per_slot):
-    asked.own["calls"] += 1
-    general[:, 0] = asked.router
-
-@blocks.reward("nothing")
-def nothing(rows, simulation):
-    return np.zeros(len(rows["action"]))
-"""
-LOAD = """
-import pickle, sys
-batch = pickle.load(open(sys.argv[1], "rb"))
-fresh = pickle.load(open(sys.argv[2], "rb"))
-for one in (batch, fresh):
-    if one is fresh:
-        one.reset(seed=1)
-    for _ in range(20):
-        n = one.collect()
-        assert (one.observation[:n, 0] == one.router[:n]).all()
-        one.apply([0] * n)
-    assert not one.take()["reward"].any()
-print(batch.simulations[0].state_hash())
-"""
-
-
-def test_a_pickle_brings_the_module_of_its_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "far_blocks.py").write_text(MODULE)
-    (tmp_path / "load.py").write_text(LOAD)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import far_blocks  # noqa: F401
-
-    keywords: dict[str, Any] = {"world": TRIANGLE, "observation": "far+progress", "reward": "nothing"}
-    fresh, batch = (PacketBatch(1, **keywords) for _ in range(2))
-    batch.reset(seed=1)
-    play(batch, 20)
-    for name, one in (("batch", batch), ("fresh", fresh)):
-        (tmp_path / name).write_bytes(pickle.dumps(one))
-    command = [sys.executable, tmp_path / "load.py", tmp_path / "batch", tmp_path / "fresh"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    for _ in range(20):
-        batch.apply([0] * batch.collect())
-    assert done.stdout.strip() == batch.simulations[0].state_hash()
 
 
 # ---- Inputs of a block ----
@@ -313,20 +178,6 @@ def test_requested_facts_equal_the_core() -> None:
     batch.reset(seed=1)
     play(batch, 200)
     assert sum(checked) > 1000
-
-
-def test_jobs_of_packets() -> None:
-    @blocks.observation("of_job", general=[Feature("job", 0, 1, "")])
-    def of_job(asked: Asked, general: np.ndarray, per_slot: np.ndarray) -> None:
-        general[:, 0] = asked.job
-
-    batch = PacketBatch(2, world=JOBS, observation="progress+of_job")
-    batch.reset(seed=1)
-    while n := batch.collect():
-        batch.apply(np.zeros(n, np.int64))
-    rows = batch.take()
-    assert set(rows["job"]) == {0, 1}
-    np.testing.assert_array_equal(columns_of(batch, rows["observation"], "of_job.job"), rows["job"])
 
 
 @pytest.mark.parametrize("world", [World.composed(HPDC21), World.composed(["topology=hyperx_64"]), World(TRIANGLE)])

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from env_scenes import JOBS, TRIANGLE
-from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, Ring, RouterParallelEnv, World
-from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation, SimulationBatch
+from env_scenes import TRIANGLE
+from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv
+from flitgym.simcore import CALC, RECEIVE, SEND, CoreError, Program, Simulation
 
 DRAGONFLY = ("topology=dragonfly_72", "router=input_queued", "traffic=adversarial", "traffic.load=0.05")
 
@@ -115,98 +115,6 @@ def test_simulations_in_the_middle_of_a_cycle(routing: str, copied: Callable[[An
     assert count > 5
 
 
-@pytest.mark.parametrize("router", ["input_queued", "hpdc21"])
-@pytest.mark.parametrize("routing", ["minimal", "agent", "external"])
-def test_several_partitions_in_the_middle_of_a_cycle(routing: str, router: str, copied: Callable[[Any], Any]) -> None:
-    traffic = {"name": "uniform", "load": 0.6, "packet_flits_max": 3}
-    simulation = Simulation(
-        {"topology": "dragonfly", "router": router, "routing": routing, "traffic": traffic, "partitions": 3}
-    )
-    simulation.threads = 2
-    assert simulation.facts()["partitions"] == 3
-    assert simulation.facts()["window_cycles"] == 1 or routing == "minimal"
-
-    def go_on(one: Simulation, count: int) -> None:
-        one.apply(None if routing == "minimal" else np.zeros(count, dtype=np.uint32))
-
-    for cycle in range(600):
-        count = simulation.collect()
-        if cycle % 60 == 59:
-            other = copied(simulation)
-            go_on(other, count)
-            go_on(simulation, count)
-            assert other.state_hash() == simulation.state_hash()
-        else:
-            go_on(simulation, count)
-    assert simulation.packets_in_network > 20
-
-
-def test_pickles_are_checked() -> None:
-    simulation = Simulation({**TRIANGLE, "routing": "agent"})
-    snapshot, asking = simulation._save()
-    assert asking is None
-    for wrong in ([2**20], [0], [0, 0]):
-        with pytest.raises(ValueError, match=r"inconsistent: .*route"):
-            Simulation({**TRIANGLE, "routing": "agent"})._load(snapshot, wrong)
-
-
-def test_programs(copied: Callable[[Any], Any]) -> None:
-    for job in WORKLOAD["jobs"][:3]:
-        program = job["program"]
-        assert isinstance(program, Program)
-        again = copied(program)
-        assert again.to_goal() == program.to_goal()
-        assert again.totals() == program.totals()
-    sizes = np.array([7, 8])
-    program = Program(2, op_rank=[0, 1], op_kind=[CALC, CALC], op_size=sizes)
-    sizes[:] = 99  # later changes of the original do not affect it
-    assert copied(program).totals()["calc_ns"] == 15
-
-
-def test_the_configuration_is_kept_as_it_was(copied: Callable[[Any], Any]) -> None:
-    sections = copy.deepcopy(SCENES["ugal"])
-    simulation = Simulation(sections)
-    simulation.run(100)
-    sections["traffic"]["load"] = 0.9
-    sections["topology"] = "hyperx"
-    other = copied(simulation.fork())
-    for one in (simulation, other):
-        one.run(200)
-    assert simulation.state_hash() == other.state_hash()
-
-
-def test_a_batch_takes_over_what_is_asked() -> None:
-    batch = PacketBatch(3, world=TRIANGLE)
-    batch.reset(seed=1)
-    n = batch.collect()
-    forks = [simulation.fork() for simulation in batch.simulations]
-    worlds = SimulationBatch(forks)
-    assert worlds.count == n
-    for name in ("observation", "mask", "network", "router", "decision"):
-        assert same(getattr(worlds, name)[:n], getattr(batch, name)[:n])
-    own = worlds.network[:n] == 0
-    assert same(forks[0].decisions()["observation"], worlds.observation[:n][own])
-    with pytest.raises(CoreError, match="without apply"):
-        worlds.collect(10)
-    worlds.apply(np.zeros(n, np.int64))
-    batch.apply(np.zeros(n, np.int64))
-    assert worlds.collect(1000) == batch.collect(1000)
-    assert [one.state_hash() for one in forks] == [one.state_hash() for one in batch.simulations]
-
-
-def test_readers_go_on_where_they_were(copied: Callable[[Any], Any]) -> None:
-    simulation = Simulation(SCENES["policy"])
-    ring = Ring(simulation, without=("mask",))
-    simulation.run(150)
-    ring.take()
-    simulation.run(60)
-    other = copied(ring)
-    assert other.simulation is not simulation
-    rows = ring.take()
-    assert len(rows["action"]) > 0
-    assert same(rows, other.take())
-
-
 # ---- Environments ----
 
 
@@ -232,16 +140,6 @@ def test_single_environments(control: str, copied: Callable[[Any], Any]) -> None
         assert other.simulation is not env.simulation
         lockstep(decide(env), decide(other), 150 if control == "all" else 30)
         assert same(env.reset(), other.reset())
-
-
-def test_workloads_of_environments(copied: Callable[[Any], Any]) -> None:
-    env = PacketRoutingEnv(world=JOBS, control="all", reward="job_slowdown", episode_ns=1e6)
-    env.reset(seed=3)
-    for _ in range(5):
-        env.step(0)
-    other = copied(env)
-    said = [(step, env.step(step % 2), other.step(step % 2)) for step in range(6)]
-    assert all(same(a, b) for _, a, b in said)
 
 
 def test_vector_environments(copied: Callable[[Any], Any]) -> None:
@@ -308,43 +206,32 @@ def test_router_environments(copied: Callable[[Any], Any]) -> None:
     assert same(env.reset(), other.reset())
 
 
-def test_worlds_are_drawn_alike(copied: Callable[[Any], Any]) -> None:
-    world = World(TRIANGLE, {"traffic.load": {"low": 0.1, "high": 0.3}})
-    assert [copied(world).draw(k) for k in range(5)] == [world.draw(k) for k in range(5)]
-
-
 FORK = """
-import os, pickle, sys
+import os, pickle
 import numpy as np
-from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv
+from flitgym.env import PacketBatch, PacketRoutingEnv
 
-env, vector = PacketRoutingEnv(), PacketRoutingVecEnv(2)
-batch, routers = PacketBatch(2), RouterParallelEnv(intervals=3)
-env.reset(seed=1), vector.reset(seed=1), batch.reset(1), routers.reset(1)
+env, batch = PacketRoutingEnv(), PacketBatch(2)
+env.reset(seed=1), batch.reset(1)
 n = batch.collect()
 
 def go_on():
-    said = [env.step(0)[:4] for _ in range(50)] + [vector.step([1, 0])[:4] for _ in range(50)]
-    batch.apply(np.zeros(n, np.int64), value=np.arange(n) / 2)
+    said = [env.step(0)[:4] for _ in range(50)]
+    batch.apply(np.zeros(n, np.int64))
     for _ in range(300):
-        m = batch.collect()
-        batch.apply(np.zeros(m, np.int64), value=np.zeros(m))
+        batch.apply(np.zeros(batch.collect(), np.int64))
     said.append({key: value.tolist() for key, value in batch.take().items()})
-    return pickle.dumps([said, routers.step({})[1], env.simulation.state_hash()])
+    return repr([said, env.simulation.state_hash()]).encode()
 
 read, write = os.pipe()
 child = os.fork()
 if child == 0:
-    os.close(read)
-    with os.fdopen(write, "wb") as pipe:
-        pipe.write(go_on())
+    os.write(write, go_on()[-9999:])
     os._exit(0)
-os.close(write)
-with os.fdopen(read, "rb") as pipe:
-    theirs = pipe.read()
+theirs = os.read(read, 9999)
 assert os.waitpid(child, 0)[1] == 0
 assert len(theirs) > 1000
-assert repr(pickle.loads(theirs)) == repr(pickle.loads(go_on())), "the child went elsewhere"
+assert theirs == go_on()[-9999:], "the child went elsewhere"
 """
 
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.configs import compose, core_sections
-from flitgym.env import PacketBatch, PacketRoutingEnv, RouterParallelEnv, World, play
+from flitgym.env import PacketBatch, RouterParallelEnv, World
 from flitgym.simcore import ConfigError, Simulation
 
 DRAGONFLY = ("topology=dragonfly_72", "router=hpdc21", "traffic=uniform", "traffic.load=0.3")
@@ -44,22 +43,6 @@ def test_all_decisions_of_a_damaged_network(scene: str) -> None:
             simulation.apply(np.zeros(simulation.collect(), np.int64))
         assert simulation.packets_in_network == 0
 
-
-@pytest.mark.parametrize("control", ["decision", "packet", "all"])
-def test_one_decision_at_a_time(control: str) -> None:
-    world = sections("failures.links=0.05", "failures.events=[0.05@200-1500]")
-    assert world["failures"] == {"links": 0.05, "events": ["0.05@200-1500"]}
-    env = PacketRoutingEnv(world=world, control=control, episode_ns=2_000)
-    observation, info = env.reset(seed=1)
-    times: list[float] = []
-    while not times or times[-1] < 400:
-        step = len(times)
-        assert env.observation_space.contains(observation)
-        observation, reward, terminated, truncated, info = env.step(step % 2 if info["action_mask"][1] else 0)
-        assert np.isfinite(reward)
-        times.append(info["time_ns"])
-        if terminated or truncated:
-            observation, info = env.reset()
     # Links had failed in the second half.
 
 
@@ -79,17 +62,6 @@ def test_one_agent_per_router(scene: str) -> None:
     missing = {(r, c + 2) for r, c in np.argwhere(seen == 0)}
     assert (missing == set()) == (scene in ("terminals", "event"))
     assert missing == {(r, p) for r in range(36) for p in range(2, 7)} - used
-
-
-def test_every_episode_of_a_router_s_agents_may_lose_other_links() -> None:
-    env = RouterParallelEnv(overrides=DRAGONFLY, vary={"failures.links": [0.1]}, intervals=1, interval_ns=200)
-    lost = set()
-    for seed in range(3):
-        observations, _ = env.reset(seed=seed)
-        assert {row.shape for row in observations.values()} == {(3 * 5 + 2,)}
-        channels = env.simulation.channels()
-        lost.add(tuple(channels["router"][channels["peer_router"] >= 0]))
-    assert len(lost) == 3
 
 
 def test_each_world_draws_its_own_failures() -> None:
@@ -134,26 +106,3 @@ def test_failures_that_cut_the_network_are_drawn_again() -> None:
         except ConfigError:
             cut += 1
     assert 2 <= cut <= 18
-
-
-@pytest.mark.parametrize("scene", SCENES)
-def test_the_shipped_policy_goes_around(scene: str) -> None:
-    words = [*DRAGONFLY, "routing=dqn_dragonfly", *SCENES[scene]]
-    simulation = Simulation(core_sections(compose(words)))
-    simulation.begin_window()
-    simulation.run_ns(5_000)
-    statistics = simulation.statistics()
-    simulation.stop_sources()
-    assert simulation.drain(100_000)
-    simulation.check_conservation()
-    assert statistics["packets_delivered"] > 1_000
-    assert simulation.statistics()["generations_missed"] == 0
-
-
-def test_a_routing_by_name_and_a_rule_on_a_damaged_network() -> None:
-    failing = sections("failures.links=0.05")
-    by_name = play("dqn_dragonfly", world=failing, seeds=(1,), warmup_ns=1_000, measure_ns=3_000)
-    by_rule = play(lambda _, mask: np.zeros(len(mask), np.int64), world=failing, seeds=(1,), warmup_ns=1_000,
-                   measure_ns=3_000)  # fmt: skip
-    for measured in (by_name, by_rule):
-        assert measured["accepted_load"] == pytest.approx(0.3, abs=0.03)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gymnasium
 import numpy as np
 import pytest
 from flitgym.env import PacketRoutingEnv, RouterParallelEnv
@@ -71,9 +70,7 @@ def returns(rule: str, load: float, **keywords: object) -> tuple[float, float]:
     ("horizon_ns", "reward"),
     [
         (2_000, "hop_delay"),
-        (5_000, "hop_delay"),
         (10_000, "hop_delay"),
-        (2_000, "end_to_end_delay"),
         (2_000, "job_slowdown"),
     ],
 )
@@ -96,11 +93,6 @@ def test_the_return_of_a_network_ranks_policies(horizon_ns: float, reward: str) 
 def test_single_decisions_rank_policies(horizon_ns: float) -> None:
     paid = {rule: returns(rule, 0.15, episode_ns=horizon_ns)[0] for rule in ("ugal_l", "random", "minimal")}
     assert paid["ugal_l"] > paid["random"] > paid["minimal"]
-
-
-def test_single_packets_rank_policies() -> None:
-    paid = {r: returns(r, 0.3, control="packet", episode_ns=6_000)[0] for r in ("ugal_l", "random", "minimal")}
-    assert min(paid["ugal_l"], paid["random"]) > paid["minimal"]
 
 
 def test_an_episode_that_is_cut_anywhere_pays() -> None:
@@ -154,42 +146,3 @@ def test_workloads_are_charged_until_their_last_byte() -> None:
     assert total == pytest.approx(-owed)
     packets = job["bytes"] / 128
     assert 0 < owed < packets * job["finish_ns"] * 1e-3
-
-
-def test_a_packet_that_is_cut_off_is_charged_until_its_next_decision() -> None:
-    env = PacketRoutingEnv(overrides=LOADED, control="packet", episode_ns=400)
-    cut = 0
-    for seed in range(20):
-        _, info = env.reset(seed=seed)
-        packet = env._process.followed[0]
-        while True:
-            began = info["time_ns"]
-            detour = int(np.flatnonzero(info["action_mask"])[-1])
-            observation, reward, terminated, truncated, info = env.step(detour)
-            if terminated or truncated:
-                break
-        if truncated:
-            cut += 1
-            assert info["time_ns"] >= 400
-            assert reward == pytest.approx(-(info["time_ns"] - began) * 1e-3)
-            decisions = env.simulation.decisions()
-            row = (decisions["observation"] == observation).all(axis=1)
-            assert packet in zip(decisions["source"][row], decisions["sequence"][row], strict=True)
-    assert cut > 3
-
-
-def test_the_front_door_pays_every_decision_at_once() -> None:
-    env = gymnasium.make("flitgym/PacketRouting-v1", overrides=LOADED)
-    observation, info = env.reset(seed=1)
-    times = []
-    for _ in range(500):
-        action = env.action_space.sample(mask=info["action_mask"].astype("int8"))
-        _, reward, terminated, truncated, info = env.step(action)
-        assert terminated
-        assert not truncated
-        assert -50 < reward < 0
-        observation, info = env.reset()
-        assert env.observation_space.contains(observation)
-        times.append(info["time_ns"])
-    assert sorted(times) == times, "reset() goes on with the same network"
-    assert len(set(times)) > 50

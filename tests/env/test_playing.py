@@ -44,8 +44,6 @@ def test_policies_without_a_clear_meaning_are_refused(tmp_path: Path) -> None:
     later.write_bytes(Path(shipped_policy("dqn")).read_bytes().replace(b"flitgym-policy-1", b"flitgym-policy-9"))
     with pytest.raises(ConfigError, match="its format is 'flitgym-policy-9', this version reads flitgym-policy-1"):
         play(later, **WINDOW)
-    with pytest.raises(ConfigError, match=r"play\(\): slots: only a rule"):
-        play("ugal_l", slots=4, **WINDOW)
 
 
 def test_a_policy_of_another_topology_gives_a_note() -> None:
@@ -85,7 +83,5 @@ def test_slowdown_is_the_time_together_over_the_time_alone() -> None:
 def test_jobs_have_no_window_and_must_end() -> None:
     with pytest.raises(ConfigError, match="a workload has no window"):
         play("minimal", world=JOBS, warmup_ns=100)
-    with pytest.raises(ConfigError, match=r"warmup_ns: 1000000000000\.0 is not a number within 0"):
-        play("minimal", world=TRIANGLE, warmup_ns=1e12)  # beyond the end of simulated time
     with pytest.raises(CoreError, match="not done after max_ns=100"):
         play("minimal", world=JOBS, max_ns=100)

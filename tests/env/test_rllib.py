@@ -116,26 +116,10 @@ def test_jobs_last_until_they_are_done() -> None:
     assert [sum(of) for of in paid.values()] == pytest.approx(rewards.tolist(), rel=1e-4)
 
 
-def test_environment_repeats_and_knows_its_limits() -> None:
-    first, second = environment(), environment()
-    a, b = first.reset(seed=5)[0], second.reset(seed=5)[0]
-    assert a.keys() == b.keys()
-    assert all((a[agent] == b[agent]).all() for agent in a)
-    # Slot 0 replaces a slot without a candidate.
-    tried = 0
-    for _ in range(30):
-        masked = {agent: 3 if row[-1] == 0 else 0 for agent, row in a.items()}
-        tried += 3 in masked.values()
-        a, b = (env.step(x)[0] for env, x in ((first, masked), (second, dict.fromkeys(masked, 0))))
-        assert a.keys() == b.keys()
-        assert all((a[agent] == b[agent]).all() for agent in a)
-    assert tried > 0
+def test_the_environment_is_for_small_networks() -> None:
     large = World({"topology": {**TINY, "routers_per_group": 8, "global_ports": 2, "groups": 9}, "traffic": "uniform"})
     with pytest.raises(ConfigError, match="72 routers"):
         environment(world=large)
-    with pytest.raises(ConfigError, match="did you mean 'episode_ns'"):
-        RoutersEnv({"episodes_ns": 5})
-    assert len(RoutersEnv({}).possible_agents) == 36  # the default world
 
 
 # --- The runner ------------------------------------------------------------------------------------------------------
@@ -190,13 +174,6 @@ def test_advantages_end_with_the_packet() -> None:
     mixed = rllib_ppo.advantages(reward, value, delivered, discount=0.5, gae_lambda=0.5)
     assert mixed.tolist() == [-1 + 0.5 * -4 + 6 + 0.25 * (-2 + 4), -2 + 4, -3 + 3.5, 0]
     assert rllib_ppo.advantages(reward, value, np.zeros(4, bool), 1.0, 1.0).tolist() == [0, 0, 0, 0]
-
-
-def test_a_world_without_decisions_is_refused(cluster: None) -> None:
-    silent = World({"topology": TINY, "traffic": {"name": "uniform", "load": 0.0}})
-    small = PpoConfig(**SEAM, hidden=[8], batch=100, episode_ns=500)
-    with pytest.raises(ConfigError, match="had no decision"):
-        runner(rllib_ppo.algorithm_config(silent, small)).sample()
 
 
 # --- The algorithms --------------------------------------------------------------------------------------------------

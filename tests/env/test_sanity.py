@@ -1,13 +1,8 @@
 """The sanity worlds: the claims about rules are measured, and a standard library learns the first world."""
 
-from collections.abc import Callable
-
-import gymnasium
 import numpy as np
 import pytest
-import torch
 from flitgym.env import SANITY, sanity
-from stable_baselines3 import PPO
 
 # Mean latency in ns, seed 1.
 MEASURED = {
@@ -54,39 +49,3 @@ def test_feedback_shows_the_congestion_out_of_sight() -> None:
         return np.where(mask, slots[:, :, 2] + slots[:, :, 6], np.inf).argmin(axis=1)  # path.more_time + q_values.lost
 
     assert world.evaluate(heed_news) < 0.5 * world.evaluate(sanity.shortest_queue)
-
-
-def mean_reward(env: gymnasium.Env, choose: Callable[[np.ndarray], int], packets: int = 60) -> float:
-    observation, _ = env.reset(seed=7)
-    total = 0.0
-    for _ in range(packets):
-        over = False
-        while not over:
-            observation, reward, terminated, truncated, _ = env.step(choose(observation))
-            total, over = total + float(reward), terminated or truncated
-        observation, _ = env.reset()
-    return total / packets
-
-
-def test_ppo_of_a_library_learns_the_first() -> None:
-    torch.set_num_threads(1)
-    env = gymnasium.make(
-        "flitgym/PacketRouting-v1",
-        world=SANITY["two_paths"].world,
-        slots=2,
-        control="packet",
-        warmup_ns=3000,
-        episode_ns=20_000,
-        invalid="minimal",
-    )
-    model = PPO("MlpPolicy", env, n_steps=128, batch_size=64, learning_rate=3e-3, gamma=1.0, seed=1, device="cpu")
-
-    def choose(observation: np.ndarray) -> int:
-        return int(model.predict(observation)[0])
-
-    before = mean_reward(env, choose)
-    model.learn(1024)
-    after = mean_reward(env, choose)
-    best = mean_reward(env, lambda observation: 1)
-    assert after > 0.4 * before
-    assert after > 1.2 * best

@@ -11,7 +11,6 @@ pytest.importorskip("stable_baselines3")
 
 from flitgym.env.sb3 import Sb3PacketRouting
 from stable_baselines3 import DQN, PPO
-from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.env_util import make_vec_env
 
 WORLD = ["topology=dragonfly_72", "traffic=adversarial", "traffic.load=0.4"]
@@ -46,12 +45,6 @@ def test_it_is_what_sb3_makes_of_single_environments(control: str) -> None:
     assert ends >= (1 if control == "all" else 4)
 
 
-@pytest.mark.parametrize("control", ["decision", "all", "packet"])
-def test_check_env_passes_every_time(control: str) -> None:
-    for _ in range(20):
-        check_env(PacketRoutingEnv(control=control), warn=True)
-
-
 @pytest.mark.parametrize("algorithm", [PPO, DQN])
 def test_stock_algorithms_run(algorithm: type) -> None:
     env = Sb3PacketRouting(2, overrides=WORLD)
@@ -60,16 +53,6 @@ def test_stock_algorithms_run(algorithm: type) -> None:
     model.learn(300)
     assert model.ep_info_buffer
     assert all(info["l"] == 1 and info["r"] < 0 for info in model.ep_info_buffer)
-
-
-def test_single_networks_cannot_be_set() -> None:
-    env = Sb3PacketRouting(2, overrides=WORLD)
-    with pytest.raises(ConfigError, match="episode_ns"):
-        env.set_attr("episode_ns", 1)
-    assert env.get_attr("action_space") == [PacketRoutingEnv(overrides=WORLD).action_space] * 2
-    assert env.get_attr("observation_space", [1]) == [env.observation_space]
-    with pytest.raises(ConfigError, match="valid: action_masks"):
-        env.env_method("fly")
 
 
 def test_play_measures_rules_and_routings_alike() -> None:

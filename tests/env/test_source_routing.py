@@ -6,8 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from flitgym.agents.policy.file import load_policy, save_batch_policy, save_policy
-from flitgym.configs.policies import shipped_policy
+from flitgym.agents.policy.file import load_policy, save_batch_policy
 from flitgym.env import NO_DECISION, PacketBatch, play
 from flitgym.env.packet_options import SOURCE_OBSERVATION
 from flitgym.simcore import ConfigError, Simulation
@@ -72,43 +71,13 @@ def test_returned_delays_reach_the_observation() -> None:
     assert (delays[heard > 0] >= idle[heard > 0] - 2e-3).all()
 
 
-def test_flowlets_need_fewer_decisions() -> None:
-    packets, _ = taken("source")
-    flowlets, _ = taken("source", flowlet_gap_ns=1e6)
-    assert 0 < len(flowlets["reward"]) < 0.7 * len(packets["reward"])
-
-
-def test_a_network_with_one_path_is_refused() -> None:
-    with pytest.raises(ConfigError, match="one path between any two routers, so a source has no choice"):
-        PacketBatch(1, overrides=LINE, decisions="source").reset(seed=1)
-    with pytest.raises(ConfigError, match="one path between any two routers, so a source has no choice"):
-        Simulation(
-            {
-                "topology": {"name": "graph", "links": [0, 1], "terminals_per_router": 1},
-                "routing": "source_paths",
-                "traffic": "uniform",
-            }
-        )
-
-
 def test_the_core_decides_from_returned_delays() -> None:
     """Under adversarial traffic, sources that learn carry more than minimal paths."""
     accepted = {}
     for routing in ("minimal", "source_paths"):
-        simulation = Simulation(
-            {
-                "topology": {
-                    "name": "dragonfly",
-                    "terminals_per_router": 2,
-                    "routers_per_group": 4,
-                    "global_ports": 2,
-                    "groups": 9,
-                },
-                "routing": routing,
-                "traffic": {"name": "adversarial", "load": 0.4},
-                "seed": 1,
-            }
-        )
+        traffic = {"name": "adversarial", "load": 0.4}
+        sections = {"topology": "dragonfly_72", "router": {"name": "vc_router"}, "traffic": traffic}
+        simulation = Simulation({**sections, "routing": routing, "seed": 1})
         simulation.run(4_000)
         simulation.begin_window()
         simulation.run(4_000)
@@ -153,11 +122,5 @@ def test_a_policy_at_the_source_plays_nowhere_else(tmp_path: Path) -> None:
             Simulation({**world, "routing": {"name": "policy", "path": str(file), **routing}})
 
     refused(r"routing\.policy\.decisions: both, but the policy file .* says source; leave it out", decisions="both")
-    refused(r"routing\.policy\.flowlet_gap_ns: 9, but the policy file .* says 0; leave it out", flowlet_gap_ns=9)
-    of_routers = shipped_policy("dqn")
-    refused(r"decisions: source, but the policy file .* says router; leave it out", path=of_routers, decisions="source")
     with pytest.raises(ConfigError, match=r"and decisions=source, does not run on this network: .* one path between"):
         play(file, overrides=LINE)
-    kind: dict[str, Any] = {"network": "slots", "slots": 2, "observation": "progress", "topology": "any"}
-    with pytest.raises(ConfigError, match="decisions is 'sauce'; valid: router, source, both"):
-        save_policy(file, [(np.zeros((1, 3)), np.zeros(1))], **kind, decisions="sauce")

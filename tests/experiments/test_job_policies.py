@@ -1,6 +1,7 @@
 """The figure of policies for jobs, drawn from rows with known ratios."""
 
 import math
+import shlex
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -8,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flitgym.configs import core_sections
-from flitgym.configs.world_presets import world_presets
+from flitgym.configs import CONFIG_DIR, core_sections
 from flitgym.experiments import reproduce
 from flitgym.experiments.evaluation.plan import policies_of
 from flitgym.experiments.figures.job_policies import plot
@@ -58,11 +58,11 @@ def test_the_jobs_are_those_of_the_study() -> None:
 
 
 def test_the_pairs_searched_are_those_of_the_worlds() -> None:
-    worlds = OmegaConf.load(world_presets()["interference"]).worlds
+    worlds = OmegaConf.load(CONFIG_DIR / "worlds" / "interference.yaml").worlds
     found = {
         (words["workload.target"], words["workload.background"])
         for world in worlds.values()
-        if "workload.target" in (words := dict(word.split("=", 1) for word in world.overrides))
+        if "workload.target" in (words := dict(word.split("=", 1) for word in shlex.split(world.overrides)))
     }
     assert found == plot.SEARCHED
 

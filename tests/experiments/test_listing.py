@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from flitgym.agents import trainable
-from flitgym.configs.errors import options_of
+from flitgym.configs.source import options_of
 from flitgym.experiments import listing
 from flitgym.simcore import __version__, registered
 

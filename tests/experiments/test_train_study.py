@@ -13,7 +13,6 @@ from flitgym.agents import trainable
 from flitgym.configs import explain
 from flitgym.configs.composition import compose_root
 from flitgym.configs.training import register_training, train_id
-from flitgym.configs.world_presets import keys_of_agent, world_presets
 from flitgym.experiments.metrics import mean_interval
 from flitgym.experiments.results.rows import read_rows
 from flitgym.experiments.training.result import objective
@@ -117,17 +116,25 @@ def test_objective() -> None:
     assert objective([{"round": 1, "reward": None}], {}) == math.inf
 
 
-def test_a_preset_of_worlds_names_the_agents_that_it_is_for() -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["worlds=interference"], "agent: unknown key 'relation'.*agent=policy_search"),
+        (["worlds=universal", "agent=policy_search"], "agent: unknown key 'networks'.*agent=dqn"),
+    ],
+)
+def test_a_preset_of_worlds_names_the_agents_that_it_is_for(words: list[str], said: str) -> None:
     register_training(trainable())
     with pytest.raises(Exception) as raised:  # noqa: PT011 - Hydra chooses the type of the exception
-        compose_root("train", ["worlds=interference"])
-    said = "worlds=interference sets agent.relation, .*has no agent.relation; it is for agent=pol"
+        compose_root("train", words)
     assert re.search(said, explain(raised.value)), explain(raised.value)
 
 
 def test_a_preset_of_worlds_includes_the_keys_of_its_base() -> None:
     register_training(trainable())
-    keys = keys_of_agent(world_presets()["universal_prices"])
-    assert {"base", "references"} <= set(keys)  # its own key, and one of universal_search
-    config = compose_root("train", ["worlds=universal_prices", "agent=policy_search"])
-    assert all(key in config.agent for key in keys)
+    config, before = (
+        compose_root("train", [f"worlds={name}", "agent=policy_search"])
+        for name in ("universal_prices", "universal_search")
+    )
+    assert list(config.worlds) == [*before.worlds, "hyperx_cube"]
+    assert config.agent.references == before.agent.references != []

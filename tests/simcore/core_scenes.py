@@ -4,10 +4,9 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import flitgym.configs
 import pytest
-import yaml
 from flitgym.simcore import Simulation
+from flitgym.simcore._presets import section
 
 Section = dict[str, Any]
 DATA = Path(__file__).parent / "data"
@@ -39,9 +38,7 @@ def peer_points(name: str, load: str, *curve: str) -> list[Any]:
 
 def router(preset: str, **changes: Any) -> Section:
     """A preset of configs/router as a section of the core's configuration."""
-    values = yaml.safe_load((Path(flitgym.configs.__path__[0]) / "router" / f"{preset}.yaml").read_text())
-    del values["defaults"]
-    return {**values, **changes}
+    return {**section("router", preset), **changes}
 
 
 def dragonfly(p: int, a: int, h: int, g: int, **more: Any) -> Section:

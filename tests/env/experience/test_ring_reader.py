@@ -1,9 +1,8 @@
 """The reader of the ring: each transition once, access by number, and overflow."""
 
 import numpy as np
-import pytest
 from flitgym.env.experience import Ring, World
-from flitgym.simcore import ConfigError, Simulation
+from flitgym.simcore import Simulation
 
 TRIANGLE = {"name": "hyperx", "widths": [3], "terminals_per_router": 2}
 
@@ -35,15 +34,3 @@ def test_reader_returns_the_rows_of_a_larger_ring() -> None:
     picked = reader.pick(numbers, ["decision", "reward"])
     assert set(picked) == {"decision", "reward"}
     np.testing.assert_array_equal(picked["decision"], whole["decision"][numbers])
-
-
-def test_lost_rows_are_reported_once() -> None:
-    one = simulation(16)
-    reader = Ring(one)
-    assert reader.kept == range(0)
-    one.run(2000)
-    assert reader.unread == one.transition_count > 16
-    with pytest.raises(ConfigError, match=rf"record: {one.transition_count} transitions .* the ring holds 16"):
-        reader.take()
-    assert reader.unread == 0
-    assert len(reader.take(["action"])["action"]) == 0

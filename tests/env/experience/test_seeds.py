@@ -8,7 +8,7 @@ import pytest
 import torch
 from flitgym.agents import dqn, policy_search
 from flitgym.env import PacketBatch, PacketRoutingEnv, PacketRoutingVecEnv, RouterParallelEnv, World, play
-from flitgym.env.experience import Episodes, episode_seed, training_seed
+from flitgym.env.experience import episode_seed, training_seed
 
 TRIANGLE: dict[str, Any] = {
     "topology": {"name": "hyperx", "widths": [3], "terminals_per_router": 2},
@@ -20,22 +20,6 @@ def test_the_rule_itself() -> None:
     seeds = [episode_seed(*numbers) for numbers in ((0, 0), (0, 1), (5, 0), (5, 1), (1, 2, 3))]
     assert seeds == [2968811710, 3964924996, 16823399, 3796490668, 3822189696]
     assert [training_seed(seed) for seed in (0, 1, 7)] == [1_000_000, 2_000_000, 8_000_000]
-
-
-def test_sequences_go_on_and_begin_anew() -> None:
-    episodes = Episodes()
-    assert not episodes.begin(None, fallback=5)
-    assert [episodes.next(), episodes.next()] == [episode_seed(5, 0), episode_seed(5, 1)]
-    assert not episodes.begin(None, fallback=6)
-    assert list(episodes.next_of(3)) == [episode_seed(5 + k, 2) for k in range(3)]
-    assert episodes.begin(5)
-    assert episodes.next() == episode_seed(5, 0)
-
-
-def test_processes_and_seeds_share_no_episode() -> None:
-    several = [Episodes(seed, process) for seed in range(5) for process in range(5)]
-    seeds = [one.next() for one in several for _ in range(40)]
-    assert len(set(seeds)) == len(seeds)
 
 
 @pytest.fixture
@@ -78,16 +62,6 @@ def test_play_shows_the_same(built: list[int]) -> None:
     play("minimal", world=TRIANGLE, seeds=(7, 8), warmup_ns=0, measure_ns=500)
     play(lambda observation, mask: np.zeros(len(mask), int), world=TRIANGLE, seeds=(7,), warmup_ns=0, measure_ns=500)
     assert built == [episode_seed(7, 0), episode_seed(8, 0), episode_seed(7, 0)]
-
-
-def test_the_routers_of_rllib_show_the_same(built: list[int]) -> None:
-    multi_agent = pytest.importorskip("flitgym.env.rllib_multi_agent")
-    environment = multi_agent.RoutersEnv({"world": World(TRIANGLE), "seed": 3})
-    built.clear()
-    environment.reset()
-    environment.reset(seed=7)
-    environment.reset()
-    assert built == [episode_seed(3, 0), episode_seed(7, 0), episode_seed(7, 1)]
 
 
 def test_a_training_has_a_million_of_its_own(built: list[int]) -> None:
