@@ -7,7 +7,6 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from .running.plan import TABLES, PlannedRun
 from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
 from .terminal.commandline import CommandError, by_hydra, past_hydra, run_command
-from .terminal.progress import RunBar, no_report
+from .terminal.progress import RunBar
 from .terminal.tables import console
 
 NAME = "flitgym route"
@@ -45,8 +44,8 @@ def _route(config: DictConfig) -> None:
         refuse_launcher(ONE_RUN)
         refuse_added(config)
         check_route(config, list(hydra_config.overrides.task))
-        with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
-            result, _ = obtain(config, directory, bar.report if bar else no_report, keep_refusals=False)
+        with RunBar(sys.stderr.isatty()) as report:
+            result, _ = obtain(config, directory, report, keep_refusals=False)
     print_rows(console(_WIDTH_OF_FILES), [result])
     shown = _shown(directory)
     print(*(str(shown / name) for name in ("result.json", *result["files"].values())), sep="\n", flush=True)

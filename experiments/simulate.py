@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from .running.launcher import ONE_RUN, refuse_launcher
 from .running.one_run import obtain
 from .running.plan import SIMULATIONS, PlannedRun
 from .terminal.commandline import by_hydra, past_hydra, run_command
-from .terminal.progress import Forecast, RunBar, no_report
+from .terminal.progress import RunBar
 from .terminal.times import duration_text, time_text
 from .workload.run import require_finished
 
@@ -40,10 +39,9 @@ def _simulate(config: DictConfig) -> None:
         refuse_launcher(ONE_RUN)
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
-        with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
-            shown = bar.report if bar else no_report
-            known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
-            report = Forecast(shown, lambda seconds: _say(forecast(config, seconds))) if known else shown
+        known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
+        say = (lambda seconds: _say(forecast(config, seconds))) if known else None
+        with RunBar(sys.stderr.isatty(), say=say) as report:
             result, ran_now = obtain(config, directory, report)
     print(summary(result, directory, ran_now), flush=True)
     say_cautions(NAME, [result])

@@ -74,34 +74,23 @@ ONE_RUN = "a single run uses this process; add -m to give the runs of a sweep to
 
 # The executor of the last sweep on this machine, with its number of processes, environment and search path.
 _kept: list[tuple[LocalExecutor, object]] = []
-
-
-def _forget() -> None:
-    while _kept:
-        _kept.pop()[0].forget()
-
-
-os.register_at_fork(after_in_child=_forget)  # a fork copies no threads
+os.register_at_fork(after_in_child=_kept.clear)  # a fork copies no threads, and the workers belong to the parent
 
 
 @contextmanager
 def _warm(most: int) -> Iterator[LocalExecutor]:
     """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree."""
     surroundings = (most, dict(os.environ), list(sys.path))
-    executor, known = _kept.pop() if _kept else (None, None)
-    if executor is None or known != surroundings:
-        if executor is not None:
-            executor.shutdown()
+    executor, known = _kept.pop() if _kept else (LocalExecutor(most), surroundings)
+    if known != surroundings:
+        executor.shutdown()
         executor = LocalExecutor(most)
     try:
         yield executor
     except BaseException:
         executor.shutdown(cancel_futures=True)
         raise
-    if executor.idle:
-        _kept.append((executor, surroundings))
-    else:
-        executor.shutdown(cancel_futures=True)
+    _kept.append((executor, surroundings))
 
 
 def launcher_of(words: Sequence[str]) -> tuple[Launcher, list[str]]:

@@ -3,6 +3,7 @@
 import math
 import resource
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,12 @@ from ...simcore import ConfigError, Simulation, __version__, registered, results
 from ...simcore._window import measure_window, trend_of
 from ...simcore.plugins import versions
 from ..results.cautions import cautions
-from ..results.files import finished, remove_if_unused, require_writable, write_result, write_table
-from ..results.names import Names
+from ..results.files import finished, remove_if_unused, require_writable, write_arrays, write_result, write_table
+from ..results.message_matrix import matrices
+from ..results.names import Columns, Names
 from ..terminal.progress import Report
 from ..workload.run import Limits, run_workload
-from .cores import cores_of_a_run
+from .executor import cores_of_a_run
 from .steady import check_steady, measure_steady
 
 _COUNTS = {
@@ -90,31 +92,46 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
 
     Returns the result. Unfinished jobs and exceptions are as in `obtain`.
     """
+    with remove_if_unused(directory):
+        result, tables, simulation = simulated(config, report, lambda: require_writable(directory))
+        for name, columns in tables.items():
+            write_table(directory / result["files"][name], columns)
+        if config.run.save_q_table:
+            result["files"]["q_table"] = "q_table.npz"
+            simulation.save_q_table(str(directory / "q_table.npz"))
+        if has_workload(config) and config.workload.message_matrix:
+            result["files"]["messages"] = "messages.npz"
+            ranks = {name: job["ranks"] for name, job in result["jobs"].items()}
+            write_arrays(directory / "messages.npz", matrices(simulation, ranks))
+        write_result(directory, result)  # last, because it marks a complete run
+    return result
+
+
+def simulated(
+    config: DictConfig, report: Report, built: Callable[[], object] = lambda: None
+) -> tuple[dict[str, Any], dict[str, Columns], Simulation]:
+    """Run `config` without writing a file.
+
+    Args:
+        config: The configuration.
+        report: Receives the progress.
+        built: Called when the network is built, before the first cycle.
+
+    Returns:
+        The result, the tables by name, and the simulation. Exceptions are as in `obtain`.
+    """
     began = time.process_time()
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
-    require_writable(directory)
-    with remove_if_unused(directory):
-        return _execute(config, simulation, build_cpu_seconds, directory, report)
-
-
-def _execute(
-    config: DictConfig, simulation: Simulation, build_cpu_seconds: float, directory: Path, report: Report
-) -> dict[str, Any]:
+    built()
     run = config.run
     if run.load_q_table is not None:
         simulation.load_q_table(run.load_q_table)
     if run.freeze_q_table:
         simulation.q_frozen = True
 
-    # Tables come first, because result.json marks a complete run.
-    if has_workload(config):
-        numbers, files = run_workload(simulation, config, directory, report)
-    else:
-        numbers, files = _run_windows(simulation, config, directory, report)
-    if run.save_q_table:
-        files["q_table"] = "q_table.npz"
-        simulation.save_q_table(str(directory / files["q_table"]))
+    work = run_workload if has_workload(config) else _run_windows
+    numbers, tables = work(simulation, config, report)
     result = {
         **_statistics(simulation),
         "latency_reference": config.router.latency_from,
@@ -129,15 +146,14 @@ def _execute(
         "version": __version__,
         "results_version": results_version,
         "plugins": versions(simulation.facts()["plugins"]),
-        "files": files,
+        "files": {name: f"{name}.parquet" for name in tables},
         "facts": simulation.facts(),
         "config_hash": config_hash(config),
         "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
         "core_config": simulation.configuration(),
     }
     result["warnings"] = cautions(config, result)
-    write_result(directory, result)
-    return result
+    return result, tables, simulation
 
 
 def _peak_mb() -> float:
@@ -228,9 +244,9 @@ def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
 
 
 def _run_windows(
-    simulation: Simulation, config: DictConfig, directory: Path, report: Report
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Warm up, measure and drain. Returns the durations, and the files that were written."""
+    simulation: Simulation, config: DictConfig, report: Report
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Warm up, measure and drain. Returns the durations, and the tables."""
     run = config.run
     phases = Phases.of(run, simulation.cycle_ns)
     if phases.series_interval:
@@ -247,15 +263,13 @@ def _run_windows(
         "wall_seconds": time.perf_counter() - wall,
         "drained": drained,
     }
-    files = {}
+    tables: dict[str, Columns] = {}
     if run.series_interval_ns > 0 or run.precision > 0:
-        files["series"] = "series.parquet"
-        write_table(directory / files["series"], simulation.series())
+        tables["series"] = simulation.series()
     if run.channels:
-        files["channels"] = "channels.parquet"
         channels = simulation.channels()
-        write_table(directory / files["channels"], channels | Names.of(simulation).of_channels(channels))
-    return numbers, files
+        tables["channels"] = channels | Names.of(simulation).of_channels(channels)
+    return numbers, tables
 
 
 def _steady(simulation: Simulation, config: DictConfig, report: Report) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..results.cautions import say_cautions
 from ..results.files import DamagedError, require_writable
 from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
-from .estimate import PICTURE_SECONDS, Estimate
+from .estimate import Estimate
 from .executor import Executor, WorkerDiedError
 from .launcher import HERE, Launcher, runs_at_once
 from .memory import most_at_once, needs_of
@@ -104,9 +104,11 @@ def run_all(
         costs = [run.cost * terminals[run.directory] for run in todo]
         groups = [run.kind.alike(run.plain) for run in todo]
         at_once = most if workers or not launcher.kind else len(todo)
-        estimate = Estimate(groups, costs, at_once, PICTURE_SECONDS)  # every caller draws a picture at the end
+        estimate = Estimate(groups, costs, at_once)
         with launcher.executor(most, workers, todo[0].directory.parent, description) as executor:
             _run(todo, executor, SweepProgress(description, costs), estimate, keep_going, needs, failures, done)
+            if failures and not keep_going:
+                raise RunFailedError(failures)
     results = [result for run in runs if (result := run.kind.read(run.directory)) is not None]
     say_cautions(description, results, silent)
     if failures:

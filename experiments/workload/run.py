@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...configs import core_sections, traces_of, unknown
 from ...simcore import ConfigError, CoreError, Simulation
 from ...simcore._core import Program
-from ..results.files import write_arrays, write_table
-from ..results.message_matrix import matrices
-from ..results.names import Names
+from ..results.names import Columns, Names
 from ..terminal.progress import Report
 from .link_frames import LinkFrames, channel_groups
 
@@ -99,12 +96,12 @@ def bytes_of_jobs(config: Mapping[Any, Any]) -> list[int]:
 
 
 def run_workload(
-    simulation: Simulation, config: DictConfig, directory: Path, report: Report
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Run until the jobs are done or stuck, or until `max_ns`, and write the tables in any case.
+    simulation: Simulation, config: DictConfig, report: Report
+) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """Run until the jobs are done or stuck, or until `max_ns`.
 
     Returns:
-        The numbers for `result.json`, and the names of the tables.
+        The numbers for `result.json`, and the tables by name.
     """
     workload = config.workload
     limits = Limits.of(workload, simulation)
@@ -118,20 +115,13 @@ def run_workload(
 
     jobs, blame = simulation.jobs(), simulation.blame()
     names, called = [job["name"] for job in jobs], Names.of(simulation)
-    directory.mkdir(parents=True, exist_ok=True)
-    files = {"ranks": "ranks.parquet", "channels": "channels.parquet"}
-    write_table(directory / files["ranks"], rank_table(jobs, called))
-    write_table(directory / files["channels"], channel_table(simulation, blame, names))
+    tables: dict[str, Columns] = {"ranks": rank_table(jobs, called)}
+    tables["channels"] = channel_table(simulation, called, blame, names)
     if limits.series_interval:
-        files["job_series"] = "job_series.parquet"
         series = simulation.job_series()
-        write_table(directory / files["job_series"], {**series, "job": np.array(names)[series["job"]]})
+        tables["job_series"] = {**series, "job": np.array(names)[series["job"]]}
     if frames:
-        files["links"] = "links.parquet"
-        write_table(directory / files["links"], frames.table(names))
-    if workload.message_matrix:
-        files["messages"] = "messages.npz"
-        write_arrays(directory / files["messages"], matrices(simulation, {job["name"]: job["ranks"] for job in jobs}))
+        tables["links"] = frames.table(names)
 
     traces = traces_of(OmegaConf.to_container(workload, resolve=True))  # type: ignore[arg-type]
     return {
@@ -144,7 +134,7 @@ def run_workload(
         "blame": blame_numbers(jobs, blame),
         "mapping": simulation.mapping(),  # of workload.placement=mapped
         "system_throughput_gb_per_ms": system_throughput(jobs, simulation.time_ns),
-    }, files
+    }, tables
 
 
 def require_finished(result: Mapping[str, Any]) -> None:
@@ -260,13 +250,15 @@ def rank_table(jobs: list[dict[str, Any]], called: Names) -> dict[str, NDArray[A
     return table | called.of_ranks(table["terminal"])
 
 
-def channel_table(simulation: Simulation, blame: dict[str, NDArray[Any]], names: list[str]) -> dict[str, NDArray[Any]]:
+def channel_table(
+    simulation: Simulation, called: Names, blame: dict[str, NDArray[Any]], names: list[str]
+) -> dict[str, NDArray[Any]]:
     """A row per channel: its load, the groups and names at its ends, and flits and delays of each job.
 
     `group` is the group of the sending router. `peer_group` is -1 if a terminal receives.
     """
     channels = simulation.channels()
-    table = channels | Names.of(simulation).of_channels(channels)
+    table = channels | called.of_channels(channels)
     table["group"], table["peer_group"] = channel_groups(simulation.routers()["group"], channels)
     if not blame["flits"].size:
         return table

@@ -38,9 +38,3 @@ def test_a_run_is_not_split_between_workers() -> None:
     assert estimate.left({}) == pytest.approx(20.0)  # the long run takes 20 s, and the short runs end during it
     estimate.ended(4, 20.0)
     assert estimate.left({}) == pytest.approx(3.0)
-
-
-def test_the_picture_is_part_of_the_time_left() -> None:
-    estimate = Estimate(["a", "a"], [1.0, 1.0], workers=1, after=2.0)
-    estimate.ended(0, 3.0)
-    assert estimate.left({}) == pytest.approx(5.0)

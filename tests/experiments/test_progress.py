@@ -2,14 +2,14 @@
 
 import pytest
 from flitgym.experiments.terminal import progress
-from flitgym.experiments.terminal.progress import Forecast, no_report
+from flitgym.experiments.terminal.progress import RunBar
 from flitgym.experiments.terminal.times import duration_text
 
 
 def announced(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]]) -> list[float]:
     """The announced times, in s, of a run whose progress is given as (time, fraction done)."""
     said: list[float] = []
-    run = Forecast(no_report, said.append)
+    run = RunBar(False, say=said.append)
     for now, part in parts:
         monkeypatch.setattr(progress.time, "monotonic", lambda now=now: now)
         run("measure", part)
