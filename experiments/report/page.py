@@ -15,7 +15,7 @@ from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..plotting.players import player
 from ..results.copies import copies_text
-from ..results.files import RESULT_FILE, check_table, is_checked, read_with_care
+from ..results.files import RESULT_FILE, checked_file
 from ..templates import template
 from .commands import command as command_of
 from .data import (
@@ -94,14 +94,11 @@ def can_be_shown(run: Run) -> None:
     """Check that a page can show a run.
 
     Raises:
-        DamagedError: a file of the run is damaged, or the result lacks a part.
+        DamagedError: a file of the run is damaged.
     """
     result, directory = run
     for key in result.get("files", {}):
-        check_table(result, directory, key)
-    if not is_checked(result):
-        with read_with_care(directory / RESULT_FILE):
-            _page("", [run], [], None)
+        checked_file(result, directory, key)
 
 
 def _page(

@@ -6,7 +6,7 @@ sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same laun
 
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -23,10 +23,12 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs.composition import WRONG, Composer
 from ...configs.launchers import PACKAGE
-from ..terminal.commandline import CommandError, of_run, past_hydra
+from ..terminal.commandline import CommandError, of_run, past_hydra, run_command
 from .launcher import launcher_of_app
 from .plan import Kind, PlannedRun
-from .sweep import Done, RunFailedError, run_all
+from .sweep import RunFailedError, run_all
+
+Line = Callable[[Mapping[str, Any], Path, bool], str]
 
 
 class Sweep:
@@ -35,14 +37,14 @@ class Sweep:
     Args:
         name: The name of the command.
         kind: The kind of its runs.
-        done: Called for each run that has a result.
+        line: The text about a result for the terminal, from the result, its folder, and whether it is new.
         objective: Maps a result to the number that a sweeper minimises.
     """
 
-    def __init__(self, name: str, kind: Kind, done: Done, objective: Any = lambda result: None) -> None:
-        self.name, self.kind, self.done, self.objective = name, kind, done, objective
+    def __init__(self, name: str, kind: Kind, line: Line, objective: Any = lambda result: None) -> None:
+        self.name, self.kind, self.line, self.objective = name, kind, line, objective
         self.runs: list[PlannedRun] = []
-        self._errors: dict[Path, Exception] = {}
+        self.errors: dict[Path, Exception] = {}
         self._composer = Composer(kind.root)
 
     def run(self, config: DictConfig, lists: Sequence[Sequence[str]]) -> list[JobReturn]:
@@ -66,25 +68,36 @@ class Sweep:
                 flush=True,
             )
         try:
-            run_all(planned, self.name, keep_going=True, launcher=launcher, done=self.done, check=True)
+            run_all(planned, self.name, keep_going=True, launcher=launcher, done=self._done, check=True)
         except RunFailedError as error:
-            self._errors |= error.errors
+            self.errors |= error.errors
         returned = []
         for run, words in zip(planned, lists, strict=True):
-            failure = self._errors.get(run.directory)
+            failure = self.errors.get(run.directory)
             value = failure or self.objective(run.kind.read(run.directory))
             status = JobStatus.FAILED if failure else JobStatus.COMPLETED
             returned.append(JobReturn(overrides=words, cfg=run.config, status=status, _return_value=value))
         return returned
 
-    def require_success(self) -> None:
-        """Raise if a run of the sweep has failed.
+    def _done(self, run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
+        print(self.line(result, run.directory, now), flush=True)
 
-        Raises:
-            RunFailedError: names all runs that failed.
+    def main(self, compose: Callable[[], object], conclude: Callable[[], object]) -> None:
+        """The body of a command.
+
+        Args:
+            compose: Calls the Hydra application, which executes one run, or this sweep.
+            conclude: Called at the end, if there is no error but those of runs.
         """
-        if self._errors:
-            raise RunFailedError(self._errors)
+
+        def command() -> None:
+            compose()
+            conclude()
+            if self.errors:
+                raise RunFailedError(self.errors)
+
+        register(self)
+        sys.exit(run_command(self.name, command))
 
     @property
     def folders(self) -> list[Path]:

@@ -48,13 +48,14 @@ class Phases:
     series_interval: int
 
     @classmethod
-    def of(cls, run: DictConfig, cycle_ns: float) -> "Phases":
+    def of(cls, run: DictConfig, simulation: Simulation) -> "Phases":
         """Round the times of the `run` section to cycles.
 
         Raises:
-            ConfigError: a time is negative, or a window is shorter than one cycle.
+            ConfigError: a time is negative, a window is shorter than one cycle, or the run would pass the end of
+                simulated time.
         """
-        cycles = {}
+        cycle_ns, cycles = simulation.cycle_ns, {}
         for key in ("warmup_ns", "measure_ns", "drain_max_ns", "series_interval_ns"):
             if not (run[key] >= 0 and math.isfinite(run[key])):
                 raise ConfigError(f"run.{key}: {run[key]:g} ns is negative or not finite")
@@ -64,6 +65,13 @@ class Phases:
         if run.series_interval_ns > 0 and cycles["series_interval"] == 0:
             raise ConfigError(
                 f"run.series_interval_ns: {run.series_interval_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
+            )
+        whole = cycles["warmup"] + cycles["measure"] + (cycles["drain_max"] if run.drain else 0)
+        end = simulation.facts()["end_of_time_cycles"]
+        if whole > end:
+            raise ConfigError(
+                f"run.measure_ns: all windows take {whole:.3g} cycles, and simulated time ends after {end:.3g}; use "
+                "shorter windows or a longer router.cycle_ns"
             )
         return cls(**cycles)
 
@@ -177,31 +185,13 @@ def prepare(config: DictConfig) -> Simulation:
     if has_workload(config):
         Limits.of(config.workload, simulation)
     else:
-        _check_windows(config.run, simulation)
+        Phases.of(config.run, simulation)
         if config.run.precision != 0:
             _check_steady(config, simulation)
         else:
             _refuse_unused(config.run)
     _check_routing(config, simulation)
     return simulation
-
-
-def _check_windows(run: DictConfig, simulation: Simulation) -> None:
-    """Refuse windows beyond the end of simulated time, which would otherwise fail only after hours."""
-    phases = Phases.of(run, simulation.cycle_ns)
-    end = simulation.facts()["end_of_time_cycles"]
-    for key in ("warmup", "measure", "drain_max", "series_interval"):
-        if getattr(phases, key) > end:
-            raise ConfigError(
-                f"run.{key}_ns: {run[f'{key}_ns']:g} ns is beyond the end of simulated time "
-                f"({end * simulation.cycle_ns:g} ns); use a shorter time or a longer router.cycle_ns"
-            )
-    cycles = phases.warmup + phases.measure + (phases.drain_max if run.drain else 0)
-    if cycles > end:
-        raise ConfigError(
-            f"run.measure_ns: the run would take {cycles:.3g} cycles, and simulated time ends after {end:.3g}; "
-            "use shorter windows or a longer router.cycle_ns"
-        )
 
 
 def _check_steady(config: DictConfig, simulation: Simulation) -> None:
@@ -248,7 +238,7 @@ def _run_windows(
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Warm up, measure and drain. Returns the durations, and the tables."""
     run = config.run
-    phases = Phases.of(run, simulation.cycle_ns)
+    phases = Phases.of(run, simulation)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
     cpu, wall = time.process_time(), time.perf_counter()

@@ -73,6 +73,11 @@ def of_run(own: Sequence[str], error: BaseException) -> ConfigError:
     return ConfigError(f"{' '.join(own)}: {explain(error)}" if own else explain(error))
 
 
+def relative(path: Path) -> Path:
+    """The path from the working directory if it lies below, for messages."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def say_damaged(name: str, damaged: Sequence[DamagedError]) -> None:
     """Report on stderr the runs that a command leaves out."""
     for error in damaged:
