@@ -147,17 +147,12 @@ def test_a_mapped_placement(command: Command, tmp_path: Path) -> None:
     ("arguments", "parts"),
     [
         (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 73}]"], ["73 ranks", "72 terminals"]),
-        (["workload=jobs", "workload.jobs=[{motif: urr, ranks: 8}]"], ["'urr'", "did you mean 'ur'"]),
         (["workload=jobs", "workload.jobs=[{motif: ur, ranks: 8, byts: 8}]"], ["byts", "did you mean 'bytes'"]),
         (
             ["workload=jobs", "workload.jobs=[{motif: ur, terminals: [1,2]}, {motif: lu, terminals: [2,3]}]"],
             ["terminal 2", "twice"],
         ),
-        (["workload=jobs", "workload.jobs=[{goal_file: x, scale: 2}]"], ["x"]),
-        (["workload=pair", "workload.target=halo3"], ["'halo3'", "did you mean 'halo3d'"]),
-        (["workload.placement_seed=1"], ["'placement_seed'; no workload is chosen", "workload=pair", " have it"]),
         (["workload=pair", "traffic.load=0.2"], ["traffic.load=0.2", "workload=none"]),
-        (["workload=pair", "run.measure_ns=5"], ["run.measure_ns=5", "workload.max_ns"]),
         (["workload=goal", f"workload.file={GOAL / 'broken' / 'cycle.goal'}"], ["cycle.goal:8:1", "cycle:"]),
     ],
 )
