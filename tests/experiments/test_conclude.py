@@ -79,12 +79,6 @@ def test_a_changed_study_is_concluded_again(study: Path, change: str) -> None:
     assert pictures == ({".pdf"} if change == "format" else {".png", ".svg"})
 
 
-def test_without_a_format_there_is_no_picture(study: Path) -> None:
-    assert [path.name for path in conclude(study, ())] == ["rows.parquet", "report.html"]
-    assert "<figure>" not in (study / "report.html").read_text()
-    assert [path.name for path in conclude(study, ("pdf",))] == ["rows.parquet", "sweep.pdf", "report.html"]
-
-
 def test_a_damaged_run_is_named_and_left_out(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (study / "par_0.4" / "result.json").write_text("{")
     conclude(study)

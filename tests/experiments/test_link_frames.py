@@ -114,10 +114,3 @@ def test_a_long_run_has_few_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert lengths[:-1] == pytest.approx(lengths[0])
     for name in ("flits", "flits.fft3d", "flits.halo3d"):
         assert merged[name].sum() == fine[name].sum()
-
-
-def test_a_truncated_run_has_frames_up_to_its_end(tmp_path: Path) -> None:
-    result, links, channels = run(tmp_path, *PAIR, "workload.max_ns=20100")
-    assert result["workload_finished"] is False
-    assert links["end_ns"].max() == pytest.approx(result["simulated_ns"])
-    assert links["flits"].sum() == channels["flits"].sum()
