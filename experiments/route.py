@@ -18,7 +18,7 @@ from ..configs import CONFIG_DIR, refuse_added
 from ..configs.routes import check_route, register_routes
 from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
-from .running.launcher import ONE_RUN, refuse_launcher
+from .running.launcher import refuse_launcher
 from .running.plan import TABLES
 from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
@@ -41,7 +41,7 @@ def _route(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
     with remove_if_unused(directory):  # Hydra has made it already
-        refuse_launcher(ONE_RUN)
+        refuse_launcher()
         refuse_added(config)
         check_route(config, list(hydra_config.overrides.task))
         with RunBar(sys.stderr.isatty()) as report:

@@ -14,7 +14,7 @@ from .conclusion.conclude import conclude
 from .results.cautions import say_cautions
 from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
-from .running.launcher import ONE_RUN, refuse_launcher
+from .running.launcher import refuse_launcher
 from .running.one_run import obtain
 from .running.plan import SIMULATIONS
 from .terminal.commandline import by_hydra, past_hydra, relative
@@ -36,7 +36,7 @@ def _simulate(config: DictConfig) -> None:
     hydra_config = HydraConfig.get()
     directory = Path(hydra_config.runtime.output_dir)
     with remove_if_unused(directory):  # Hydra has made it already
-        refuse_launcher(ONE_RUN)
+        refuse_launcher()
         refuse_added(config)
         refuse_unused(config, hydra_config.overrides.task)
         known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance

@@ -14,7 +14,7 @@ from ..configs import CONFIG_DIR
 from ..configs.training import register_training
 from .results.files import remove_if_unused
 from .running.hydra_plugin import Sweep
-from .running.launcher import ONE_RUN, refuse_launcher
+from .running.launcher import refuse_launcher
 from .terminal.commandline import by_hydra, past_hydra
 from .training.result import summary
 from .training.run import train
@@ -29,7 +29,7 @@ def app(config: DictConfig) -> None:
     with past_hydra():
         directory = Path(HydraConfig.get().runtime.output_dir)
         with remove_if_unused(directory):  # Hydra has made it already
-            refuse_launcher(ONE_RUN)
+            refuse_launcher()
             result = train(config, directory, words=list(HydraConfig.get().overrides.task))
         print(summary(result, directory), flush=True)
 

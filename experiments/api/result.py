@@ -12,8 +12,8 @@ from ...configs import workload_label
 from ...simcore import ConfigError
 from ..presets import preset_of
 from ..results.files import read_columns
+from ..templates import html_table
 from ..terminal.times import time_text
-from .html import html_table
 
 
 class Result(Mapping[str, Any]):

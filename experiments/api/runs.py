@@ -11,7 +11,7 @@ from ...simcore import ConfigError
 from ..plotting.swept import named, swept
 from ..results.files import results_below
 from ..results.rows import row, table_of
-from .html import html_table
+from ..templates import html_table
 from .result import Result
 
 # The import of each takes longer than a short run.

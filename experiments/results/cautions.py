@@ -90,16 +90,8 @@ def _threads(config: DictConfig, numbers: Mapping[str, Any]) -> str | None:
     if parts == wanted:
         return f"{key}, but run.partitions={wanted}"
     more = "" if wanted else "; see run.partitions"
-    if parts > 1:
-        return f"{key}, but this network has only {parts} partitions{more}"
-    why = (
-        "by default it is whole if it has few flits per cycle or very short links, or with the oracle ugal_global or a "
-        "policy that observes other routers"
-        if not wanted
-        else "it stays whole, for example, with a policy that records or decides at the source, with reps, or for a "
-        "workload without a network or with message_matrix"
-    )
-    return f"{key}, but this network is one partition: {why}{more}"
+    have = f"has only {parts} partitions" if parts > 1 else "is one partition"
+    return f"{key}, but this network {have}{more}"
 
 
 def say_cautions(name: str, results: Iterable[Mapping[str, Any]], silent: Collection[str] = ()) -> None:

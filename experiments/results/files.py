@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,8 +118,7 @@ def read_result(directory: Path) -> dict[str, Any] | None:
     path = directory / RESULT_FILE
     try:
         with read_with_care(path):
-            result = json.loads(read_plain(path).decode("utf-8"), parse_constant=_refuse_constant)
-            json.dumps(result, ensure_ascii=False).encode()  # refuses lone surrogates, which no table can hold
+            result = json.loads(read_plain(path).decode("utf-8"))
     except DamagedError as error:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
             return None
@@ -240,7 +239,3 @@ def _own_checksum(result: Mapping[str, Any]) -> str:
     # The checksum covers the values and not the bytes, so the layout of the JSON does not matter.
     rest = {key: value for key, value in result.items() if key != "checksum"}
     return _checksum(json.dumps(rest, sort_keys=True).encode())
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a valid number in JSON")

@@ -5,6 +5,7 @@ sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same laun
 """
 
 import itertools
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -22,11 +23,14 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from ...configs.composition import WRONG, Composer
+from ...configs.identity import study_folder
 from ...configs.launchers import PACKAGE
 from ..terminal.commandline import CommandError, of_run, past_hydra, run_command
 from .launcher import launcher_of_app
 from .plan import Kind, PlannedRun
 from .sweep import RunFailedError, run_all
+
+_ID = re.compile(r"\$\{(run|route|train)_id:\}")
 
 Line = Callable[[Mapping[str, Any], Path, bool], str]
 
@@ -76,7 +80,7 @@ class Sweep:
             failure = self.errors.get(run.directory)
             value = failure or self.objective(run.kind.read(run.directory))
             status = JobStatus.FAILED if failure else JobStatus.COMPLETED
-            returned.append(JobReturn(overrides=words, cfg=run.config, status=status, _return_value=value))
+            returned.append(JobReturn(overrides=words, status=status, _return_value=value))
         return returned
 
     def _done(self, run: PlannedRun, result: Mapping[str, Any], now: bool) -> None:
@@ -112,12 +116,20 @@ class Sweep:
             own = tuple(word for word in words if word not in common)
             try:
                 plain = self._composer.resolved(words)
-                where = OmegaConf.create({**plain, "hydra": hydra})
-                folder = Path(str(where.hydra.sweep.dir)) / str(where.hydra.sweep.subdir)
+                folder = self._folder(plain, hydra)
             except WRONG as error:
                 raise of_run(own, error) from error
             planned.append(PlannedRun(plain, folder, self.kind, tuple(words), own))
         return planned
+
+    def _folder(self, plain: dict[str, Any], hydra: dict[str, Any]) -> Path:
+        """The folder of a run, `hydra.sweep.dir` / `hydra.sweep.subdir`."""
+        text = f"{hydra['sweep']['dir']}/{hydra['sweep']['subdir']}"
+        text = _ID.sub(lambda _: self.kind.folder(plain), text.replace("${study_folder:}", study_folder(_root_=plain)))
+        if "${" in text:  # OmegaConf takes 5 ms for this
+            where = OmegaConf.create({**plain, "hydra": hydra, "folder": text})
+            text = where.folder
+        return Path(text)
 
 
 _current: list[Sweep] = []

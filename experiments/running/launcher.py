@@ -70,7 +70,6 @@ class Launcher:
 
 
 HERE = Launcher()
-ONE_RUN = "a single run uses this process; add -m to give the runs of a sweep to a launcher"
 
 # The executor of the last sweep on this machine, with its number of processes, environment and search path.
 _kept: list[tuple[LocalExecutor, object]] = []
@@ -120,18 +119,16 @@ def launcher_of_app(config: DictConfig | None = None) -> Launcher:
     return _launcher(hydra.launcher)
 
 
-def refuse_launcher(why: str) -> None:
-    """Refuse words about launchers in this process, which is a Hydra application without launchers.
-
-    Args:
-        why: The reason, and the valid choice.
+def refuse_launcher() -> None:
+    """Refuse words about launchers in this process, which is a Hydra application for a single run.
 
     Raises:
         CommandError: the command line has such words.
     """
-    own = [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]
-    if own:
-        raise CommandError(f"{own[0]}: {why}")
+    if own := [word for word in HydraConfig.get().overrides.hydra if _is_of_launcher(word)]:
+        raise CommandError(
+            f"{own[0]}: a single run uses this process; add -m to give the runs of a sweep to a launcher"
+        )
 
 
 def runs_at_once(launcher: Launcher) -> int | None:
