@@ -55,7 +55,6 @@ def write_report(
     *,
     output: Path | None = None,
     command: str | None = None,
-    mark: str | None = None,
 ) -> Path:
     """Write one HTML page that needs no other file.
 
@@ -66,7 +65,6 @@ def write_report(
         figures: PNG and SVG files. If both have the same stem, the page shows the SVG.
         output: The file to write.
         command: The command that made the page, for the last section.
-        mark: A text in the head by which the page is recognised.
 
     Returns:
         The path of the page.
@@ -77,7 +75,7 @@ def write_report(
     """
     if not results:
         raise ValueError("a report needs at least one run")
-    page = _page(title, results, figures, command, mark)
+    page = _page(title, results, figures, command)
     path = output or directory / REPORT_FILE
     with atomic_path(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -101,9 +99,7 @@ def can_be_shown(run: Run) -> None:
         checked_file(result, directory, key)
 
 
-def _page(
-    title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None, mark: str | None = None
-) -> str:
+def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None) -> str:
     tables = [run for run in results if is_table(run[0])]
     simulated = [run for run in results if not is_table(run[0])]
     settings = Settings([result["config"] for result, _ in simulated])
@@ -143,7 +139,6 @@ def _page(
     return template("report/page.html").render(
         **content,
         title=title,
-        mark=mark,
         facts=_facts(runs, names, tables, settings),
         copies=copies_text([result for result, _ in runs]),
         unfinished=sum(not is_finished(result) for result, _ in runs),

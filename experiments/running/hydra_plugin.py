@@ -4,7 +4,6 @@ Hydra reaches the engine only through these classes, which implement its public 
 sweepers (`hydra/sweeper=basic`, `hydra/sweeper=optuna`) work with the same launchers.
 """
 
-import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.plugins.launcher import Launcher as HydraLauncher
@@ -25,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from ...configs.composition import WRONG, Composer
 from ...configs.identity import study_folder
 from ...configs.launchers import PACKAGE
-from ..terminal.commandline import CommandError, of_run, past_hydra, run_command
+from ..terminal.commandline import of_run, past_hydra, run_command
 from .launcher import launcher_of_app
 from .plan import Kind, PlannedRun
 from .sweep import RunFailedError, run_all
@@ -174,21 +173,8 @@ class GridSweeper(HydraSweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """Hydra calls this to run the sweep."""
-        overrides = {override.get_key_element(): override for override in self._parser.parse_overrides(arguments)}
-        lists = [list(words) for words in itertools.product(*map(_words, overrides.values()))]
+        (lists,) = BasicSweeper.split_arguments(self._parser.parse_overrides(arguments), max_batch_size=None)
         return [self._launcher.launch(lists, initial_job_idx=0)]
-
-
-def _words(override: Override) -> list[str]:
-    if not override.is_sweep_override():
-        return [str(override.input_line)]
-    if not override.is_discrete_sweep():
-        key = override.get_key_element()
-        with past_hydra():
-            raise CommandError(
-                f"{override.input_line}: a grid needs a list of values; write {key}=a,b,c, or use another sweeper"
-            )
-    return [f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()]
 
 
 def register(sweep: Sweep) -> None:
