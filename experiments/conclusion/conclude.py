@@ -3,8 +3,9 @@
 Large modules are imported only for drawing, so that a sweep whose runs are all finished ends immediately.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 FIGURE = "sweep"  # the picture's files without their suffixes
 REPORT = "report.html"
@@ -41,16 +42,24 @@ def conclude(directory: Path, formats: Sequence[str] = ("png", "svg"), command: 
     say_damaged(command, damaged)
     if not rows:
         return []
-    write_gathered(directory, rows)
-    from ..plotting.drawing import save_figure
-    from ..plotting.lines import blocks_of
-    from ..plotting.sweeps import sweep_figure
-    from ..report.page import figures_in, write_report
+    from ..running.launcher import warm
 
     for path in old:
         path.unlink()  # it may show another set of runs
-    pictures = []
-    if formats and blocks_of(rows):
-        pictures = save_figure(sweep_figure(rows), directory / FIGURE, FIGURE, formats)
+    with warm() as workers:  # which draw while this process writes the table
+        drawings = [workers.submit(_draw, rows, str(directory / FIGURE), kind) for kind in formats]
+        write_gathered(directory, rows)
+        from ..report.page import figures_in, write_report
+
+        pictures = [path for drawing in drawings for path in drawing.result()]
     report = write_report(directory, directory.resolve().name, results, figures_in(directory))
     return [directory / ROWS_FILE, *pictures, report]
+
+
+def _draw(rows: Sequence[Mapping[str, Any]], stem: str, kind: str, report: object) -> list[Path]:
+    """Draw the picture in one format, if there are runs to compare."""
+    from ..plotting.drawing import save_figure
+    from ..plotting.lines import blocks_of
+    from ..plotting.sweeps import sweep_figure
+
+    return save_figure(sweep_figure(rows), Path(stem), FIGURE, [kind]) if blocks_of(rows) else []

@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from ...configs.composition import compose_root
 from ...configs.launchers import LAUNCHERS, PACKAGE
+from ...simcore._cores import CORES
 from ..terminal.commandline import CommandError
 from .executor import Executor
 from .local import LocalExecutor
@@ -51,7 +52,7 @@ class Launcher:
             CommandError: the launcher needs a package that is not installed, or Slurm is missing.
         """
         if not self.kind:
-            with _warm(most) as local:
+            with warm(most) as local:
                 yield local
             return
         try:
@@ -77,8 +78,13 @@ os.register_at_fork(after_in_child=_kept.clear)  # a fork copies no threads, and
 
 
 @contextmanager
-def _warm(most: int) -> Iterator[LocalExecutor]:
-    """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree."""
+def warm(most: int | None = None) -> Iterator[LocalExecutor]:
+    """Processes of this machine. A sweep takes over the processes of the previous one if their settings agree.
+
+    Args:
+        most: Number of processes; None: that of the previous sweep.
+    """
+    most = most or (_kept[0][0].most if _kept else CORES)
     surroundings = (most, dict(os.environ), list(sys.path))
     executor, known = _kept.pop() if _kept else (LocalExecutor(most), surroundings)
     if known != surroundings:
