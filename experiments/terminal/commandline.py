@@ -57,9 +57,8 @@ def require_folder(name: str, directory: Path) -> None:
     if equals:
         meant = Path("results") / value if key == "study" else Path(value)
         raise CommandError(f"'{directory}': the command takes a folder and no keys; write {name} {meant}")
-    studies = [str(path) for path in sorted(Path("results").glob("*")) if path.is_dir()]
-    more = " ..." if len(studies) > _LISTED else ""
-    here = f"; folders here: {', '.join(studies[:_LISTED])}{more}" if studies else ""
+    studies = [str(path) for path in sorted(Path("results").glob("*")) if path.is_dir()][:_LISTED]
+    here = f"; folders here: {', '.join(studies)}" if studies else ""
     raise CommandError(f"{directory} is not a folder; name one that holds runs, e.g. results/<study>{here}")
 
 

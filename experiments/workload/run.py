@@ -67,20 +67,14 @@ class Limits:
                 f"workload.max_ns: {workload.max_ns:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
                 f"the end of simulated time ({end * simulation.cycle_ns:g} ns: {why})"
             )
-        intervals = {}
         for key in ("series_interval_ns", "map_interval_ns"):
-            intervals[key] = workload[key] / simulation.cycle_ns
-            if not (intervals[key] == 0 or 1 <= intervals[key] <= end):
+            if workload[key] != 0 and not simulation.cycle_ns <= workload[key] <= end * simulation.cycle_ns:
                 raise ConfigError(
                     f"workload.{key}: {workload[key]:g} ns is neither 0 nor at least one cycle "
                     f"({simulation.cycle_ns:g} ns)"
                 )
-        return cls(
-            round(most),
-            round(intervals["series_interval_ns"]),
-            math.ceil(intervals["map_interval_ns"] / _LOOK) * _LOOK,
-            ending == "target",
-        )
+        series, frames = (workload[key] / simulation.cycle_ns for key in ("series_interval_ns", "map_interval_ns"))
+        return cls(round(most), round(series), math.ceil(frames / _LOOK) * _LOOK, ending == "target")
 
     def done(self, simulation: Simulation) -> bool:
         """Whether the jobs that the run waits for are done."""
