@@ -6,6 +6,7 @@ import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -70,16 +71,16 @@ def simulate(
         else:
             folder = Path()
         run = _planned(overrides, {key: [_settled(key, value, folder)] for key, value in values.items()}, folder)[0]
-        if kept is None and run.config.run.save_q_table:
+        if kept is None and run.plain["run"]["save_q_table"]:
             raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")
         where = folder if directory is not None else run.directory
         report = stack.enter_context(RunBar(progress and has_bars(), after=_BAR_AFTER_SECONDS))
         stack.enter_context(explained())
         if kept is None:
-            fields, tables, _ = simulated(run.config, report)
+            fields, tables, _ = simulated(run.plain, report)
             result = Result(fields, None, tables)
         else:
-            result = Result(obtain(run.config, where, report)[0], where)
+            result = Result(obtain(run.plain, where, report)[0], where)
     for text in (result.get("warnings") or {}).values():
         warnings.warn(text, stacklevel=2)
     return result
@@ -172,7 +173,7 @@ def configuration(*overrides: str, **values: Any) -> dict[str, Any]:
         ConfigError: an override is not valid.
     """
     run = _planned(overrides, {key: [value] for key, value in values.items()}, Path())[0]
-    return core_sections(run.config)  # a copy, since calls share the sections in `plain`
+    return deepcopy(core_sections(run.plain))  # since calls share the sections in `plain`
 
 
 def _planned(words: Sequence[str], axes: Mapping[str, Sequence[Any]], root: Path) -> list[PlannedRun]:

@@ -3,8 +3,9 @@
 import math
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,17 @@ _FIRST_CHUNK = 500  # cycles of the first call into the core; shorter calls woul
 _CHUNK_SECONDS = 0.2  # approximate duration of a call into the core, between two reports of progress
 
 
+Config = Mapping[str, Any]
+
+
+def resolved(config: Config) -> Config:
+    """The plain values of a configuration; fast, unlike the nodes of OmegaConf."""
+    plain: Any = config
+    if isinstance(config, DictConfig):
+        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    return plain  # type: ignore[no-any-return]
+
+
 @dataclass
 class Phases:
     """The lengths of a run's phases in cycles of the router's clock."""
@@ -48,7 +60,7 @@ class Phases:
     series_interval: int
 
     @classmethod
-    def of(cls, run: DictConfig, simulation: Simulation) -> "Phases":
+    def of(cls, run: Config, simulation: Simulation) -> "Phases":
         """Round the times of the `run` section to cycles.
 
         Raises:
@@ -61,12 +73,12 @@ class Phases:
                 raise ConfigError(f"run.{key}: {run[key]:g} ns is negative or not finite")
             cycles[key.removesuffix("_ns")] = round(run[key] / cycle_ns)
         if cycles["measure"] == 0:
-            raise ConfigError(f"run.measure_ns: {run.measure_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
-        if run.series_interval_ns > 0 and cycles["series_interval"] == 0:
+            raise ConfigError(f"run.measure_ns: {run['measure_ns']:g} ns is shorter than one cycle ({cycle_ns:g} ns)")
+        if run["series_interval_ns"] > 0 and cycles["series_interval"] == 0:
             raise ConfigError(
-                f"run.series_interval_ns: {run.series_interval_ns:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
+                f"run.series_interval_ns: {run['series_interval_ns']:g} ns is shorter than one cycle ({cycle_ns:g} ns)"
             )
-        whole = cycles["warmup"] + cycles["measure"] + (cycles["drain_max"] if run.drain else 0)
+        whole = cycles["warmup"] + cycles["measure"] + (cycles["drain_max"] if run["drain"] else 0)
         end = simulation.facts()["end_of_time_cycles"]
         if whole > end:
             raise ConfigError(
@@ -76,7 +88,7 @@ class Phases:
         return cls(**cycles)
 
 
-def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[str, Any], bool]:
+def obtain(config: Config, directory: Path, report: Report) -> tuple[dict[str, Any], bool]:
     """The result of `config`: the finished one in `directory`, or that of a new run.
 
     Returns:
@@ -88,26 +100,28 @@ def obtain(config: DictConfig, directory: Path, report: Report) -> tuple[dict[st
         CoreError: the simulation stopped with an error, such as a deadlock.
         OSError: the result cannot be written. No unfinished file remains.
     """
-    if not config.run.overwrite:
+    config = resolved(config)
+    if not config["run"]["overwrite"]:
         known = finished(directory, config_hash(config), __version__, results_version)
         if known is not None:
             return known, False
     return execute(config, directory, report), True
 
 
-def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, Any]:
+def execute(config: Config, directory: Path, report: Report) -> dict[str, Any]:
     """Run `config`, and write `result.json` and the tables that the configuration requests into `directory`.
 
     Returns the result. Unfinished jobs and exceptions are as in `obtain`.
     """
+    config = resolved(config)
     with remove_if_unused(directory):
         result, tables, simulation = simulated(config, report, lambda: require_writable(directory))
         for name, columns in tables.items():
             write_table(directory / result["files"][name], columns)
-        if config.run.save_q_table:
+        if config["run"]["save_q_table"]:
             result["files"]["q_table"] = "q_table.npz"
             simulation.save_q_table(str(directory / "q_table.npz"))
-        if has_workload(config) and config.workload.message_matrix:
+        if has_workload(config) and config["workload"]["message_matrix"]:
             result["files"]["messages"] = "messages.npz"
             ranks = {name: job["ranks"] for name, job in result["jobs"].items()}
             write_arrays(directory / "messages.npz", matrices(simulation, ranks))
@@ -116,7 +130,7 @@ def execute(config: DictConfig, directory: Path, report: Report) -> dict[str, An
 
 
 def simulated(
-    config: DictConfig, report: Report, built: Callable[[], object] = lambda: None
+    config: Config, report: Report, built: Callable[[], object] = lambda: None
 ) -> tuple[dict[str, Any], dict[str, Columns], Simulation]:
     """Run `config` without writing a file.
 
@@ -132,17 +146,17 @@ def simulated(
     simulation = prepare(config)
     build_cpu_seconds = time.process_time() - began
     built()
-    run = config.run
-    if run.load_q_table is not None:
-        simulation.load_q_table(run.load_q_table)
-    if run.freeze_q_table:
+    run = config["run"]
+    if run["load_q_table"] is not None:
+        simulation.load_q_table(run["load_q_table"])
+    if run["freeze_q_table"]:
         simulation.q_frozen = True
 
     work = run_workload if has_workload(config) else _run_windows
     numbers, tables = work(simulation, config, report)
     result = {
         **_statistics(simulation),
-        "latency_reference": config.router.latency_from,
+        "latency_reference": config["router"]["latency_from"],
         "cycles": simulation.now,
         "simulated_ns": simulation.time_ns,
         "changes_ns": simulation.changes_ns(),
@@ -157,7 +171,7 @@ def simulated(
         "files": {name: f"{name}.parquet" for name in tables},
         "facts": simulation.facts(),
         "config_hash": config_hash(config),
-        "config": OmegaConf.to_container(config, resolve=True, throw_on_missing=True),
+        "config": deepcopy(config),
         "core_config": simulation.configuration(),
     }
     result["warnings"] = cautions(config, result)
@@ -171,40 +185,41 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def prepare(config: DictConfig) -> Simulation:
+def prepare(config: Config) -> Simulation:
     """Build the network of `config`, and check everything that can be checked before cycle 0.
 
     Raises:
         ConfigError: the configuration cannot run.
     """
-    require_policy_file(config.routing)
+    config = resolved(config)
+    require_policy_file(config["routing"])
     plot_formats(config)  # refuses an unknown one
-    resources = {key: config.run[key] for key in ("max_memory_gb", "partitions")}
+    resources = {key: config["run"][key] for key in ("max_memory_gb", "partitions")}
     simulation = Simulation({**core_sections(config), **resources})
-    simulation.threads = config.run.threads or cores_of_a_run()
+    simulation.threads = config["run"]["threads"] or cores_of_a_run()
     if has_workload(config):
-        Limits.of(config.workload, simulation)
+        Limits.of(config["workload"], simulation)
     else:
-        Phases.of(config.run, simulation)
-        if config.run.precision != 0:
+        Phases.of(config["run"], simulation)
+        if config["run"]["precision"] != 0:
             _check_steady(config, simulation)
         else:
-            _refuse_unused(config.run)
+            _refuse_unused(config["run"])
     _check_routing(config, simulation)
     return simulation
 
 
-def _check_steady(config: DictConfig, simulation: Simulation) -> None:
+def _check_steady(config: Config, simulation: Simulation) -> None:
     """Refuse a search for the steady state of a network that has none."""
-    run = config.run
-    check_steady(simulation, run.precision, run.confidence, run.max_ns, run.warmup_ns, run.measure_ns)
-    if run.series_interval_ns > 0:
+    run = config["run"]
+    check_steady(simulation, run["precision"], run["confidence"], run["max_ns"], run["warmup_ns"], run["measure_ns"])
+    if run["series_interval_ns"] > 0:
         raise ConfigError(
             "run.series_interval_ns: run.precision makes a series with its own interval, run.measure_ns / 400; use 0"
         )
 
 
-def _refuse_unused(run: DictConfig) -> None:
+def _refuse_unused(run: Config) -> None:
     """Refuse keys that only a run with a precision reads."""
     for key, default in (("confidence", 0.95), ("max_ns", 2_000_000.0)):  # of run/standard.yaml
         if (value := run[key]) == default:
@@ -212,12 +227,12 @@ def _refuse_unused(run: DictConfig) -> None:
         raise ConfigError(f"run.{key}: {value:g} has no effect without run.precision; use run=steady, or leave it out")
 
 
-def _check_routing(config: DictConfig, simulation: Simulation) -> None:
-    if config.run.save_q_table and not simulation.facts()["table_layout"]:
-        raise ConfigError(f"run.save_q_table: routing.{config.routing.name} has no Q-table")
-    if registered("routing")[config.routing.name]["facts"]["external"]:
+def _check_routing(config: Config, simulation: Simulation) -> None:
+    if config["run"]["save_q_table"] and not simulation.facts()["table_layout"]:
+        raise ConfigError(f"run.save_q_table: routing.{config['routing']['name']} has no Q-table")
+    if registered("routing")[config["routing"]["name"]]["facts"]["external"]:
         raise ConfigError(
-            f"routing: '{config.routing.name}' gets its decisions from Python (collect() and apply()); "
+            f"routing: '{config['routing']['name']}' gets its decisions from Python (collect() and apply()); "
             "use it with flitgym.Simulation or an environment"
         )
 
@@ -233,18 +248,16 @@ def _statistics(simulation: Simulation) -> dict[str, float | int | None]:
     return numbers
 
 
-def _run_windows(
-    simulation: Simulation, config: DictConfig, report: Report
-) -> tuple[dict[str, Any], dict[str, Columns]]:
+def _run_windows(simulation: Simulation, config: Config, report: Report) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Warm up, measure and drain. Returns the durations, and the tables."""
-    run = config.run
+    run = config["run"]
     phases = Phases.of(run, simulation)
     if phases.series_interval:
         simulation.set_series_interval(phases.series_interval)
     cpu, wall = time.process_time(), time.perf_counter()
-    numbers = _steady(simulation, config, report) if run.precision > 0 else _advance(simulation, phases, report)
+    numbers = _steady(simulation, config, report) if run["precision"] > 0 else _advance(simulation, phases, report)
     drained = None
-    if run.drain:
+    if run["drain"]:
         report("drain", 1.0)
         simulation.stop_sources()
         drained = simulation.drain(phases.drain_max)
@@ -254,24 +267,24 @@ def _run_windows(
         "drained": drained,
     }
     tables: dict[str, Columns] = {}
-    if run.series_interval_ns > 0 or run.precision > 0:
+    if run["series_interval_ns"] > 0 or run["precision"] > 0:
         tables["series"] = simulation.series()
-    if run.channels:
+    if run["channels"]:
         channels = simulation.channels()
         tables["channels"] = channels | Names.of(simulation).of_channels(channels)
     return numbers, tables
 
 
-def _steady(simulation: Simulation, config: DictConfig, report: Report) -> dict[str, Any]:
+def _steady(simulation: Simulation, config: Config, report: Report) -> dict[str, Any]:
     """Measure a steady state. Returns its fields, and the latencies of the window's halves."""
-    run = config.run
+    run = config["run"]
     found = measure_steady(
         simulation,
-        run.precision,
-        run.confidence,
-        run.max_ns,
-        warmup_ns=run.warmup_ns,
-        window_ns=run.measure_ns,
+        run["precision"],
+        run["confidence"],
+        run["max_ns"],
+        warmup_ns=run["warmup_ns"],
+        window_ns=run["measure_ns"],
         report=report,
     )
     latency, packets = found.first_half

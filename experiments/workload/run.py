@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
 
 from ...configs import core_sections, traces_of, unknown
 from ...simcore import ConfigError, CoreError, Simulation
@@ -49,7 +48,7 @@ class Limits:
     chunk: int = _CHUNK  # cycles between two reports
 
     @classmethod
-    def of(cls, workload: DictConfig, simulation: Simulation) -> "Limits":
+    def of(cls, workload: Mapping[str, Any], simulation: Simulation) -> "Limits":
         """Round the times of the `workload` section to cycles.
 
         Raises:
@@ -60,11 +59,11 @@ class Limits:
         if ending not in _ENDINGS:
             raise ConfigError(unknown("workload.ends_with", str(ending), _ENDINGS, "word"))
         end = simulation.facts()["end_of_time_cycles"]
-        most = workload.max_ns / simulation.cycle_ns
+        most = workload["max_ns"] / simulation.cycle_ns
         if not 1 <= most <= end:
-            why = "26 days" if workload.network == "none" else "a network counts 2^32 cycles; use a longer cycle_ns"
+            why = "26 days" if workload["network"] == "none" else "a network counts 2^32 cycles; use a longer cycle_ns"
             raise ConfigError(
-                f"workload.max_ns: {workload.max_ns:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
+                f"workload.max_ns: {workload['max_ns']:g} ns is not between one cycle ({simulation.cycle_ns:g} ns) and "
                 f"the end of simulated time ({end * simulation.cycle_ns:g} ns: {why})"
             )
         for key in ("series_interval_ns", "map_interval_ns"):
@@ -90,16 +89,16 @@ def bytes_of_jobs(config: Mapping[Any, Any]) -> list[int]:
 
 
 def run_workload(
-    simulation: Simulation, config: DictConfig, report: Report
+    simulation: Simulation, config: Mapping[str, Any], report: Report
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """Run until the jobs are done or stuck, or until `max_ns`.
 
     Returns:
         The numbers for `result.json`, and the tables by name.
     """
-    workload = config.workload
+    workload = config["workload"]
     limits = Limits.of(workload, simulation)
-    if workload.network == "none":
+    if workload["network"] == "none":
         limits.series_interval = limits.map_interval = 0  # without a network there are no packets and no links
         limits.chunk = max(_CHUNK, limits.most // 1000)  # and few events per cycle
     if limits.series_interval:
@@ -117,13 +116,13 @@ def run_workload(
     if frames:
         tables["links"] = frames.table(names)
 
-    traces = traces_of(OmegaConf.to_container(workload, resolve=True))  # type: ignore[arg-type]
+    traces = traces_of(workload)
     return {
         **timing,
         **({"traces": traces} if traces else {}),
         "offered_load": None,  # jobs have no offered load
         "workload_finished": limits.done(simulation),
-        "stuck": None if limits.done(simulation) else _unfinished(simulation, workload.max_ns),
+        "stuck": None if limits.done(simulation) else _unfinished(simulation, workload["max_ns"]),
         "jobs": {job["name"]: job_numbers(job) for job in jobs},
         "blame": blame_numbers(jobs, blame),
         "mapping": simulation.mapping(),  # of workload.placement=mapped
@@ -141,12 +140,12 @@ def require_finished(result: Mapping[str, Any]) -> None:
         raise CoreError(result["stuck"])
 
 
-def _part(simulation: Simulation, config: DictConfig, counted: list[int]) -> float:
+def _part(simulation: Simulation, config: Mapping[str, Any], counted: list[int]) -> float:
     """The finished fraction of a workload, by the bytes of the first jobs. Bytes of messages in flight count, too."""
-    if config.workload.network == "none" or not sum(counted):
+    if config["workload"]["network"] == "none" or not sum(counted):
         return float(simulation.workload_progress)
     flits = sum(job["flits"] for job, _ in zip(simulation.jobs(), counted, strict=False))
-    return float(min(flits * config.router.flit_bytes / sum(counted), 0.999))
+    return float(min(flits * config["router"]["flit_bytes"] / sum(counted), 0.999))
 
 
 def _bytes_sent(job: Mapping[str, Any]) -> int:
