@@ -27,7 +27,7 @@ from ...configs.launchers import PACKAGE
 from ..terminal.commandline import of_run, past_hydra, run_command
 from .launcher import launcher_of_app
 from .plan import Kind, PlannedRun
-from .sweep import RunFailedError, run_all
+from .sweep import RunFailedError, prepare, run_all
 
 _ID = re.compile(r"\$\{(run|route|train)_id:\}")
 
@@ -61,6 +61,7 @@ class Sweep:
             ConfigError, CommandError: a run cannot be composed or cannot start. Nothing ran.
         """
         launcher = launcher_of_app(config)
+        prepare(launcher, len(lists))
         planned = self._planned(config, lists)
         self.runs += planned
         if (different := len({run.directory for run in planned})) < len(planned):

@@ -21,7 +21,7 @@ from ..terminal.commandline import EXIT_RUN_FAILED, CommandError
 from ..terminal.progress import SweepProgress
 from .estimate import Estimate
 from .executor import Executor, WorkerDiedError
-from .launcher import HERE, Launcher, runs_at_once
+from .launcher import HERE, Launcher, runs_at_once, warm
 from .memory import most_at_once, needs_of
 from .plan import Composers, Kind, PlannedRun, expand
 from .worker import Reporter
@@ -92,7 +92,7 @@ def run_all(
     workers = workers or runs_at_once(launcher)
     most = workers or WORKERS
     if not launcher.kind:
-        most = most_at_once(list(needs.values()), min(most, max(1, len(todo))))
+        most = most_at_once(list(needs.values()), min(most, len(distinct)))
     elsewhere = sum(result is not None and result.get("version") != __version__ for result in known.values())
     text = f"{description}: {len(runs)} runs, {len(known) - len(todo)} finished before"
     text += f" ({elsewhere} by another version whose results are identical)" * bool(elsewhere)
@@ -100,7 +100,7 @@ def run_all(
         text += f", {most} at a time"
     if largest := max(needs.values(), default=0):
         text += f", up to {largest / 1e9:.2g} GB each"
-    if not launcher.kind and most < min(workers or WORKERS, len(todo)):
+    if not launcher.kind and most < min(workers or WORKERS, len(distinct)):
         text += f" (memory is too small for {workers or WORKERS})"
     print(text, file=sys.stderr, flush=True)
     for run in distinct if len(runs) <= _LISTED else ():
@@ -123,6 +123,18 @@ def run_all(
     if failures:
         raise RunFailedError(failures)
     return results
+
+
+def prepare(launcher: Launcher, runs: int) -> None:
+    """Start the processes of this machine for a number of runs. They import while the command plans."""
+    if not launcher.kind:
+        with warm(min(runs_at_once(launcher) or WORKERS, runs)) as executor:
+            for _ in range(executor.most):
+                executor.submit(_ready)
+
+
+def _ready(report: object) -> None:
+    """The first call of a process, which imports this module."""
 
 
 def collect(runs: Iterable[PlannedRun]) -> dict[Path, dict[str, Any]]:
