@@ -159,7 +159,6 @@ def test_a_sweep_shows_only_its_own_tables(
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["engine=min_hup"], ["engine", "min_hup", "did you mean 'min_hop'"]),
         (["engine.layerss=2", "engine=min_hop"], ["layerss"]),
         (["engine=min_hop", "failures.events=[0-1@20-30]"], ["failures.events"]),
         (["engine=min_hop", "patterns=-1"], ["patterns", "-1"]),

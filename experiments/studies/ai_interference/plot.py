@@ -152,7 +152,8 @@ def summary(rows: Sequence[Row]) -> str:
             lines.append([*(TITLES[job] for job in pair), *cells])
         worst = [max(slowdown(rows, network, pair, name) for pair in WITH_BACKGROUND) for name in names]
         lines.append(["largest slowdown", "", *(f"{value:.2f}" for value in worst)])
-        table = markdown_table(["target", "background", *(style_of(name).label for name in names)], lines)
+        heads = ["target", "background", *(style_of(name).label for name in names)]
+        table = markdown_table(heads, lines, left=heads[:2])
         note = "Iteration time in us, and relative to the target alone."
         parts.append(f"## {NETWORK_TITLES[network]}\n\n{note}\n\n{table}")
     seconds = sum(float(row["cpu_seconds"]) for row in rows)

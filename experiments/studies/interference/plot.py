@@ -168,13 +168,13 @@ def summary(rows: Sequence[Row]) -> str:
     parts = [
         "## Order of the routings",
         f"Geometric means of communication times, relative to {style_of(Q).label}{over}.",
-        markdown_table(["", *labels], order),
+        markdown_table(["", *labels], order, left=[""]),
         f"Largest slowdown of a target by a background, by routing: {ranked}.",
         f"{style_of(Q).label} is not the fastest in {len(worse)} of {len(cases)} cases{': ' * bool(worse)}{listed}.",
         f"All {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds. {_ended(rows)}",
         "## Every pair",
         f"Communication time in ms, as mean {_SPREADS[several]}, and relative to the target alone.",
-        markdown_table(["target", "background", *labels], pairs),
+        markdown_table(["target", "background", *labels], pairs, left=["target", "background"]),
     ]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
