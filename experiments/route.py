@@ -24,10 +24,8 @@ from .table_quality.one_table import obtain
 from .table_quality.text import headline, print_rows
 from .terminal.commandline import CommandError, by_hydra, past_hydra, relative
 from .terminal.progress import RunBar
-from .terminal.tables import console
 
 NAME = "flitgym route"
-_WIDTH_OF_FILES = 140  # columns of tables that do not go to a terminal
 
 
 @hydra.main(config_path=str(CONFIG_DIR), config_name="route", version_base="1.3")
@@ -46,7 +44,7 @@ def _route(config: DictConfig) -> None:
         check_route(config, list(hydra_config.overrides.task))
         with RunBar(sys.stderr.isatty()) as report:
             result, _ = obtain(config, directory, report, keep_refusals=False)
-    print_rows(console(_WIDTH_OF_FILES), [result])
+    print_rows([result])
     shown = relative(directory)
     print(*(str(shown / name) for name in ("result.json", *result["files"].values())), sep="\n", flush=True)
 

@@ -27,7 +27,6 @@ FOLDER = Path("results/traces")
 _PICTURES = (".png", ".svg", ".pdf")
 _SCHEDULES = {".goal": "text", ".txt": "text", ".bin": "binary"}
 _OPTIONS = {each.name: each.type for each in fields(TraceOptions)}
-_WIDTH = 140  # columns of a table that does not go to a terminal
 _USAGE = f"""usage: {NAME} info FILE [format=NAME] [KEY=VALUE ...] [--json] [out=FILE]
        {NAME} convert IN OUT [format=NAME] [KEY=VALUE ...]
 
