@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..simcore import ConfigError, __version__
 from .recording.run import CORE, DECISIONS, OF_ROWS, identity, record
 from .results.files import require_writable
 from .terminal.commandline import CommandError, run_command
-from .terminal.progress import RunBar
+from .terminal.progress import RunBar, no_report
 
 NAME = "flitgym record"
 FOLDER = Path("results/records")
@@ -66,8 +67,8 @@ def run(words: Sequence[str]) -> str:
         return f"{path}: finished before"
     require_writable(folder)
     command = f"{NAME} {shlex.join(words)}"
-    with RunBar(sys.stderr.isatty()) as report:
-        dataset = record(config, given, report, command)
+    with RunBar() if sys.stderr.isatty() else nullcontext() as bar:
+        dataset = record(config, given, bar.report if bar else no_report, command)
     dataset.save(path)
     return f"{path}: {_summary(dataset)}"
 

@@ -42,8 +42,8 @@ def _route(config: DictConfig) -> None:
         refuse_launcher()
         refuse_added(config)
         check_route(config, list(hydra_config.overrides.task))
-        with RunBar(sys.stderr.isatty()) as report:
-            result, _ = obtain(config, directory, report, keep_refusals=False)
+        with RunBar(sys.stderr.isatty()) as bar:
+            result, _ = obtain(config, directory, bar.report, keep_refusals=False)
     print_rows([result])
     shown = relative(directory)
     print(*(str(shown / name) for name in ("result.json", *result["files"].values())), sep="\n", flush=True)

@@ -41,8 +41,8 @@ def _simulate(config: DictConfig) -> None:
         refuse_unused(config, hydra_config.overrides.task)
         known = has_workload(config) or config.run.precision == 0  # else the end depends on the measured variance
         say = (lambda seconds: _say(forecast(config, seconds))) if known else None
-        with RunBar(sys.stderr.isatty(), say=say) as report:
-            result, ran_now = obtain(config, directory, report)
+        with RunBar(sys.stderr.isatty(), say=say) as bar:
+            result, ran_now = obtain(config, directory, bar.report)
     print(summary(result, directory, ran_now), flush=True)
     say_cautions(NAME, [result])
     require_finished(result)

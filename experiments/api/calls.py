@@ -74,7 +74,7 @@ def simulate(
         if kept is None and run.plain["run"]["save_q_table"]:
             raise ConfigError("run.save_q_table: the run leaves no files; name its folder with directory=...")
         where = folder if directory is not None else run.directory
-        report = stack.enter_context(RunBar(progress and has_bars(), after=_BAR_AFTER_SECONDS))
+        report = stack.enter_context(RunBar(progress and has_bars(), after=_BAR_AFTER_SECONDS)).report
         stack.enter_context(explained())
         if kept is None:
             fields, tables, _ = simulated(run.plain, report)

@@ -15,7 +15,7 @@ from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..plotting.players import player
 from ..results.copies import copies_text
-from ..results.files import RESULT_FILE, checked_file
+from ..results.files import RESULT_FILE, check_table
 from ..templates import template
 from .commands import command as command_of
 from .data import (
@@ -96,7 +96,7 @@ def can_be_shown(run: Run) -> None:
     """
     result, directory = run
     for key in result.get("files", {}):
-        checked_file(result, directory, key)
+        check_table(result, directory, key)
 
 
 def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None) -> str:

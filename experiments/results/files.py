@@ -138,7 +138,7 @@ def read_columns(result: Mapping[str, Any], directory: Path, key: str) -> dict[s
     """
     import pyarrow.parquet as pq
 
-    if (path := checked_file(result, directory, key)) is None:
+    if (path := check_table(result, directory, key)) is None:
         return None
     with read_with_care(path):
         with open_plain(path) as file:
@@ -152,13 +152,13 @@ def read_arrays(result: Mapping[str, Any], directory: Path, key: str) -> dict[st
     Raises:
         DamagedError: as `read_columns`.
     """
-    if (path := checked_file(result, directory, key)) is None:
+    if (path := check_table(result, directory, key)) is None:
         return None
     with read_with_care(path):
         return read_npz(path, "it holds no arrays")
 
 
-def checked_file(result: Mapping[str, Any], directory: Path, key: str) -> Path | None:
+def check_table(result: Mapping[str, Any], directory: Path, key: str) -> Path | None:
     """The file that a result's `files` names under `key`; None if it does not exist.
 
     Raises:
@@ -197,7 +197,7 @@ def finished(directory: Path, config_hash: str, version: str, results_version: s
         if (not same and result.get("version") != version) or not same_plugins(result.get("plugins", {})):
             return None
         for key, name in result["files"].items():
-            if checked_file(result, directory, key) is None:
+            if check_table(result, directory, key) is None:
                 raise DamagedError(directory / name, "it is missing")
     except DamagedError as error:
         print(f"{error}; the run is repeated", file=sys.stderr, flush=True)

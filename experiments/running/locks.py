@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..terminal.commandline import CommandError
 
-LOCK_FILE = "running.lock"  # it stays in the folder, because another process may wait for the lock on it
+LOCK_FILE = "running.lock"
 
 
 @contextmanager
@@ -32,5 +32,7 @@ def sole_owner(directory: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')},")
         file.flush()
-        yield
-        file.truncate(0)
+        try:
+            yield
+        finally:
+            (directory / LOCK_FILE).unlink(missing_ok=True)

@@ -185,7 +185,7 @@ class Pace:
 
 
 class RunBar(Shown):
-    """The progress bar of a single run: a context manager that is also the run's `Report`.
+    """The progress bar of a single run, a context manager. Its `report` is the run's `Report`.
 
     Args:
         shown: Whether there is a bar.
@@ -194,7 +194,7 @@ class RunBar(Shown):
             done. Receives them again when they have doubled, because a network that fills up slows down.
     """
 
-    def __init__(self, shown: bool, after: float = 0.0, say: Callable[[float], None] | None = None) -> None:
+    def __init__(self, shown: bool = True, after: float = 0.0, say: Callable[[float], None] | None = None) -> None:
         super().__init__(None)
         self._pace, self._from = Pace(), time.monotonic() + after if shown else inf
         self._say, self._said = say, _LONG_SECONDS / 2
@@ -203,7 +203,7 @@ class RunBar(Shown):
         self._show("build", 0.0, None)
         return self
 
-    def __call__(self, phase: str, part: float) -> None:
+    def report(self, phase: str, part: float) -> None:
         """Show the phase and the finished fraction (0..1) of the run."""
         left = self._pace.left(part)
         self._show(phase, part, left)

@@ -11,7 +11,7 @@ def announced(monkeypatch: pytest.MonkeyPatch, parts: list[tuple[float, float]])
     run = RunBar(False, say=said.append)
     for now, part in parts:
         monkeypatch.setattr(progress.time, "monotonic", lambda now=now: now)
-        run("measure", part)
+        run.report("measure", part)
     return said
 
 

@@ -138,6 +138,7 @@ def test_a_second_process_is_refused_with_the_owner_named(tmp_path: Path) -> Non
         process.join()
         assert (tmp_path / LOCK_FILE).exists()
         assert quick(tmp_path, "rounds=2")["rounds"] == 2
+    assert not (tmp_path / LOCK_FILE).exists()
 
 
 # --- A full disk -----------------------------------------------------------------------------------------------------

@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from ...plotting.drawing import Row, routings, style_of
 from ...plotting.jobs import MIXED, backgrounds, job_title, targets
-from ..common import DELAY_COLORS, delay_scale, draw_delays
 from .runs import DETAIL, background_job, mixed, pair
 
 _KINDS = (("wait", "waiting for the link"), ("stall", "stalls (no credits)"))
+_COLORS = "YlOrRd"
+_LEAST_NS = 1.0
 
 
 def blame_of(runs: Sequence[Row], victim: str, culprit: str, kind: str) -> list[float]:
@@ -45,10 +49,10 @@ def pairs(rows: Sequence[Row]) -> Figure:
                         for target in victims
                     ]
                 )
-    scale = delay_scale(list(matrices.values()))
+    scale = _scale(list(matrices.values()))
     for (r, c), values in matrices.items():
         ax = axes[r, c]
-        draw_delays(ax, values, scale, ends=True)
+        _matrix(ax, values, scale, ends=True)
         ax.set_xticks(range(len(others)), [job_title(other) for other in others], rotation=40, ha="right")
         ax.set_yticks(range(len(victims)), [job_title(target) for target in victims] if c == 0 else [])
         culprit = "by the background" if c % 2 == 0 else "by the target itself"
@@ -57,9 +61,7 @@ def pairs(rows: Sequence[Row]) -> Figure:
             ax.set_ylabel(style_of(DETAIL[r]).label, fontweight="bold", fontsize=12)
         if r == len(DETAIL) - 1:
             ax.set_xlabel("background")
-    figure.colorbar(
-        ScalarMappable(scale, DELAY_COLORS), ax=axes, label="ns per packet of the target", shrink=0.6, pad=0.01
-    )
+    figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="ns per packet of the target", shrink=0.6, pad=0.01)
     return figure
 
 
@@ -77,10 +79,10 @@ def jobs(rows: Sequence[Row]) -> Figure:
         for r, (kind, _) in enumerate(_KINDS)
         for c, name in enumerate(names)
     }
-    scale = delay_scale(list(matrices.values()))
+    scale = _scale(list(matrices.values()))
     for (r, c), values in matrices.items():
         ax = axes[r, c]
-        draw_delays(ax, values, scale)
+        _matrix(ax, values, scale)
         last = r == len(_KINDS) - 1
         ax.set_xticks(range(len(MIXED)), [job_title(job) for job in MIXED] if last else [], rotation=40, ha="right")
         ax.set_yticks(range(len(MIXED)), [job_title(job) for job in MIXED] if c == 0 else [])
@@ -90,12 +92,35 @@ def jobs(rows: Sequence[Row]) -> Figure:
             ax.set_ylabel(f"{_KINDS[r][1]}\nvictim")
         if last:
             ax.set_xlabel("culprit")
-    figure.colorbar(
-        ScalarMappable(scale, DELAY_COLORS), ax=axes, label="ns per packet of the victim", shrink=0.7, pad=0.01
-    )
+    figure.colorbar(ScalarMappable(scale, _COLORS), ax=axes, label="ns per packet of the victim", shrink=0.7, pad=0.01)
     return figure
 
 
 def _of_pair(rows: Sequence[Row], target: str, other: str, name: str, kind: str, of_background: bool) -> list[float]:
     culprit = background_job(target, other) if of_background else target
     return blame_of(pair(rows, target, other, name), target, culprit, kind)
+
+
+def _scale(matrices: Sequence[NDArray[np.float64]]) -> LogNorm:
+    highest = max(float(np.nanmax(values.mean(axis=2), initial=0)) for values in matrices)
+    return LogNorm(_LEAST_NS, max(highest, 10 * _LEAST_NS), clip=True)
+
+
+def _matrix(ax: Axes, delays: NDArray[np.float64], scale: LogNorm, ends: bool = False) -> None:
+    """Draw the means of [victims, culprits, placements]; `ends` also writes the lowest and the highest placement."""
+    values = delays.mean(axis=2)
+    ax.imshow(values, cmap=_COLORS, norm=scale, aspect="auto")
+    for (y, x), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            color = "white" if float(scale(max(value, _LEAST_NS))) > 0.6 else "#222222"
+            both = ends and delays.shape[2] > 1
+            ax.text(x, y - 0.15 * both, _text(value), ha="center", va="center", fontsize=8, color=color)
+            if both:
+                small = f"{_text(delays[y, x].min())} to {_text(delays[y, x].max())}"
+                ax.text(x, y + 0.25, small, ha="center", va="center", fontsize=6, color=color)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def _text(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ...metrics import mean_interval
 from ...plotting.drawing import Row, polish, routings, style_of
 from ...plotting.jobs import MIXED, job_title
-from ..common import bars, error_lengths, legend
-from .runs import comm_time, over_time
+from .runs import bars, comm_time, error_lengths, legend, over_time
 from .runs import mixed as of
 
 _NS_PER_MS = 1e6
@@ -32,8 +31,11 @@ def communication_times(rows: Sequence[Row]) -> Figure:
     runs = [of(rows, name) for name in names]
     figure = Figure(figsize=(10, 4.4), layout="constrained")
     ax = figure.subplots()
-    bars(ax, [[comm_time(own, job) for own in runs] for job in MIXED], names, list(map(job_title, MIXED)))
+    bars(ax, [[comm_time(own, job) for own in runs] for job in MIXED], names)
+    ax.set_xticks(range(len(MIXED)), [job_title(job) for job in MIXED])
     ax.set_ylabel("communication time (ms)")
+    polish(ax)
+    ax.grid(False, axis="x")
     legend(figure, names)
     return figure
 
@@ -113,9 +115,11 @@ def latency_and_throughput(rows: Sequence[Row]) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=[1, 1.5])
     which = ("mean", "p95", "p99")
     keys = [f"packet_latency_{key}_ns" for key in which]
-    heights = [[mean_interval([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys]
-    bars(left, heights, names, which)
+    bars(left, [[mean_interval([run[key] / 1e3 for run in of(rows, name)]) for name in names] for key in keys], names)
+    left.set_xticks(range(len(which)), which)
     left.set_ylabel("packet latency (µs)")
+    polish(left)
+    left.grid(False, axis="x")
     for name in names:
         time, (mean, low, high) = over_time(of(rows, name), *(f"{job}.gb_per_ms" for job in MIXED))
         right.fill_between(time, low, high, color=style_of(name).color, alpha=0.2, linewidth=0)

@@ -12,8 +12,7 @@ from matplotlib.lines import Line2D
 
 from ...plotting.drawing import Row, latency_axis, polish, routings, style_of
 from ...plotting.jobs import job_title
-from ..common import legend
-from .runs import DETAIL, background_job, over_time, pair
+from .runs import DETAIL, background_job, legend, over_time, pair
 
 _THROUGHPUT = ("gb_per_ms", "throughput (GB/ms)")
 _LATENCY = ("latency_ns", "mean packet latency (ns)")

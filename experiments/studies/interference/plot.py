@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from ...metrics import Interval, mean_interval
 from ...plotting.drawing import Row, routings, style_of
 from ...plotting.jobs import MIXED, backgrounds, comm_ms, job_title, targets
-from ...terminal.tables import markdown_table
 from . import blame, mixed_jobs, pair_series, pair_times
 from .runs import PLACEMENT, background_job, comm_time, mixed, pair, placements, slowdown, times
 
@@ -130,56 +129,75 @@ def throughput(rows: Sequence[Row], routing: str) -> NDArray[np.float64]:
 
 def summary(rows: Sequence[Row]) -> str:
     """Markdown: the order of the routings, the cases in which Q-adaptive is not the fastest, and every pair."""
-    names, of_targets, others = routings(rows), targets(rows), backgrounds(rows)[1:]
+    names = routings(rows)
     labels = [style_of(name).label for name in names]
-    several = len(placements(rows)) > 1
     cases = interfered(rows)
-    alone = {target: {name: times(pair(rows, target, "none", name), target) for name in names} for target in of_targets}
-    groups = {"targets alone": alone, "with a background, and mixed": cases} | {
-        of: {case: values for case, values in cases.items() if case.endswith(of)}
-        for of in (*(f"with {job_title(other)}" for other in others), "(mixed)")
+    alone = {
+        target: {name: times(pair(rows, target, "none", name), target) for name in names} for target in targets(rows)
     }
-    gbs = {name: throughput(rows, name) for name in names}
-    groups["throughput of all jobs, runs with several jobs"] = {
-        str(k): {name: of[k] for name, of in gbs.items()} for k in range(len(gbs[Q]))
-    }
-    order = [[title, *(_text(relative(group.values(), name)) for name in names)] for title, group in groups.items()]
-    worst = [
-        max(slowdown(rows, target, other, name).value for target in of_targets for other in others) for name in names
+    several = len(placements(rows)) > 1
+    lines = [
+        "## Order of the routings\n",
+        f"Geometric means of communication times, relative to {style_of(Q).label}"
+        + f", with 95 % intervals over {len(placements(rows))} placements" * several
+        + ".\n",
+        f"| | {' | '.join(labels)} |",
+        "|---" * (len(names) + 1) + "|",
     ]
+    groups = {"targets alone": alone, "with a background, and mixed": cases} | {
+        f"with {job_title(other)}": {k: case for k, case in cases.items() if k.endswith(f"with {job_title(other)}")}
+        for other in backgrounds(rows)[1:]
+    }
+    groups["mixed"] = {k: case for k, case in cases.items() if k.endswith("(mixed)")}
+    for title, group in groups.items():
+        lines.append(f"| {title} | {' | '.join(_text(relative(group.values(), name)) for name in names)} |")
+    gbs = {name: throughput(rows, name) for name in names}
+    shared = [{name: of[k] for name, of in gbs.items()} for k in range(len(gbs[Q]))]
+    cells = [_text(relative(shared, name)) for name in names]
+    lines.append(f"| throughput of all jobs, runs with several jobs | {' | '.join(cells)} |")
+    worst = [
+        max(slowdown(rows, target, other, name).value for target in targets(rows) for other in backgrounds(rows)[1:])
+        for name in names
+    ]
+    lines += [
+        "",
+        "Largest slowdown of a target by a background, by routing: "
+        + ", ".join(f"{label} {value:.2f}" for label, value in zip(labels, worst, strict=True))
+        + ".",
+    ]
+
     worse = {case: of[Q] / min(of.values()) - 1 for case, of in means_of(cases).items() if of[Q] > min(of.values())}
     listed = ", ".join(
         f"{case} (+{excess:.1%})" for case, excess in sorted(worse.items(), key=lambda item: item[1], reverse=True)
     )
-    pairs = [
-        [
-            *map(job_title, (target, other)),
-            *(
-                f"{_time_text(pair(rows, target, other, name), target)} "
-                f"({slowdown(rows, target, other, name).value:.2f})"
-                for name in names
-            ),
-        ]
-        for target in of_targets
-        for other in backgrounds(rows)
-    ]
-    over = f", with 95 % intervals over {len(placements(rows))} placements" if several else ""
-    ranked = ", ".join(f"{label} {value:.2f}" for label, value in zip(labels, worst, strict=True))
-    parts = [
-        "## Order of the routings",
-        f"Geometric means of communication times, relative to {style_of(Q).label}{over}.",
-        markdown_table(["", *labels], order, left=[""]),
-        f"Largest slowdown of a target by a background, by routing: {ranked}.",
+    lines += [
+        "",
         f"{style_of(Q).label} is not the fastest in {len(worse)} of {len(cases)} cases{': ' * bool(worse)}{listed}.",
-        f"All {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds. {_ended(rows)}",
-        "## Every pair",
-        f"Communication time in ms, as mean {_SPREADS[several]}, and relative to the target alone.",
-        markdown_table(["target", "background", *labels], pairs, left=["target", "background"]),
     ]
-    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+    lines += [
+        "",
+        f"All {len(rows)} runs took {sum(row['cpu_seconds'] for row in rows):,.0f} CPU seconds.",
+        *_ended(rows),
+    ]
+    lines += [
+        "\n## Every pair\n",
+        f"Communication time in ms, as mean {_SPREADS[several]}, and relative to the target alone.\n",
+        f"| target | background | {' | '.join(labels)} |",
+        "|---" * (len(names) + 2) + "|",
+    ]
+    for target in targets(rows):
+        for other in backgrounds(rows):
+            cells = [
+                f"{_time_text(pair(rows, target, other, name), target)} ({ratio.value:.2f})"
+                for name in names
+                for ratio in [slowdown(rows, target, other, name)]
+            ]
+            lines.append(f"| {job_title(target)} | {job_title(other)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
-def _ended(rows: Sequence[Row]) -> str:
+def _ended(rows: Sequence[Row]) -> list[str]:
     # After the end of its background, a target runs alone.
     several = len(placements(rows)) > 1
     early = [
@@ -194,8 +212,8 @@ def _ended(rows: Sequence[Row]) -> str:
         and finish < run[f"jobs.{target}.finish_ns"]
     ]
     if not early:
-        return "Every background outlasts its target."
-    return f"The background ends before its target in {len(early)} runs: {', '.join(early)}."
+        return ["Every background outlasts its target."]
+    return [f"The background ends before its target in {len(early)} runs: {', '.join(early)}."]
 
 
 def _time_text(runs: Sequence[Row], job: str) -> str:

@@ -1,4 +1,4 @@
-"""Selection of the study's rows, and their numbers.
+"""Selection of the study's rows, and common parts of its figures.
 
 The runs of a case are a list with a row per placement.
 """
@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from ...metrics import Interval, mean_interval
-from ...plotting.drawing import Row
+from ...plotting.drawing import Row, style_of
 from ...plotting.jobs import comm_ms
 from ...plotting.players import player_of
 
@@ -114,3 +117,33 @@ def _of_known(number: Callable[..., Any], values: NDArray[np.float64], axis: int
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # NaN where all values are NaN
         return np.asarray(number(values, axis=axis))
+
+
+def bars(ax: Axes, heights: Sequence[Sequence[Interval]], names: Sequence[str]) -> None:
+    """Draw a group of bars per entry of `heights`, with a bar and an interval per routing."""
+    width = 0.84 / len(names)
+    for k, name in enumerate(names):
+        own = np.array([of_group[k] for of_group in heights])
+        ax.bar(
+            [group + (k - (len(names) - 1) / 2) * width for group in range(len(heights))],
+            own[:, 0],
+            width * 0.9,
+            color=style_of(name).color,
+            yerr=error_lengths(own) if np.isfinite(own).any(axis=0).all() else None,
+            error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#333333"},
+        )
+    ax.set_xlim(-0.6, len(heights) - 0.4)
+    ax.tick_params(axis="x", length=0)
+
+
+def error_lengths(intervals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The lengths of error bars below and above, [2, points], from [points, 3] value, lower and upper end."""
+    return np.abs(intervals[:, 1:] - intervals[:, :1]).T
+
+
+def legend(figure: Figure, names: Sequence[str], extra: Sequence[Line2D] = (), lines: bool = False) -> None:
+    """Draw one legend above all panels: the routings as squares or lines, then further entries."""
+    look: dict[str, Any] = {"linewidth": 2} if lines else {"marker": "s", "markersize": 9, "linestyle": "none"}
+    handles = [Line2D([], [], color=style_of(name).color, label=style_of(name).label, **look) for name in names]
+    handles += extra
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
