@@ -15,7 +15,7 @@ from ...simcore import ConfigError
 from ...simcore._files import atomic_path
 from ..plotting.players import player
 from ..results.copies import copies_text
-from ..results.files import RESULT_FILE, check_table
+from ..results.files import RESULT_FILE, check_table, is_checked, read_with_care
 from ..templates import template
 from .commands import command as command_of
 from .data import (
@@ -55,6 +55,7 @@ def write_report(
     *,
     output: Path | None = None,
     command: str | None = None,
+    mark: str | None = None,
 ) -> Path:
     """Write one HTML page that needs no other file.
 
@@ -65,6 +66,7 @@ def write_report(
         figures: PNG and SVG files. If both have the same stem, the page shows the SVG.
         output: The file to write.
         command: The command that made the page, for the last section.
+        mark: A text in the head by which the page is recognised.
 
     Returns:
         The path of the page.
@@ -75,7 +77,7 @@ def write_report(
     """
     if not results:
         raise ValueError("a report needs at least one run")
-    page = _page(title, results, figures, command)
+    page = _page(title, results, figures, command, mark)
     path = output or directory / REPORT_FILE
     with atomic_path(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -92,14 +94,19 @@ def can_be_shown(run: Run) -> None:
     """Check that a page can show a run.
 
     Raises:
-        DamagedError: a file of the run is damaged.
+        DamagedError: a file of the run is damaged, or the result lacks a part.
     """
     result, directory = run
     for key in result.get("files", {}):
         check_table(result, directory, key)
+    if not is_checked(result):
+        with read_with_care(directory / RESULT_FILE):
+            _page("", [run], [], None)
 
 
-def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None) -> str:
+def _page(
+    title: str, results: Sequence[Run], figures: Sequence[Path], command: str | None, mark: str | None = None
+) -> str:
     tables = [run for run in results if is_table(run[0])]
     simulated = [run for run in results if not is_table(run[0])]
     settings = Settings([result["config"] for result, _ in simulated])
@@ -139,6 +146,7 @@ def _page(title: str, results: Sequence[Run], figures: Sequence[Path], command: 
     return template("report/page.html").render(
         **content,
         title=title,
+        mark=mark,
         facts=_facts(runs, names, tables, settings),
         copies=copies_text([result for result, _ in runs]),
         unfinished=sum(not is_finished(result) for result, _ in runs),
